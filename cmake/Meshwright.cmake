@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Finds the toolchain and defines the functions that every folder uses:
+#   mw_tablegen(TARGET td-file generator out-file ...)   TableGen outputs, one target
+#   mw_compiler_library(NAME sources... DEPENDS libs...) part of the compiler (MLIR visible, precompiled headers)
+#   mw_runtime_library(NAME sources... DEPENDS libs...)  part of the runtime (neither MLIR nor LLVM)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Debian's package keeps the configuration below llvm-config's prefix.
+find_program(LLVM_CONFIG NAMES llvm-config-22 REQUIRED)
+execute_process(COMMAND ${LLVM_CONFIG} --prefix OUTPUT_VARIABLE LLVM_PREFIX OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS ${LLVM_PREFIX}/lib/cmake/mlir)
+set(LLVM_TOOLS ${LLVM_PREFIX}/bin)
+set(MLIR_TBLGEN ${LLVM_TOOLS}/mlir-tblgen)
+find_package(Protobuf REQUIRED)
+find_package(fmt REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+message(STATUS "LLVM/MLIR ${LLVM_PACKAGE_VERSION} in ${LLVM_PREFIX}, protobuf ${Protobuf_VERSION}, fmt ${fmt_VERSION}")
+
+# Colours survive ninja; warnings are errors nowhere but in .ci/run's build.
+# Every object is position-independent, executables included, so that one precompiled header serves all.
+add_compile_options(-fPIC -Wall -Wextra -Wno-unused-parameter -fdiagnostics-color=auto)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # ccache needs precompiled headers without time stamps.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  add_link_options(-fuse-ld=${LLVM_TOOLS}/ld.lld)
+endif()
+if(MESHWRIGHT_SANITIZE)
+  add_compile_options(-fsanitize=${MESHWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MESHWRIGHT_SANITIZE})
+endif()
+
+function(mw_tablegen TARGET TD)
+  set(args ${ARGN})
+  set(outs)
+  file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  while(args)
+    list(POP_FRONT args generator out)
+    set(path ${CMAKE_BINARY_DIR}/include/${rel}/${out})
+    separate_arguments(flags UNIX_COMMAND "${generator}")
+    add_custom_command(OUTPUT ${path}
+      COMMAND ${MLIR_TBLGEN} ${flags} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_SOURCE_DIR}/include
+              ${CMAKE_CURRENT_SOURCE_DIR}/${TD} --write-if-changed -o ${path} -d ${path}.d
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${TD} DEPFILE ${path}.d
+      COMMENT "TableGen ${rel}/${out}")
+    list(APPEND outs ${path})
+  endwhile()
+  add_custom_target(${TARGET} DEPENDS ${outs})
+  set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${TARGET})
+endfunction()
+
+# One precompiled header serves the whole compiler.
+function(_mw_pch NAME)
+  if(NOT TARGET mw_pch)
+    file(WRITE ${CMAKE_BINARY_DIR}/mw_pch.cpp "// Holds the compiler's precompiled header.\n")
+    add_library(mw_pch OBJECT ${CMAKE_BINARY_DIR}/mw_pch.cpp)
+    target_include_directories(mw_pch SYSTEM PRIVATE ${LLVM_PREFIX}/include)
+    target_precompile_headers(mw_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  endif()
+  target_precompile_headers(${NAME} REUSE_FROM mw_pch)
+endfunction()
+
+function(_mw_split)
+  cmake_parse_arguments(PARSE_ARGV 0 A "" "" "DEPENDS")
+  set(SOURCES ${A_UNPARSED_ARGUMENTS} PARENT_SCOPE)
+  set(DEPENDS ${A_DEPENDS} PARENT_SCOPE)
+endfunction()
+
+function(_mw_compiler_target NAME)
+  target_include_directories(${NAME} SYSTEM PRIVATE ${LLVM_PREFIX}/include)
+  target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+  get_property(generated GLOBAL PROPERTY MW_TABLEGEN_TARGETS)
+  if(generated)
+    add_dependencies(${NAME} ${generated})
+  endif()
+  _mw_pch(${NAME})
+endfunction()
+
+function(mw_compiler_library NAME)
+  _mw_split(${ARGN})
+  add_library(${NAME} STATIC ${SOURCES})
+  _mw_compiler_target(${NAME})
+  target_link_libraries(${NAME} PUBLIC ${DEPENDS})
+endfunction()
+
+# An executable of the compiler: links the two shared libraries, never MLIR's static components.
+function(mw_compiler_executable NAME)
+  _mw_split(${ARGN})
+  add_executable(${NAME} ${SOURCES})
+  _mw_compiler_target(${NAME})
+  target_link_libraries(${NAME} PRIVATE ${DEPENDS} MLIR LLVM)
+endfunction()
+
+function(mw_runtime_library NAME)
+  _mw_split(${ARGN})
+  add_library(${NAME} STATIC ${SOURCES})
+  target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/runtime/include ${CMAKE_BINARY_DIR}/runtime/proto)
+  target_link_libraries(${NAME} PUBLIC ${DEPENDS} fmt::fmt Threads::Threads)
+endfunction()

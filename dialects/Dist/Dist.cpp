@@ -1,0 +1,320 @@
+//===- Dist.cpp - the dist dialect ----------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Placement.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+#include "dialects/Dist/DistDialect.cpp.inc"
+#include "dialects/Dist/DistEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dist/DistAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Dist/DistOps.cpp.inc"
+
+void DistDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Dist/DistAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Dist/DistOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// MappingAttr
+//===----------------------------------------------------------------------===//
+
+MappingAttr MappingAttr::getReplicated(MLIRContext *context, unsigned rank) {
+  Builder builder(context);
+  SmallVector<Attribute> dims(rank, builder.getArrayAttr({}));
+  return get(context, builder.getArrayAttr(dims), ReduceKind::Sum, builder.getArrayAttr({}), builder.getDictionaryAttr({}));
+}
+
+bool MappingAttr::isReplicated() const {
+  auto isEmpty = [](Attribute digits) { return cast<ArrayAttr>(digits).empty(); };
+  return getPartialAxes().empty() && getSupport().empty() && llvm::all_of(getDims(), isEmpty);
+}
+
+/// Parses one digit: an axis name, with its part where it is given, or a number.
+static ParseResult parseDigit(AsmParser &parser, Attribute &digit) {
+  Builder &builder = parser.getBuilder();
+  int64_t number;
+  OptionalParseResult parsed = parser.parseOptionalInteger(number);
+  if (parsed.has_value()) {
+    digit = builder.getI64IntegerAttr(number);
+    return *parsed;
+  }
+  std::string axis;
+  if (parser.parseString(&axis))
+    return failure();
+  digit = builder.getStringAttr(axis);
+  if (failed(parser.parseOptionalKeyword("by")))
+    return success();
+  if (parser.parseInteger(number))
+    return failure();
+  digit = builder.getArrayAttr({digit, builder.getI64IntegerAttr(number)});
+  return success();
+}
+
+static ParseResult parseAxes(AsmParser &parser, SmallVectorImpl<Attribute> &axes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    std::string axis;
+    if (parser.parseString(&axis))
+      return failure();
+    axes.push_back(parser.getBuilder().getStringAttr(axis));
+    return success();
+  });
+}
+
+static ParseResult parseSupport(AsmParser &parser, NamedAttrList &support) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, [&]() -> ParseResult {
+    std::string axis;
+    SmallVector<int64_t> coordinates;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseString(&axis) || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&] { return parser.parseInteger(coordinates.emplace_back()); }))
+      return failure();
+    if (axis.empty() || support.get(axis))
+      return parser.emitError(loc) << "axis \"" << axis << "\" is empty or stands twice in the support";
+    support.set(axis, parser.getBuilder().getDenseI64ArrayAttr(coordinates));
+    return success();
+  });
+}
+
+Attribute MappingAttr::parse(AsmParser &parser, Type) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<Attribute> dims, partialAxes;
+  NamedAttrList support;
+  ReduceKind kind = ReduceKind::Sum;
+  auto parseDim = [&]() -> ParseResult {
+    SmallVector<Attribute> digits;
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&] { return parseDigit(parser, digits.emplace_back()); }))
+      return failure();
+    dims.push_back(builder.getArrayAttr(digits));
+    return success();
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword("dims") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("partial"))) {
+      FailureOr<ReduceKind> parsed = parser.parseEqual() ? FailureOr<ReduceKind>() : FieldParser<ReduceKind>::parse(parser);
+      if (failed(parsed) || parseAxes(parser, partialAxes))
+        return {};
+      kind = *parsed;
+    } else if (parser.parseKeyword("on") || parseSupport(parser, support)) {
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), builder.getArrayAttr(dims), kind,
+                    builder.getArrayAttr(partialAxes), support.getDictionary(parser.getContext()));
+}
+
+static void printDigit(AsmPrinter &printer, Attribute digit) {
+  if (auto number = dyn_cast<IntegerAttr>(digit))
+    printer << number.getInt();
+  else if (auto pair = dyn_cast<ArrayAttr>(digit))
+    printer << pair[0] << " by " << cast<IntegerAttr>(pair[1]).getInt();
+  else
+    printer << digit;
+}
+
+void MappingAttr::print(AsmPrinter &printer) const {
+  printer << "<dims = [";
+  llvm::interleaveComma(getDims(), printer, [&](Attribute dim) {
+    printer << "[";
+    llvm::interleaveComma(cast<ArrayAttr>(dim), printer, [&](Attribute digit) { printDigit(printer, digit); });
+    printer << "]";
+  });
+  printer << "]";
+  if (!getPartialAxes().empty())
+    printer << ", partial = " << stringifyReduceKind(getPartialKind()) << " " << getPartialAxes();
+  if (!getSupport().empty()) {
+    printer << ", on {";
+    llvm::interleaveComma(getSupport(), printer, [&](NamedAttribute entry) {
+      printer << entry.getName() << " = [";
+      llvm::interleaveComma(cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef(), printer);
+      printer << "]";
+    });
+    printer << "}";
+  }
+  printer << ">";
+}
+
+LogicalResult MappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr dims, ReduceKind,
+                                  ArrayAttr partialAxes, DictionaryAttr support) {
+  llvm::StringSet<> seen;
+  // mapping_c1
+  auto see = [&](Attribute axis) -> LogicalResult {
+    auto name = dyn_cast<StringAttr>(axis);
+    if (!name || !seen.insert(name).second)
+      return emitError() << "axis " << axis << " stands twice in the dims mapping";
+    return success();
+  };
+  // mapping_c2
+  auto checkPositive = [&](Attribute number) -> LogicalResult {
+    auto integer = dyn_cast<IntegerAttr>(number);
+    if (!integer || integer.getInt() <= 0)
+      return emitError() << "digit " << number << " of the dims mapping is not positive";
+    return success();
+  };
+  for (Attribute dim : dims) {
+    auto digits = dyn_cast<ArrayAttr>(dim);
+    if (!digits)
+      return emitError() << "dimension " << dim << " of the dims mapping is not a list of digits";
+    for (Attribute digit : digits) {
+      auto pair = dyn_cast<ArrayAttr>(digit);
+      if (pair && pair.size() != 2)
+        return emitError() << "digit " << digit << " of the dims mapping is not an axis and its part";
+      if (pair ? failed(see(pair[0])) || failed(checkPositive(pair[1]))
+               : failed(isa<StringAttr>(digit) ? see(digit) : checkPositive(digit)))
+        return failure();
+    }
+  }
+  for (Attribute axis : partialAxes)
+    if (failed(see(axis)))
+      return failure();
+  for (NamedAttribute entry : support)
+    if (!isa<DenseI64ArrayAttr>(entry.getValue()))
+      return emitError() << "support " << entry.getValue() << " is not a list of coordinates";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// MeshOp
+//===----------------------------------------------------------------------===//
+
+ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  SmallVector<Attribute> axes;
+  SmallVector<int64_t> sizes;
+  auto parseAxis = [&]() -> ParseResult {
+    std::string axis;
+    if (parser.parseString(&axis) || parser.parseEqual() || parser.parseInteger(sizes.emplace_back()))
+      return failure();
+    axes.push_back(parser.getBuilder().getStringAttr(axis));
+    return success();
+  };
+  if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(), result.attributes) || parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) || parser.parseGreater() ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  result.addAttribute("axes", parser.getBuilder().getArrayAttr(axes));
+  result.addAttribute("sizes", parser.getBuilder().getDenseI64ArrayAttr(sizes));
+  return success();
+}
+
+void MeshOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  printer << " <[";
+  llvm::interleaveComma(llvm::zip(getAxes(), getSizes()), printer,
+                        [&](auto axis) { printer << std::get<0>(axis) << " = " << std::get<1>(axis); });
+  printer << "]>";
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "axes", "sizes"});
+}
+
+LogicalResult MeshOp::verify() {
+  if (getAxes().size() != getSizes().size())
+    return emitOpError() << "has " << getAxes().size() << " axes but " << getSizes().size() << " sizes";
+  llvm::StringSet<> seen;
+  int64_t ranks = 1;
+  for (auto [axis, size] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes())) {
+    // mesh_c1
+    if (axis.empty() || !seen.insert(axis).second)
+      return emitOpError() << "axis \"" << axis << "\" is empty or stands twice";
+    // mesh_c2
+    if (size <= 0 || ranks > INT32_MAX / size)
+      return emitOpError() << "axis \"" << axis << "\" has size " << size
+                           << "; sizes are positive and the number of ranks is at most " << INT32_MAX;
+    ranks *= size;
+  }
+  return success();
+}
+
+Mesh MeshOp::getMesh() {
+  SmallVector<std::string> names;
+  for (StringRef axis : getAxes().getAsValueRange<StringAttr>())
+    names.push_back(axis.str());
+  return Mesh(names, getSizes());
+}
+
+MeshOp dist::findMesh(ModuleOp module) {
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshOp() : *meshes.begin();
+}
+
+//===----------------------------------------------------------------------===//
+// CoordinateOp, ReshardOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CoordinateOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  // coordinate_c1
+  if (!mesh || !mesh.getMesh().find(getAxis()))
+    return emitOpError() << "names axis \"" << getAxis() << "\", which the module's mesh does not have";
+  return success();
+}
+
+LogicalResult ReshardOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  // reshard_c1
+  if (!mesh)
+    return emitOpError() << "stands in a module without mesh";
+  auto shape = cast<RankedTensorType>(getResult().getType()).getShape();
+  auto error = [&] { return emitOpError(); };
+  return success(succeeded(Placement::resolve(getFrom(), mesh.getMesh(), shape, error)) &&
+                 succeeded(Placement::resolve(getTo(), mesh.getMesh(), shape, error)));
+}
+
+//===----------------------------------------------------------------------===//
+// Placements of values
+//===----------------------------------------------------------------------===//
+
+MappingAttr dist::getMapping(Value value) {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    auto mappings = result.getOwner()->getAttrOfType<ArrayAttr>(kResultsAttr);
+    if (!mappings || mappings.size() <= result.getResultNumber())
+      return {};
+    return dyn_cast<MappingAttr>(mappings[result.getResultNumber()]);
+  }
+  auto argument = cast<BlockArgument>(value);
+  if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return func.getArgAttrOfType<MappingAttr>(argument.getArgNumber(), kMappingAttr);
+  return {};
+}
+
+void dist::setMapping(Value value, MappingAttr mapping) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    cast<func::FuncOp>(argument.getOwner()->getParentOp()).setArgAttr(argument.getArgNumber(), kMappingAttr, mapping);
+    return;
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  SmallVector<Attribute> mappings(op->getNumResults(), UnitAttr::get(op->getContext()));
+  if (auto existing = op->getAttrOfType<ArrayAttr>(kResultsAttr))
+    llvm::copy(existing, mappings.begin());
+  mappings[result.getResultNumber()] = mapping;
+  op->setAttr(kResultsAttr, ArrayAttr::get(op->getContext(), mappings));
+}

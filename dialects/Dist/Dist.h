@@ -1,0 +1,46 @@
+//===- Dist.h - the dist dialect --------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_DIST_H
+#define MESHWRIGHT_DIALECTS_DIST_DIST_H
+
+#include "dialects/Dist/Mesh.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Dist/DistDialect.h.inc"
+#include "dialects/Dist/DistEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Dist/DistAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Dist/DistOps.h.inc"
+
+namespace meshwright::dist {
+
+/// Names of the discardable attributes that hold placements; see the dialect's description.
+inline constexpr llvm::StringLiteral kResultsAttr = "dist.results";
+inline constexpr llvm::StringLiteral kOperandsAttr = "dist.operands";
+inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
+inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
+
+/// The mesh operation of a module; null where it has none.
+MeshOp findMesh(mlir::ModuleOp module);
+
+/// The dims mapping of `value` as its defining operation or block argument states it; null where it has none.
+MappingAttr getMapping(mlir::Value value);
+
+/// States the dims mapping of `value`.
+void setMapping(mlir::Value value, MappingAttr mapping);
+
+} // namespace meshwright::dist
+
+#endif

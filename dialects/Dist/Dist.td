@@ -1,0 +1,75 @@
+//===- Dist.td - operations of the dist dialect ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_DIST_TD
+#define MESHWRIGHT_DIALECTS_DIST_DIST_TD
+
+include "dialects/Dist/DistBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Dist_Op<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
+  let summary = "names a grid of ranks";
+  let description = [{
+    Declares the mesh of a module: named axes with sizes, the first axis slowest.
+
+    - **C1**: axis names are distinct and not empty.
+    - **C2**: sizes are positive and the number of ranks fits 31 bits.
+
+    Example:
+    ```mlir
+    dist.mesh @mesh <["dp" = 2, "tp" = 4]>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The mesh as plain data.
+    ::meshwright::dist::Mesh getMesh();
+  }];
+}
+
+def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
+  let summary = "the rank's coordinate on an axis, filled in by the runtime";
+  let description = [{
+    What differs between ranks only in numbers is one program: it computes with its coordinates.
+
+    - **C1**: the module's mesh has the axis.
+
+    Example:
+    ```mlir
+    %0 = dist.coordinate "tp" : tensor<i32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$axis);
+  let results = (outs 0DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Dist_ReshardOp : Dist_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "converts a value from one placement to another";
+  let description = [{
+    The conversion between two placements as an operation on the global value; Partition lowers it to
+    collectives and local operations.
+
+    - **C1**: both mappings resolve against the module's mesh and the value's shape.
+
+    Example:
+    ```mlir
+    %1 = dist.reshard %0 from <dims = [["dp"], []], partial = sum ["tp"]> to <dims = [["dp"], []]> : tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_MappingAttr:$from, Dist_MappingAttr:$to);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $from `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif

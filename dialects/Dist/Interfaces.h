@@ -1,0 +1,47 @@
+//===- Interfaces.h - what operations tell about themselves -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_INTERFACES_H
+#define MESHWRIGHT_DIALECTS_DIST_INTERFACES_H
+
+#include "dialects/Dist/ShardingRule.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace meshwright::dist {
+
+/// What an operation gets to rewrite itself for one rank. The placements are those in which the operation computes: those
+/// of its operands as it reads them, and those of its results before any reduction.
+class Localizer {
+public:
+  Localizer(mlir::OpBuilder &builder, const Mesh &mesh, mlir::ValueRange operands, llvm::ArrayRef<Placement> operandPlacements,
+            llvm::ArrayRef<Placement> resultPlacements, llvm::function_ref<mlir::Value(Axis)> coordinate)
+      : builder(builder), mesh(mesh), operands(operands), operandPlacements(operandPlacements),
+        resultPlacements(resultPlacements), coordinate(coordinate) {}
+
+  mlir::OpBuilder &builder;
+  const Mesh &mesh;
+  /// The operands of local shape.
+  mlir::ValueRange operands;
+  llvm::ArrayRef<Placement> operandPlacements;
+  llvm::ArrayRef<Placement> resultPlacements;
+
+  /// The rank's coordinate on `axis`: a `tensor<i32>`.
+  mlir::Value getCoordinate(Axis axis) const { return coordinate(axis); }
+  /// The local type of result `index` of `op`.
+  mlir::RankedTensorType getResultType(mlir::Operation *op, unsigned index) const;
+  /// Clones `op` onto the local operands, with local result types and without its placements.
+  llvm::SmallVector<mlir::Value> clone(mlir::Operation *op);
+
+private:
+  llvm::function_ref<mlir::Value(Axis)> coordinate;
+};
+
+} // namespace meshwright::dist
+
+#include "dialects/Dist/DistInterfaces.h.inc"
+
+#endif

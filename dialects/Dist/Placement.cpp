@@ -1,0 +1,227 @@
+//===- Placement.cpp - where the parts of a value are ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Placement.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace meshwright::dist;
+
+using llvm::divideCeil;
+
+Placement Placement::replicated(unsigned rank) {
+  Placement placement;
+  placement.dims.resize(rank);
+  return placement;
+}
+
+//===----------------------------------------------------------------------===//
+// Attribute to placement and back
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Resolves the digits of one dimension.
+class DimResolver {
+public:
+  DimResolver(const Mesh &mesh, unsigned dim, int64_t size, llvm::function_ref<InFlightDiagnostic()> emitError)
+      : mesh(mesh), dim(dim), size(size), extent(size), emitError(emitError) {}
+
+  LogicalResult addPlain(int64_t count) {
+    if (extent % count != 0)
+      return emitError() << "digit " << count << " does not divide the " << extent << " indices that are left of dimension "
+                         << dim << " of size " << size;
+    extent /= count;
+    return success();
+  }
+
+  LogicalResult addAxis(StringRef name, std::optional<int64_t> by, SmallVectorImpl<Split> &splits) {
+    std::optional<Axis> axis = mesh.find(name);
+    if (!axis)
+      return emitError() << "the mesh has no axis \"" << name << "\"";
+    int64_t n = mesh.getSize(*axis);
+    int64_t stride = by.value_or(std::max<int64_t>(divideCeil(extent, n), 1));
+    if (stride * n < extent || stride > std::max<int64_t>(extent, 1))
+      return emitError() << n << " parts of " << stride << " indices over axis \"" << name << "\" do not fit the " << extent
+                         << " indices that are left of dimension " << dim << " of size " << size;
+    splits.push_back({*axis, extent, stride});
+    extent = stride;
+    return success();
+  }
+
+private:
+  const Mesh &mesh;
+  unsigned dim;
+  int64_t size, extent;
+  llvm::function_ref<InFlightDiagnostic()> emitError;
+};
+
+} // namespace
+
+FailureOr<Placement> Placement::resolve(MappingAttr mapping, const Mesh &mesh, ArrayRef<int64_t> shape,
+                                        llvm::function_ref<InFlightDiagnostic()> emitError) {
+  if (mapping.getRank() != shape.size())
+    return emitError() << "the dims mapping has " << mapping.getRank() << " dimensions but the value has " << shape.size();
+  Placement placement = replicated(shape.size());
+  for (auto [dim, digits] : llvm::enumerate(mapping.getDims())) {
+    DimResolver resolver(mesh, dim, shape[dim], emitError);
+    for (Attribute digit : cast<ArrayAttr>(digits)) {
+      LogicalResult added = success();
+      if (auto count = dyn_cast<IntegerAttr>(digit))
+        added = resolver.addPlain(count.getInt());
+      else if (auto name = dyn_cast<StringAttr>(digit))
+        added = resolver.addAxis(name, std::nullopt, placement.dims[dim]);
+      else {
+        auto pair = cast<ArrayAttr>(digit);
+        added = resolver.addAxis(cast<StringAttr>(pair[0]), cast<IntegerAttr>(pair[1]).getInt(), placement.dims[dim]);
+      }
+      if (failed(added))
+        return failure();
+    }
+  }
+  auto findAxis = [&](StringRef name) -> FailureOr<Axis> {
+    if (std::optional<Axis> axis = mesh.find(name))
+      return *axis;
+    return emitError() << "the mesh has no axis \"" << name << "\"";
+  };
+  placement.partialKind = mapping.getPartialKind();
+  for (Attribute name : mapping.getPartialAxes()) {
+    FailureOr<Axis> axis = findAxis(cast<StringAttr>(name));
+    if (failed(axis))
+      return failure();
+    placement.partialAxes.push_back(*axis);
+  }
+  llvm::sort(placement.partialAxes);
+  for (NamedAttribute entry : mapping.getSupport()) {
+    FailureOr<Axis> axis = findAxis(entry.getName());
+    if (failed(axis))
+      return failure();
+    auto coordinates = cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef();
+    for (int64_t coordinate : coordinates)
+      if (coordinate < 0 || coordinate >= mesh.getSize(*axis))
+        return emitError() << "axis \"" << entry.getName().getValue() << "\" of size " << mesh.getSize(*axis)
+                           << " has no coordinate " << coordinate;
+    placement.support.push_back({*axis, llvm::to_vector(coordinates)});
+  }
+  llvm::sort(placement.support, [](const auto &a, const auto &b) { return a.first < b.first; });
+  return placement;
+}
+
+MappingAttr Placement::toAttr(MLIRContext *context, const Mesh &mesh, ArrayRef<int64_t> shape) const {
+  Builder builder(context);
+  SmallVector<Attribute> dimAttrs;
+  for (auto [dim, splits] : llvm::enumerate(dims)) {
+    SmallVector<Attribute> digits;
+    int64_t extent = shape[dim];
+    for (const Split &split : splits) {
+      if (split.extent != extent)
+        digits.push_back(builder.getI64IntegerAttr(extent / split.extent));
+      StringAttr name = builder.getStringAttr(mesh.getName(split.axis));
+      if (split.stride == std::max<int64_t>(divideCeil(split.extent, mesh.getSize(split.axis)), 1))
+        digits.push_back(name);
+      else
+        digits.push_back(builder.getArrayAttr({name, builder.getI64IntegerAttr(split.stride)}));
+      extent = split.stride;
+    }
+    dimAttrs.push_back(builder.getArrayAttr(digits));
+  }
+  SmallVector<Attribute> partial;
+  for (Axis axis : partialAxes)
+    partial.push_back(builder.getStringAttr(mesh.getName(axis)));
+  SmallVector<NamedAttribute> holders;
+  for (const auto &[axis, coordinates] : support)
+    holders.push_back(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(coordinates)));
+  return MappingAttr::get(context, builder.getArrayAttr(dimAttrs), partial.empty() ? ReduceKind::Sum : partialKind,
+                          builder.getArrayAttr(partial), builder.getDictionaryAttr(holders));
+}
+
+//===----------------------------------------------------------------------===//
+// Queries and updates
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<unsigned, Split>> Placement::findSplit(Axis axis) const {
+  for (auto [dim, splits] : llvm::enumerate(dims))
+    for (const Split &split : splits)
+      if (split.axis == axis)
+        return std::make_pair(static_cast<unsigned>(dim), split);
+  return std::nullopt;
+}
+
+bool Placement::isReplicated() const {
+  return partialAxes.empty() && support.empty() && llvm::all_of(dims, [](const auto &splits) { return splits.empty(); });
+}
+
+bool Placement::insert(unsigned dim, Split split) {
+  auto &splits = dims[dim];
+  auto *position = splits.begin();
+  for (; position != splits.end() && position->stride >= split.extent; ++position)
+    if (position->stride % split.extent != 0)
+      return false;
+  if (position != splits.end() && (position->extent > split.stride || split.stride % position->extent != 0))
+    return false;
+  splits.insert(position, split);
+  return true;
+}
+
+void Placement::erase(Axis axis) {
+  for (auto &splits : dims)
+    llvm::erase_if(splits, [&](const Split &split) { return split.axis == axis; });
+  llvm::erase(partialAxes, axis);
+  llvm::erase_if(support, [&](const auto &entry) { return entry.first == axis; });
+}
+
+//===----------------------------------------------------------------------===//
+// What a rank holds
+//===----------------------------------------------------------------------===//
+
+SmallVector<LocalDigit> meshwright::dist::getLocalDigits(ArrayRef<Split> splits, int64_t size) {
+  SmallVector<LocalDigit> digits;
+  int64_t extent = size;
+  for (const Split &split : splits) {
+    if (split.extent != extent)
+      digits.push_back({std::nullopt, extent / split.extent, split.extent});
+    digits.push_back({split.axis, 1, split.stride});
+    extent = split.stride;
+  }
+  digits.push_back({std::nullopt, extent, 1});
+  return digits;
+}
+
+SmallVector<int64_t> Placement::getLocalShape(ArrayRef<int64_t> shape) const {
+  SmallVector<int64_t> local;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    int64_t product = 1;
+    for (const LocalDigit &digit : getLocalDigits(dims[dim], size))
+      product *= digit.localSize;
+    local.push_back(product);
+  }
+  return local;
+}
+
+bool Placement::isUneven(unsigned dim, const Mesh &mesh) const {
+  return llvm::any_of(dims[dim], [&](const Split &split) { return split.extent != split.stride * mesh.getSize(split.axis); });
+}
+
+std::optional<int64_t> Placement::getGlobalIndex(unsigned dim, int64_t size, int64_t local,
+                                                 ArrayRef<int64_t> coordinates) const {
+  // From the least significant digit up: `within` is the index inside what the digits so far span.
+  int64_t within = 0;
+  ArrayRef<Split> splits = dims[dim];
+  SmallVector<LocalDigit> digits = getLocalDigits(splits, size);
+  size_t split = splits.size();
+  for (const LocalDigit &digit : llvm::reverse(digits)) {
+    if (digit.axis) {
+      within += coordinates[*digit.axis] * digit.globalStride;
+      if (within >= splits[--split].extent)
+        return std::nullopt;
+      continue;
+    }
+    within += local % digit.localSize * digit.globalStride;
+    local /= digit.localSize;
+  }
+  return within;
+}

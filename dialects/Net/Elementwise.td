@@ -1,0 +1,133 @@
+//===- Elementwise.td - operations on corresponding elements --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_ELEMENTWISE_TD
+#define MESHWRIGHT_DIALECTS_NET_ELEMENTWISE_TD
+
+include "dialects/Net/NetBase.td"
+
+class Net_Unary<string mnem, string what> : Net_Op<mnem, [Pure, Elementwise, SameOperandsAndResultType]> {
+  let summary = what # " of every element";
+  let description = [{
+    - **C1**: operand and result have the same type.
+
+    Example: `%1 = net.}] # mnem # [{ %0 : tensor<4xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+class Net_Binary<string mnem, string what> : Net_Op<mnem, [Pure, Elementwise, SameOperandsAndResultType]> {
+  let summary = what # " of corresponding elements";
+  let description = [{
+    - **C1**: operands and result have the same type.
+
+    Example: `%2 = net.}] # mnem # [{ %0, %1 : tensor<4xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+def Net_AbsOp : Net_Unary<"abs", "absolute value">;
+def Net_CbrtOp : Net_Unary<"cbrt", "cube root">;
+def Net_CeilOp : Net_Unary<"ceil", "smallest integer not below">;
+def Net_CosineOp : Net_Unary<"cosine", "cosine">;
+def Net_ErfOp : Net_Unary<"erf", "error function">;
+def Net_ErfcOp : Net_Unary<"erfc", "complementary error function">;
+def Net_ExpOp : Net_Unary<"exponential", "exponential">;
+def Net_Expm1Op : Net_Unary<"exponential_minus_one", "exponential less one">;
+def Net_FloorOp : Net_Unary<"floor", "largest integer not above">;
+def Net_LogOp : Net_Unary<"log", "natural logarithm">;
+def Net_Log1pOp : Net_Unary<"log_plus_one", "natural logarithm of one more">;
+def Net_LogisticOp : Net_Unary<"logistic", "logistic function 1/(1+exp(-x))">;
+def Net_NegateOp : Net_Unary<"negate", "negation">;
+def Net_NotOp : Net_Unary<"not", "bitwise (for i1, logical) complement">;
+def Net_RoundOp : Net_Unary<"round_nearest_even", "nearest integer, ties to even,">;
+def Net_RsqrtOp : Net_Unary<"rsqrt", "reciprocal square root">;
+def Net_SignOp : Net_Unary<"sign", "sign">;
+def Net_SineOp : Net_Unary<"sine", "sine">;
+def Net_SqrtOp : Net_Unary<"sqrt", "square root">;
+def Net_TanOp : Net_Unary<"tan", "tangent">;
+def Net_TanhOp : Net_Unary<"tanh", "hyperbolic tangent">;
+
+def Net_AddOp : Net_Binary<"add", "sum">;
+def Net_AndOp : Net_Binary<"and", "bitwise (for i1, logical) and">;
+def Net_Atan2Op : Net_Binary<"atan2", "angle">;
+def Net_DivideOp : Net_Binary<"divide", "quotient">;
+def Net_MaximumOp : Net_Binary<"maximum", "larger, NaN if either is,">;
+def Net_MinimumOp : Net_Binary<"minimum", "smaller, NaN if either is,">;
+def Net_MultiplyOp : Net_Binary<"multiply", "product">;
+def Net_OrOp : Net_Binary<"or", "bitwise (for i1, logical) or">;
+def Net_PowerOp : Net_Binary<"power", "power">;
+def Net_RemainderOp : Net_Binary<"remainder", "remainder with the sign of the dividend">;
+def Net_ShiftLeftOp : Net_Binary<"shift_left", "left shift">;
+def Net_ShiftRightArithmeticOp : Net_Binary<"shift_right_arithmetic", "right shift that copies the sign">;
+def Net_ShiftRightLogicalOp : Net_Binary<"shift_right_logical", "right shift that fills with zeros">;
+def Net_SubtractOp : Net_Binary<"subtract", "difference">;
+def Net_XorOp : Net_Binary<"xor", "bitwise (for i1, logical) exclusive or">;
+
+def Net_CompareOp : Net_Op<"compare", [Pure, Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "compares corresponding elements";
+  let description = [{
+    Floats compare as IEEE 754 says, so that NaN is unequal to everything; with `total_order` as its total
+    order says. Integers compare by the signedness of their type; i1 is unsigned.
+
+    - **C1**: operands have the same type.
+    - **C2**: the result is of i1 and has the operands' shape.
+    - **C3**: `total_order` is for floats.
+
+    Example: `%2 = net.compare lt, %0, %1 : tensor<4xf32> -> tensor<4xi1>`
+  }];
+  let arguments = (ins Net_CompareDirectionAttr:$direction, AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs,
+                       UnitAttr:$total_order);
+  let results = (outs StaticShapeTensorOf<[I1]>:$result);
+  let assemblyFormat = "$direction `,` $lhs `,` $rhs (`total_order` $total_order^)? attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Net_SelectOp : Net_Op<"select", [Pure, Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>,
+                                     AllShapesMatch<["predicate", "result"]>]> {
+  let summary = "takes each element from one of two tensors";
+  let description = [{
+    - **C1**: both branches and the result have the same type.
+    - **C2**: the predicate is of i1 and has the same shape.
+
+    Example: `%3 = net.select %0, %1, %2 : tensor<4xf32>`
+  }];
+  let arguments = (ins StaticShapeTensorOf<[I1]>:$predicate, AnyStaticShapeTensor:$on_true, AnyStaticShapeTensor:$on_false);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$predicate `,` $on_true `,` $on_false attr-dict `:` type($predicate) `,` type($result)";
+}
+
+def Net_ConvertOp : Net_Op<"convert", [Pure, Elementwise, SameOperandsAndResultShape]> {
+  let summary = "converts every element to another type";
+  let description = [{
+    To a float: the nearest value, ties to even. To an integer: towards zero. To i1: whether it is not zero.
+
+    - **C1**: operand and result have the same shape.
+
+    Example: `%1 = net.convert %0 : tensor<4xf32> -> tensor<4xbf16>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Net_IsFiniteOp : Net_Op<"is_finite", [Pure, Elementwise, SameOperandsAndResultShape]> {
+  let summary = "whether every element is neither infinite nor NaN";
+  let description = [{
+    - **C1**: the result is of i1 and has the operand's shape.
+
+    Example: `%1 = net.is_finite %0 : tensor<4xf32> -> tensor<4xi1>`
+  }];
+  let arguments = (ins StaticShapeTensorOf<[AnyFloat]>:$operand);
+  let results = (outs StaticShapeTensorOf<[I1]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+
+#endif

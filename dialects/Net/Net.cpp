@@ -1,0 +1,55 @@
+//===- Net.cpp - the net dialect ------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Net/Net.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+
+/// A list of dimensions in square brackets.
+static ParseResult parseDims(AsmParser &parser, SmallVector<int64_t> &dims) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parser.parseInteger(dims.emplace_back()); });
+}
+
+static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
+  printer << "[";
+  llvm::interleaveComma(dims, printer);
+  printer << "]";
+}
+
+/// A number without its type, which is always f64.
+static ParseResult parseDouble(AsmParser &parser, FloatAttr &value) {
+  double number;
+  if (parser.parseFloat(number))
+    return failure();
+  value = parser.getBuilder().getF64FloatAttr(number);
+  return success();
+}
+
+static void printDouble(AsmPrinter &printer, FloatAttr value) { printer.printFloat(value.getValue()); }
+
+#include "dialects/Net/NetDialect.cpp.inc"
+#include "dialects/Net/NetEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Net/NetAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Net/NetOps.cpp.inc"
+
+void NetDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Net/NetAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Net/NetOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,30 @@
+//===- Net.h - the net dialect ----------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_NET_H
+#define MESHWRIGHT_DIALECTS_NET_NET_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+#include "dialects/Net/NetDialect.h.inc"
+#include "dialects/Net/NetEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Net/NetAttrs.h.inc"
+
+namespace meshwright::net {
+
+/// Names of the discardable attributes; see the dialect's description.
+inline constexpr llvm::StringLiteral kRoleAttr = "net.role";
+inline constexpr llvm::StringLiteral kScopeAttr = "net.scope";
+inline constexpr llvm::StringLiteral kNameAttr = "net.name";
+
+} // namespace meshwright::net
+
+#define GET_OP_CLASSES
+#include "dialects/Net/NetOps.h.inc"
+
+#endif

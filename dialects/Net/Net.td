@@ -1,0 +1,9 @@
+//===- Net.td - the net dialect, families in order ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/Net/Elementwise.td"
+include "dialects/Net/Structured.td"
+include "dialects/Net/State.td"

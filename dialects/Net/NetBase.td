@@ -1,0 +1,92 @@
+//===- NetBase.td - the net dialect, its enumerations and attributes ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_NETBASE_TD
+#define MESHWRIGHT_DIALECTS_NET_NETBASE_TD
+
+include "dialects/Dist/DistBase.td"
+include "dialects/Net/Enums.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Net_Dialect : Dialect {
+  let name = "net";
+  let cppNamespace = "::meshwright::net";
+  let summary = "The serial network: tensors of static shape, primitive operations and program state.";
+  let description = [{
+    A program is a `func.func` in a module of `net.variable`s. A variable is read once, at the entry of the
+    step, and assigned at most once, at its exit; between the two everything is SSA.
+
+    Discardable attributes that any operation may carry:
+
+    - `net.role`: `forward`, `backward` or `optimize`;
+    - `net.scope`: the user's name for the place it comes from, `transformer.h.3.attn`;
+    - `net.name`: the user's name of its first result (`grad/p.w`), on arguments and results of the function
+      the name of the input or output.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
+def Net_VariableKindAttr : EnumAttr<Net_Dialect, Net_VariableKind, "variable_kind">;
+
+def Net_RoleAttr : EnumAttr<Net_Dialect, Net_Role, "role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Net_CompareDirectionAttr : EnumAttr<Net_Dialect, Net_CompareDirection, "compare_direction">;
+
+def Net_ScatterKindAttr : EnumAttr<Net_Dialect, Net_ScatterKind, "scatter_kind">;
+
+def Net_ArgKindAttr : EnumAttr<Net_Dialect, Net_ArgKind, "arg_kind">;
+
+class Net_Attr<string name, string mnem> : AttrDef<Net_Dialect, name> {
+  let mnemonic = mnem;
+}
+
+def Net_InitializerAttr : Net_Attr<"Initializer", "init"> {
+  let summary = "how the initial values of a variable are made";
+  let description = [{
+    `constant` of value `a`; `normal` and `truncated_normal` (cut at two standard deviations) of mean `a` and
+    standard deviation `b`; `uniform` from `a` to `b`. Random values are functions of the variable's name,
+    the run's seed and the element's index in the whole variable, so that they do not depend on the mesh.
+
+    Example: `#net.init<normal, 0.0, 0.02>`
+  }];
+  let parameters = (ins EnumParameter<Net_InitializerKind>:$kind, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b);
+  let builders = [
+    AttrBuilder<(ins "InitializerKind":$kind, "double":$a, CArg<"double", "0.0">:$b), [{
+      auto f64 = ::mlir::Float64Type::get($_ctxt);
+      return $_get($_ctxt, kind, ::mlir::FloatAttr::get(f64, a), ::mlir::FloatAttr::get(f64, b));
+    }]>
+  ];
+  let assemblyFormat = "`<` $kind `,` custom<Double>($a) `,` custom<Double>($b) `>`";
+}
+
+def Net_GatherDimsAttr : Net_Attr<"GatherDims", "gather"> {
+  let summary = "which dimensions of a gather mean what, as in StableHLO";
+  let parameters = (ins
+    OptionalArrayRefParameter<"int64_t">:$offsetDims, OptionalArrayRefParameter<"int64_t">:$collapsedDims,
+    OptionalArrayRefParameter<"int64_t">:$operandBatchingDims, OptionalArrayRefParameter<"int64_t">:$indicesBatchingDims,
+    OptionalArrayRefParameter<"int64_t">:$startIndexMap, "int64_t":$indexVectorDim);
+  let assemblyFormat = "`<` struct(custom<Dims>($offsetDims), custom<Dims>($collapsedDims), custom<Dims>($operandBatchingDims), custom<Dims>($indicesBatchingDims), custom<Dims>($startIndexMap), $indexVectorDim) `>`";
+}
+
+def Net_ScatterDimsAttr : Net_Attr<"ScatterDims", "scatter"> {
+  let summary = "which dimensions of a scatter mean what, as in StableHLO";
+  let parameters = (ins
+    OptionalArrayRefParameter<"int64_t">:$updateWindowDims, OptionalArrayRefParameter<"int64_t">:$insertedDims,
+    OptionalArrayRefParameter<"int64_t">:$operandBatchingDims, OptionalArrayRefParameter<"int64_t">:$indicesBatchingDims,
+    OptionalArrayRefParameter<"int64_t">:$scatterDimsToOperandDims, "int64_t":$indexVectorDim);
+  let assemblyFormat = "`<` struct(custom<Dims>($updateWindowDims), custom<Dims>($insertedDims), custom<Dims>($operandBatchingDims), custom<Dims>($indicesBatchingDims), custom<Dims>($scatterDimsToOperandDims), $indexVectorDim) `>`";
+}
+
+class Net_Op<string mnem, list<Trait> traits = []> : Op<Net_Dialect, mnem, traits>;
+
+#endif

@@ -1,0 +1,59 @@
+//===- State.td - variables of a program ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_STATE_TD
+#define MESHWRIGHT_DIALECTS_NET_STATE_TD
+
+include "dialects/Net/NetBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Net_VariableOp : Net_Op<"variable", [Symbol]> {
+  let summary = "a piece of state that outlives the step";
+  let description = [{
+    The symbol is the user's name, which is also its key in files. `kind` says where it is saved: a parameter in exports and
+    checkpoints, optimizer state and counters in checkpoints, a buffer in both, an accumulator in checkpoints while a merge is
+    incomplete. `like` names the parameter whose placement it takes.
+
+    - **C1**: the type is a tensor of static shape.
+    - **C2**: `like` names a variable of the same shape.
+
+    Example: `net.variable parameter @p.w : tensor<4x8xf32> = #net.init<normal, 0.0, 0.02>`
+  }];
+  let arguments = (ins Net_VariableKindAttr:$kind, SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       OptionalAttr<Net_InitializerAttr>:$init, OptionalAttr<FlatSymbolRefAttr>:$like);
+  let assemblyFormat = "$kind $sym_name `:` $type (`=` $init^)? (`like` $like^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+  }];
+}
+
+def Net_ReadOp : Net_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a variable at the entry of the step";
+  let description = [{
+    - **C1**: the variable exists and has the result's type.
+    - **C2**: a function reads a variable at most once.
+
+    Example: `%0 = net.read @p.w : tensor<4x8xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def Net_AssignOp : Net_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a variable at the exit of the step";
+  let description = [{
+    - **C1**: the variable exists and has the value's type.
+    - **C2**: a function assigns a variable at most once.
+
+    Example: `net.assign @p.w, %1 : tensor<4x8xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, AnyStaticShapeTensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+#endif
