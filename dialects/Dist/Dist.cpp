@@ -41,7 +41,8 @@ void DistDialect::initialize() {
 MappingAttr MappingAttr::getReplicated(MLIRContext *context, unsigned rank) {
   Builder builder(context);
   SmallVector<Attribute> dims(rank, builder.getArrayAttr({}));
-  return get(context, builder.getArrayAttr(dims), ReduceKind::Sum, builder.getArrayAttr({}), builder.getDictionaryAttr({}));
+  return get(context, builder.getArrayAttr(dims), ReduceKind::Sum, builder.getArrayAttr({}),
+             builder.getDictionaryAttr({}));
 }
 
 bool MappingAttr::isReplicated() const {
@@ -115,7 +116,8 @@ Attribute MappingAttr::parse(AsmParser &parser, Type) {
     return {};
   while (succeeded(parser.parseOptionalComma())) {
     if (succeeded(parser.parseOptionalKeyword("partial"))) {
-      FailureOr<ReduceKind> parsed = parser.parseEqual() ? FailureOr<ReduceKind>() : FieldParser<ReduceKind>::parse(parser);
+      FailureOr<ReduceKind> parsed =
+          parser.parseEqual() ? FailureOr<ReduceKind>() : FieldParser<ReduceKind>::parse(parser);
       if (failed(parsed) || parseAxes(parser, partialAxes))
         return {};
       kind = *parsed;

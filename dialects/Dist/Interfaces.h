@@ -13,12 +13,13 @@
 
 namespace meshwright::dist {
 
-/// What an operation gets to rewrite itself for one rank. The placements are those in which the operation computes: those
-/// of its operands as it reads them, and those of its results before any reduction.
+/// What an operation gets to rewrite itself for one rank. The placements are those in which the operation computes:
+/// those of its operands as it reads them, and those of its results before any reduction.
 class Localizer {
 public:
-  Localizer(mlir::OpBuilder &builder, const Mesh &mesh, mlir::ValueRange operands, llvm::ArrayRef<Placement> operandPlacements,
-            llvm::ArrayRef<Placement> resultPlacements, llvm::function_ref<mlir::Value(Axis)> coordinate)
+  Localizer(mlir::OpBuilder &builder, const Mesh &mesh, mlir::ValueRange operands,
+            llvm::ArrayRef<Placement> operandPlacements, llvm::ArrayRef<Placement> resultPlacements,
+            llvm::function_ref<mlir::Value(Axis)> coordinate)
       : builder(builder), mesh(mesh), operands(operands), operandPlacements(operandPlacements),
         resultPlacements(resultPlacements), coordinate(coordinate) {}
 

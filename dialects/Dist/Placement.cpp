@@ -33,8 +33,8 @@ public:
 
   LogicalResult addPlain(int64_t count) {
     if (extent % count != 0)
-      return emitError() << "digit " << count << " does not divide the " << extent << " indices that are left of dimension "
-                         << dim << " of size " << size;
+      return emitError() << "digit " << count << " does not divide the " << extent
+                         << " indices that are left of dimension " << dim << " of size " << size;
     extent /= count;
     return success();
   }
@@ -46,8 +46,8 @@ public:
     int64_t n = mesh.getSize(*axis);
     int64_t stride = by.value_or(std::max<int64_t>(divideCeil(extent, n), 1));
     if (stride * n < extent || stride > std::max<int64_t>(extent, 1))
-      return emitError() << n << " parts of " << stride << " indices over axis \"" << name << "\" do not fit the " << extent
-                         << " indices that are left of dimension " << dim << " of size " << size;
+      return emitError() << n << " parts of " << stride << " indices over axis \"" << name << "\" do not fit the "
+                         << extent << " indices that are left of dimension " << dim << " of size " << size;
     splits.push_back({*axis, extent, stride});
     extent = stride;
     return success();
@@ -65,7 +65,8 @@ private:
 FailureOr<Placement> Placement::resolve(MappingAttr mapping, const Mesh &mesh, ArrayRef<int64_t> shape,
                                         llvm::function_ref<InFlightDiagnostic()> emitError) {
   if (mapping.getRank() != shape.size())
-    return emitError() << "the dims mapping has " << mapping.getRank() << " dimensions but the value has " << shape.size();
+    return emitError() << "the dims mapping has " << mapping.getRank() << " dimensions but the value has "
+                       << shape.size();
   Placement placement = replicated(shape.size());
   for (auto [dim, digits] : llvm::enumerate(mapping.getDims())) {
     DimResolver resolver(mesh, dim, shape[dim], emitError);
@@ -152,7 +153,8 @@ std::optional<std::pair<unsigned, Split>> Placement::findSplit(Axis axis) const 
 }
 
 bool Placement::isReplicated() const {
-  return partialAxes.empty() && support.empty() && llvm::all_of(dims, [](const auto &splits) { return splits.empty(); });
+  return partialAxes.empty() && support.empty() &&
+         llvm::all_of(dims, [](const auto &splits) { return splits.empty(); });
 }
 
 bool Placement::insert(unsigned dim, Split split) {
@@ -203,7 +205,8 @@ SmallVector<int64_t> Placement::getLocalShape(ArrayRef<int64_t> shape) const {
 }
 
 bool Placement::isUneven(unsigned dim, const Mesh &mesh) const {
-  return llvm::any_of(dims[dim], [&](const Split &split) { return split.extent != split.stride * mesh.getSize(split.axis); });
+  return llvm::any_of(dims[dim],
+                      [&](const Split &split) { return split.extent != split.stride * mesh.getSize(split.axis); });
 }
 
 std::optional<int64_t> Placement::getGlobalIndex(unsigned dim, int64_t size, int64_t local,

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A placement resolved against a mesh and a shape. The attribute speaks of digits of a dimension; here a digit is
-// (dimension, extent, stride) and the coordinate that holds index i is (i mod extent) / stride. Digits of that form pass
-// through reshape, slice and concatenation by arithmetic alone, which is what lets a fused q/k/v projection stay split.
+// (dimension, extent, stride) and the coordinate that holds index i is (i mod extent) / stride. Digits of that form
+// pass through reshape, slice and concatenation by arithmetic alone, which is what lets a fused q/k/v projection stay
+// split.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,8 @@
 
 namespace meshwright::dist {
 
-/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i. With n the
-/// axis' size, (n-1)·stride < extent (no coordinate is empty) unless the dimension is too small for that, and
+/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i. With n
+/// the axis' size, (n-1)·stride < extent (no coordinate is empty) unless the dimension is too small for that, and
 /// extent ≤ n·stride; they are equal where sizes divide.
 struct Split {
   Axis axis;
@@ -50,8 +51,8 @@ struct Placement {
   std::optional<std::pair<unsigned, Split>> findSplit(Axis axis) const;
   bool isPartial(Axis axis) const { return llvm::is_contained(partialAxes, axis); }
   bool isReplicated() const;
-  /// Adds a digit at its place in the nesting. False, and nothing is changed, where it overlaps a digit that is there or
-  /// does not nest.
+  /// Adds a digit at its place in the nesting. False, and nothing is changed, where it overlaps a digit that is there
+  /// or does not nest.
   bool insert(unsigned dim, Split split);
   /// Forgets `axis`: the value becomes replicated on it.
   void erase(Axis axis);

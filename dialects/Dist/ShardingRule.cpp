@@ -52,8 +52,8 @@ static LogicalResult verifyTensor(Operation *op, Value value, const TensorRule &
   auto type = dyn_cast<RankedTensorType>(value.getType());
   unsigned rank = type ? type.getRank() : 0;
   if (tensor.dims.size() != rank)
-    return op->emitOpError() << "sharding rule has " << tensor.dims.size() << " dimensions for " << what << " #" << index
-                             << " of rank " << rank;
+    return op->emitOpError() << "sharding rule has " << tensor.dims.size() << " dimensions for " << what << " #"
+                             << index << " of rank " << rank;
   for (auto [dim, uses] : llvm::enumerate(tensor.dims)) {
     int64_t product = 1;
     for (const FactorUse &use : uses) {

@@ -24,7 +24,8 @@ struct FactorUse {
   int64_t offset = 0;
 };
 
-/// For every dimension of a tensor the factors that index it, major to minor. A dimension without factor cannot be split.
+/// For every dimension of a tensor the factors that index it, major to minor. A dimension without factor cannot be
+/// split.
 struct TensorRule {
   llvm::SmallVector<llvm::SmallVector<FactorUse, 1>> dims;
 };
@@ -66,8 +67,8 @@ struct ShardingRule {
   /// A rule that lets nothing be split: all operands and results are whole on every rank.
   static ShardingRule whole(mlir::Operation *op);
 
-  /// Checks the rule against the operation's types: dimensions counted, sizes multiplied out, indices in range. For tests
-  /// and for rules that come from outside; the error is at `op`.
+  /// Checks the rule against the operation's types: dimensions counted, sizes multiplied out, indices in range. For
+  /// tests and for rules that come from outside; the error is at `op`.
   mlir::LogicalResult verify(mlir::Operation *op) const;
 };
 
@@ -83,7 +84,8 @@ struct FactorSplit {
 
 /// The split of a factor that a digit of dimension `dim` means; nothing if the digit does not lie inside one factor.
 /// `n` is the axis' size.
-std::optional<FactorSplit> toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent, int64_t stride, int64_t n);
+std::optional<FactorSplit> toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent, int64_t stride,
+                                         int64_t n);
 
 /// What a split factor means for one tensor.
 struct TensorSplit {

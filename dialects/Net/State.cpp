@@ -28,7 +28,8 @@ static LogicalResult verifyUse(Operation *op, SymbolTableCollection &symbols, Fl
   if (!definition)
     return op->emitOpError() << "names " << variable << ", which is no variable";
   if (definition.getTensorType() != type) {
-    auto diagnostic = op->emitOpError() << "uses " << variable << " as " << type << " but it is " << definition.getTensorType();
+    auto diagnostic = op->emitOpError() << "uses " << variable << " as " << type << " but it is "
+                                        << definition.getTensorType();
     diagnostic.attachNote(definition.getLoc()) << "the variable is here";
     return diagnostic;
   }

@@ -61,7 +61,8 @@ LogicalResult IotaOp::verify() {
 LogicalResult BroadcastOp::verify() {
   ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
   // broadcast_c1
-  if (failed(verifyCount(*this, getDims(), from.size(), "dims")) || failed(verifyDims(*this, getDims(), to.size(), "dims")))
+  if (failed(verifyCount(*this, getDims(), from.size(), "dims")) ||
+      failed(verifyDims(*this, getDims(), to.size(), "dims")))
     return failure();
   // broadcast_c2
   for (auto [index, dim] : llvm::enumerate(getDims()))
@@ -95,16 +96,16 @@ LogicalResult SliceOp::verify() {
   ArrayRef<int64_t> from = shapeOf(getOperand());
   int64_t rank = from.size();
   // slice_c1
-  if (failed(verifyCount(*this, getStarts(), rank, "starts")) || failed(verifyCount(*this, getLimits(), rank, "limits")) ||
-      failed(verifyCount(*this, getSteps(), rank, "steps")))
+  if (failed(verifyCount(*this, getStarts(), rank, "starts")) ||
+      failed(verifyCount(*this, getLimits(), rank, "limits")) || failed(verifyCount(*this, getSteps(), rank, "steps")))
     return failure();
   SmallVector<int64_t> expected;
   for (int64_t dim = 0; dim < rank; ++dim) {
     int64_t start = getStarts()[dim], limit = getLimits()[dim], step = getSteps()[dim];
     // slice_c2
     if (start < 0 || start > limit || limit > from[dim] || step < 1)
-      return emitOpError() << "takes [" << start << ":" << limit << ":" << step << "] of dimension " << dim << " of size "
-                           << from[dim];
+      return emitOpError() << "takes [" << start << ":" << limit << ":" << step << "] of dimension " << dim
+                           << " of size " << from[dim];
     expected.push_back(llvm::divideCeil(limit - start, step));
   }
   // slice_c3
@@ -148,7 +149,8 @@ LogicalResult ConcatenateOp::verify() {
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     ArrayRef<int64_t> shape = shapeOf(operand);
     if (static_cast<int64_t>(shape.size()) != rank)
-      return emitOpError() << "joins operand " << index << " of rank " << shape.size() << " into a result of rank " << rank;
+      return emitOpError() << "joins operand " << index << " of rank " << shape.size() << " into a result of rank "
+                           << rank;
     for (int64_t other = 0; other < rank; ++other)
       if (other != dim && shape[other] != expected[other])
         return emitOpError() << "joins operand " << index << " of size " << shape[other] << " in dimension " << other
@@ -171,8 +173,12 @@ static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batch, Arra
   return free;
 }
 
-SmallVector<int64_t> DotOp::getLhsFree() { return freeDims(typeOf(getLhs()).getRank(), getLhsBatch(), getLhsContract()); }
-SmallVector<int64_t> DotOp::getRhsFree() { return freeDims(typeOf(getRhs()).getRank(), getRhsBatch(), getRhsContract()); }
+SmallVector<int64_t> DotOp::getLhsFree() {
+  return freeDims(typeOf(getLhs()).getRank(), getLhsBatch(), getLhsContract());
+}
+SmallVector<int64_t> DotOp::getRhsFree() {
+  return freeDims(typeOf(getRhs()).getRank(), getRhsBatch(), getRhsContract());
+}
 
 LogicalResult DotOp::verify() {
   ArrayRef<int64_t> lhs = shapeOf(getLhs()), rhs = shapeOf(getRhs());
@@ -183,8 +189,8 @@ LogicalResult DotOp::verify() {
   if (failed(verifyDims(*this, lhsDims, lhs.size(), "lhs")) || failed(verifyDims(*this, rhsDims, rhs.size(), "rhs")))
     return failure();
   if (getLhsBatch().size() != getRhsBatch().size() || getLhsContract().size() != getRhsContract().size())
-    return emitOpError() << "pairs " << getLhsBatch().size() << " and " << getLhsContract().size() << " dimensions with "
-                         << getRhsBatch().size() << " and " << getRhsContract().size();
+    return emitOpError() << "pairs " << getLhsBatch().size() << " and " << getLhsContract().size()
+                         << " dimensions with " << getRhsBatch().size() << " and " << getRhsContract().size();
   for (auto [left, right] : llvm::zip(lhsDims, rhsDims))
     if (lhs[left] != rhs[right])
       return emitOpError() << "pairs dimension " << left << " of size " << lhs[left] << " with dimension " << right
@@ -273,19 +279,22 @@ LogicalResult IndexedWindows::verifyLists() const {
       failed(verifyDims(op, absent, operandRank, "dropped and batching dimensions")))
     return failure();
   if (indexVectorDim < 0 || indexVectorDim > indicesRank)
-    return op->emitOpError() << "has index vector dimension " << indexVectorDim << " but indices of rank " << indicesRank;
+    return op->emitOpError() << "has index vector dimension " << indexVectorDim << " but indices of rank "
+                             << indicesRank;
   int64_t vectorSize = indexVectorDim == indicesRank ? 1 : indices[indexVectorDim];
   if (vectorSize != static_cast<int64_t>(indexMap.size()))
-    return op->emitOpError() << "has an index vector of size " << vectorSize << " for " << indexMap.size() << " dimensions";
+    return op->emitOpError() << "has an index vector of size " << vectorSize << " for " << indexMap.size()
+                             << " dimensions";
   if (operandBatching.size() != indicesBatching.size())
-    return op->emitOpError() << "pairs " << operandBatching.size() << " batching dimensions with " << indicesBatching.size();
+    return op->emitOpError() << "pairs " << operandBatching.size() << " batching dimensions with "
+                             << indicesBatching.size();
   for (auto [left, right] : llvm::zip(operandBatching, indicesBatching))
     if (right == indexVectorDim || llvm::is_contained(indexMap, left) || operand[left] != indices[right])
       return op->emitOpError() << "pairs batching dimension " << left << " of size " << operand[left]
                                << " with dimension " << right << " of size " << indices[right];
   if (windowDims.size() + absent.size() != operand.size())
-    return op->emitOpError() << "has " << windowDims.size() << " window dimensions and drops " << absent.size() << " of "
-                             << operand.size();
+    return op->emitOpError() << "has " << windowDims.size() << " window dimensions and drops " << absent.size()
+                             << " of " << operand.size();
   return success();
 }
 
@@ -303,15 +312,23 @@ LogicalResult IndexedWindows::verifyWindows(ArrayRef<int64_t> sizes) const {
                              << " batch dimensions but windows of rank " << windows.size();
   size_t nextBatch = 0, nextWindow = 0;
   for (size_t dim = 0; dim < windows.size(); ++dim)
-    expected.push_back(llvm::is_contained(windowDims, static_cast<int64_t>(dim)) ? window[nextWindow++] : batch[nextBatch++]);
+    expected.push_back(llvm::is_contained(windowDims, static_cast<int64_t>(dim)) ? window[nextWindow++]
+                                                                                 : batch[nextBatch++]);
   return verifyShape(op, expected, windows);
 }
 
 LogicalResult GatherOp::verify() {
   GatherDimsAttr dims = getDims();
-  IndexedWindows windows{*this, shapeOf(getOperand()), shapeOf(getIndices()), shapeOf(getResult()), dims.getOffsetDims(),
-                         dims.getCollapsedDims(), dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
-                         dims.getStartIndexMap(), dims.getIndexVectorDim()};
+  IndexedWindows windows{*this,
+                         shapeOf(getOperand()),
+                         shapeOf(getIndices()),
+                         shapeOf(getResult()),
+                         dims.getOffsetDims(),
+                         dims.getCollapsedDims(),
+                         dims.getOperandBatchingDims(),
+                         dims.getIndicesBatchingDims(),
+                         dims.getStartIndexMap(),
+                         dims.getIndexVectorDim()};
   if (typeOf(getOperand()).getElementType() != typeOf(getResult()).getElementType())
     return emitOpError() << "reads " << getOperand().getType() << " into " << getResult().getType();
   // gather_c1
@@ -331,9 +348,16 @@ LogicalResult GatherOp::verify() {
 
 LogicalResult ScatterOp::verify() {
   ScatterDimsAttr dims = getDims();
-  IndexedWindows windows{*this, shapeOf(getOperand()), shapeOf(getIndices()), shapeOf(getUpdates()),
-                         dims.getUpdateWindowDims(), dims.getInsertedDims(), dims.getOperandBatchingDims(),
-                         dims.getIndicesBatchingDims(), dims.getScatterDimsToOperandDims(), dims.getIndexVectorDim()};
+  IndexedWindows windows{*this,
+                         shapeOf(getOperand()),
+                         shapeOf(getIndices()),
+                         shapeOf(getUpdates()),
+                         dims.getUpdateWindowDims(),
+                         dims.getInsertedDims(),
+                         dims.getOperandBatchingDims(),
+                         dims.getIndicesBatchingDims(),
+                         dims.getScatterDimsToOperandDims(),
+                         dims.getIndexVectorDim()};
   // scatter_c3
   if (getOperand().getType() != getResult().getType() ||
       typeOf(getOperand()).getElementType() != typeOf(getUpdates()).getElementType())

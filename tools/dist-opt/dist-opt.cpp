@@ -10,5 +10,6 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, meshwright::net::NetDialect, meshwright::dist::DistDialect>();
-  return mlir::failed(mlir::MlirOptMain(argc, argv, "Meshwright: serial training networks to distributed rank programs\n", registry));
+  return mlir::failed(
+      mlir::MlirOptMain(argc, argv, "Meshwright: serial training networks to distributed rank programs\n", registry));
 }
