@@ -104,8 +104,8 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
     FactorSplit split{use.factor, extent / trailing, stride / trailing, extent == span && use.offset == 0};
     if (split.open)
       return split;
-    // A digit that repeats, or starts inside the line, has to divide: its periods begin at multiples of the extent.
-    if (split.extent != split.stride * n || use.offset % split.extent != 0)
+    // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent.
+    if (use.offset % split.extent != 0)
       return std::nullopt;
     return split;
   }
@@ -119,9 +119,9 @@ static std::optional<int64_t> fitExtent(const FactorUse &use, const FactorSplit 
     // holds more than its stride.
     if (use.size <= split.stride * n && use.size > split.stride * (n - 1))
       return use.size;
-    // An open digit that spans exactly n strides is periodic as well.
   }
-  int64_t period = split.stride * n;
+  // What repeats has a period; an open digit has one where its parts are equal.
+  int64_t period = split.open ? split.stride * n : split.extent;
   if ((split.open && split.extent != period) || use.offset % period != 0 || use.size % period != 0)
     return std::nullopt;
   return period;

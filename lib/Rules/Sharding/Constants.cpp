@@ -1,0 +1,28 @@
+//===- Constants.cpp - how constants split ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharding.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::net;
+
+namespace {
+
+/// Every part of a constant can be made where it is needed.
+template <typename OpT> struct ConstantSharding : ShardingOpInterface::ExternalModel<ConstantSharding<OpT>, OpT> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return ShardingRule::elementwise(sharding::shapeOf(op->getResult(0)), 0);
+  }
+};
+
+} // namespace
+
+void sharding::registerConstants(MLIRContext *context) {
+  ConstantOp::attachInterface<ConstantSharding<ConstantOp>>(*context);
+  IotaOp::attachInterface<ConstantSharding<IotaOp>>(*context);
+}
