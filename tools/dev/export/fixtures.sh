@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Makes everything in test/fixtures anew. Needs a Python with the packages of requirements.txt:
+#   python3 -m venv .venv && .venv/bin/pip install -r tools/dev/export/requirements.txt
+#   PYTHON=.venv/bin/python tools/dev/export/fixtures.sh
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-$here/../../../test/fixtures}
+python=${PYTHON:-python3}
+export JAX_PLATFORMS=cpu
+
+export_text() { # NETWORK SUFFIX OPTIONS...
+  local network=$1 suffix=$2
+  shift 2
+  "$python" "$here/export.py" "$network" "$@" -o "$out/$network$suffix.mlir"
+  echo "$network$suffix.mlir"
+}
+
+for network in gpt2-12 gpt2-small gpt2-tiny gpt2-tiny-f64 gpt2-tiny-bf16 bert-tiny bert-tiny-f64 mlp-tiny mlp-tiny-f64; do
+  export_text "$network" ""
+done
+for network in gpt2-tiny bert-tiny mlp-tiny; do
+  export_text "$network" .gradient --gradient
+done
+export_text gpt2-tiny .no-names --no-names
+export_text gpt2-tiny .generic --generic
+export_text mlp-tiny .generic-no-names --generic --no-names
+
+for network in gpt2-tiny-f64 mlp-tiny-f64; do
+  "$python" "$here/reference.py" "$network" "$out/reference/$network"
+done
+"$python" "$here/reference.py" bert-tiny-f64 "$out/reference/bert-tiny-f64" --optimizers adamw
