@@ -195,9 +195,17 @@ LogicalResult MappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   for (Attribute axis : partialAxes)
     if (failed(see(axis)))
       return failure();
-  for (NamedAttribute entry : support)
-    if (!isa<DenseI64ArrayAttr>(entry.getValue()))
-      return emitError() << "support " << entry.getValue() << " is not a list of coordinates";
+  // mapping_c3
+  for (NamedAttribute entry : support) {
+    auto coordinates = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!coordinates || coordinates.empty())
+      return emitError() << "support of axis " << entry.getName() << " is empty or no list of coordinates";
+    ArrayRef<int64_t> list = coordinates.asArrayRef();
+    for (auto [before, after] : llvm::zip(list.drop_back(), list.drop_front()))
+      if (before >= after)
+        return emitError() << "support of axis " << entry.getName() << " has coordinate " << after << " after "
+                           << before;
+  }
   return success();
 }
 

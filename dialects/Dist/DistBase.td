@@ -59,6 +59,7 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
 
     - **C1**: an axis is mentioned at most once, in a dimension or as partial.
     - **C2**: plain digits and parts are positive.
+    - **C3**: the coordinates of a support are not none, and increase.
 
     Example: `#dist.mapping<dims = [["dp"], [3, "tp"]], partial = sum ["sp"], on {"pp" = [0, 3]}>`
   }];

@@ -45,7 +45,7 @@ public:
       return emitError() << "the mesh has no axis \"" << name << "\"";
     int64_t n = mesh.getSize(*axis);
     int64_t stride = by.value_or(std::max<int64_t>(divideCeil(extent, n), 1));
-    if (stride * n < extent || stride > std::max<int64_t>(extent, 1))
+    if (stride > std::max<int64_t>(extent, 1) || stride * n < extent)
       return emitError() << n << " parts of " << stride << " indices over axis \"" << name << "\" do not fit the "
                          << extent << " indices that are left of dimension " << dim << " of size " << size;
     splits.push_back({*axis, extent, stride});
@@ -160,9 +160,11 @@ bool Placement::isReplicated() const {
 bool Placement::insert(unsigned dim, Split split) {
   auto &splits = dims[dim];
   auto *position = splits.begin();
-  for (; position != splits.end() && position->stride >= split.extent; ++position)
-    if (position->stride % split.extent != 0)
-      return false;
+  while (position != splits.end() && position->stride >= split.extent)
+    ++position;
+  // Only neighbours nest: an uneven digit further out need not be a multiple of this one.
+  if (position != splits.begin() && std::prev(position)->stride % split.extent != 0)
+    return false;
   if (position != splits.end() && (position->extent > split.stride || split.stride % position->extent != 0))
     return false;
   splits.insert(position, split);

@@ -17,7 +17,8 @@
 
 namespace meshwright::dist {
 
-/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i. With n
+/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i, where i is
+/// what the digits before it leave (i mod the stride of each in turn; the same as i itself where sizes divide). With n
 /// the axis' size, (n-1)·stride < extent (no coordinate is empty) unless the dimension is too small for that, and
 /// extent ≤ n·stride; they are equal where sizes divide.
 struct Split {

@@ -104,8 +104,9 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
     FactorSplit split{use.factor, extent / trailing, stride / trailing, extent == span && use.offset == 0};
     if (split.open)
       return split;
-    // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent.
-    if (use.offset % split.extent != 0)
+    // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent, and so does the
+    // next index of a factor further out.
+    if (use.offset % split.extent != 0 || use.size % split.extent != 0)
       return std::nullopt;
     return split;
   }

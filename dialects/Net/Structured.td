@@ -218,7 +218,7 @@ def Net_ScatterOp : Net_Op<"scatter", [Pure]> {
     Example:
     ```mlir
     %3 = net.scatter add %0, %1, %2 <updateWindowDims = [2], insertedDims = [0], scatterDimsToOperandDims = [0], indexVectorDim = 2>
-         : tensor<100x64xf32>, tensor<8x16x1xi32>, tensor<8x16x64xf32>
+         : tensor<100x64xf32>, tensor<8x16x1xi32>, tensor<8x16x64xf32> -> tensor<100x64xf32>
     ```
   }];
   let arguments = (ins Net_ScatterKindAttr:$kind, AnyStaticShapeTensor:$operand, StaticShapeTensorOf<[AnyInteger]>:$indices,

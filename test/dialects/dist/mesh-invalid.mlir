@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file -verify-diagnostics
+
+// Tests mesh_c1: an axis that stands twice.
+// expected-error @below {{axis "dp" is empty or stands twice}}
+dist.mesh @mesh_c1 <["dp" = 2, "dp" = 2]>
+
+// -----
+
+// Tests mesh_c1: an axis without name.
+// expected-error @below {{axis "" is empty or stands twice}}
+dist.mesh @mesh_c1_empty <["" = 2]>
+
+// -----
+
+// Tests mesh_c2: a size that is not positive.
+// expected-error @below {{axis "dp" has size 0; sizes are positive and the number of ranks is at most 2147483647}}
+dist.mesh @mesh_c2 <["dp" = 0]>
+
+// -----
+
+// Tests mesh_c2: more ranks than 31 bits count.
+// expected-error @below {{axis "tp" has size 65536; sizes are positive and the number of ranks is at most 2147483647}}
+dist.mesh @mesh_c2_ranks <["dp" = 65536, "tp" = 65536]>
+
+// -----
+
+// Tests that a generic operation with lists of unlike length is an error and no crash.
+// expected-error @below {{has 2 axes but 1 sizes}}
+"dist.mesh"() {sym_name = "mesh", axes = ["dp", "tp"], sizes = array<i64: 2>} : () -> ()

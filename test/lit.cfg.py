@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configuration of the lit tests.
+
+Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM; python3.
+Substitutions: %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it may not exist yet); %source, the
+repository.
+"""
+import os
+
+import lit.formats
+
+config.name = "Meshwright"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".py"]
+config.excludes = ["lit.cfg.py", "fixtures", "unit", "lib", "Inputs"]
+config.test_source_root = os.path.join(config.source_dir, "test")
+config.test_exec_root = os.path.join(config.build_dir, "test")
+
+config.substitutions += [
+    ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
+    ("%tmp", "%t.dir"),
+    ("%source", config.source_dir),
+]
+
+path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]
+config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
+# A test's threads are its ranks; libraries that start their own would only get in each other's way.
+config.environment["OMP_NUM_THREADS"] = "1"
+config.environment["PYTHONPATH"] = os.path.join(config.test_source_root, "python")
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+for variable in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+if config.sanitize:
+    config.available_features.add("sanitizer")
