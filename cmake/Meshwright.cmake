@@ -2,6 +2,7 @@
 #
 # Finds the toolchain and defines the functions that every folder uses:
 #   mw_tablegen(TARGET td-file generator out-file ...)   TableGen outputs, one target
+#   mw_passes(STAGE)                                     the pass declarations of include/meshwright/STAGE/Passes.td
 #   mw_compiler_library(NAME sources... DEPENDS libs...) part of the compiler (MLIR visible, precompiled headers)
 #   mw_runtime_library(NAME sources... DEPENDS libs...)  part of the runtime (neither MLIR nor LLVM)
 
@@ -53,6 +54,20 @@ function(mw_tablegen TARGET TD)
   endwhile()
   add_custom_target(${TARGET} DEPENDS ${outs})
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${TARGET})
+endfunction()
+
+# Makes meshwright/STAGE/Passes.h.inc, which declares the passes of a stage.
+function(mw_passes STAGE)
+  set(dir include/meshwright/${STAGE})
+  set(td ${CMAKE_SOURCE_DIR}/${dir}/Passes.td)
+  set(path ${CMAKE_BINARY_DIR}/${dir}/Passes.h.inc)
+  add_custom_command(OUTPUT ${path}
+    COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${STAGE} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR}/include
+            ${td} --write-if-changed -o ${path} -d ${path}.d
+    DEPENDS ${td} DEPFILE ${path}.d
+    COMMENT "TableGen ${dir}/Passes.h.inc")
+  add_custom_target(${STAGE}PassesTableGen DEPENDS ${path})
+  set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${STAGE}PassesTableGen)
 endfunction()
 
 # One precompiled header serves the whole compiler.
