@@ -31,6 +31,8 @@ inline constexpr llvm::StringLiteral kResultsAttr = "dist.results";
 inline constexpr llvm::StringLiteral kOperandsAttr = "dist.operands";
 inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
 inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
+/// On a mesh: the names of the axes that split the batch.
+inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
 
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);

@@ -86,9 +86,10 @@ llvm::Error resolveSizes(Mesh &mesh, int64_t ranks) {
 
 llvm::Error checkTrain(const Train &train) {
   const AdamW &adamw = train.adamw();
-  for (auto [name, value] : {std::pair("adamw.beta1", adamw.beta1()), std::pair("adamw.beta2", adamw.beta2()),
-                             std::pair("adam.beta1", train.adam().beta1()), std::pair("adam.beta2", train.adam().beta2()),
-                             std::pair("momentum.momentum", train.momentum().momentum())})
+  for (auto [name, value] :
+       {std::pair("adamw.beta1", adamw.beta1()), std::pair("adamw.beta2", adamw.beta2()),
+        std::pair("adam.beta1", train.adam().beta1()), std::pair("adam.beta2", train.adam().beta2()),
+        std::pair("momentum.momentum", train.momentum().momentum())})
     if (!(value >= 0 && value < 1))
       return error("train: " + llvm::Twine(name) + " is " + std::to_string(value) + "; it lies in [0, 1)");
   if (train.optimizer_case() == Train::OPTIMIZER_NOT_SET)

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function attaches one aspect of meaning to the operations of `net` as external models, the way a framework attaches
-// it to the operations of its own dialect.
+// Each function attaches one aspect of meaning to the operations of `net` as external models, the way a framework
+// attaches it to the operations of its own dialect.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,8 +16,8 @@ namespace meshwright::strategy {
 /// Reads a strategy from protobuf text. Errors are one line each, `file:line:column: message`.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef text, llvm::StringRef fileName);
 
-/// Checks what can be checked without the graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`, which is 0
-/// where the user did not say.
+/// Checks what can be checked without the graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`,
+/// which is 0 where the user did not say.
 llvm::Error checkStrategy(Strategy &strategy, int64_t ranks);
 
 /// The mesh of a checked strategy; without axes, one rank.

@@ -1,0 +1,491 @@
+//===- AxisSolver.cpp - decides the placements on one axis ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One sweep over the operations in the order constants, what is made of weights by layout operations, the rest. Each
+// operation takes the cheapest of: split a factor that one of its operands (or the given placement of a result) splits;
+// let partial operands pass, where it is linear or monotone in them; be computed whole. What makes the plans good:
+//
+//  * An operation that reads a split weight splits that factor, whatever it costs: weights never move.
+//  * A partial value with one use travels on; where its use refuses it, it is reduced at the cheapest place on the way
+//  back,
+//    so that a sum is reduced before it is broadcast and after it is joined with others.
+//  * A partial value with several uses is reduced where it is made, scattered if a use already needs it split.
+//  * A state that anchored users will ask for anyway is free for everybody else.
+//
+// A sweep in reverse makes replicated values split whose uses all slice them; what most, but not all, uses slice is
+// annotated and everything decided once more. Every operation is looked at a fixed number of times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisSolver.h"
+
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+namespace {
+/// A weight that moves, and a digit of the batch that is gathered, cost this much more than their bytes.
+constexpr double kWeightPenalty = 1e6;
+constexpr double kDataPenalty = 1e3;
+constexpr double kImpossible = 1e30;
+/// How far a reduction is followed back; longer chains reduce on the way.
+constexpr int kMaxDepth = 64;
+} // namespace
+
+AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
+                       llvm::ArrayRef<std::pair<Axis, AxisPlan>> done)
+    : graph(graph), n(mesh.getSize(axis)), axis(axis), dataAxis(dataAxis), done(done), given(graph.given[axis]) {
+  for (size_t value = 0; value < graph.values.size(); ++value) {
+    double size = graph.values[value].bytes;
+    for (const auto &[other, decided] : done)
+      if (decided.values[value].isSplit())
+        size /= mesh.getSize(other);
+    bytes.push_back(size);
+  }
+  // Constants, then what is made of weights, then the rest; each in program order, so that definitions come before
+  // uses.
+  llvm::SmallVector<int> rank(graph.ops.size());
+  llvm::SmallVector<bool> constant(graph.values.size(), false);
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    bool isConstant = !op.sink && llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
+    bool isSource = !op.results.empty() && graph.source[op.results.front()];
+    bool isWeight = !op.results.empty() && graph.weight[op.results.front()];
+    for (ValueIndex result : op.results)
+      constant[result] = isConstant && !isSource;
+    rank[index] = isSource || isWeight ? 1 : isConstant ? 0 : 2;
+  }
+  for (int phase = 0; phase < 3; ++phase)
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      if (rank[op] == phase)
+        order.push_back(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Whether two axes can split the same dimension like that: their digits are nested.
+static bool nests(const State &a, const State &b) {
+  if (a.dim != b.dim)
+    return true;
+  const State &major = a.stride >= b.extent ? a : b, &minor = a.stride >= b.extent ? b : a;
+  return major.stride >= minor.extent && major.stride % minor.extent == 0;
+}
+
+static bool compatible(const State &mine, const State &other) {
+  if (mine.isSplit() && other.isSplit())
+    return nests(mine, other);
+  return !(mine.isPartial() && other.isPartial()) || mine.reduction == other.reduction;
+}
+
+bool AxisSolver::fits(const Candidate &candidate, OpIndex op) const {
+  for (const auto &[other, decided] : done) {
+    for (auto [mine, theirs] : llvm::zip(candidate.operands, decided.operands[op]))
+      if (!compatible(mine, theirs))
+        return false;
+    for (auto [mine, theirs, value] : llvm::zip(candidate.results, decided.computes[op], graph.ops[op].results))
+      if (!compatible(mine, theirs) || !compatible(mine, decided.values[value]))
+        return false;
+  }
+  return true;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::makeSplit(OpIndex op, const FactorSplit &split) const {
+  const ShardingRule &rule = graph.ops[op].rule;
+  const FactorInfo &factor = rule.factors[split.factor];
+  Candidate candidate{Candidate::Kind::Split, {}, {}};
+  bool uneven = split.extent != split.stride * n;
+  if (!factor.splittable || (uneven && !factor.uneven))
+    return std::nullopt;
+  auto place = [&](const TensorRule &tensor, State absent) -> std::optional<State> {
+    TensorSplit part = toTensorSplit(tensor, split, n);
+    if (part.kind == TensorSplit::Kind::Illegal)
+      return std::nullopt;
+    return part.kind == TensorSplit::Kind::Present ? State::split(part.dim, part.extent, part.stride) : absent;
+  };
+  for (auto [index, tensor] : llvm::enumerate(rule.operands)) {
+    bool partial = llvm::is_contained(factor.partialOperands, static_cast<unsigned>(index));
+    auto state = place(tensor, partial ? State::partial(factor.reduction) : State::replicated());
+    if (!state)
+      return std::nullopt;
+    candidate.operands.push_back(*state);
+  }
+  for (const TensorRule &tensor : rule.results) {
+    auto state = place(tensor, State::partial(factor.reduction));
+    if (!state)
+      return std::nullopt;
+    candidate.results.push_back(*state);
+  }
+  if (!fits(candidate, op))
+    return std::nullopt;
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::makePartial(OpIndex op, const PartialRule &partial) const {
+  const GraphOp &graphOp = graph.ops[op];
+  Candidate candidate{Candidate::Kind::Partial, {}, {}};
+  candidate.operands.assign(graphOp.operands.size(), State::replicated());
+  bool any = false;
+  for (unsigned operand : partial.operands) {
+    any |= plan.values[graphOp.operands[operand]] == State::partial(partial.kind);
+    candidate.operands[operand] = State::partial(partial.kind);
+  }
+  candidate.results.assign(graphOp.results.size(), State::partial(partial.kind));
+  if (!any || !fits(candidate, op))
+    return std::nullopt;
+  return candidate;
+}
+
+AxisSolver::Candidate AxisSolver::makeWhole(OpIndex op) const {
+  Candidate candidate;
+  candidate.operands.assign(graph.ops[op].operands.size(), State::replicated());
+  candidate.results.assign(graph.ops[op].results.size(), State::replicated());
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::splitByOperand(OpIndex op, unsigned operand) const {
+  const State &state = plan.values[graph.ops[op].operands[operand]];
+  if (!state.isSplit())
+    return std::nullopt;
+  auto split = toFactorSplit(graph.ops[op].rule.operands[operand], state.dim, state.extent, state.stride, n);
+  return split ? makeSplit(op, *split) : std::nullopt;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::splitByResult(OpIndex op, unsigned result, const State &state) const {
+  if (!state.isSplit())
+    return std::nullopt;
+  auto split = toFactorSplit(graph.ops[op].rule.results[result], state.dim, state.extent, state.stride, n);
+  if (!split)
+    return std::nullopt;
+  std::optional<Candidate> candidate = makeSplit(op, *split);
+  if (!candidate || candidate->results[result] != state)
+    return std::nullopt;
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
+  for (auto [index, operand] : llvm::enumerate(graph.ops[op].operands))
+    if (graph.weight[operand] && placed[operand])
+      if (auto candidate = splitByOperand(op, index))
+        return candidate;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+double AxisSolver::convertBytes(double size, const State &from, const State &to) const {
+  double share = static_cast<double>(n - 1) / n;
+  if (from == to)
+    return 0;
+  switch (from.kind) {
+  case State::Kind::Replicated:
+    return 0;
+  case State::Kind::Split:
+    return to.isPartial() ? kImpossible : to.isSplit() ? size / n * share : size * share;
+  case State::Kind::Partial:
+    return to.isPartial() ? kImpossible : to.isSplit() ? size * share : 2 * size * share;
+  }
+  return kImpossible;
+}
+
+/// What reading `value` in state `target` costs beyond what is paid already.
+double AxisSolver::readCost(ValueIndex value, const State &target) {
+  const State &from = plan.values[value];
+  if (from == target || llvm::is_contained(available[value], target))
+    return 0;
+  if (from.isPartial() && !target.isPartial())
+    return cheapest(value, target).cost;
+  double paid = convertBytes(bytes[value], from, target);
+  if (from.isSplit())
+    paid *= graph.weight[value] ? kWeightPenalty : dataAxis ? kDataPenalty : 1;
+  return paid;
+}
+
+double AxisSolver::cost(OpIndex op, const Candidate &candidate) {
+  const GraphOp &graphOp = graph.ops[op];
+  double total = 0;
+  for (auto [operand, target] : llvm::zip(graphOp.operands, candidate.operands))
+    total += readCost(operand, target);
+  for (auto [result, state] : llvm::zip(graphOp.results, candidate.results)) {
+    if (given[result])
+      total += convertBytes(bytes[result], state, *given[result]);
+    else if (candidate.kind == Candidate::Kind::Split && state.isPartial() && !dataAxis)
+      total += convertBytes(bytes[result], state, State::replicated());
+  }
+  return total;
+}
+
+AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, int depth) {
+  for (const Place &place : places[value])
+    if (place.target == target)
+      return place;
+  Place best{target, convertBytes(bytes[value], plan.values[value], target), false};
+  OpIndex op = graph.values[value].def;
+  if (op >= 0 && kinds[op] == Candidate::Kind::Partial && graph.ops[op].results.size() == 1 && depth < kMaxDepth) {
+    std::optional<Candidate> moved = target.isSplit() ? splitByResult(op, 0, target) : makeWhole(op);
+    if (moved) {
+      double total = 0;
+      for (auto [operand, state] : llvm::zip(graph.ops[op].operands, moved->operands))
+        total += plan.values[operand].isPartial() && !state.isPartial() ? cheapest(operand, state, depth + 1).cost
+                                                                        : readCost(operand, state);
+      if (total <= best.cost)
+        best = {target, total, true};
+    }
+  }
+  places[value].push_back(best);
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+AxisSolver::Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
+  const GraphOp &graphOp = graph.ops[op];
+  if (auto anchored = anchor(op)) {
+    if (chosenCost)
+      *chosenCost = cost(op, *anchored);
+    return *anchored;
+  }
+  // Ties go to the first: splits, then partial values that pass, then the whole.
+  llvm::SmallVector<Candidate, 4> candidates;
+  for (auto [index, result] : llvm::enumerate(graphOp.results))
+    if (given[result])
+      if (auto candidate = splitByResult(op, index, *given[result]))
+        candidates.push_back(*candidate);
+  for (unsigned operand = 0; operand < graphOp.operands.size(); ++operand)
+    if (auto candidate = splitByOperand(op, operand))
+      candidates.push_back(*candidate);
+  for (const PartialRule &partial : graphOp.rule.partials)
+    if (auto candidate = makePartial(op, partial))
+      candidates.push_back(*candidate);
+  candidates.push_back(makeWhole(op));
+  size_t best = 0;
+  double bestCost = 0;
+  for (size_t index = 0; index < candidates.size(); ++index) {
+    double total = cost(op, candidates[index]);
+    if (index == 0 || total < bestCost) {
+      best = index;
+      bestCost = total;
+    }
+  }
+  if (chosenCost)
+    *chosenCost = bestCost;
+  return candidates[best];
+}
+
+/// The state in which a partial value with several uses is reduced: split, if a use needs it so because of what it
+/// reads besides.
+State AxisSolver::reduceTarget(ValueIndex value) const {
+  for (const Use &use : graph.values[value].uses) {
+    const GraphOp &user = graph.ops[use.op];
+    auto needs = [&](const std::optional<Candidate> &candidate) {
+      return candidate && candidate->operands[use.operand].isSplit();
+    };
+    for (auto [index, operand] : llvm::enumerate(user.operands))
+      if (operand != value && placed[operand])
+        if (auto candidate = splitByOperand(use.op, index); needs(candidate))
+          return candidate->operands[use.operand];
+    for (auto [index, result] : llvm::enumerate(user.results))
+      if (given[result])
+        if (auto candidate = splitByResult(use.op, index, *given[result]); needs(candidate))
+          return candidate->operands[use.operand];
+  }
+  return State::replicated();
+}
+
+/// Reduces the partial `value` at the cheapest place on its way back.
+void AxisSolver::settle(ValueIndex value, const State &target) {
+  Place place = cheapest(value, target);
+  if (place.atOperands) {
+    OpIndex op = graph.values[value].def;
+    Candidate moved = target.isSplit() ? *splitByResult(op, 0, target) : makeWhole(op);
+    apply(op, moved);
+  }
+  plan.values[value] = target;
+}
+
+void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
+  ValueIndex value = graph.ops[op].operands[operand];
+  plan.operands[op][operand] = target;
+  const State &kept = plan.values[value];
+  if (kept.isPartial() && !target.isPartial())
+    settle(value, target);
+  else if (kept.isSplit() && kept != target && !llvm::is_contained(available[value], target))
+    available[value].push_back(target);
+}
+
+void AxisSolver::apply(OpIndex op, Candidate candidate) {
+  kinds[op] = candidate.kind;
+  plan.computes[op] = candidate.results;
+  plan.operands[op].resize(candidate.operands.size());
+  for (unsigned operand = 0; operand < candidate.operands.size(); ++operand)
+    require(op, operand, candidate.operands[operand]);
+}
+
+void AxisSolver::addAvailable(ValueIndex value) {
+  for (const Use &use : graph.values[value].uses)
+    if (auto candidate = anchor(use.op)) {
+      const State &asked = candidate->operands[use.operand];
+      if (asked != plan.values[value] && !llvm::is_contained(available[value], asked))
+        available[value].push_back(asked);
+    }
+}
+
+/// Decides where a value that was just computed is kept.
+void AxisSolver::keep(ValueIndex value) {
+  const GraphValue &entry = graph.values[value];
+  plan.values[value] = plan.computes[entry.def][entry.result];
+  placed[value] = true;
+  bool partial = plan.values[value].isPartial();
+  if (given[value] && partial)
+    settle(value, *given[value]);
+  else if (given[value])
+    plan.values[value] = *given[value];
+  else if (partial && entry.uses.size() > 1)
+    settle(value, reduceTarget(value));
+  if (!plan.values[value].isPartial())
+    addAvailable(value);
+}
+
+void AxisSolver::visitSink(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  plan.operands[op].resize(graphOp.operands.size());
+  for (auto [index, operand] : llvm::enumerate(graphOp.operands)) {
+    State target = plan.values[operand].isPartial() ? State::replicated() : plan.values[operand];
+    if (auto stored = graph.stored(op, axis))
+      target = *stored;
+    require(op, index, target);
+  }
+}
+
+void AxisSolver::visit(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  if (graphOp.sink)
+    return visitSink(op);
+  if (!graphOp.results.empty() && graph.source[graphOp.results.front()]) {
+    // What is read from a variable is where the variable is kept.
+    ValueIndex value = graphOp.results.front();
+    plan.computes[op] = {*given[value]};
+    kinds[op] = Candidate::Kind::Whole;
+  } else {
+    apply(op, choose(op));
+  }
+  for (ValueIndex result : graphOp.results)
+    keep(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Reverse
+//===----------------------------------------------------------------------===//
+
+/// The one split state in which uses read the replicated `value`; the uses that do not are `others`.
+std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
+  std::optional<State> target;
+  for (const Use &use : graph.values[value].uses) {
+    const State &asked = plan.operands[use.op][use.operand];
+    if (!asked.isSplit() || (target && asked != *target))
+      others.push_back(use);
+    else
+      target = asked;
+  }
+  return target;
+}
+
+/// Makes the result of `op` split if it is replicated and all its uses slice it alike.
+void AxisSolver::sinkInto(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  if (graphOp.results.size() != 1)
+    return;
+  ValueIndex value = graphOp.results.front();
+  llvm::SmallVector<Use> others;
+  std::optional<State> target = slicedTo(value, others);
+  if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || !others.empty())
+    return;
+  for (const auto &[other, decided] : done)
+    if (!compatible(*target, decided.values[value]))
+      return;
+  const State &computed = plan.computes[op].front();
+  if (computed.isPartial()) {
+    plan.values[value] = *target;
+    return;
+  }
+  if (!computed.isReplicated())
+    return;
+  std::optional<Candidate> split = splitByResult(op, 0, *target);
+  if (!split || cost(op, *split) > cost(op, makeWhole(op)))
+    return;
+  apply(op, *split);
+  plan.values[value] = *target;
+}
+
+void AxisSolver::sweepBack() {
+  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
+    sinkInto(op);
+}
+
+/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Returns whether any
+/// was.
+bool AxisSolver::annotateSliced() {
+  bool any = false;
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
+    llvm::SmallVector<Use> others;
+    std::optional<State> target = slicedTo(value, others);
+    if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || others.empty())
+      continue;
+    const GraphValue &entry = graph.values[value];
+    bool reduced = plan.computes[entry.def][entry.result].isPartial();
+    double limit = bytes[value] * (n - 1) / (4.0 * n) / (reduced ? 2 : 1);
+    plan.values[value] = *target;
+    double paid = 0;
+    for (const Use &use : others) {
+      double chosen = 0;
+      if (graph.ops[use.op].sink)
+        chosen = convertBytes(bytes[value], *target, plan.operands[use.op][use.operand]);
+      else
+        choose(use.op, &chosen);
+      paid += chosen;
+      if (paid >= limit)
+        break;
+    }
+    plan.values[value] = State::replicated();
+    if (paid >= limit)
+      continue;
+    given[value] = *target;
+    any = true;
+  }
+  return any;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+void AxisSolver::run() {
+  plan = AxisPlan();
+  plan.operands.resize(graph.ops.size());
+  plan.computes.resize(graph.ops.size());
+  plan.values.resize(graph.values.size());
+  kinds.assign(graph.ops.size(), Candidate::Kind::Whole);
+  placed.assign(graph.values.size(), false);
+  available.assign(graph.values.size(), {});
+  places.assign(graph.values.size(), {});
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
+    if (graph.values[value].def < 0) {
+      plan.values[value] = *given[value];
+      placed[value] = true;
+    }
+  for (OpIndex op : order)
+    visit(op);
+  sweepBack();
+}
+
+AxisPlan AxisSolver::solve() {
+  run();
+  if (annotateSliced())
+    run();
+  return std::move(plan);
+}

@@ -1,0 +1,89 @@
+//===- AxisSolver.h - decides the placements on one axis --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_COMPLETE_AXISSOLVER_H
+#define MESHWRIGHT_LIB_COMPLETE_AXISSOLVER_H
+
+#include "Graph.h"
+
+namespace meshwright::complete {
+
+/// Decides on one axis what every operation splits and where every value is kept. See AxisSolver.cpp for the algorithm.
+class AxisSolver {
+public:
+  /// `done` are the plans of the axes decided before, by axis; `dataAxis` says that the axis splits the batch, whose
+  /// digits are not gathered while there is another way.
+  AxisSolver(const Graph &graph, const dist::Mesh &mesh, dist::Axis axis, bool dataAxis,
+             llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done);
+
+  AxisPlan solve();
+
+private:
+  /// One way to compute an operation.
+  struct Candidate {
+    enum class Kind : uint8_t { Split, Partial, Whole } kind = Kind::Whole;
+    llvm::SmallVector<State, 3> operands;
+    llvm::SmallVector<State, 1> results;
+  };
+  /// The cheapest place to convert a partial value: at the value itself or at the operands of the operation that made
+  /// it.
+  struct Place {
+    State target;
+    double cost = 0;
+    bool atOperands = false;
+  };
+
+  // Candidates of an operation.
+  std::optional<Candidate> makeSplit(OpIndex op, const dist::FactorSplit &split) const;
+  std::optional<Candidate> makePartial(OpIndex op, const dist::PartialRule &partial) const;
+  Candidate makeWhole(OpIndex op) const;
+  std::optional<Candidate> splitByOperand(OpIndex op, unsigned operand) const;
+  std::optional<Candidate> splitByResult(OpIndex op, unsigned result, const State &state) const;
+  std::optional<Candidate> anchor(OpIndex op) const;
+  bool fits(const Candidate &candidate, OpIndex op) const;
+
+  // Costs, in bytes that a rank sends.
+  double convertBytes(double bytes, const State &from, const State &to) const;
+  double readCost(ValueIndex value, const State &target);
+  double cost(OpIndex op, const Candidate &candidate);
+  Place cheapest(ValueIndex value, const State &target, int depth = 0);
+
+  // The sweeps.
+  void run();
+  void visit(OpIndex op);
+  void visitSink(OpIndex op);
+  Candidate choose(OpIndex op, double *chosenCost = nullptr);
+  void apply(OpIndex op, Candidate candidate);
+  void require(OpIndex op, unsigned operand, const State &target);
+  void keep(ValueIndex value);
+  State reduceTarget(ValueIndex value) const;
+  void settle(ValueIndex value, const State &target);
+  void addAvailable(ValueIndex value);
+  void sweepBack();
+  void sinkInto(OpIndex op);
+  bool annotateSliced();
+  std::optional<State> slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const;
+
+  const Graph &graph;
+  int64_t n;
+  dist::Axis axis;
+  bool dataAxis;
+  llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done;
+  llvm::SmallVector<OpIndex, 0> order;
+  llvm::SmallVector<std::optional<State>, 0> given;
+  llvm::SmallVector<double, 0> bytes;
+
+  AxisPlan plan;
+  llvm::SmallVector<Candidate::Kind, 0> kinds;
+  llvm::SmallVector<bool, 0> placed;
+  /// States in which a value is there beside the one it is kept in, because somebody converts it anyway.
+  llvm::SmallVector<llvm::SmallVector<State, 1>, 0> available;
+  llvm::SmallVector<llvm::SmallVector<Place, 1>, 0> places;
+};
+
+} // namespace meshwright::complete
+
+#endif

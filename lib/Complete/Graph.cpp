@@ -1,0 +1,149 @@
+//===- Graph.cpp - a program as completion sees it ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Net.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+/// The state of a placement on every axis.
+static SmallVector<State, 0> getStates(const Placement &placement, const Mesh &mesh) {
+  SmallVector<State, 0> states(mesh.getNumAxes());
+  for (auto [dim, splits] : llvm::enumerate(placement.dims))
+    for (const Split &split : splits)
+      states[split.axis] = State::split(dim, split.extent, split.stride);
+  return states;
+}
+
+ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
+  GraphValue entry;
+  entry.value = value;
+  entry.def = def;
+  entry.result = result;
+  if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
+    entry.shape = llvm::to_vector<4>(type.getShape());
+    entry.bytes = type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  ValueIndex index = values.size();
+  numbers[value] = index;
+  values.push_back(std::move(entry));
+  source.push_back(false);
+  weight.push_back(false);
+  for (auto &column : given)
+    column.emplace_back();
+  return index;
+}
+
+LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh &mesh, bool everyAxis,
+                              llvm::function_ref<InFlightDiagnostic()> emitError) {
+  if (everyAxis)
+    for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+      given[axis][value] = State::replicated();
+  if (!mapping)
+    return success();
+  FailureOr<Placement> placement = Placement::resolve(mapping, mesh, values[value].shape, emitError);
+  if (failed(placement))
+    return failure();
+  if (!placement->partialAxes.empty() || !placement->support.empty())
+    return emitError() << "a given placement is replicated or split on every axis but this is " << mapping;
+  for (auto [axis, state] : llvm::enumerate(getStates(*placement, mesh)))
+    if (state.isSplit())
+      given[axis][value] = state;
+  return success();
+}
+
+std::optional<State> Graph::stored(OpIndex op, Axis axis) const {
+  if (ops[op].stored.empty())
+    return std::nullopt;
+  return ops[op].stored[axis];
+}
+
+/// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.
+static bool isLayout(const ShardingRule &rule) {
+  return rule.operands.size() == 1 && rule.results.size() == 1 &&
+         llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Max; }) &&
+         llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
+}
+
+LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
+  if (op.getNumRegions() != 0)
+    return op.emitOpError() << "has regions, which completion does not follow";
+  OpIndex index = ops.size();
+  GraphOp entry;
+  entry.op = &op;
+  entry.sink = op.getNumResults() == 0;
+  if (auto sharded = dyn_cast<ShardingOpInterface>(op)) {
+    entry.rule = sharded.getShardingRule();
+    if (failed(entry.rule.verify(&op)))
+      return failure();
+  } else {
+    entry.rule = ShardingRule::whole(&op);
+  }
+  entry.layout = isLayout(entry.rule);
+  for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
+    ValueIndex value = numbers.lookup(operand);
+    entry.operands.push_back(value);
+    values[value].uses.push_back({index, static_cast<unsigned>(number)});
+  }
+  auto variableOf = [&](FlatSymbolRefAttr name) {
+    return SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(&op, name);
+  };
+  auto mappings = op.getAttrOfType<ArrayAttr>(kResultsAttr);
+  if (mappings && mappings.size() != op.getNumResults())
+    return op.emitOpError() << "has " << mappings.size() << " placements for " << op.getNumResults() << " results";
+  for (auto [number, result] : llvm::enumerate(op.getResults())) {
+    ValueIndex value = addValue(result, index, number);
+    entry.results.push_back(value);
+    auto mapping = mappings ? dyn_cast<MappingAttr>(mappings[number]) : MappingAttr();
+    auto read = dyn_cast<net::ReadOp>(op);
+    if (read) {
+      net::VariableOp variable = variableOf(read.getVariableAttr());
+      mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+      source[value] = weight[value] = true;
+    } else if (entry.layout) {
+      weight[value] = weight[entry.operands.front()];
+    }
+    if (failed(addGiven(value, mapping, mesh, /*everyAxis=*/bool(read), [&] { return op.emitOpError(); })))
+      return failure();
+  }
+  if (auto assign = dyn_cast<net::AssignOp>(op)) {
+    auto mapping = variableOf(assign.getVariableAttr())->getAttrOfType<MappingAttr>(kMappingAttr);
+    ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
+    Placement placement = Placement::replicated(shape.size());
+    if (mapping) {
+      auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return op.emitOpError(); });
+      if (failed(resolved))
+        return failure();
+      placement = *resolved;
+    }
+    entry.stored = getStates(placement, mesh);
+  }
+  ops.push_back(std::move(entry));
+  return success();
+}
+
+FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError() << "has " << func.getBody().getBlocks().size() << " blocks; a program has one";
+  Graph graph;
+  graph.given.resize(mesh.getNumAxes());
+  for (BlockArgument argument : func.getArguments()) {
+    ValueIndex value = graph.addValue(argument, -1, argument.getArgNumber());
+    graph.source[value] = true;
+    if (failed(graph.addGiven(value, getMapping(argument), mesh, /*everyAxis=*/true, [&] {
+          return emitError(argument.getLoc()) << "argument " << argument.getArgNumber() << ": ";
+        })))
+      return failure();
+  }
+  for (Operation &op : func.getBody().front())
+    if (failed(graph.addOp(op, mesh)))
+      return failure();
+  return graph;
+}

@@ -1,0 +1,106 @@
+//===- Graph.h - a program as completion sees it ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations and values by number, with the rules computed once. What one axis decides is kept apart for every axis, so
+// that the sweep over an axis reads what the axes before it decided and writes its own column.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_COMPLETE_GRAPH_H
+#define MESHWRIGHT_LIB_COMPLETE_GRAPH_H
+
+#include "dialects/Dist/ShardingRule.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace meshwright::complete {
+
+using OpIndex = int;
+using ValueIndex = int;
+
+/// The placement of a value on one axis.
+struct State {
+  enum class Kind : uint8_t { Replicated, Split, Partial } kind = Kind::Replicated;
+  dist::ReduceKind reduction = dist::ReduceKind::Sum;
+  unsigned dim = 0;
+  int64_t extent = 0;
+  int64_t stride = 0;
+
+  static State replicated() { return {}; }
+  static State partial(dist::ReduceKind kind) { return {Kind::Partial, kind, 0, 0, 0}; }
+  static State split(unsigned dim, int64_t extent, int64_t stride) {
+    return {Kind::Split, dist::ReduceKind::Sum, dim, extent, stride};
+  }
+  bool isReplicated() const { return kind == Kind::Replicated; }
+  bool isSplit() const { return kind == Kind::Split; }
+  bool isPartial() const { return kind == Kind::Partial; }
+  bool operator==(const State &) const = default;
+};
+
+/// One use of a value.
+struct Use {
+  OpIndex op;
+  unsigned operand;
+};
+
+struct GraphValue {
+  mlir::Value value;
+  llvm::SmallVector<int64_t, 4> shape;
+  int64_t bytes = 0;
+  OpIndex def = -1;
+  unsigned result = 0;
+  llvm::SmallVector<Use, 2> uses;
+};
+
+struct GraphOp {
+  mlir::Operation *op = nullptr;
+  dist::ShardingRule rule;
+  llvm::SmallVector<ValueIndex, 3> operands;
+  llvm::SmallVector<ValueIndex, 1> results;
+  /// Moves or converts the elements of its only operand: what is made of a weight is still one.
+  bool layout = false;
+  /// A return, an assignment: takes its operands where they are kept.
+  bool sink = false;
+  /// Per axis the state in which an assigned variable is kept; empty for every other operation.
+  llvm::SmallVector<State, 0> stored;
+};
+
+/// The program with the placements that are given.
+class Graph {
+public:
+  /// Numbers the operations of `func`.
+  static mlir::FailureOr<Graph> build(mlir::func::FuncOp func, const dist::Mesh &mesh);
+
+  llvm::SmallVector<GraphOp, 0> ops;
+  llvm::SmallVector<GraphValue, 0> values;
+  /// Per axis and value: the placement that is given, if one is.
+  llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
+  /// Values that come from outside: arguments and variables. Their placement is given on every axis.
+  llvm::SmallVector<bool, 0> source;
+  /// The state on `axis` in which the variable that sink `op` assigns is kept; nothing for other sinks.
+  std::optional<State> stored(OpIndex op, dist::Axis axis) const;
+  /// Values that are weights or made of one by layout operations alone.
+  llvm::SmallVector<bool, 0> weight;
+
+private:
+  ValueIndex addValue(mlir::Value value, OpIndex def, unsigned result);
+  mlir::LogicalResult addGiven(ValueIndex value, dist::MappingAttr mapping, const dist::Mesh &mesh, bool everyAxis,
+                               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh);
+
+  llvm::DenseMap<mlir::Value, ValueIndex> numbers;
+};
+
+/// What completion decides on one axis.
+struct AxisPlan {
+  /// How each operation reads its operands and in which state its results leave the computation.
+  llvm::SmallVector<llvm::SmallVector<State, 3>, 0> operands;
+  llvm::SmallVector<llvm::SmallVector<State, 1>, 0> computes;
+  /// Where each value is kept.
+  llvm::SmallVector<State, 0> values;
+};
+
+} // namespace meshwright::complete
+
+#endif

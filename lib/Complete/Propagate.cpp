@@ -1,0 +1,201 @@
+//===- Propagate.cpp - gives every value a placement ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Translates between IR and AxisSolver: numbers the program once, decides axis by axis, and writes what was decided as
+// attributes. Axes that split the batch come first, as given in the mesh's `dist.data_axes`; the others in mesh order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisSolver.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Complete/Passes.h"
+#include <map>
+
+namespace meshwright::complete {
+#define GEN_PASS_DEF_PROPAGATEPASS
+#include "meshwright/Complete/Passes.h.inc"
+} // namespace meshwright::complete
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+namespace {
+
+using AxisPlans = SmallVector<std::pair<Axis, AxisPlan>>;
+
+/// Writes plans as attributes.
+class PlanWriter {
+public:
+  PlanWriter(func::FuncOp func, const Graph &graph, const Mesh &mesh, const AxisPlans &plans)
+      : func(func), graph(graph), mesh(mesh), plans(plans) {}
+
+  LogicalResult write();
+
+  int64_t numConversions = 0;
+  int64_t numReductions = 0;
+
+private:
+  /// The mapping of a value of `shape` whose state on each axis is `getState(plan)`.
+  FailureOr<MappingAttr> getMapping(Operation *op, ArrayRef<int64_t> shape,
+                                    llvm::function_ref<State(const AxisPlan &)> getState);
+  LogicalResult writeOp(OpIndex index);
+  void writeResults();
+  void count();
+
+  func::FuncOp func;
+  const Graph &graph;
+  const Mesh &mesh;
+  const AxisPlans &plans;
+  /// Mappings made so far: most values share few.
+  std::map<SmallVector<int64_t>, MappingAttr> cache;
+};
+
+} // namespace
+
+FailureOr<MappingAttr> PlanWriter::getMapping(Operation *op, ArrayRef<int64_t> shape,
+                                              llvm::function_ref<State(const AxisPlan &)> getState) {
+  SmallVector<int64_t> key(shape);
+  for (const auto &[axis, plan] : plans) {
+    State state = getState(plan);
+    key.append({static_cast<int64_t>(state.kind), static_cast<int64_t>(state.reduction), state.dim, state.extent,
+                state.stride});
+  }
+  MappingAttr &mapping = cache[key];
+  if (mapping)
+    return mapping;
+  Placement placement = Placement::replicated(shape.size());
+  for (const auto &[axis, plan] : plans) {
+    State state = getState(plan);
+    if (state.isPartial()) {
+      placement.partialAxes.push_back(axis);
+      placement.partialKind = state.reduction;
+    } else if (state.isSplit() && !placement.insert(state.dim, {axis, state.extent, state.stride})) {
+      return op->emitError() << "axis \"" << mesh.getName(axis) << "\" splits dimension " << state.dim << " of size "
+                             << shape[state.dim] << " into parts of " << state.stride
+                             << " that do not nest with another axis";
+    }
+  }
+  llvm::sort(placement.partialAxes);
+  return mapping = placement.toAttr(func.getContext(), mesh, shape);
+}
+
+LogicalResult PlanWriter::writeOp(OpIndex index) {
+  const GraphOp &entry = graph.ops[index];
+  SmallVector<Attribute> operands, results, computes;
+  for (auto [number, operand] : llvm::enumerate(entry.operands)) {
+    auto mapping = getMapping(entry.op, graph.values[operand].shape,
+                              [&, number = number](const AxisPlan &plan) { return plan.operands[index][number]; });
+    if (failed(mapping))
+      return failure();
+    operands.push_back(*mapping);
+  }
+  for (auto [number, result] : llvm::enumerate(entry.results)) {
+    ArrayRef<int64_t> shape = graph.values[result].shape;
+    auto kept = getMapping(entry.op, shape, [&, result = result](const AxisPlan &plan) { return plan.values[result]; });
+    auto computed = getMapping(entry.op, shape,
+                               [&, number = number](const AxisPlan &plan) { return plan.computes[index][number]; });
+    if (failed(kept) || failed(computed))
+      return failure();
+    results.push_back(*kept);
+    computes.push_back(*computed);
+  }
+  MLIRContext *context = func.getContext();
+  if (!operands.empty())
+    entry.op->setAttr(kOperandsAttr, ArrayAttr::get(context, operands));
+  if (!results.empty())
+    entry.op->setAttr(kResultsAttr, ArrayAttr::get(context, results));
+  entry.op->removeAttr(kComputesAttr);
+  if (results != computes)
+    entry.op->setAttr(kComputesAttr, ArrayAttr::get(context, computes));
+  return success();
+}
+
+/// The function's results are returned as its terminator reads them.
+void PlanWriter::writeResults() {
+  Operation *terminator = func.getBody().front().getTerminator();
+  if (auto mappings = terminator->getAttrOfType<ArrayAttr>(kOperandsAttr))
+    for (auto [index, mapping] : llvm::enumerate(mappings))
+      func.setResultAttr(index, kMappingAttr, mapping);
+}
+
+/// Counts one conversion for every value and placement other than its own that somebody reads it in.
+void PlanWriter::count() {
+  for (const GraphValue &value : graph.values) {
+    MappingAttr kept = dist::getMapping(value.value);
+    if (value.def >= 0)
+      if (auto computes = graph.ops[value.def].op->getAttrOfType<ArrayAttr>(kComputesAttr))
+        if (computes[value.result] != kept) {
+          ++numConversions;
+          ++numReductions;
+        }
+    SmallVector<Attribute> seen;
+    for (const Use &use : value.uses) {
+      Attribute target = graph.ops[use.op].op->getAttrOfType<ArrayAttr>(kOperandsAttr)[use.operand];
+      if (target == kept || llvm::is_contained(seen, target))
+        continue;
+      seen.push_back(target);
+      ++numConversions;
+      numReductions += kept && !kept.getPartialAxes().empty();
+    }
+  }
+}
+
+LogicalResult PlanWriter::write() {
+  for (const GraphValue &value : graph.values)
+    if (value.def < 0 && !dist::getMapping(value.value))
+      dist::setMapping(value.value, MappingAttr::getReplicated(func.getContext(), value.shape.size()));
+  for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
+    if (failed(writeOp(op)))
+      return failure();
+  writeResults();
+  count();
+  return success();
+}
+
+namespace {
+
+struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
+  void runOnOperation() override {
+    MeshOp meshOp = findMesh(getOperation());
+    if (!meshOp)
+      return;
+    Mesh mesh = meshOp.getMesh();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh))))
+        return signalPassFailure();
+  }
+
+  /// The axes to decide, each with whether it splits the batch; those of size 1 split nothing.
+  SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh) {
+    SmallVector<std::pair<Axis, bool>> order;
+    auto isData = [&](Axis axis) {
+      auto names = meshOp->getAttrOfType<ArrayAttr>(kDataAxesAttr);
+      return names && llvm::is_contained(names, StringAttr::get(&getContext(), mesh.getName(axis)));
+    };
+    for (bool data : {true, false})
+      for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+        if (mesh.getSize(axis) > 1 && isData(axis) == data)
+          order.push_back({axis, data});
+    return order;
+  }
+
+  LogicalResult propagate(func::FuncOp func, const Mesh &mesh, ArrayRef<std::pair<Axis, bool>> order) {
+    FailureOr<Graph> graph = Graph::build(func, mesh);
+    if (failed(graph))
+      return failure();
+    AxisPlans plans;
+    for (auto [axis, data] : order)
+      plans.push_back({axis, AxisSolver(*graph, mesh, axis, data, plans).solve()});
+    PlanWriter writer(func, *graph, mesh, plans);
+    if (failed(writer.write()))
+      return failure();
+    numConversions += writer.numConversions;
+    numReductions += writer.numReductions;
+    return success();
+  }
+};
+
+} // namespace
