@@ -6,140 +6,169 @@
 
 #include "meshwright/Strategy/Strategy.h"
 #include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/Twine.h"
 
+using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::strategy;
 
 namespace {
 
-/// Collects protobuf's complaints as `file:line:column: message` lines.
+/// Emits protobuf's complaints at their places.
 class Errors : public google::protobuf::io::ErrorCollector {
 public:
-  explicit Errors(llvm::StringRef fileName) : fileName(fileName) {}
+  Errors(StringRef name, MLIRContext *context) : name(name), context(context) {}
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string &message) override {
-    if (!text.empty())
-      text += "\n";
-    llvm::Twine(fileName + ":" + llvm::Twine(line + 1) + ":" + llvm::Twine(column + 1) + ": " + message)
-        .toVector(buffer);
-    text += buffer.str();
-    buffer.clear();
+    emitError(FileLineColLoc::get(context, name, std::max(line, 0) + 1, std::max(column, 0) + 1)) << message;
   }
-  std::string text;
 
 private:
-  llvm::StringRef fileName;
-  llvm::SmallString<128> buffer;
+  StringRef name;
+  MLIRContext *context;
 };
 
-llvm::Error error(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+} // namespace
+
+FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIRContext *context) {
+  StrategyFile file;
+  file.name = name.str();
+  file.places = std::make_shared<google::protobuf::TextFormat::ParseInfoTree>();
+  Errors errors(file.name, context);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.WriteLocationsTo(file.places.get());
+  parser.SetRecursionLimit(32);
+  if (!parser.ParseFromString(text.str(), &file.strategy))
+    return failure();
+  return file;
 }
 
-/// Names of axes that a field refers to.
-llvm::Error checkAxes(const dist::Mesh &mesh, llvm::StringRef field,
-                      const google::protobuf::RepeatedPtrField<std::string> &axes) {
-  llvm::StringSet<> seen;
-  for (const std::string &axis : axes) {
-    if (!mesh.find(axis))
-      return error(field + " names axis \"" + axis + "\", which the mesh does not have");
-    if (!seen.insert(axis).second)
-      return error(field + " names axis \"" + axis + "\" twice");
+Location StrategyFile::getLoc(MLIRContext *context, StringRef path) const {
+  const auto *tree = places.get();
+  const auto *descriptor = Strategy::descriptor();
+  int line = 0, column = 0;
+  while (tree && descriptor && !path.empty()) {
+    auto [step, rest] = path.split('.');
+    auto [field, index] = step.split('[');
+    int number = 0;
+    bool repeated = !index.consumeInteger(10, number);
+    const auto *entry = descriptor->FindFieldByName(field.str());
+    if (!entry)
+      break;
+    auto place = tree->GetLocation(entry, repeated ? number : entry->is_repeated() ? 0 : -1);
+    if (place.line < 0)
+      break;
+    line = place.line;
+    column = place.column;
+    descriptor = entry->message_type();
+    tree = descriptor ? tree->GetTreeForNested(entry, repeated ? number : entry->is_repeated() ? 0 : -1) : nullptr;
+    path = rest;
   }
-  return llvm::Error::success();
+  return FileLineColLoc::get(context, name, line + 1, column + 1);
 }
 
-/// Gives the axis of size 0, if there is one, what `ranks` leaves.
-llvm::Error resolveSizes(Mesh &mesh, int64_t ranks) {
+//===----------------------------------------------------------------------===//
+// Checks that need no graph
+//===----------------------------------------------------------------------===//
+
+LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
   llvm::StringSet<> seen;
-  Axis *open = nullptr;
+  std::optional<int> open;
   int64_t product = 1;
-  for (Axis &axis : *mesh.mutable_axes()) {
+  auto &axes = *strategy.mutable_mesh()->mutable_axes();
+  for (int index = 0; index < axes.size(); ++index) {
+    const strategy::Axis &axis = axes[index];
+    Location loc = getLoc(context, "mesh.axes[" + std::to_string(index) + "]");
     if (axis.name().empty() || !seen.insert(axis.name()).second)
-      return error("mesh: axis \"" + axis.name() + "\" is empty or stands twice");
+      return emitError(loc) << "axis \"" << axis.name() << "\" is empty or stands twice in the mesh";
     if (axis.size() < 0 || (axis.size() > 0 && product > INT32_MAX / axis.size()))
-      return error("mesh: axis \"" + axis.name() + "\" has size " + llvm::Twine(axis.size()) +
-                   "; sizes are positive and the number of ranks is at most " + llvm::Twine(INT32_MAX));
+      return emitError(loc) << "axis \"" << axis.name() << "\" has size " << axis.size()
+                            << "; sizes are positive and the number of ranks is at most " << INT32_MAX;
     if (axis.size() > 0) {
       product *= axis.size();
       continue;
     }
     if (open)
-      return error("mesh: axes \"" + open->name() + "\" and \"" + axis.name() +
-                   "\" both have size 0; one at most can be what --ranks leaves");
-    open = &axis;
+      return emitError(loc) << "axis \"" << axis.name() << "\" has size 0 and so has axis \"" << axes[*open].name()
+                            << "\"; one at most can be what --ranks leaves";
+    open = index;
   }
-  if (open) {
-    if (ranks == 0)
-      return error("mesh: axis \"" + open->name() + "\" has size 0; say --ranks to give it what the others leave");
-    if (ranks % product != 0)
-      return error("mesh: " + llvm::Twine(ranks) + " ranks do not divide by the " + llvm::Twine(product) +
-                   " of the axes beside \"" + open->name() + "\"");
-    open->set_size(ranks / product);
-  } else if (ranks != 0 && ranks != product) {
-    return error("mesh: the axes' sizes multiply to " + llvm::Twine(product) + " but --ranks is " + llvm::Twine(ranks));
+  Location loc = getLoc(context, "mesh");
+  if (!open) {
+    if (ranks != 0 && ranks != product)
+      return emitError(loc) << "the sizes of the mesh's axes multiply to " << product << " but --ranks is " << ranks;
+    return success();
   }
-  return llvm::Error::success();
+  if (ranks == 0)
+    return emitError(loc) << "axis \"" << axes[*open].name() << "\" has size 0; --ranks says what it is";
+  if (ranks % product != 0)
+    return emitError(loc) << ranks << " ranks do not divide by the " << product << " of the axes beside \""
+                          << axes[*open].name() << "\"";
+  axes[*open].set_size(ranks / product);
+  return success();
 }
 
-llvm::Error checkTrain(const Train &train) {
-  const AdamW &adamw = train.adamw();
-  for (auto [name, value] :
-       {std::pair("adamw.beta1", adamw.beta1()), std::pair("adamw.beta2", adamw.beta2()),
-        std::pair("adam.beta1", train.adam().beta1()), std::pair("adam.beta2", train.adam().beta2()),
-        std::pair("momentum.momentum", train.momentum().momentum())})
+LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
+  dist::Mesh mesh = getMesh();
+  llvm::StringSet<> seen;
+  for (int index = 0; index < strategy.data().axes_size(); ++index) {
+    const std::string &axis = strategy.data().axes(index);
+    Location loc = getLoc(context, "data.axes[" + std::to_string(index) + "]");
+    if (!mesh.find(axis))
+      return emitError(loc) << "the mesh has no axis \"" << axis << "\"";
+    if (!seen.insert(axis).second)
+      return emitError(loc) << "axis \"" << axis << "\" stands twice in data.axes";
+  }
+  if (!strategy.has_tensor())
+    return success();
+  const Tensor &tensor = strategy.tensor();
+  Location loc = getLoc(context, "tensor.axis");
+  if (!mesh.find(tensor.axis()))
+    return emitError(loc) << "the mesh has no axis \"" << tensor.axis() << "\"";
+  if (seen.contains(tensor.axis()))
+    return emitError(loc) << "axis \"" << tensor.axis() << "\" stands in data.axes too";
+  for (int index = 0; index < tensor.split_size(); ++index)
+    if (tensor.split(index).groups() < 1)
+      return emitError(getLoc(context, "tensor.split[" + std::to_string(index) + "].groups"))
+             << "there are " << tensor.split(index).groups() << " groups; there is at least 1";
+  return success();
+}
+
+LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
+  const Train &train = strategy.train();
+  struct {
+    const char *path;
+    double value;
+  } fractions[] = {{"train.adamw.beta1", train.adamw().beta1()},
+                   {"train.adamw.beta2", train.adamw().beta2()},
+                   {"train.adam.beta1", train.adam().beta1()},
+                   {"train.adam.beta2", train.adam().beta2()},
+                   {"train.momentum.momentum", train.momentum().momentum()}};
+  for (const auto &[path, value] : fractions)
     if (!(value >= 0 && value < 1))
-      return error("train: " + llvm::Twine(name) + " is " + std::to_string(value) + "; it lies in [0, 1)");
-  if (train.optimizer_case() == Train::OPTIMIZER_NOT_SET)
-    return error("train names no optimizer; say sgd, momentum, adam or adamw");
-  return llvm::Error::success();
+      return emitError(getLoc(context, path)) << path << " is " << value << "; it lies in [0, 1)";
+  return success();
 }
 
-} // namespace
-
-llvm::Expected<Strategy> strategy::parseStrategy(llvm::StringRef text, llvm::StringRef fileName) {
-  Errors errors(fileName);
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  Strategy strategy;
-  if (!parser.ParseFromString(text.str(), &strategy))
-    return error(errors.text.empty() ? (fileName + ": this is no strategy").str() : errors.text);
-  return strategy;
+LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
+  if (failed(resolveSizes(ranks, context)) || failed(checkAxes(context)))
+    return failure();
+  return checkTrain(context);
 }
 
-llvm::Error strategy::checkStrategy(Strategy &strategy, int64_t ranks) {
-  if (auto failure = resolveSizes(*strategy.mutable_mesh(), ranks))
-    return failure;
-  dist::Mesh mesh = getMesh(strategy);
-  if (auto failure = checkAxes(mesh, "data.axes", strategy.data().axes()))
-    return failure;
-  if (strategy.has_tensor()) {
-    const Tensor &tensor = strategy.tensor();
-    if (!mesh.find(tensor.axis()))
-      return error("tensor.axis names axis \"" + tensor.axis() + "\", which the mesh does not have");
-    if (llvm::is_contained(strategy.data().axes(), tensor.axis()))
-      return error("axis \"" + tensor.axis() + "\" stands in data.axes and in tensor.axis");
-    for (const TensorSplit &split : tensor.split())
-      if (split.groups() < 1)
-        return error("tensor.split of \"" + split.match() + "\" has " + llvm::Twine(split.groups()) +
-                     " groups; there is at least 1");
-  }
-  return strategy.has_train() ? checkTrain(strategy.train()) : llvm::Error::success();
-}
-
-dist::Mesh strategy::getMesh(const Strategy &strategy) {
-  llvm::SmallVector<std::string> names;
-  llvm::SmallVector<int64_t> sizes;
-  for (const Axis &axis : strategy.mesh().axes()) {
+dist::Mesh StrategyFile::getMesh() const {
+  SmallVector<std::string> names;
+  SmallVector<int64_t> sizes;
+  for (const strategy::Axis &axis : strategy.mesh().axes()) {
     names.push_back(axis.name());
     sizes.push_back(axis.size());
   }
   return dist::Mesh(names, sizes);
 }
 
-llvm::StringRef strategy::getTemplate() {
+StringRef strategy::getTemplate() {
   return
 #include "lib/Strategy/Template.inc"
       ;

@@ -8,20 +8,44 @@
 #define MESHWRIGHT_STRATEGY_STRATEGY_H
 
 #include "dialects/Dist/Mesh.h"
+#include "google/protobuf/text_format.h"
 #include "lib/Strategy/strategy.pb.h"
-#include "llvm/Support/Error.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Support/LogicalResult.h"
+#include <memory>
 
 namespace meshwright::strategy {
 
-/// Reads a strategy from protobuf text. Errors are one line each, `file:line:column: message`.
-llvm::Expected<Strategy> parseStrategy(llvm::StringRef text, llvm::StringRef fileName);
+/// A strategy with the places in its text, so that whatever is wrong with a field is said at its line.
+class StrategyFile {
+public:
+  /// The strategy without any field: one rank, nothing to train.
+  StrategyFile() = default;
 
-/// Checks what can be checked without the graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`,
-/// which is 0 where the user did not say.
-llvm::Error checkStrategy(Strategy &strategy, int64_t ranks);
+  /// Reads protobuf text. Errors are emitted at their line; `name` is what diagnostics call the file.
+  static mlir::FailureOr<StrategyFile> parse(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 
-/// The mesh of a checked strategy; without axes, one rank.
-dist::Mesh getMesh(const Strategy &strategy);
+  /// Checks what can be checked without the graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`,
+  /// which is 0 where the user did not say.
+  mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);
+
+  const Strategy &get() const { return strategy; }
+  /// The mesh of a checked strategy; without axes, one rank.
+  dist::Mesh getMesh() const;
+
+  /// The place of a field: names and indices from the outermost in, `tensor.split[1].match`. Where the text does not
+  /// have it, that of the nearest field around it.
+  mlir::Location getLoc(mlir::MLIRContext *context, llvm::StringRef path) const;
+
+private:
+  mlir::LogicalResult resolveSizes(int64_t ranks, mlir::MLIRContext *context);
+  mlir::LogicalResult checkAxes(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
+
+  Strategy strategy;
+  std::string name = "<no strategy>";
+  std::shared_ptr<google::protobuf::TextFormat::ParseInfoTree> places;
+};
 
 /// A complete strategy with comments, as `--print-strategy` prints it.
 llvm::StringRef getTemplate();

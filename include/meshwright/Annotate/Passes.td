@@ -1,0 +1,34 @@
+//===- Passes.td - passes of Annotate -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_ANNOTATE_PASSES_TD
+#define MESHWRIGHT_ANNOTATE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlacementsPass : Pass<"dist-annotate-placements", "::mlir::ModuleOp"> {
+  let summary = "adds the mesh and the placements that the strategy gives";
+  let description = [{
+    Makes the strategy's mesh, splits the batch dimension of inputs over the data axes, parameters (and what is placed
+    like them) over the tensor axis, with `sequence` the value that enters the first block along its sequence
+    dimension, and whatever `place` names. A glob that matches nothing and an axis that a value is split over twice are errors at
+    the strategy's line.
+
+    Example: with `data { axes: "dp" } model { batch { inputs: "ids" } }`
+    ```mlir
+    func.func @step(%ids: tensor<8x16xi32> {net.name = "ids"})
+    // becomes
+    func.func @step(%ids: tensor<8x16xi32> {net.name = "ids", dist.mapping = #dist.mapping<dims = [["dp"], []]>})
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"\"", "Strategy in protobuf text format: a file, or the text itself">,
+    Option<"ranks", "ranks", "int64_t", "0", "Number of ranks, for an axis of size 0">
+  ];
+}
+
+#endif

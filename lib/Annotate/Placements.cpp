@@ -1,0 +1,320 @@
+//===- Placements.cpp - the placements that the strategy gives ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sequence.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Annotate/Passes.h"
+#include "meshwright/Support/Glob.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace meshwright::annotate {
+#define GEN_PASS_DEF_PLACEMENTSPASS
+#include "meshwright/Annotate/Passes.h.inc"
+} // namespace meshwright::annotate
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using strategy::StrategyFile;
+
+namespace {
+
+/// Something that can be placed: a variable, an argument or a named result.
+struct Target {
+  std::string name;
+  Operation *variable = nullptr;
+  Value value;
+  RankedTensorType type;
+};
+
+/// Applies one strategy to one module.
+class Annotator {
+public:
+  Annotator(ModuleOp module, const StrategyFile &file)
+      : module(module), context(module.getContext()), file(file), mesh(file.getMesh()) {}
+
+  LogicalResult run();
+
+private:
+  void addMesh();
+  void collectTargets();
+  LogicalResult placeBatches();
+  LogicalResult placeSplits();
+  LogicalResult placeByHand();
+  LogicalResult placeSequence();
+  LogicalResult placeLike();
+  /// Adds `digits`, one list per dimension, to the placement of `target`.
+  LogicalResult place(const Target &target, ArrayRef<Attribute> dims, Location loc);
+  FailureOr<SmallVector<Attribute>> parseDims(StringRef text, Location loc);
+  Location getLoc(const Twine &path) { return file.getLoc(context, path.str()); }
+  Attribute axisDigit(StringRef axis) { return StringAttr::get(context, axis); }
+
+  ModuleOp module;
+  MLIRContext *context;
+  const StrategyFile &file;
+  Mesh mesh;
+  SmallVector<Target> variables, inputs, results;
+};
+
+} // namespace
+
+void Annotator::addMesh() {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SmallVector<StringRef> names;
+  SmallVector<int64_t> sizes;
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
+    names.push_back(mesh.getName(axis));
+    sizes.push_back(mesh.getSize(axis));
+  }
+  auto op = MeshOp::create(builder, getLoc("mesh"), "mesh", builder.getStrArrayAttr(names), sizes);
+  SmallVector<StringRef> data(file.get().data().axes().begin(), file.get().data().axes().end());
+  if (!data.empty())
+    op->setAttr(kDataAxesAttr, builder.getStrArrayAttr(data));
+}
+
+void Annotator::collectTargets() {
+  for (auto variable : module.getOps<net::VariableOp>())
+    variables.push_back({variable.getSymName().str(), variable, {}, variable.getTensorType()});
+  for (auto func : module.getOps<func::FuncOp>()) {
+    for (BlockArgument argument : func.getArguments())
+      if (auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
+        inputs.push_back({name.str(), nullptr, argument, cast<RankedTensorType>(argument.getType())});
+    func.walk([&](Operation *op) {
+      auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
+      if (name && op->getNumResults() > 0)
+        results.push_back({name.str(), nullptr, op->getResult(0), cast<RankedTensorType>(op->getResult(0).getType())});
+    });
+  }
+}
+
+LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, Location loc) {
+  if (static_cast<int64_t>(dims.size()) != target.type.getRank())
+    return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
+                          << target.type.getRank();
+  auto existing =
+      target.variable ? target.variable->getAttrOfType<MappingAttr>(kMappingAttr) : dist::getMapping(target.value);
+  // Digits that are there already stand before the new ones.
+  SmallVector<Attribute> merged;
+  for (auto [dim, digits] : llvm::enumerate(dims)) {
+    SmallVector<Attribute> all;
+    if (existing)
+      llvm::append_range(all, cast<ArrayAttr>(existing.getDims()[dim]));
+    llvm::append_range(all, cast<ArrayAttr>(digits));
+    merged.push_back(ArrayAttr::get(context, all));
+  }
+  auto error = [&] { return emitError(loc) << "\"" << target.name << "\" of " << target.type << ": "; };
+  auto mapping = MappingAttr::getChecked(error, context, ArrayAttr::get(context, merged), ReduceKind::Sum,
+                                         ArrayAttr::get(context, {}), DictionaryAttr::get(context, {}));
+  if (!mapping || failed(Placement::resolve(mapping, mesh, target.type.getShape(), error)))
+    return failure();
+  if (target.variable)
+    target.variable->setAttr(kMappingAttr, mapping);
+  else
+    setMapping(target.value, mapping);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Data and tensor parallelism
+//===----------------------------------------------------------------------===//
+
+LogicalResult Annotator::placeBatches() {
+  const auto &data = file.get().data();
+  if (data.axes().empty())
+    return success();
+  SmallVector<Attribute> digits;
+  for (const std::string &axis : data.axes())
+    digits.push_back(axisDigit(axis));
+  const auto &model = file.get().model();
+  if (model.batch().empty())
+    return emitError(getLoc("data"))
+           << "data.axes splits a batch; model.batch says which dimension of which inputs it is";
+  for (int index = 0; index < model.batch_size(); ++index) {
+    const auto &batch = model.batch(index);
+    for (int glob = 0; glob < batch.inputs_size(); ++glob) {
+      Location loc = getLoc("model.batch[" + Twine(index) + "].inputs[" + Twine(glob) + "]");
+      bool any = false;
+      for (const Target &input : inputs) {
+        if (!matchGlob(batch.inputs(glob), input.name))
+          continue;
+        any = true;
+        if (batch.dim() < 0 || batch.dim() >= input.type.getRank())
+          return emitError(loc) << "the batch is dimension " << batch.dim() << " but \"" << input.name << "\" has rank "
+                                << input.type.getRank();
+        SmallVector<Attribute> dims(input.type.getRank(), ArrayAttr::get(context, {}));
+        dims[batch.dim()] = ArrayAttr::get(context, digits);
+        if (failed(place(input, dims, loc)))
+          return failure();
+      }
+      if (!any)
+        return emitError(loc) << "no input matches \"" << batch.inputs(glob) << "\"";
+    }
+  }
+  return success();
+}
+
+LogicalResult Annotator::placeSplits() {
+  const auto &tensor = file.get().tensor();
+  llvm::StringSet<> split;
+  for (int index = 0; index < tensor.split_size(); ++index) {
+    const auto &rule = tensor.split(index);
+    Location loc = getLoc("tensor.split[" + Twine(index) + "]");
+    bool any = false;
+    for (const Target &variable : variables) {
+      if (cast<net::VariableOp>(variable.variable).getLike() || !matchGlob(rule.match(), variable.name))
+        continue;
+      any = true;
+      // The first rule that matches counts.
+      if (!split.insert(variable.name).second)
+        continue;
+      if (rule.dim() < 0 || rule.dim() >= variable.type.getRank())
+        return emitError(loc) << "splits dimension " << rule.dim() << " of \"" << variable.name << "\", which has rank "
+                              << variable.type.getRank();
+      SmallVector<Attribute> digits;
+      if (rule.groups() > 1)
+        digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), rule.groups()));
+      digits.push_back(axisDigit(tensor.axis()));
+      SmallVector<Attribute> dims(variable.type.getRank(), ArrayAttr::get(context, {}));
+      dims[rule.dim()] = ArrayAttr::get(context, digits);
+      if (failed(place(variable, dims, loc)))
+        return failure();
+    }
+    if (!any)
+      return emitError(loc) << "no variable matches \"" << rule.match() << "\"";
+  }
+  return success();
+}
+
+LogicalResult Annotator::placeSequence() {
+  const auto &tensor = file.get().tensor();
+  std::optional<Axis> axis = mesh.find(tensor.axis());
+  if (!tensor.sequence() || mesh.getSize(*axis) == 1)
+    return success();
+  for (auto func : module.getOps<func::FuncOp>()) {
+    auto found = annotate::findBlockInput(func, tensor.axis());
+    if (!found)
+      return emitError(getLoc("tensor.sequence"))
+             << "no sum of three or more dimensions stands before the first product with a split parameter; place says "
+                "by hand what the sequence is";
+    auto [value, dim] = *found;
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<Attribute> dims(type.getRank(), ArrayAttr::get(context, {}));
+    dims[dim] = ArrayAttr::get(context, {axisDigit(tensor.axis())});
+    if (failed(place({"the input of the first block", nullptr, value, type}, dims, getLoc("tensor.sequence"))))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// By hand
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location loc) {
+  StringRef body = text.trim();
+  if (!body.consume_front("[") || !body.consume_back("]"))
+    return emitError(loc) << "\"" << text << "\" is no list of dimensions; an example is \"[3 tp, -]\"";
+  SmallVector<Attribute> dims;
+  SmallVector<StringRef> parts;
+  if (!body.trim().empty())
+    body.split(parts, ',');
+  for (StringRef part : parts) {
+    SmallVector<StringRef> words;
+    SmallVector<Attribute> digits;
+    part.trim().split(words, ' ', -1, /*KeepEmpty=*/false);
+    for (size_t index = 0; index < words.size(); ++index) {
+      int64_t number;
+      Attribute name = axisDigit(words[index]);
+      bool by = index + 2 < words.size() && words[index + 1] == "by";
+      if (words[index] == "-" && words.size() == 1)
+        continue;
+      if (by && !words[index + 2].getAsInteger(10, number)) {
+        digits.push_back(ArrayAttr::get(context, {name, IntegerAttr::get(IntegerType::get(context, 64), number)}));
+        index += 2;
+      } else if (!words[index].getAsInteger(10, number)) {
+        digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), number));
+      } else if (mesh.find(words[index])) {
+        digits.push_back(name);
+      } else {
+        return emitError(loc) << "the mesh has no axis \"" << words[index] << "\"";
+      }
+    }
+    if (words.empty())
+      return emitError(loc) << "\"" << text << "\" has an empty dimension; one that is not split is \"-\"";
+    dims.push_back(ArrayAttr::get(context, digits));
+  }
+  return dims;
+}
+
+LogicalResult Annotator::placeByHand() {
+  for (int index = 0; index < file.get().place_size(); ++index) {
+    const auto &rule = file.get().place(index);
+    Location loc = getLoc("place[" + Twine(index) + "]");
+    FailureOr<SmallVector<Attribute>> dims = parseDims(rule.dims(), loc);
+    if (failed(dims))
+      return failure();
+    bool any = false;
+    for (ArrayRef<Target> targets : {ArrayRef(variables), ArrayRef(inputs), ArrayRef(results)})
+      for (const Target &target : targets) {
+        if (!matchGlob(rule.match(), target.name))
+          continue;
+        any = true;
+        if (failed(place(target, *dims, loc)))
+          return failure();
+      }
+    if (!any)
+      return emitError(loc) << "no value matches \"" << rule.match() << "\"";
+  }
+  return success();
+}
+
+/// Variables that are placed like a parameter take its placement, unless they were placed themselves.
+LogicalResult Annotator::placeLike() {
+  SymbolTable symbols(module);
+  for (const Target &target : variables) {
+    auto variable = cast<net::VariableOp>(target.variable);
+    if (!variable.getLike() || variable->hasAttr(kMappingAttr))
+      continue;
+    if (auto like = symbols.lookup<net::VariableOp>(*variable.getLike()))
+      if (Attribute mapping = like->getAttr(kMappingAttr))
+        variable->setAttr(kMappingAttr, mapping);
+  }
+  return success();
+}
+
+LogicalResult Annotator::run() {
+  if (findMesh(module))
+    return emitError(getLoc("mesh")) << "the module has a mesh already";
+  addMesh();
+  collectTargets();
+  if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) || failed(placeLike()))
+    return failure();
+  return placeSequence();
+}
+
+LogicalResult annotate::annotate(ModuleOp module, const StrategyFile &strategy) {
+  return Annotator(module, strategy).run();
+}
+
+namespace {
+
+struct PlacementsPass : annotate::impl::PlacementsPassBase<PlacementsPass> {
+  using PlacementsPassBase::PlacementsPassBase;
+  void runOnOperation() override {
+    std::string text = strategy, name = "<strategy>";
+    if (auto buffer = llvm::MemoryBuffer::getFile(strategy)) {
+      text = (*buffer)->getBuffer().str();
+      name = strategy;
+    }
+    FailureOr<StrategyFile> file = StrategyFile::parse(text, name, &getContext());
+    if (failed(file) || failed(file->check(ranks, &getContext())) || failed(annotate::annotate(getOperation(), *file)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
