@@ -4,12 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Net/Net.h"
+#include "meshwright/Pipeline/Pipeline.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, meshwright::net::NetDialect, meshwright::dist::DistDialect>();
+  meshwright::registerAllDialects(registry);
+  meshwright::registerAllPasses();
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "Meshwright: serial training networks to distributed rank programs\n", registry));
 }

@@ -1,0 +1,24 @@
+//===- Register.cpp - dialects and passes of all stages -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Net/Net.h"
+#include "meshwright/Annotate/Passes.h"
+#include "meshwright/Complete/Passes.h"
+#include "meshwright/Pipeline/Pipeline.h"
+#include "meshwright/Rules/Rules.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace meshwright;
+
+void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::func::FuncDialect, dist::DistDialect, net::NetDialect>();
+  registerNetSharding(registry);
+}
+
+void meshwright::registerAllPasses() {
+  annotate::registerAnnotatePasses();
+  complete::registerCompletePasses();
+}
