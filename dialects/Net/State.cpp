@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/Net.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace meshwright::net;
@@ -40,6 +41,30 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyUse(*this, symbols, getVariableAttr(), getResult().getType());
 }
 
+/// Checks that no variable is assigned twice from `first` to the end of its block. Assignments stand together at the
+/// end of a step; the first of each run looks at all that follow, which keeps verification linear.
+static LogicalResult verifyAssignedOnce(AssignOp first) {
+  llvm::MapVector<Attribute, AssignOp> seen;
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    auto assign = dyn_cast<AssignOp>(op);
+    if (!assign)
+      continue;
+    auto [entry, inserted] = seen.insert({assign.getVariableAttr(), assign});
+    if (inserted)
+      continue;
+    auto diagnostic = assign.emitOpError() << "assigns " << assign.getVariableAttr() << " a second time";
+    diagnostic.attachNote(entry->second.getLoc()) << "the first assignment is here";
+    return diagnostic;
+  }
+  return success();
+}
+
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyUse(*this, symbols, getVariableAttr(), getValue().getType());
+  // assign_c1
+  if (failed(verifyUse(*this, symbols, getVariableAttr(), getValue().getType())))
+    return failure();
+  // assign_c2
+  if (isa_and_nonnull<AssignOp>((*this)->getPrevNode()))
+    return success();
+  return verifyAssignedOnce(*this);
 }

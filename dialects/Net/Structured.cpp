@@ -138,19 +138,17 @@ LogicalResult PadOp::verify() {
 }
 
 LogicalResult ConcatenateOp::verify() {
-  // concatenate_c1
-  if (getOperands().empty())
-    return emitOpError() << "has no operands";
   int64_t rank = typeOf(getResult()).getRank(), dim = getDim();
   if (failed(verifyDims(*this, {dim}, rank, "dim")))
     return failure();
   SmallVector<int64_t> expected(shapeOf(getOperands().front()));
-  // concatenate_c2
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     ArrayRef<int64_t> shape = shapeOf(operand);
+    // concatenate_c1; that there is an operand, a trait has checked.
     if (static_cast<int64_t>(shape.size()) != rank)
       return emitOpError() << "joins operand " << index << " of rank " << shape.size() << " into a result of rank "
                            << rank;
+    // concatenate_c2
     for (int64_t other = 0; other < rank; ++other)
       if (other != dim && shape[other] != expected[other])
         return emitOpError() << "joins operand " << index << " of size " << shape[other] << " in dimension " << other
