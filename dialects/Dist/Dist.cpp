@@ -17,6 +17,7 @@ using namespace meshwright;
 using namespace meshwright::dist;
 
 #include "dialects/Dist/DistDialect.cpp.inc"
+#include "dialects/Dist/DistConversionInterface.cpp.inc"
 #include "dialects/Dist/DistEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.cpp.inc"

@@ -21,6 +21,7 @@
 #include "dialects/Dist/DistEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.h.inc"
+#include "dialects/Dist/DistConversionInterface.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.h.inc"
 
@@ -33,6 +34,8 @@ inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
 inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
 /// On a mesh: the names of the axes that split the batch.
 inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
+/// On variables, arguments and results of functions of local type: the type of the whole value.
+inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);

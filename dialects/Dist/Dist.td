@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_DIALECTS_DIST_DIST_TD
 #define MESHWRIGHT_DIALECTS_DIST_DIST_TD
 
+include "dialects/Dist/Conversions.td"
 include "dialects/Dist/DistBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"

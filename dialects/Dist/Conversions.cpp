@@ -1,0 +1,243 @@
+//===- Conversions.cpp - conversions between placements -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Conversions.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace meshwright::dist;
+
+//===----------------------------------------------------------------------===//
+// Reductions and placements
+//===----------------------------------------------------------------------===//
+
+bool meshwright::dist::isIdempotent(ReduceKind kind) { return kind != ReduceKind::Sum && kind != ReduceKind::Product; }
+
+TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
+  if (auto floats = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floats.getFloatSemantics();
+    switch (kind) {
+    case ReduceKind::Max:
+      return FloatAttr::get(type, APFloat::getInf(semantics, /*Negative=*/true));
+    case ReduceKind::Min:
+      return FloatAttr::get(type, APFloat::getInf(semantics));
+    case ReduceKind::Product:
+      return FloatAttr::get(type, 1.0);
+    default:
+      return FloatAttr::get(type, 0.0);
+    }
+  }
+  auto integer = cast<IntegerType>(type);
+  unsigned width = integer.getWidth();
+  bool isUnsigned = integer.isUnsigned() || width == 1;
+  switch (kind) {
+  case ReduceKind::Max:
+    return IntegerAttr::get(type, isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width));
+  case ReduceKind::Min:
+    return IntegerAttr::get(type, isUnsigned ? APInt::getAllOnes(width) : APInt::getSignedMaxValue(width));
+  case ReduceKind::Product:
+    return IntegerAttr::get(type, APInt(width, 1));
+  case ReduceKind::And:
+    return IntegerAttr::get(type, APInt::getAllOnes(width));
+  default:
+    return IntegerAttr::get(type, APInt::getZero(width));
+  }
+}
+
+Placement meshwright::dist::normalize(Placement placement, const Mesh &mesh) {
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+    if (mesh.getSize(axis) == 1)
+      placement.erase(axis);
+  if (placement.partialAxes.empty())
+    placement.partialKind = ReduceKind::Sum;
+  return placement;
+}
+
+bool meshwright::dist::isNested(const Placement &placement, ArrayRef<int64_t> shape) {
+  for (auto [splits, size] : llvm::zip(placement.dims, shape)) {
+    int64_t extent = size;
+    for (const Split &split : splits) {
+      if (split.extent == 0 ? extent != 0 : extent % split.extent != 0)
+        return false;
+      extent = split.stride;
+    }
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification that all conversions share
+//===----------------------------------------------------------------------===//
+
+FailureOr<Conversion> meshwright::dist::resolveConversion(ConversionOpInterface op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  if (!mesh)
+    return op->emitOpError() << "stands in a module without mesh";
+  Conversion conversion;
+  conversion.mesh = mesh.getMesh();
+  conversion.shape.assign(op.getShape().begin(), op.getShape().end());
+  for (StringRef name : op.getAxes().getAsValueRange<StringAttr>()) {
+    std::optional<Axis> axis = conversion.mesh.find(name);
+    if (!axis || llvm::is_contained(conversion.axes, *axis))
+      return op->emitOpError() << "names axis \"" << name
+                               << "\", which the module's mesh does not have or which stands twice";
+    conversion.axes.push_back(*axis);
+  }
+  if (conversion.axes.empty())
+    return op->emitOpError() << "names no axis";
+  auto error = [&] { return op->emitOpError(); };
+  FailureOr<Placement> from = Placement::resolve(op.getFrom(), conversion.mesh, conversion.shape, error);
+  if (failed(from))
+    return failure();
+  FailureOr<Placement> to = Placement::resolve(op.getTo(), conversion.mesh, conversion.shape, error);
+  if (failed(to))
+    return failure();
+  conversion.from = *from;
+  conversion.to = *to;
+  return conversion;
+}
+
+static LogicalResult verifyLocalType(Operation *op, Value value, const Placement &placement, ArrayRef<int64_t> shape,
+                                     StringRef what) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> local = placement.getLocalShape(shape);
+  if (type.getShape() == ArrayRef<int64_t>(local))
+    return success();
+  return op->emitOpError() << "has " << what << " of " << type << " but its placement makes the local shape "
+                           << type.clone(local);
+}
+
+namespace {
+enum class State { Replicated, Split, Partial };
+} // namespace
+
+static State getState(const Placement &placement, Axis axis) {
+  if (placement.isPartial(axis))
+    return State::Partial;
+  return placement.findSplit(axis) ? State::Split : State::Replicated;
+}
+
+static StringRef stringify(State state) {
+  switch (state) {
+  case State::Replicated:
+    return "replicated";
+  case State::Split:
+    return "split";
+  case State::Partial:
+    return "partial";
+  }
+  llvm_unreachable("all states are covered");
+}
+
+/// Checks what all conversions promise, C1 to C4, for one that takes every axis from `before` to `after`.
+static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State before, State after) {
+  // c_allreduce_c1, c_allreduce_c2
+  FailureOr<Conversion> conversion = resolveConversion(op);
+  if (failed(conversion))
+    return failure();
+  // c_allreduce_c3
+  Type from = getElementTypeOrSelf(op.getInput()), to = getElementTypeOrSelf(op->getResult(0));
+  if (from != to)
+    return op->emitOpError() << "turns elements of " << from << " into " << to;
+  if (failed(verifyLocalType(op, op.getInput(), conversion->from, conversion->shape, "an operand")) ||
+      failed(verifyLocalType(op, op->getResult(0), conversion->to, conversion->shape, "a result")))
+    return failure();
+  // c_allreduce_c4, c_reducescatter_c4, c_allgather_c4, c_alltoall_c4, shard_c4, to_partial_c4
+  Placement fromRest = conversion->from, toRest = conversion->to;
+  for (Axis axis : conversion->axes) {
+    State actualBefore = getState(conversion->from, axis), actualAfter = getState(conversion->to, axis);
+    if (actualBefore != before || actualAfter != after)
+      return op->emitOpError() << "takes axis \"" << conversion->mesh.getName(axis) << "\" from "
+                               << stringify(actualBefore) << " to " << stringify(actualAfter) << ", not from "
+                               << stringify(before) << " to " << stringify(after);
+    fromRest.erase(axis);
+    toRest.erase(axis);
+  }
+  if (normalize(fromRest, conversion->mesh) != normalize(toRest, conversion->mesh))
+    return op->emitOpError() << "has placements " << op.getFrom() << " and " << op.getTo()
+                             << " that differ beyond its axes";
+  return conversion;
+}
+
+static LogicalResult verifyOneAxis(ConversionOpInterface op) {
+  if (op.getAxes().size() != 1)
+    return op->emitOpError() << "acts on " << op.getAxes().size() << " axes, not one";
+  return success();
+}
+
+static LogicalResult verifyCoordinates(Operation *op, size_t coordinates, size_t axes) {
+  if (coordinates != axes)
+    return op->emitOpError() << "has " << coordinates << " coordinates for " << axes << " axes";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() { return verifyConversion(*this, State::Partial, State::Replicated); }
+
+LogicalResult ReduceScatterOp::verify() { return verifyConversion(*this, State::Partial, State::Split); }
+
+LogicalResult AllGatherOp::verify() { return verifyConversion(*this, State::Split, State::Replicated); }
+
+LogicalResult AllToAllOp::verify() {
+  FailureOr<Conversion> conversion = verifyConversion(*this, State::Split, State::Split);
+  if (failed(conversion) || failed(verifyOneAxis(*this)))
+    return failure();
+  Axis axis = conversion->axes.front();
+  unsigned before = conversion->from.findSplit(axis)->first, after = conversion->to.findSplit(axis)->first;
+  if (before == after)
+    return emitOpError() << "splits dimension " << before << " before and after";
+  return success();
+}
+
+LogicalResult ShardOp::verify() {
+  if (failed(verifyConversion(*this, State::Replicated, State::Split)) || failed(verifyOneAxis(*this)))
+    return failure();
+  // shard_c5
+  return verifyCoordinates(*this, getCoordinates().size(), getAxes().size());
+}
+
+LogicalResult ToPartialOp::verify() {
+  FailureOr<Conversion> conversion = verifyConversion(*this, State::Replicated, State::Partial);
+  if (failed(conversion))
+    return failure();
+  if (isIdempotent(conversion->to.partialKind))
+    return emitOpError() << "is the identity for kind " << stringifyReduceKind(conversion->to.partialKind);
+  // to_partial_c5
+  return verifyCoordinates(*this, getCoordinates().size(), getAxes().size());
+}
+
+LogicalResult MaskOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  if (!mesh)
+    return emitOpError() << "stands in a module without mesh";
+  // mask_c1
+  FailureOr<Placement> placement =
+      Placement::resolve(getPlacement(), mesh.getMesh(), getShape(), [&] { return emitOpError(); });
+  if (failed(placement) || failed(verifyLocalType(*this, getInput(), *placement, getShape(), "an operand")))
+    return failure();
+  // mask_c2
+  size_t axes = 0;
+  SmallVector<int64_t> seen;
+  for (int64_t dim : getDims()) {
+    if (dim < 0 || dim >= static_cast<int64_t>(getShape().size()) || llvm::is_contained(seen, dim) ||
+        placement->dims[dim].empty())
+      return emitOpError() << "masks dimension " << dim << " of " << getShape().size()
+                           << ", which does not exist, is not split or stands twice";
+    seen.push_back(dim);
+    axes += placement->dims[dim].size();
+  }
+  // mask_c4
+  if (getFill().getType() != getElementTypeOrSelf(getInput()))
+    return emitOpError() << "fills elements of " << getElementTypeOrSelf(getInput()) << " with " << getFill();
+  // mask_c3
+  return verifyCoordinates(*this, getCoordinates().size(), axes);
+}

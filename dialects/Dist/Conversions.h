@@ -1,0 +1,41 @@
+//===- Conversions.h - conversions as plain data ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_CONVERSIONS_H
+#define MESHWRIGHT_DIALECTS_DIST_CONVERSIONS_H
+
+#include "dialects/Dist/Placement.h"
+
+namespace meshwright::dist {
+
+/// A conversion operation with its attributes resolved.
+struct Conversion {
+  Mesh mesh;
+  llvm::SmallVector<Axis> axes;
+  Placement from;
+  Placement to;
+  llvm::SmallVector<int64_t> shape;
+};
+
+/// Resolves the attributes of `op`; errors are at the operation.
+mlir::FailureOr<Conversion> resolveConversion(ConversionOpInterface op);
+
+/// The value that does not change what it is reduced with, of element type `type`.
+mlir::TypedAttr getNeutralElement(ReduceKind kind, mlir::Type type);
+
+/// Whether reducing equal values yields that value: then a replicated value is partial as it stands.
+bool isIdempotent(ReduceKind kind);
+
+/// The placement without axes of size 1, which split nothing and owe nothing, and with the kind that the absence of
+/// partial axes stands for. Two placements that mean the same are equal afterwards.
+Placement normalize(Placement placement, const Mesh &mesh);
+
+/// Whether the digits of every dimension nest within its size, as they do in every placement that was resolved.
+bool isNested(const Placement &placement, llvm::ArrayRef<int64_t> shape);
+
+} // namespace meshwright::dist
+
+#endif

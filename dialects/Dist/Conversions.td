@@ -1,0 +1,165 @@
+//===- Conversions.td - conversions between placements --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_CONVERSIONS_TD
+#define MESHWRIGHT_DIALECTS_DIST_CONVERSIONS_TD
+
+include "dialects/Dist/ConversionInterface.td"
+include "dialects/Dist/DistBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// A coordinate is a scalar of i32; its type is not printed.
+def Dist_Coordinate : Type<0DTensorOf<[I32]>.predicate, "coordinate of the rank", "::mlir::RankedTensorType">,
+                      BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
+
+//===----------------------------------------------------------------------===//
+// Collectives: the ranks of a group exchange data
+//===----------------------------------------------------------------------===//
+
+class Dist_Collective<string mnem> : Op<Dist_Dialect, mnem, [Pure, ConversionOpInterface]> {
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, Dist_MappingAttr:$from, Dist_MappingAttr:$to,
+                       DenseI64ArrayAttr:$shape);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `axes` $axes `from` $from `to` $to `shape` $shape attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ static bool isCollective() { return true; } }];
+}
+
+def Dist_AllReduceOp : Dist_Collective<"c_allreduce"> {
+  let summary = "reduces a partial value over a group, every rank gets the result";
+  let description = [{
+    P → R. The group of a rank is the ranks that agree with it on all other axes.
+
+    - **C1**: the mesh has the axes, each stands once, and there is at least one.
+    - **C2**: both placements resolve for the shape.
+    - **C3**: operand and result have the local shapes of `from` and `to`, and the same element type.
+    - **C4**: every axis is partial in `from` and replicated in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_allreduce %0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [[]]> shape [8]
+         : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
+def Dist_ReduceScatterOp : Dist_Collective<"c_reducescatter"> {
+  let summary = "reduces a partial value over a group, every rank gets its part";
+  let description = [{
+    P → S. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+
+    - **C4**: every axis is partial in `from` and splits a dimension in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_reducescatter %0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [["tp"]]> shape [8]
+         : tensor<8xf32> -> tensor<4xf32>
+    ```
+  }];
+}
+
+def Dist_AllGatherOp : Dist_Collective<"c_allgather"> {
+  let summary = "joins the parts of a group on every rank";
+  let description = [{
+    S → R, for any digit: under a minor digit that stays, the parts come to lie between each other. Constraints **C1** to **C3** are
+    those of `dist.c_allreduce`.
+
+    - **C4**: every axis splits a dimension in `from` and is replicated in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_allgather %0 axes ["tp"] from <dims = [["tp"]]> to <dims = [[]]> shape [8] : tensor<4xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
+def Dist_AllToAllOp : Dist_Collective<"c_alltoall"> {
+  let summary = "exchanges parts along one dimension for parts along another";
+  let description = [{
+    S(a) → S(b). Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+
+    - **C4**: there is one axis, and it splits one dimension in `from` and another in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_alltoall %0 axes ["tp"] from <dims = [["tp"], []]> to <dims = [[], ["tp"]]> shape [8, 4]
+         : tensor<4x4xf32> -> tensor<8x2xf32>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Local conversions
+//===----------------------------------------------------------------------===//
+
+class Dist_LocalConversion<string mnem> : Op<Dist_Dialect, mnem, [Pure, ConversionOpInterface]> {
+  let arguments = (ins AnyRankedTensor:$input, Variadic<Dist_Coordinate>:$coordinates, StrArrayAttr:$axes,
+                       Dist_MappingAttr:$from, Dist_MappingAttr:$to, DenseI64ArrayAttr:$shape);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `at` `(` $coordinates `)` `axes` $axes `from` $from `to` $to `shape` $shape attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ static bool isCollective() { return false; } }];
+}
+
+def Dist_ShardOp : Dist_LocalConversion<"shard"> {
+  let summary = "takes the rank's own part of a replicated value";
+  let description = [{
+    R → S on one axis. What the result holds beyond the rank's part is undefined. Constraints **C1** to **C3** are those of
+    `dist.c_allreduce`.
+
+    - **C4**: there is one axis, and it is replicated in `from` and splits a dimension in `to`; nothing else differs.
+    - **C5**: there is one coordinate per axis.
+
+    Example:
+    ```mlir
+    %1 = dist.shard %0 at (%tp) axes ["tp"] from <dims = [[]]> to <dims = [["tp"]]> shape [8] : tensor<8xf32> -> tensor<4xf32>
+    ```
+  }];
+}
+
+def Dist_ToPartialOp : Dist_LocalConversion<"to_partial"> {
+  let summary = "keeps a replicated value on one holder, the neutral element elsewhere";
+  let description = [{
+    R → P. The holder has coordinate 0 on every axis. To a kind of reduction that yields x from any number of equal x (max, min,
+    and, or) the conversion is the identity, and no operation stands for it. Constraints **C1** to **C3** are those of
+    `dist.c_allreduce`.
+
+    - **C4**: every axis is replicated in `from` and partial in `to`, of kind sum or product; nothing else differs.
+    - **C5**: there is one coordinate per axis.
+
+    Example:
+    ```mlir
+    %1 = dist.to_partial %0 at (%tp) axes ["tp"] from <dims = [[]]> to <dims = [[]], partial = sum ["tp"]> shape [8]
+         : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
+def Dist_MaskOp : Op<Dist_Dialect, "mask", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "fills what lies beyond the rank's part";
+  let description = [{
+    Where sizes do not divide, what a rank holds beyond its part is undefined. Who reads it puts `fill`, his own neutral element,
+    there first.
+
+    - **C1**: the placement resolves for the shape, and the operand has its local shape.
+    - **C2**: `dims` are distinct dimensions that are split.
+    - **C3**: there is one coordinate per axis that splits one of `dims`, in the order of the dimensions and of their digits.
+    - **C4**: `fill` has the operand's element type.
+
+    Example:
+    ```mlir
+    %1 = dist.mask %0 at (%tp) dims [0] placement <dims = [["tp"]]> shape [7] fill 0.0 : f32 : tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Variadic<Dist_Coordinate>:$coordinates, DenseI64ArrayAttr:$dims,
+                       Dist_MappingAttr:$placement, DenseI64ArrayAttr:$shape, TypedAttrInterface:$fill);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `at` `(` $coordinates `)` `dims` $dims `placement` $placement `shape` $shape `fill` $fill attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+#endif
