@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Localize.h"
 #include "Sharding.h"
 
 using namespace mlir;
@@ -17,6 +18,12 @@ namespace {
 template <typename OpT> struct ConstantSharding : ShardingOpInterface::ExternalModel<ConstantSharding<OpT>, OpT> {
   ShardingRule getShardingRule(Operation *op) const {
     return ShardingRule::elementwise(sharding::shapeOf(op->getResult(0)), 0);
+  }
+  FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {
+    if constexpr (std::is_same_v<OpT, ConstantOp>)
+      return sharding::localizeConstant(cast<ConstantOp>(op), localizer);
+    else
+      return sharding::localizeIota(cast<IotaOp>(op), localizer);
   }
 };
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Localize.h"
 #include "Sharding.h"
 
 using namespace mlir;
@@ -18,7 +19,7 @@ struct IndexedRule {
   ShardingRule &rule;
   TensorRule &operand, &indices, &windows;
   ArrayRef<int64_t> operandShape, indicesShape, windowsShape;
-  ArrayRef<int64_t> windowDims, droppedDims, operandBatching, indicesBatching;
+  ArrayRef<int64_t> windowDims, droppedDims, operandBatching, indicesBatching, indexMap;
   int64_t indexVectorDim;
 
   /// One factor per batch dimension: of indices and windows, and of the operand where it is a batching dimension. Calls
@@ -56,7 +57,8 @@ struct IndexedRule {
   /// One factor per dropped dimension that the indices choose from: of the operand alone.
   void addIndexedFactors() {
     for (int64_t dim : droppedDims)
-      operand.dims[dim] = {FactorUse{rule.addFactor(operandShape[dim]), operandShape[dim]}};
+      if (llvm::is_contained(indexMap, dim))
+        operand.dims[dim] = {FactorUse{rule.addFactor(operandShape[dim]), operandShape[dim]}};
   }
 };
 
@@ -77,6 +79,7 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
                         dims.getCollapsedDims(),
                         dims.getOperandBatchingDims(),
                         dims.getIndicesBatchingDims(),
+                        dims.getStartIndexMap(),
                         dims.getIndexVectorDim()};
     indexed.addBatchFactors([](FactorInfo &) {});
     indexed.addWindowFactors();
@@ -84,6 +87,9 @@ struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, Gathe
       indexed.addIndexedFactors();
     sharding::passEveryReduction(rule, {0});
     return rule;
+  }
+  FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {
+    return sharding::localizeGather(cast<GatherOp>(op), localizer);
   }
 };
 
@@ -122,6 +128,7 @@ struct ScatterSharding : ShardingOpInterface::ExternalModel<ScatterSharding, Sca
                         dims.getInsertedDims(),
                         dims.getOperandBatchingDims(),
                         dims.getIndicesBatchingDims(),
+                        dims.getScatterDimsToOperandDims(),
                         dims.getIndexVectorDim()};
     indexed.addBatchFactors([&](FactorInfo &factor) {
       factor.splittable = kind.has_value();
@@ -136,6 +143,9 @@ struct ScatterSharding : ShardingOpInterface::ExternalModel<ScatterSharding, Sca
     else
       rule.partials.push_back({*kind, {0, 2}});
     return rule;
+  }
+  FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {
+    return sharding::localizeScatter(cast<ScatterOp>(op), localizer);
   }
 };
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Localize.h"
 #include "Sharding.h"
 #include "mlir/IR/Matchers.h"
 
@@ -137,6 +138,9 @@ struct SliceSharding : ShardingOpInterface::ExternalModel<SliceSharding, SliceOp
     sharding::passEveryReduction(rule, {0});
     return rule;
   }
+  FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {
+    return sharding::localizeSlice(cast<SliceOp>(op), localizer);
+  }
 };
 
 struct PadSharding : ShardingOpInterface::ExternalModel<PadSharding, PadOp> {
@@ -157,6 +161,9 @@ struct PadSharding : ShardingOpInterface::ExternalModel<PadSharding, PadOp> {
     if (matchPattern(pad.getValue(), m_AnyZeroFloat()) || matchPattern(pad.getValue(), m_Zero()))
       rule.partials.insert(rule.partials.begin(), {ReduceKind::Sum, {0}});
     return rule;
+  }
+  FailureOr<SmallVector<Value>> localize(Operation *op, Localizer &localizer) const {
+    return sharding::localizePad(cast<PadOp>(op), localizer);
   }
 };
 
