@@ -10,6 +10,14 @@
 using namespace mlir;
 using namespace meshwright::net;
 
+/// The type of the whole variable: once shapes are local, two that are placed alike may be kept in different parts.
+static RankedTensorType getWholeType(VariableOp variable) {
+  if (auto global = variable->getAttrOfType<TypeAttr>(meshwright::dist::kGlobalTypeAttr))
+    if (auto type = dyn_cast<RankedTensorType>(global.getValue()))
+      return type;
+  return variable.getTensorType();
+}
+
 LogicalResult VariableOp::verify() {
   FlatSymbolRefAttr like = getLikeAttr();
   if (!like)
@@ -18,8 +26,8 @@ LogicalResult VariableOp::verify() {
   // variable_c2
   if (!other)
     return emitOpError() << "is placed like " << like << ", which is no variable";
-  if (other.getTensorType().getShape() != getTensorType().getShape())
-    return emitOpError() << "of " << getTensorType() << " is placed like " << like << " of " << other.getTensorType();
+  if (getWholeType(other).getShape() != getWholeType(*this).getShape())
+    return emitOpError() << "of " << getWholeType(*this) << " is placed like " << like << " of " << getWholeType(other);
   return success();
 }
 

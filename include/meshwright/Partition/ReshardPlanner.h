@@ -1,0 +1,49 @@
+//===- ReshardPlanner.h - a conversion as a sequence of steps ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PARTITION_RESHARDPLANNER_H
+#define MESHWRIGHT_PARTITION_RESHARDPLANNER_H
+
+#include "dialects/Dist/Placement.h"
+#include <vector>
+
+namespace meshwright::partition {
+
+/// One step of a conversion: an operation of `dist`, but for `Relabel`, which leaves the data as they are (a replicated
+/// value read as partial of an idempotent kind; axes of size 1).
+struct ReshardStep {
+  enum class Kind { AllReduce, ReduceScatter, AllGather, AllToAll, Shard, ToPartial, Relabel } kind;
+  llvm::SmallVector<dist::Axis, 2> axes;
+  dist::Placement from;
+  dist::Placement to;
+};
+
+/// Finds the steps from one placement of a value to another that send the fewest bytes around the rings, and among
+/// those the fewest steps. Plain data in, plain data out.
+///
+/// The search runs over what every axis that takes part may be on the way: as it is, replicated, or as it is wanted.
+/// With k such axes these are at most 3^k placements; k is the number of axes that differ, rarely more than two. A way
+/// always exists: reduce, gather from minor to major, take parts from major to minor.
+class ReshardPlanner {
+public:
+  ReshardPlanner(const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape) : mesh(mesh), shape(shape) {}
+
+  /// The steps from `from` to `to`, whose supports are equal; none where the placements mean the same.
+  std::vector<ReshardStep> plan(const dist::Placement &from, const dist::Placement &to) const;
+
+  /// What one step costs: elements that a rank sends on average, times the number of ranks of the mesh, so that it is
+  /// whole. All-reduce 2B(n−1)/n for the full size B that a rank holds; all-gather and reduce-scatter B(n−1)/n;
+  /// all-to-all b(n−1)/n for the local size b; local steps nothing.
+  int64_t getCost(const ReshardStep &step) const;
+
+private:
+  const dist::Mesh &mesh;
+  llvm::ArrayRef<int64_t> shape;
+};
+
+} // namespace meshwright::partition
+
+#endif

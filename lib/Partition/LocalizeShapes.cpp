@@ -1,0 +1,358 @@
+//===- LocalizeShapes.cpp - the program of one rank -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Establishes that every type is what one rank holds. An operation is rewritten by its own `localize`; what this pass
+// adds is what all operations need alike: the check against the sharding rule, coordinates, and the masks of operands
+// that are read across parts of unequal size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlacementTable.h"
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/RuleCheck.h"
+#include "meshwright/Partition/Passes.h"
+#include "meshwright/Partition/ReshardPlanner.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace meshwright::partition {
+#define GEN_PASS_DEF_LOCALIZESHAPESPASS
+#include "meshwright/Partition/Passes.h.inc"
+} // namespace meshwright::partition
+
+#define DEBUG_TYPE "dist-partition-localize-shapes"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::partition;
+
+using Kind = ReshardStep::Kind;
+
+namespace {
+
+/// Writes the local program of one function into a new block.
+class FunctionLocalizer {
+public:
+  FunctionLocalizer(PlacementTable &table, const Mesh &mesh, func::FuncOp func)
+      : table(table), mesh(mesh), func(func), builder(func.getContext()) {}
+
+  LogicalResult run();
+  unsigned getNumCollectives() const { return numCollectives; }
+  unsigned getNumMasks() const { return numMasks; }
+
+private:
+  LogicalResult localize(Operation &op);
+  LogicalResult localizeReshard(ReshardOp reshard);
+  LogicalResult localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands, ArrayRef<MappingAttr> results);
+  LogicalResult checkMovement(Operation &op, ArrayRef<MappingAttr> operands);
+  LogicalResult localizeSignature();
+  Value createStep(const ReshardStep &step, ReshardOp reshard, Value value, ArrayRef<int64_t> shape);
+  SmallVector<Value> maskOperands(Operation &op, const ShardingRule &rule, ArrayRef<Placement> placements);
+  Value mask(Value value, ArrayRef<int64_t> dims, ReduceKind kind, const Placement &placement, RankedTensorType global,
+             Location loc);
+  Value getCoordinate(Axis axis);
+  SmallVector<Value> getCoordinates(ArrayRef<Axis> axes);
+  ArrayAttr getAxisNames(ArrayRef<Axis> axes);
+  RankedTensorType getLocalType(Type global, MappingAttr mapping);
+
+  PlacementTable &table;
+  const Mesh &mesh;
+  func::FuncOp func;
+  OpBuilder builder;
+  IRMapping locals;
+  /// Where every value of the old program is.
+  DenseMap<Value, MappingAttr> current;
+  DenseMap<Axis, Value> coordinates;
+  Operation *lastCoordinate = nullptr;
+  DenseMap<std::tuple<Value, Attribute, Attribute>, Value> masks;
+  unsigned numCollectives = 0, numMasks = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What operations share
+//===----------------------------------------------------------------------===//
+
+RankedTensorType FunctionLocalizer::getLocalType(Type global, MappingAttr mapping) {
+  auto type = cast<RankedTensorType>(global);
+  return type.clone(table.resolve(mapping, global).getLocalShape(type.getShape()));
+}
+
+/// One coordinate operation per axis, at the head of the block.
+Value FunctionLocalizer::getCoordinate(Axis axis) {
+  Value &coordinate = coordinates[axis];
+  if (coordinate)
+    return coordinate;
+  OpBuilder::InsertionGuard guard(builder);
+  if (lastCoordinate)
+    builder.setInsertionPointAfter(lastCoordinate);
+  else
+    builder.setInsertionPointToStart(builder.getInsertionBlock());
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  lastCoordinate = CoordinateOp::create(builder, func.getLoc(), type, builder.getStringAttr(mesh.getName(axis)));
+  return coordinate = lastCoordinate->getResult(0);
+}
+
+SmallVector<Value> FunctionLocalizer::getCoordinates(ArrayRef<Axis> axes) {
+  return llvm::map_to_vector(axes, [&](Axis axis) { return getCoordinate(axis); });
+}
+
+ArrayAttr FunctionLocalizer::getAxisNames(ArrayRef<Axis> axes) {
+  SmallVector<StringRef> names = llvm::map_to_vector(axes, [&](Axis axis) { return mesh.getName(axis); });
+  return builder.getStrArrayAttr(names);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, Value value, ArrayRef<int64_t> shape) {
+  Location loc = reshard.getLoc();
+  auto type = cast<RankedTensorType>(value.getType()).clone(step.to.getLocalShape(shape));
+  auto from = step.from.toAttr(builder.getContext(), mesh, shape),
+       to = step.to.toAttr(builder.getContext(), mesh, shape);
+  ArrayAttr axes = getAxisNames(step.axes);
+  auto attribute = builder.getDenseI64ArrayAttr(shape);
+  numCollectives += step.kind != Kind::Shard && step.kind != Kind::ToPartial && step.kind != Kind::Relabel;
+  switch (step.kind) {
+  case Kind::AllReduce:
+    return AllReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::ReduceScatter:
+    return ReduceScatterOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::AllGather:
+    return AllGatherOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::AllToAll:
+    return AllToAllOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::Shard:
+    return ShardOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
+  case Kind::ToPartial:
+    return ToPartialOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
+  case Kind::Relabel:
+    return value;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
+  auto type = cast<RankedTensorType>(reshard.getResult().getType());
+  FailureOr<SmallVector<MappingAttr>> from = table.getOperands(reshard), to = table.getResults(reshard);
+  if (failed(from) || failed(to) || failed(checkMovement(*reshard, *from)))
+    return failure();
+  Value value = locals.lookup(reshard.getInput());
+  ReshardPlanner planner(mesh, type.getShape());
+  for (const ReshardStep &step : planner.plan(table.resolve(from->front(), type), table.resolve(to->front(), type)))
+    value = createStep(step, reshard, value, type.getShape());
+  locals.map(reshard.getResult(), value);
+  current[reshard.getResult()] = to->front();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+Value FunctionLocalizer::mask(Value value, ArrayRef<int64_t> dims, ReduceKind kind, const Placement &placement,
+                              RankedTensorType global, Location loc) {
+  TypedAttr fill = getNeutralElement(kind, global.getElementType());
+  DenseI64ArrayAttr dimsAttr = builder.getDenseI64ArrayAttr(dims);
+  Value &masked = masks[{value, dimsAttr, fill}];
+  if (masked)
+    return masked;
+  SmallVector<Axis> axes;
+  for (int64_t dim : dims)
+    for (const Split &split : placement.dims[dim])
+      axes.push_back(split.axis);
+  ++numMasks;
+  return masked = MaskOp::create(builder, loc, value.getType(), value, getCoordinates(axes), dimsAttr,
+                                 placement.toAttr(builder.getContext(), mesh, global.getShape()),
+                                 builder.getDenseI64ArrayAttr(global.getShape()), fill);
+}
+
+/// The local operands of `op`; those that it reads across parts of unequal size are filled with what does not change
+/// the reduction.
+SmallVector<Value> FunctionLocalizer::maskOperands(Operation &op, const ShardingRule &rule,
+                                                   ArrayRef<Placement> placements) {
+  SmallVector<Value> operands;
+  for (auto [operand, tensor, placement] : llvm::zip(op.getOperands(), rule.operands, placements)) {
+    Value value = locals.lookup(operand);
+    llvm::MapVector<ReduceKind, SmallVector<int64_t>> dims;
+    for (auto [dim, uses] : llvm::enumerate(tensor.dims)) {
+      const auto *use = llvm::find_if(uses, [&](const FactorUse &use) { return rule.factors[use.factor].masks; });
+      if (use != uses.end() && placement.isUneven(dim, mesh))
+        dims[rule.factors[use->factor].reduction].push_back(dim);
+    }
+    for (auto &[kind, list] : dims)
+      value = mask(value, list, kind, placement, cast<RankedTensorType>(operand.getType()), op.getLoc());
+    operands.push_back(value);
+  }
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Checks that every operand is where `op` reads it.
+LogicalResult FunctionLocalizer::checkMovement(Operation &op, ArrayRef<MappingAttr> operands) {
+  for (auto [index, operand, mapping] : llvm::enumerate(op.getOperands(), operands))
+    if (current.lookup(operand) != mapping)
+      return op.emitOpError() << "reads operand #" << index << " in " << mapping << " but it is in "
+                              << current.lookup(operand);
+  return success();
+}
+
+/// Gives the operations made for `op` after `before` its role and scope.
+static void inheritOrigin(Operation &op, Operation *before, Block *block) {
+  for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it)
+    for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+      if (Attribute attribute = op.getAttr(name); attribute && !it->hasAttr(name) && !isa<CoordinateOp>(*it))
+        it->setAttr(name, attribute);
+}
+
+LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands,
+                                                     ArrayRef<MappingAttr> results) {
+  SmallVector<Placement> operandPlacements, resultPlacements;
+  for (auto [operand, mapping] : llvm::zip(op.getOperands(), operands))
+    operandPlacements.push_back(table.resolve(mapping, operand.getType()));
+  for (auto [result, mapping] : llvm::zip(op.getResults(), results))
+    resultPlacements.push_back(table.resolve(mapping, result.getType()));
+  auto interface = dyn_cast<ShardingOpInterface>(op);
+  ShardingRule rule = interface ? interface.getShardingRule() : ShardingRule::whole(&op);
+  // A variable is read and assigned in the placement in which it is kept, whatever that is.
+  if (!isa<net::ReadOp, net::AssignOp>(op) &&
+      failed(checkRule(rule, mesh, operandPlacements, resultPlacements, [&] { return op.emitOpError(); })))
+    return failure();
+  SmallVector<Value> values = maskOperands(op, rule, operandPlacements);
+  auto coordinate = [&](Axis axis) { return getCoordinate(axis); };
+  Localizer localizer(builder, mesh, values, operandPlacements, resultPlacements, coordinate);
+  FailureOr<SmallVector<Value>> made =
+      interface ? interface.localize(localizer) : FailureOr<SmallVector<Value>>(localizer.clone(&op));
+  if (failed(made))
+    return op.emitOpError() << "has no form for one rank";
+  for (auto [index, result, value, mapping] : llvm::enumerate(op.getResults(), *made, results)) {
+    if (value.getType() != getLocalType(result.getType(), mapping))
+      return op.emitOpError() << "made result #" << index << " of " << value.getType() << " for one rank, not "
+                              << getLocalType(result.getType(), mapping);
+    locals.map(result, value);
+    current[result] = mapping;
+  }
+  return success();
+}
+
+LogicalResult FunctionLocalizer::localize(Operation &op) {
+  Block *block = builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
+  LogicalResult done = success();
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    done = localizeReshard(reshard);
+  } else {
+    FailureOr<SmallVector<MappingAttr>> operands = table.getOperands(&op);
+    if (failed(operands) || failed(checkMovement(op, *operands)))
+      return failure();
+    if (isa<func::ReturnOp>(op)) {
+      SmallVector<Value> values =
+          llvm::map_to_vector(op.getOperands(), [&](Value operand) { return locals.lookup(operand); });
+      func::ReturnOp::create(builder, op.getLoc(), values);
+      return success();
+    }
+    FailureOr<SmallVector<MappingAttr>> results = table.getComputes(&op);
+    if (failed(results))
+      return failure();
+    done = localizeByInterface(op, *operands, *results);
+  }
+  inheritOrigin(op, before, block);
+  return done;
+}
+
+/// The type of the function, and the whole types of arguments and results beside it.
+LogicalResult FunctionLocalizer::localizeSignature() {
+  FunctionType type = func.getFunctionType();
+  SmallVector<Type> inputs, results;
+  for (auto [index, input] : llvm::enumerate(type.getInputs())) {
+    FailureOr<MappingAttr> mapping = table.getArgument(func, index);
+    if (failed(mapping))
+      return failure();
+    inputs.push_back(getLocalType(input, *mapping));
+    func.setArgAttr(index, kGlobalTypeAttr, TypeAttr::get(input));
+  }
+  for (auto [index, result] : llvm::enumerate(type.getResults())) {
+    auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
+    FailureOr<MappingAttr> mapping = table.normalize(stated, result, func);
+    if (failed(mapping))
+      return failure();
+    results.push_back(getLocalType(result, *mapping));
+    func.setResultAttr(index, kGlobalTypeAttr, TypeAttr::get(result));
+  }
+  func.setFunctionType(builder.getFunctionType(inputs, results));
+  return success();
+}
+
+LogicalResult FunctionLocalizer::run() {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError() << "has " << func.getBody().getBlocks().size()
+                              << " blocks, but only straight programs are partitioned";
+  Block &old = func.getBody().front();
+  auto *block = new Block;
+  func.getBody().push_back(block);
+  builder.setInsertionPointToEnd(block);
+  for (BlockArgument argument : old.getArguments()) {
+    FailureOr<MappingAttr> mapping = table.getArgument(func, argument.getArgNumber());
+    if (failed(mapping))
+      return failure();
+    locals.map(argument, block->addArgument(getLocalType(argument.getType(), *mapping), argument.getLoc()));
+    current[argument] = *mapping;
+  }
+  for (Operation &op : old)
+    if (failed(localize(op)))
+      return failure();
+  if (failed(localizeSignature()))
+    return failure();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(old)))
+    op.erase();
+  old.erase();
+  return success();
+}
+
+namespace {
+
+struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShapesPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp meshOp = findMesh(module);
+    if (!meshOp) {
+      module.emitOpError() << "has no mesh to be partitioned over";
+      return signalPassFailure();
+    }
+    Mesh mesh = meshOp.getMesh();
+    PlacementTable table(module, mesh);
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isDeclaration())
+        continue;
+      FunctionLocalizer localizer(table, mesh, func);
+      if (failed(localizer.run()))
+        return signalPassFailure();
+      numCollectives += localizer.getNumCollectives();
+      numMasks += localizer.getNumMasks();
+    }
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (failed(localizeVariable(variable, table)))
+        return signalPassFailure();
+  }
+
+  static LogicalResult localizeVariable(net::VariableOp variable, PlacementTable &table) {
+    RankedTensorType global = variable.getTensorType();
+    FailureOr<MappingAttr> kept = table.normalize(variable->getAttr(kMappingAttr), global, variable);
+    if (failed(kept))
+      return failure();
+    auto local = global.clone(table.resolve(*kept, global).getLocalShape(global.getShape()));
+    variable->setAttr(kGlobalTypeAttr, TypeAttr::get(global));
+    variable.setTypeAttr(TypeAttr::get(local));
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,271 @@
+//===- MaterializeReshards.cpp - every conversion becomes an operation ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Establishes that every operation reads its operands in the placement in which they are. Conversions are naive on
+// purpose: one per value and target. The one thing shared here is a reduction: several uses that each need a partial
+// value reduced would otherwise reduce it several times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlacementTable.h"
+#include "dialects/Dist/Conversions.h"
+#include "meshwright/Partition/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace meshwright::partition {
+#define GEN_PASS_DEF_MATERIALIZERESHARDSPASS
+#include "meshwright/Partition/Passes.h.inc"
+} // namespace meshwright::partition
+
+#define DEBUG_TYPE "dist-partition-materialize-reshards"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::partition;
+
+namespace {
+
+/// Materializes the conversions of one function.
+class Materializer {
+public:
+  Materializer(PlacementTable &table, const Mesh &mesh) : table(table), mesh(mesh) {}
+
+  LogicalResult run(func::FuncOp func);
+  unsigned getNumReshards() const { return numReshards; }
+
+private:
+  /// What becomes of one value.
+  struct Requests {
+    MappingAttr placement;
+    /// In which other placements it is read, in the order of the uses.
+    llvm::SetVector<MappingAttr> targets;
+    /// Where `targets` share a reduction: the reduced placement, which is converted on.
+    MappingAttr shared;
+  };
+
+  LogicalResult reduceAtDefinition(Operation *op);
+  LogicalResult collect(Operation *op, func::FuncOp func);
+  FailureOr<SmallVector<MappingAttr>> getTargets(Operation *op, func::FuncOp func);
+  MappingAttr shareReduction(Value value, const Requests &requests);
+  Value convert(Value value, MappingAttr target, Operation *user);
+  Value createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like);
+  MappingAttr toAttr(const Placement &placement, Value value);
+
+  PlacementTable &table;
+  const Mesh &mesh;
+  llvm::MapVector<Value, Requests> requests;
+  DenseMap<Operation *, SmallVector<MappingAttr>> targets;
+  DenseMap<std::pair<Value, Attribute>, Value> converted;
+  unsigned numReshards = 0;
+};
+
+} // namespace
+
+/// Sets `name` on `op` to `mappings`.
+static void setMappings(Operation *op, StringRef name, ArrayRef<MappingAttr> mappings) {
+  SmallVector<Attribute> list(mappings.begin(), mappings.end());
+  op->setAttr(name, ArrayAttr::get(op->getContext(), list));
+}
+
+Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like) {
+  auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, from, to);
+  for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+    if (Attribute attribute = like->getAttr(name))
+      reshard->setAttr(name, attribute);
+  ++numReshards;
+  return reshard.getResult();
+}
+
+/// Converts what `op` computes to what it leaves. Afterwards `dist.results` is what it computes, and the conversions
+/// say the rest.
+LogicalResult Materializer::reduceAtDefinition(Operation *op) {
+  FailureOr<SmallVector<MappingAttr>> computes = table.getComputes(op);
+  if (failed(computes))
+    return failure();
+  FailureOr<SmallVector<MappingAttr>> results = table.getResults(op);
+  if (failed(results))
+    return failure();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  for (auto [result, from, to] : llvm::zip(op->getResults(), *computes, *results)) {
+    Value value = result;
+    if (from != to) {
+      value = createReshard(builder, result, from, to, op);
+      result.replaceAllUsesExcept(value, value.getDefiningOp());
+    }
+    requests[value].placement = to;
+  }
+  if (!isa<ReshardOp>(op) && op->getNumResults() > 0)
+    setMappings(op, kResultsAttr, *computes);
+  op->removeAttr(kComputesAttr);
+  return success();
+}
+
+/// The placements in which `op` reads its operands. What is assigned goes where the variable is kept, and what is
+/// returned where the function says.
+FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func::FuncOp func) {
+  FailureOr<SmallVector<MappingAttr>> wanted = table.getOperands(op);
+  if (failed(wanted))
+    return failure();
+  if (auto assign = dyn_cast<net::AssignOp>(op)) {
+    FailureOr<MappingAttr> kept = table.getKept(assign.getVariableAttr(), op);
+    if (failed(kept))
+      return failure();
+    return SmallVector<MappingAttr>{*kept};
+  }
+  if (!isa<func::ReturnOp>(op))
+    return wanted;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
+    if (!stated) {
+      func.setResultAttr(index, kMappingAttr, (*wanted)[index]);
+      continue;
+    }
+    FailureOr<MappingAttr> mapping = table.normalize(stated, operand.getType(), op);
+    if (failed(mapping))
+      return failure();
+    (*wanted)[index] = *mapping;
+  }
+  return wanted;
+}
+
+LogicalResult Materializer::collect(Operation *op, func::FuncOp func) {
+  if (op->getNumRegions() != 0)
+    return op->emitOpError() << "has " << op->getNumRegions() << " regions, but only straight programs are partitioned";
+  FailureOr<SmallVector<MappingAttr>> wanted = getTargets(op, func);
+  if (failed(wanted))
+    return failure();
+  for (auto [operand, target] : llvm::zip(op->getOperands(), *wanted))
+    if (Requests &request = requests[operand]; request.placement != target)
+      request.targets.insert(target);
+  if (!isa<ReshardOp>(op) && op->getNumOperands() > 0)
+    setMappings(op, kOperandsAttr, *wanted);
+  targets[op] = std::move(*wanted);
+  return success();
+}
+
+MappingAttr Materializer::toAttr(const Placement &placement, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  MappingAttr mapping = placement.toAttr(value.getContext(), mesh, type.getShape());
+  // Registers the placement; one that was built from resolved ones resolves.
+  (void)table.normalize(mapping, type, value.getParentRegion()->getParentOp());
+  return mapping;
+}
+
+/// The placement to which `value` is reduced once for all targets that reduce it: split where all of them split alike,
+/// replicated elsewhere. Null where fewer than two targets reduce.
+MappingAttr Materializer::shareReduction(Value value, const Requests &requests) {
+  const Placement from = table.resolve(requests.placement, value.getType());
+  Placement shared = from;
+  bool isShared = false;
+  for (Axis axis : from.partialAxes) {
+    SmallVector<const Placement *> reducing;
+    for (MappingAttr target : requests.targets) {
+      const Placement &to = table.resolve(target, value.getType());
+      if (!to.isPartial(axis) || to.partialKind != from.partialKind)
+        reducing.push_back(&to);
+    }
+    if (reducing.size() < 2)
+      continue;
+    isShared = true;
+    shared.erase(axis);
+    auto split = reducing.front()->findSplit(axis);
+    bool alike = split && llvm::all_of(reducing, [&](const Placement *to) { return to->findSplit(axis) == split; });
+    Placement scattered = shared;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (alike && scattered.insert(split->first, split->second) && isNested(scattered, type.getShape()))
+      shared = scattered;
+  }
+  return isShared ? toAttr(normalize(shared, mesh), value) : MappingAttr();
+}
+
+/// `value` in the placement `target`, for `user`, which is the first to ask or comes later.
+Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
+  Value &result = converted[{value, target}];
+  if (result)
+    return result;
+  OpBuilder builder(user);
+  Requests &request = requests[value];
+  MappingAttr from = request.placement;
+  Value source = value;
+  if (MappingAttr shared = request.shared) {
+    const Placement &before = table.resolve(from, value.getType()), &after = table.resolve(target, value.getType());
+    const Placement &middle = table.resolve(shared, value.getType());
+    bool reduces = llvm::any_of(before.partialAxes, [&](Axis axis) {
+      return !middle.isPartial(axis) && (!after.isPartial(axis) || after.partialKind != before.partialKind);
+    });
+    if (reduces && shared != target) {
+      Value reduced = converted.lookup({value, shared});
+      if (!reduced)
+        reduced = createReshard(builder, value, from, shared, user);
+      converted[{value, shared}] = reduced;
+      source = reduced;
+      from = shared;
+    }
+  }
+  return converted[{value, target}] = createReshard(builder, source, from, target, user);
+}
+
+LogicalResult Materializer::run(func::FuncOp func) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError() << "has " << func.getBody().getBlocks().size()
+                              << " blocks, but only straight programs are partitioned";
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.getBody().front())
+    ops.push_back(&op);
+  for (BlockArgument argument : func.getArguments()) {
+    FailureOr<MappingAttr> mapping = table.getArgument(func, argument.getArgNumber());
+    if (failed(mapping))
+      return failure();
+    requests[argument].placement = *mapping;
+  }
+  // Operands are collected before the definitions change: an operation that does not say how it reads its operands
+  // reads them as they are left.
+  for (Operation *op : ops) {
+    FailureOr<SmallVector<MappingAttr>> wanted = getTargets(op, func);
+    if (failed(wanted))
+      return failure();
+    if (!isa<ReshardOp>(op) && op->getNumOperands() > 0)
+      setMappings(op, kOperandsAttr, *wanted);
+  }
+  for (Operation *op : ops)
+    if (failed(reduceAtDefinition(op)))
+      return failure();
+  for (Operation *op : ops)
+    if (failed(collect(op, func)))
+      return failure();
+  for (auto &[value, request] : requests)
+    request.shared = shareReduction(value, request);
+  for (Operation *op : ops)
+    for (auto [operand, target] : llvm::zip(op->getOpOperands(), targets[op]))
+      if (requests[operand.get()].placement != target)
+        operand.set(convert(operand.get(), target, op));
+  return success();
+}
+
+namespace {
+
+struct MaterializeReshardsPass : partition::impl::MaterializeReshardsPassBase<MaterializeReshardsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp meshOp = findMesh(module);
+    if (!meshOp) {
+      module.emitOpError() << "has no mesh to be partitioned over";
+      return signalPassFailure();
+    }
+    Mesh mesh = meshOp.getMesh();
+    PlacementTable table(module, mesh);
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isDeclaration())
+        continue;
+      Materializer materializer(table, mesh);
+      if (failed(materializer.run(func)))
+        return signalPassFailure();
+      numReshards += materializer.getNumReshards();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,18 @@
+//===- Pipeline.cpp - the passes of Partition, in order -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partition/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace meshwright;
+
+void partition::buildPipeline(mlir::OpPassManager &manager) {
+  // What every operation reads and leaves becomes explicit while shapes are still global, where a conversion is one
+  // operation; then everything becomes local at once.
+  manager.addPass(createMaterializeReshardsPass());
+  manager.addPass(createLocalizeShapesPass());
+  manager.addPass(createVerifyPass());
+}

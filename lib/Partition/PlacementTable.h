@@ -1,0 +1,50 @@
+//===- PlacementTable.h - placements of values, resolved once ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PARTITION_PLACEMENTTABLE_H
+#define MESHWRIGHT_LIB_PARTITION_PLACEMENTTABLE_H
+
+#include "dialects/Dist/Placement.h"
+#include "dialects/Net/Net.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace meshwright::partition {
+
+/// Reads the placements that operations and variables state. A placement is handed out as the attribute of its normal
+/// form, so that two that mean the same are the same attribute.
+class PlacementTable {
+public:
+  PlacementTable(mlir::ModuleOp module, const dist::Mesh &mesh) : symbols(module), mesh(mesh) {}
+
+  /// The normal form of `mapping` for a value of `type`; the error is at `op` and says what does not resolve. A support
+  /// is an error as well: all ranks hold a part of every value here.
+  mlir::FailureOr<dist::MappingAttr> normalize(mlir::Attribute mapping, mlir::Type type, mlir::Operation *op);
+  /// The placement that `mapping`, a normal form, stands for.
+  const dist::Placement &resolve(dist::MappingAttr mapping, mlir::Type type);
+
+  /// The placements in which `op` reads its operands; where it does not say, it reads them as they are.
+  mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getOperands(mlir::Operation *op);
+  /// The placements in which `op` leaves its results.
+  mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getResults(mlir::Operation *op);
+  /// The placements in which the results leave the computation of `op`.
+  mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getComputes(mlir::Operation *op);
+  /// Where argument `index` of `func` is.
+  mlir::FailureOr<dist::MappingAttr> getArgument(mlir::func::FuncOp func, unsigned index);
+  /// Where `variable` is kept.
+  mlir::FailureOr<dist::MappingAttr> getKept(mlir::FlatSymbolRefAttr variable, mlir::Operation *user);
+
+private:
+  mlir::FailureOr<dist::MappingAttr> getDefinition(mlir::Value value, mlir::Operation *user);
+
+  mlir::SymbolTable symbols;
+  const dist::Mesh &mesh;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, dist::MappingAttr> normalForms;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, std::unique_ptr<dist::Placement>> placements;
+};
+
+} // namespace meshwright::partition
+
+#endif

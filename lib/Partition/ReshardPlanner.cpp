@@ -1,0 +1,253 @@
+//===- ReshardPlanner.cpp - a conversion as a sequence of steps -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dijkstra's algorithm over the placements between the two. The order of the queue is bytes, then steps, then the bytes
+// that local steps touch, then the order of discovery, so that the answer is the same on every machine.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partition/ReshardPlanner.h"
+#include "dialects/Dist/Conversions.h"
+#include <map>
+#include <queue>
+#include <tuple>
+
+using namespace meshwright::dist;
+using namespace meshwright::partition;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+using Kind = ReshardStep::Kind;
+
+static int64_t getNumElements(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements;
+}
+
+int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
+  int64_t n = mesh.getGroupSize(step.axes);
+  int64_t perGroup = (n - 1) * (mesh.getNumRanks() / n);
+  switch (step.kind) {
+  case Kind::AllReduce:
+    return 2 * getNumElements(step.from.getLocalShape(shape)) * perGroup;
+  case Kind::ReduceScatter:
+  case Kind::AllToAll:
+    return getNumElements(step.from.getLocalShape(shape)) * perGroup;
+  case Kind::AllGather:
+    return getNumElements(step.to.getLocalShape(shape)) * perGroup;
+  case Kind::Shard:
+  case Kind::ToPartial:
+  case Kind::Relabel:
+    return 0;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+namespace {
+
+/// The search for one conversion.
+class Search {
+public:
+  Search(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int64_t> shape, const Placement &to)
+      : planner(planner), mesh(mesh), shape(shape), to(to) {}
+
+  std::vector<ReshardStep> run(const Placement &from);
+
+private:
+  /// Bytes sent, steps, elements touched.
+  using Cost = std::tuple<int64_t, int64_t, int64_t>;
+  struct Node {
+    Placement placement;
+    Cost cost;
+    /// The node before and the step from it; the start has none.
+    int parent = -1;
+    std::optional<ReshardStep> step;
+    bool done = false;
+  };
+
+  void expand(int index);
+  void expandReductions(int index);
+  void expandAxis(int index, Axis axis);
+  void expandGathers(int index, unsigned dim);
+  void reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next);
+  int find(const Placement &placement) const;
+  /// `placement` with `axis` as in `to`; nothing where its digit does not nest yet.
+  std::optional<Placement> adopt(Placement placement, Axis axis) const;
+
+  const ReshardPlanner &planner;
+  const Mesh &mesh;
+  ArrayRef<int64_t> shape;
+  const Placement &to;
+  std::vector<Node> nodes;
+  using Entry = std::pair<Cost, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+};
+
+} // namespace
+
+int Search::find(const Placement &placement) const {
+  for (auto [index, node] : llvm::enumerate(nodes))
+    if (node.placement == placement)
+      return index;
+  return -1;
+}
+
+void Search::reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next) {
+  next = normalize(next, mesh);
+  if (!isNested(next, shape))
+    return;
+  ReshardStep step{kind, llvm::to_vector<2>(axes), nodes[parent].placement, next};
+  auto [bytes, steps, touched] = nodes[parent].cost;
+  int64_t elements = getNumElements(step.from.getLocalShape(shape)) + getNumElements(next.getLocalShape(shape));
+  Cost cost{bytes + planner.getCost(step), steps + (kind == Kind::Relabel ? 0 : 1),
+            touched + (kind == Kind::Relabel ? 0 : elements)};
+  int index = find(next);
+  if (index < 0) {
+    index = nodes.size();
+    nodes.push_back({next, cost, parent, step});
+  } else if (nodes[index].done || nodes[index].cost <= cost) {
+    return;
+  } else {
+    nodes[index] = {next, cost, parent, step};
+  }
+  queue.push({cost, index});
+}
+
+std::optional<Placement> Search::adopt(Placement placement, Axis axis) const {
+  placement.erase(axis);
+  if (to.isPartial(axis)) {
+    if (!placement.partialAxes.empty() && placement.partialKind != to.partialKind)
+      return std::nullopt;
+    placement.partialKind = to.partialKind;
+    placement.partialAxes.push_back(axis);
+    llvm::sort(placement.partialAxes);
+    return placement;
+  }
+  if (auto split = to.findSplit(axis))
+    if (!placement.insert(split->first, split->second))
+      return std::nullopt;
+  return placement;
+}
+
+/// All-reduces over every set of axes that are partial and not wanted so. Sets that leave one out matter where another
+/// step shrinks the value in between; the largest comes first.
+void Search::expandReductions(int index) {
+  SmallVector<Axis> owed;
+  for (Axis axis : nodes[index].placement.partialAxes)
+    if (!to.isPartial(axis) || to.partialKind != nodes[index].placement.partialKind)
+      owed.push_back(axis);
+  for (unsigned set = (1u << owed.size()) - 1; set > 0; --set) {
+    Placement next = nodes[index].placement;
+    SmallVector<Axis> axes;
+    for (auto [bit, axis] : llvm::enumerate(owed))
+      if (set >> bit & 1) {
+        axes.push_back(axis);
+        next.erase(axis);
+      }
+    reach(index, Kind::AllReduce, axes, next);
+  }
+}
+
+/// Gathers of every run of neighbouring digits of one dimension.
+void Search::expandGathers(int index, unsigned dim) {
+  SmallVector<Split, 2> splits = nodes[index].placement.dims[dim];
+  for (size_t first = 0; first < splits.size(); ++first) {
+    Placement next = nodes[index].placement;
+    SmallVector<Axis> axes;
+    for (size_t last = first; last < splits.size(); ++last) {
+      if (last > first && splits[last].extent != splits[last - 1].stride)
+        break;
+      axes.push_back(splits[last].axis);
+      next.erase(splits[last].axis);
+      SmallVector<Axis> sorted(axes);
+      llvm::sort(sorted);
+      reach(index, Kind::AllGather, sorted, next);
+    }
+  }
+}
+
+void Search::expandAxis(int index, Axis axis) {
+  const Placement current = nodes[index].placement;
+  auto have = current.findSplit(axis), want = to.findSplit(axis);
+  if (have == want && current.isPartial(axis) == to.isPartial(axis))
+    return;
+  std::optional<Placement> next = adopt(current, axis);
+  if (!next)
+    return;
+  if (current.isPartial(axis)) {
+    if (want)
+      reach(index, Kind::ReduceScatter, {axis}, *next);
+  } else if (have) {
+    if (want && want->first != have->first)
+      reach(index, Kind::AllToAll, {axis}, *next);
+  } else if (want) {
+    reach(index, Kind::Shard, {axis}, *next);
+  } else if (to.isPartial(axis)) {
+    reach(index, isIdempotent(to.partialKind) ? Kind::Relabel : Kind::ToPartial, {axis}, *next);
+  }
+}
+
+void Search::expand(int index) {
+  expandReductions(index);
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+    if (mesh.getSize(axis) > 1)
+      expandAxis(index, axis);
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    expandGathers(index, dim);
+}
+
+/// Joins neighbouring steps of a kind that one operation can do: reduce-scatters of digits that nest, and the holders
+/// of a partial value.
+static void joinSteps(std::vector<ReshardStep> &steps) {
+  for (size_t index = 0; index + 1 < steps.size();) {
+    ReshardStep &step = steps[index], &next = steps[index + 1];
+    bool join = step.kind == next.kind && step.kind == Kind::ToPartial;
+    if (step.kind == next.kind && step.kind == Kind::ReduceScatter) {
+      auto minor = next.to.findSplit(next.axes.front());
+      join = llvm::any_of(step.axes, [&](Axis axis) {
+        auto major = next.to.findSplit(axis);
+        return major->first == minor->first && major->second.stride == minor->second.extent;
+      });
+    }
+    if (!join) {
+      ++index;
+      continue;
+    }
+    step.axes.append(next.axes);
+    llvm::sort(step.axes);
+    step.to = next.to;
+    steps.erase(steps.begin() + index + 1);
+  }
+}
+
+std::vector<ReshardStep> Search::run(const Placement &from) {
+  nodes.push_back({from, Cost{0, 0, 0}, -1, std::nullopt});
+  queue.push({Cost{0, 0, 0}, 0});
+  int found = -1;
+  while (!queue.empty() && found < 0) {
+    auto [cost, index] = queue.top();
+    queue.pop();
+    if (nodes[index].done || nodes[index].cost != cost)
+      continue;
+    nodes[index].done = true;
+    if (nodes[index].placement == to)
+      found = index;
+    else
+      expand(index);
+  }
+  assert(found >= 0 && "reducing, gathering and taking parts is always possible");
+  std::vector<ReshardStep> steps;
+  for (int index = found; nodes[index].step; index = nodes[index].parent)
+    steps.push_back(*nodes[index].step);
+  std::reverse(steps.begin(), steps.end());
+  joinSteps(steps);
+  return steps;
+}
+
+std::vector<ReshardStep> ReshardPlanner::plan(const Placement &from, const Placement &to) const {
+  Placement start = normalize(from, mesh), goal = normalize(to, mesh);
+  return Search(*this, mesh, shape, goal).run(start);
+}
