@@ -7,6 +7,7 @@
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,4 +22,5 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
 void meshwright::registerAllPasses() {
   annotate::registerAnnotatePasses();
   complete::registerCompletePasses();
+  partition::registerPartitionPasses();
 }
