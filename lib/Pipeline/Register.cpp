@@ -7,6 +7,7 @@
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Import/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
@@ -16,10 +17,12 @@ using namespace meshwright;
 
 void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, dist::DistDialect, net::NetDialect>();
+  importer::registerSourceDialects(registry);
   registerNetSharding(registry);
 }
 
 void meshwright::registerAllPasses() {
+  importer::registerImportPasses();
   annotate::registerAnnotatePasses();
   complete::registerCompletePasses();
   partition::registerPartitionPasses();

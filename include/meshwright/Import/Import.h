@@ -1,0 +1,59 @@
+//===- Import.h - from a framework's text to the serial network -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_IMPORT_H
+#define MESHWRIGHT_IMPORT_IMPORT_H
+
+#include "dialects/Net/Net.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+class SourceMgr;
+}
+
+namespace meshwright::importer {
+
+/// How the initial values of the variables whose name matches a glob are made.
+struct InitRule {
+  std::string match;
+  net::InitializerKind kind = net::InitializerKind::Constant;
+  /// The parameters of `#net.init`.
+  double a = 0, b = 0;
+};
+
+/// What a strategy says about the graph's arguments. Names are matched as Glob.h says.
+struct Options {
+  /// Arguments that become variables; the others are the inputs of a step.
+  std::vector<std::string> parameters;
+  /// Variables that are not trained; they carry the unit attribute `net.frozen`.
+  std::vector<std::string> frozen;
+  /// The first rule that matches counts; a variable without one has no initializer.
+  std::vector<InitRule> inits;
+};
+
+/// The name of the function that a graph becomes.
+inline constexpr llvm::StringLiteral kStepName = "step";
+/// Unit attribute of a variable that is not trained.
+inline constexpr llvm::StringLiteral kFrozenAttr = "net.frozen";
+
+/// Registers the dialects that exported text is written in (stablehlo, chlo, sdy). They are read, never printed.
+void registerSourceDialects(mlir::DialectRegistry &registry);
+
+/// Parses the main buffer of `sources`. Every operation and argument is located at its line of the text, fused with the
+/// location that the exporter wrote. Errors are emitted to the context. `sources` outlives the call only for
+/// diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> parseGraph(const llvm::SourceMgr &sources, mlir::MLIRContext *context);
+
+/// The whole stage on text: `parseGraph`, then the passes of `buildImportPipeline`. Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(const llvm::SourceMgr &sources, mlir::MLIRContext *context,
+                                              const Options &options);
+
+} // namespace meshwright::importer
+
+#endif

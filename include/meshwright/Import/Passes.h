@@ -1,0 +1,27 @@
+//===- Passes.h - passes of the stage Import --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_PASSES_H
+#define MESHWRIGHT_IMPORT_PASSES_H
+
+#include "meshwright/Import/Import.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace meshwright::importer {
+
+#define GEN_PASS_DECL
+#include "meshwright/Import/Passes.h.inc"
+
+/// Adds the stage's passes, its gate last. A module that is a network already passes through.
+void buildImportPipeline(mlir::OpPassManager &passes, const Options &options);
+
+#define GEN_PASS_REGISTRATION
+#include "meshwright/Import/Passes.h.inc"
+
+} // namespace meshwright::importer
+
+#endif

@@ -1,0 +1,95 @@
+//===- Passes.td - passes of the stage Import -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_PASSES_TD
+#define MESHWRIGHT_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
+  let summary = "Name arguments, results and the scopes of operations";
+  let description = [{
+    Arguments of the graph get `net.name` from their location (`p['w'][0]` becomes `p.w.0`, without one `arg3`), results from
+    `jax.result_info` (without it `out3`), operations `net.scope` and `net.role` from the name in theirs. Two equal
+    names are an error.
+
+    ```mlir
+    func.func public @main(%arg0: tensor<4xf32> loc("p['w']")) -> (tensor<4xf32> {jax.result_info = "result[0]"})
+    ```
+    becomes
+    ```mlir
+    func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) -> (tensor<4xf32> {net.name = "0"})
+    ```
+  }];
+}
+
+def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Replace calls of private functions by their bodies";
+  let description = [{
+    Afterwards the graph's function, the only public one, is the module's only function. An operation's scope is that of the call
+    followed by its own, its location keeps that of the call. Every operation of the result is made once. Recursion
+    is an error, and so is a result of more than ten million operations.
+
+    ```mlir
+    %1 = call @relu(%0) {net.scope = "mlp"} : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes the body of `@relu`, in scope `mlp`.
+  }];
+  let statistics = [Statistic<"numInlined", "num-inlined", "Calls that were replaced">];
+}
+
+def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "Turn operations of StableHLO and CHLO into operations of net";
+  let description = [{
+    Every operation is converted on its own, in order; what is not known is an error at its line. Reshapes of reshapes and broadcasts
+    of broadcasts are joined, operations that nobody uses are left out.
+
+    ```mlir
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = net.reshape %0 : tensor<8x1xf32> -> tensor<8xf32>
+    %2 = net.broadcast %1 dims = [0] : tensor<8xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numConverted", "num-converted", "Operations that were converted">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir::ModuleOp"> {
+  let summary = "Make variables of the arguments that are parameters";
+  let description = [{
+    An argument whose name matches a glob of `parameters` becomes a `net.variable` and a `net.read` at the entry; the function is then
+    called `@step`. A glob that matches nothing is an error.
+
+    ```mlir
+    func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x"})
+    ```
+    with `parameters=p.*` becomes
+    ```mlir
+    net.variable parameter @p.w : tensor<4xf32>
+    func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) { %0 = net.read @p.w : tensor<4xf32> ... }
+    ```
+  }];
+  let options = [
+    ListOption<"parameters", "parameters", "std::string", "Globs of the arguments that become variables">,
+    ListOption<"frozen", "frozen", "std::string", "Globs of the variables that are not trained">,
+    ListOption<"inits", "init", "std::string", "Initializers as GLOB:KIND:A:B, for instance *.kernel:normal:0:0.02">
+  ];
+  let statistics = [Statistic<"numVariables", "num-variables", "Variables that were made">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def VerifyImportPass : Pass<"dist-import-verify", "::mlir::ModuleOp"> {
+  let summary = "Check what later stages rely on";
+  let description = [{
+    Afterwards there is no unknown operation (one that is neither of net nor has a sharding rule), no dynamic shape, and no
+    variable, input or output without a name. Reads only.
+  }];
+}
+
+#endif

@@ -1,0 +1,131 @@
+//===- AnnotateNames.cpp - names of values and scopes of operations -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exporters keep what the user called things in locations, which every rewrite loses sooner or later. Here they become
+// attributes, before anything else is done.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "meshwright/Import/Names.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_ANNOTATENAMESPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+/// The name that a location carries itself, seen through fusion with other locations.
+static StringRef getNameIn(LocationAttr location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (StringRef name = getNameIn(part); !name.empty())
+        return name;
+  return {};
+}
+
+namespace {
+
+/// Scopes and roles of locations. Exporters share locations, and so does the cache.
+class Scopes {
+public:
+  struct Place {
+    std::string scope;
+    bool isBackward = false;
+  };
+
+  const Place &get(LocationAttr location) {
+    auto found = places.find(location);
+    if (found == places.end())
+      found = places.try_emplace(location, compute(location)).first;
+    return found->second;
+  }
+
+private:
+  /// Not recursive over call sites: their number is that of the calls on the exporter's stack.
+  static Place compute(LocationAttr location) {
+    Place place;
+    while (auto site = dyn_cast<CallSiteLoc>(location)) {
+      Place callee = compute(site.getCallee());
+      place.scope = joinScopes(callee.scope, place.scope);
+      place.isBackward |= callee.isBackward;
+      location = site.getCaller();
+    }
+    if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty() && getNameIn(fused).empty())
+      return compute(fused.getLocations().back());
+    StringRef name = getNameIn(location);
+    place.scope = joinScopes(getScope(name), place.scope);
+    place.isBackward |= isTransposed(name);
+    return place;
+  }
+
+  llvm::DenseMap<Attribute, Place> places;
+};
+
+struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
+  void runOnOperation() override {
+    func::FuncOp graph = findGraph(getOperation());
+    if (!graph)
+      return signalPassFailure();
+    annotateOperations();
+    if (failed(nameArguments(graph)) || failed(nameResults(graph)))
+      signalPassFailure();
+  }
+
+  void annotateOperations() {
+    Scopes scopes;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ModuleOp, func::FuncOp, func::ReturnOp>(op) || op->hasAttr(net::kRoleAttr))
+        return;
+      const Scopes::Place &place = scopes.get(op->getLoc());
+      if (!place.scope.empty())
+        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), place.scope));
+      auto role = place.isBackward ? net::Role::Backward : net::Role::Forward;
+      op->setDiscardableAttr(net::kRoleAttr, net::RoleAttr::get(&getContext(), role));
+    });
+  }
+
+  LogicalResult nameArguments(func::FuncOp graph) {
+    llvm::StringMap<unsigned> seen;
+    for (BlockArgument argument : graph.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
+      if (!name) {
+        StringRef path = getNameIn(argument.getLoc());
+        name = StringAttr::get(&getContext(), path.empty() ? "arg" + Twine(index) : Twine(getDottedName(path)));
+      }
+      auto [other, isNew] = seen.try_emplace(name.getValue(), index);
+      if (!isNew)
+        return emitError(argument.getLoc())
+               << "arguments " << other->second << " and " << index << " are both called " << name;
+      graph.setArgAttr(index, net::kNameAttr, name);
+    }
+    return success();
+  }
+
+  LogicalResult nameResults(func::FuncOp graph) {
+    llvm::StringMap<unsigned> seen;
+    for (unsigned index = 0; index < graph.getNumResults(); ++index) {
+      auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto info = graph.getResultAttrOfType<StringAttr>(index, "jax.result_info");
+      if (!name)
+        name = StringAttr::get(&getContext(), info ? Twine(getResultName(info.getValue())) : "out" + Twine(index));
+      auto [other, isNew] = seen.try_emplace(name.getValue(), index);
+      if (!isNew)
+        return graph.emitError() << "results " << other->second << " and " << index << " are both called " << name;
+      graph.setResultAttr(index, net::kNameAttr, name);
+      graph.removeResultAttr(index, StringAttr::get(&getContext(), "jax.result_info"));
+    }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,149 @@
+//===- Conversion.cpp - what converters of operations share ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+LogicalResult Conversion::expect(unsigned operands, unsigned results) {
+  if (op->getNumOperands() == operands && op->getNumResults() == results)
+    return success();
+  return error() << "has " << op->getNumOperands() << " operands and " << op->getNumResults() << " results, not "
+                 << operands << " and " << results;
+}
+
+/// Reads a list of integers in the spellings of several versions: `array<i64: 0>`, `dense<0> : tensor<1xi64>`.
+static std::optional<SmallVector<int64_t>> readDims(Attribute attribute) {
+  if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
+    return llvm::to_vector(array.asArrayRef());
+  auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
+  if (!elements || !elements.getElementType().isInteger(64))
+    return std::nullopt;
+  return llvm::to_vector(elements.getValues<int64_t>());
+}
+
+FailureOr<SmallVector<int64_t>> Conversion::getDims(StringRef name) {
+  Attribute attribute = op->getAttr(name);
+  if (!attribute)
+    return error() << "has no attribute \"" << name << "\"";
+  if (std::optional<SmallVector<int64_t>> dims = readDims(attribute))
+    return *dims;
+  return error() << "has " << attribute << " as \"" << name << "\", which is not a list of integers";
+}
+
+FailureOr<int64_t> Conversion::getInt(StringRef name) {
+  auto attribute = op->getAttrOfType<IntegerAttr>(name);
+  if (!attribute || !attribute.getType().isInteger(64))
+    return error() << "has no integer \"" << name << "\"";
+  return attribute.getInt();
+}
+
+FailureOr<StringRef> Conversion::getWord(StringRef name) {
+  auto attribute = op->getAttrOfType<StringAttr>(name);
+  if (!attribute)
+    return error() << "has no attribute \"" << name << "\"";
+  return attribute.getValue();
+}
+
+FailureOr<SmallVector<int64_t>> Conversion::getEntry(StringRef dictionary, StringRef name) {
+  auto entries = op->getAttrOfType<DictionaryAttr>(dictionary);
+  if (!entries)
+    return error() << "has no attribute \"" << dictionary << "\"";
+  Attribute entry = entries.get(name);
+  if (!entry)
+    return SmallVector<int64_t>();
+  if (std::optional<SmallVector<int64_t>> dims = readDims(entry))
+    return *dims;
+  return error() << "has " << entry << " as \"" << name << "\", which is not a list of integers";
+}
+
+FailureOr<int64_t> Conversion::getIntEntry(StringRef dictionary, StringRef name) {
+  auto entries = op->getAttrOfType<DictionaryAttr>(dictionary);
+  auto entry = entries ? entries.getAs<IntegerAttr>(name) : IntegerAttr();
+  // Zero is not printed.
+  if (entries && !entries.get(name))
+    return int64_t(0);
+  if (!entry || !entry.getType().isInteger(64))
+    return error() << "has no integer \"" << name << "\" in \"" << dictionary << "\"";
+  return entry.getInt();
+}
+
+Value Conversion::annotate(Operation *built) {
+  for (StringRef name : {net::kScopeAttr, net::kRoleAttr})
+    if (Attribute attribute = op->getDiscardableAttr(name))
+      built->setDiscardableAttr(name, attribute);
+  return built->getResult(0);
+}
+
+Value Conversion::createNamed(StringRef name, Type type, ValueRange operands) {
+  return annotate(builder.create(OperationState(op->getLoc(), name, operands, type)));
+}
+
+Value Conversion::reshape(Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  while (type.getShape() != shape) {
+    auto before = value.getDefiningOp<net::ReshapeOp>();
+    if (!before)
+      return create<net::ReshapeOp>(RankedTensorType::get(shape, type.getElementType()), value);
+    value = before.getOperand();
+    type = cast<RankedTensorType>(value.getType());
+  }
+  return value;
+}
+
+Value Conversion::broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto result = RankedTensorType::get(shape, type.getElementType());
+  // Without repetition it is a layout operation, which costs nothing.
+  if (llvm::is_sorted(dims) && type.getNumElements() == result.getNumElements() && type.getNumElements() > 0)
+    return reshape(value, shape);
+  SmallVector<int64_t> kept, keptShape;
+  for (auto [size, dim] : llvm::zip(type.getShape(), dims))
+    if (size == shape[dim]) {
+      kept.push_back(dim);
+      keptShape.push_back(size);
+    }
+  value = reshape(value, keptShape);
+  if (auto before = value.getDefiningOp<net::BroadcastOp>()) {
+    value = before.getOperand();
+    SmallVector<int64_t> joined;
+    for (int64_t dim : before.getDims())
+      joined.push_back(kept[dim]);
+    kept = joined;
+  }
+  return create<net::BroadcastOp>(result, value, builder.getDenseI64ArrayAttr(kept));
+}
+
+Block *importer::getBody(Conversion &conversion, unsigned arguments, unsigned results) {
+  Operation *op = conversion.getOp();
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock()) {
+    conversion.error() << "has " << op->getNumRegions() << " regions, not one of one block";
+    return nullptr;
+  }
+  Block &body = op->getRegion(0).front();
+  Operation *end = body.empty() ? nullptr : &body.back();
+  if (body.getNumArguments() != arguments || !end || end->getName().getStringRef() != "stablehlo.return" ||
+      end->getNumOperands() != results) {
+    conversion.error() << "has a body with " << body.getNumArguments() << " arguments that does not take " << arguments
+                       << " and end in stablehlo.return of " << results;
+    return nullptr;
+  }
+  return &body;
+}
+
+StringRef importer::getCombiner(Block &body, unsigned result, unsigned first, unsigned second) {
+  Operation *combine = body.back().getOperand(result).getDefiningOp();
+  if (!combine || combine->getBlock() != &body || combine->getNumOperands() != 2 || combine->getNumResults() != 1)
+    return {};
+  Value lhs = combine->getOperand(0), rhs = combine->getOperand(1);
+  Value one = body.getArgument(first), other = body.getArgument(second);
+  if ((lhs == one && rhs == other) || (lhs == other && rhs == one))
+    return combine->getName().getStringRef();
+  return {};
+}

@@ -1,0 +1,125 @@
+//===- ConvertStableHLO.cpp - operations of StableHLO become net ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One pass over the operations in order. No type changes, so that every operation can be replaced as soon as what it
+// becomes is built; the converters of each family look at one operation at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "Known.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_CONVERTSTABLEHLOPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+std::string importer::describeUnknown(StringRef name) {
+  return ("operation " + name + " is not known; docs/design/import.md lists those that are").str();
+}
+
+static const ConverterMap &getConverters() {
+  static const ConverterMap converters = [] {
+    ConverterMap map;
+    addElementwise(map);
+    addLayout(map);
+    addContraction(map);
+    addReduction(map);
+    addIndexing(map);
+    return map;
+  }();
+  return converters;
+}
+
+/// Checks that a type is a tensor of static shape and of elements that the serial network has.
+static LogicalResult verifyType(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return op->emitError() << op->getName() << " has a value of " << type << ", which is not a tensor";
+  for (auto [dim, size] : llvm::enumerate(tensor.getShape()))
+    if (ShapedType::isDynamic(size))
+      return op->emitError() << op->getName() << " has a value of " << type << ", whose dimension " << dim
+                             << " has no size; export with static shapes";
+  if (tensor.getEncoding())
+    return op->emitError() << op->getName() << " has a value of " << type << ", whose encoding is not known";
+  Type element = tensor.getElementType();
+  auto integer = dyn_cast<IntegerType>(element);
+  bool isInteger = integer && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+  if (isInteger || isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element))
+    return success();
+  return op->emitError() << op->getName() << " has elements of " << element
+                         << "; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are known";
+}
+
+static LogicalResult verifyTypes(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (failed(verifyType(op, type)))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(verifyType(op, type)))
+      return failure();
+  return success();
+}
+
+static bool isSource(Operation *op) {
+  return llvm::is_contained({"stablehlo", "chlo", "sdy"}, op->getName().getDialectNamespace());
+}
+
+static LogicalResult convert(Operation *op) {
+  auto found = getConverters().find(op->getName().getStringRef());
+  if (found == getConverters().end())
+    return op->emitError() << describeUnknown(op->getName().getStringRef());
+  if (failed(verifyTypes(op)))
+    return failure();
+  Conversion conversion(op);
+  Converted results = found->second(conversion);
+  if (failed(results))
+    return failure();
+  op->replaceAllUsesWith(*results);
+  op->erase();
+  return success();
+}
+
+/// Leaves out what nobody uses, last operations first, so that one pass suffices.
+static void eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa_and_nonnull<net::NetDialect>(op.getDialect()) && isOpTriviallyDead(&op))
+      op.erase();
+}
+
+namespace {
+
+struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStableHLO> {
+  void runOnOperation() override {
+    eraseMeshes();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody()) {
+        for (Operation &op : llvm::make_early_inc_range(block)) {
+          if (!isSource(&op))
+            continue;
+          if (failed(convert(&op)))
+            return signalPassFailure();
+          ++numConverted;
+        }
+        eraseUnused(block);
+      }
+  }
+
+  /// Shardings in the graph are hints for another compiler; the strategy says how this one distributes.
+  void eraseMeshes() {
+    for (Operation &op : llvm::make_early_inc_range(getOperation().getOps()))
+      if (op.getName().getStringRef() == "sdy.mesh") {
+        op.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
+        op.erase();
+      }
+  }
+};
+
+} // namespace

@@ -1,0 +1,151 @@
+//===- InlineCalls.cpp - private functions become part of the graph -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls are taken from a list in order; a body that is copied adds its own calls to the list. So every operation is
+// copied once to its final place, however deep the calls are. That the list ends is checked before, and so is how many
+// operations there will be: a chain of functions that each call the next twice doubles them with every link.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_INLINECALLSPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+static constexpr int64_t kMaxOperations = 10'000'000;
+
+static SmallVector<func::CallOp> getCalls(Operation *op) {
+  SmallVector<func::CallOp> calls;
+  op->walk<WalkOrder::PreOrder>([&](func::CallOp call) { calls.push_back(call); });
+  return calls;
+}
+
+namespace {
+
+/// Functions and what they call, walked without recursion.
+class CallGraph {
+public:
+  explicit CallGraph(ModuleOp module) : symbols(module) {}
+
+  func::FuncOp getCallee(func::CallOp call) const { return symbols.lookup<func::FuncOp>(call.getCallee()); }
+
+  /// Checks that every function that is called has a body of one block, that none calls itself, and the number of
+  /// operations.
+  LogicalResult verify(func::FuncOp graph) {
+    SmallVector<func::FuncOp> stack = {graph};
+    while (!stack.empty()) {
+      func::FuncOp func = stack.back();
+      auto [entry, isNew] = states.try_emplace(func.getOperation());
+      State &state = entry->second;
+      if (isNew) {
+        if (failed(enter(func, state)))
+          return failure();
+      }
+      if (state.next == state.calls.size()) {
+        state.isDone = true;
+        stack.pop_back();
+        continue;
+      }
+      func::CallOp call = state.calls[state.next];
+      func::FuncOp callee = getCallee(call);
+      if (!callee)
+        return call.emitError() << "calls @" << call.getCallee() << ", which is not a function of the module";
+      auto known = states.find(callee.getOperation());
+      if (known == states.end()) {
+        stack.push_back(callee);
+        continue;
+      }
+      if (!known->second.isDone)
+        return call.emitError() << "@" << call.getCallee() << " calls itself; calls are inlined and have to end";
+      ++state.next;
+      state.size += known->second.size;
+      if (state.size > kMaxOperations)
+        return call.emitError() << "inlining makes more than " << kMaxOperations << " operations";
+    }
+    return success();
+  }
+
+private:
+  struct State {
+    SmallVector<func::CallOp> calls;
+    size_t next = 0;
+    int64_t size = 0;
+    bool isDone = false;
+  };
+
+  static LogicalResult enter(func::FuncOp func, State &state) {
+    if (!func.getBody().hasOneBlock())
+      return func.emitError() << "function @" << func.getSymName() << " is called and has "
+                              << func.getBody().getBlocks().size() << " blocks, not one";
+    state.calls = getCalls(func);
+    state.size = std::distance(func.getBody().front().begin(), func.getBody().front().end());
+    return success();
+  }
+
+  SymbolTable symbols;
+  llvm::DenseMap<Operation *, State> states;
+};
+
+struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
+  void runOnOperation() override {
+    func::FuncOp graph = findGraph(getOperation());
+    if (!graph)
+      return signalPassFailure();
+    CallGraph calls(getOperation());
+    if (failed(calls.verify(graph)))
+      return signalPassFailure();
+    SmallVector<func::CallOp> list = getCalls(graph);
+    for (size_t next = 0; next < list.size(); ++next) {
+      func::CallOp call = list[next];
+      inlineCall(call, calls.getCallee(call), list);
+      ++numInlined;
+    }
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (func != graph)
+        func.erase();
+  }
+
+  void inlineCall(func::CallOp call, func::FuncOp callee, SmallVectorImpl<func::CallOp> &list) {
+    auto outer = call->getAttrOfType<StringAttr>(net::kScopeAttr);
+    Block &body = callee.getBody().front();
+    OpBuilder builder(call);
+    IRMapping mapping;
+    mapping.map(body.getArguments(), call.getOperands());
+    for (Operation &op : body.without_terminator()) {
+      Operation *copy = builder.clone(op, mapping);
+      copy->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+        place(inner, outer ? outer.getValue() : StringRef(), call);
+        if (auto nested = dyn_cast<func::CallOp>(inner))
+          list.push_back(nested);
+      });
+    }
+    for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    call.erase();
+  }
+
+  /// Puts the scope, role and location of the call around those of the operation.
+  static void place(Operation *op, StringRef outer, func::CallOp call) {
+    auto inner = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+    std::string scope = joinScopes(outer, inner ? inner.getValue() : StringRef());
+    if (!scope.empty())
+      op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(op->getContext(), scope));
+    auto role = call->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
+    if (role && role.getValue() != net::Role::Forward)
+      op->setDiscardableAttr(net::kRoleAttr, role);
+    op->setLoc(CallSiteLoc::get(op->getLoc(), call.getLoc()));
+  }
+};
+
+} // namespace

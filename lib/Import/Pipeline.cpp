@@ -1,0 +1,98 @@
+//===- Pipeline.cpp - the stage Import ------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Passes.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+/// The text of a rule as the pass's option takes it; 17 digits are enough to read the same number again.
+static std::string printRule(const InitRule &rule) {
+  std::string text;
+  llvm::raw_string_ostream(text) << rule.match << ":" << net::stringifyInitializerKind(rule.kind) << ":"
+                                 << llvm::format("%.17g", rule.a) << ":" << llvm::format("%.17g", rule.b);
+  return text;
+}
+
+void importer::buildImportPipeline(OpPassManager &passes, const Options &options) {
+  // Names first: they stand in locations, which everything after this may fuse or drop.
+  passes.addPass(createAnnotateNamesPass());
+  // Before conversion, so that a function that is called many times is looked at with the constants it is given.
+  passes.addPass(createInlineCallsPass());
+  passes.addPass(createConvertStableHLOPass());
+  MaterializeVariablesPassOptions variables;
+  llvm::append_range(variables.parameters, options.parameters);
+  llvm::append_range(variables.frozen, options.frozen);
+  for (const InitRule &rule : options.inits)
+    variables.inits.push_back(printRule(rule));
+  passes.addPass(createMaterializeVariablesPass(variables));
+  passes.addPass(createVerifyImportPass());
+}
+
+/// The line of the text that `loc` is in, in front of the location that stands there.
+static Location locate(const llvm::SourceMgr &sources, SMLoc loc, Location written) {
+  unsigned buffer = sources.getMainFileID();
+  auto [line, column] = sources.getLineAndColumn(loc, buffer);
+  StringRef name = sources.getMemoryBuffer(buffer)->getBufferIdentifier();
+  Location text = FileLineColLoc::get(written.getContext(), name, line, column);
+  // Without a location of its own an operation has that of the text already.
+  auto place = dyn_cast<FileLineColRange>(static_cast<LocationAttr>(written));
+  if (isa<UnknownLoc>(static_cast<LocationAttr>(written)) || (place && place.getFilename() == name))
+    return text;
+  return FusedLoc::get(written.getContext(), {text, written});
+}
+
+OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRContext *context) {
+  DialectRegistry registry;
+  registerSourceDialects(registry);
+  context->appendDialectRegistry(registry);
+  context->loadDialect<func::FuncDialect>();
+  Block block;
+  AsmParserState positions;
+  // The verifier runs below, when its errors can be located.
+  ParserConfig config(context, /*verifyAfterParse=*/false);
+  if (failed(parseAsmSourceFile(sources, &block, config, &positions)))
+    return {};
+  for (AsmParserState::OperationDefinition &definition : positions.getOpDefs())
+    definition.op->setLoc(locate(sources, definition.loc.Start, definition.op->getLoc()));
+  for (AsmParserState::BlockDefinition &definition : positions.getBlockDefs())
+    for (auto [argument, position] : llvm::zip(definition.block->getArguments(), definition.arguments))
+      if (position.loc.isValid())
+        argument.setLoc(locate(sources, position.loc.Start, argument.getLoc()));
+  ModuleOp module;
+  if (block.getOperations().size() == 1)
+    module = dyn_cast<ModuleOp>(block.front());
+  if (!module) {
+    emitError(
+        FileLineColLoc::get(context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), 1, 1))
+        << "the text holds " << block.getOperations().size() << " operations at its top, not one module";
+    return {};
+  }
+  module->remove();
+  OwningOpRef<ModuleOp> owner(module);
+  if (failed(mlir::verify(module)))
+    return {};
+  return owner;
+}
+
+OwningOpRef<ModuleOp> importer::importGraph(const llvm::SourceMgr &sources, MLIRContext *context,
+                                            const Options &options) {
+  OwningOpRef<ModuleOp> module = parseGraph(sources, context);
+  if (!module)
+    return {};
+  PassManager passes(context, ModuleOp::getOperationName());
+  buildImportPipeline(passes, options);
+  if (failed(passes.run(*module)))
+    return {};
+  return module;
+}

@@ -1,0 +1,260 @@
+//===- Reduction.cpp - reductions of StableHLO ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A reduction of several tensors is several reductions if its body combines each tensor with itself alone. The one body
+// known that does not is that of argmax and argmin.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+using dist::ReduceKind;
+
+/// What combining elements of a type with that operation makes of many. On i1 arithmetic is logical.
+static std::optional<ReduceKind> getKind(StringRef combiner, Type element) {
+  bool isLogical = element.isInteger(1);
+  return llvm::StringSwitch<std::optional<ReduceKind>>(combiner)
+      .Case("stablehlo.add", isLogical ? ReduceKind::Or : ReduceKind::Sum)
+      .Case("stablehlo.multiply", isLogical ? ReduceKind::And : ReduceKind::Product)
+      .Case("stablehlo.maximum", isLogical ? ReduceKind::Or : ReduceKind::Max)
+      .Case("stablehlo.minimum", isLogical ? ReduceKind::And : ReduceKind::Min)
+      .Case("stablehlo.and", ReduceKind::And)
+      .Case("stablehlo.or", ReduceKind::Or)
+      .Default(std::nullopt);
+}
+
+/// The element that every element of `value` is, if it is a constant.
+static Attribute getSplat(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return {};
+  return elements.getSplatValue<Attribute>();
+}
+
+/// The smallest (or largest) integer of a type.
+static APInt getExtreme(IntegerType type, bool smallest) {
+  unsigned width = type.getWidth();
+  if (type.isUnsigned() || width == 1)
+    return smallest ? APInt::getMinValue(width) : APInt::getMaxValue(width);
+  return smallest ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+}
+
+/// Whether combining with `element` changes nothing.
+static bool isNeutral(Attribute element, ReduceKind kind) {
+  if (auto number = dyn_cast_or_null<FloatAttr>(element)) {
+    APFloat value = number.getValue();
+    switch (kind) {
+    case ReduceKind::Sum:
+      return value.isZero();
+    case ReduceKind::Product:
+      return value.isExactlyValue(1.0);
+    case ReduceKind::Max:
+      return value.isInfinity() && value.isNegative();
+    case ReduceKind::Min:
+      return value.isInfinity() && !value.isNegative();
+    default:
+      return false;
+    }
+  }
+  auto number = dyn_cast_or_null<IntegerAttr>(element);
+  if (!number)
+    return false;
+  APInt value = number.getValue();
+  auto type = cast<IntegerType>(number.getType());
+  switch (kind) {
+  case ReduceKind::Sum:
+  case ReduceKind::Or:
+    return value.isZero();
+  case ReduceKind::Product:
+    return value.isOne();
+  case ReduceKind::And:
+    return value.isAllOnes();
+  case ReduceKind::Max:
+  case ReduceKind::Min:
+    return value == getExtreme(type, kind == ReduceKind::Max);
+  }
+  return false;
+}
+
+static StringRef getElementwise(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return "net.add";
+  case ReduceKind::Product:
+    return "net.multiply";
+  case ReduceKind::Max:
+    return "net.maximum";
+  case ReduceKind::Min:
+    return "net.minimum";
+  case ReduceKind::And:
+    return "net.and";
+  case ReduceKind::Or:
+    return "net.or";
+  }
+  return {};
+}
+
+/// Reduces operand `index` from its neutral element, and combines with the initial value if that is another.
+static Value reduceOne(Conversion &conversion, unsigned index, ReduceKind kind, ArrayRef<int64_t> dims) {
+  Operation *op = conversion.getOp();
+  RankedTensorType type = conversion.getType(index);
+  Value init = op->getOperand(op->getNumResults() + index);
+  Value result = op->getOperand(index);
+  if (!dims.empty())
+    result = conversion.create<net::ReduceOp>(type, kind, result, dims);
+  if (isNeutral(getSplat(init), kind))
+    return result;
+  Value repeated = conversion.broadcast(init, type.getShape(), {});
+  return conversion.createNamed(getElementwise(kind), type, {repeated, result});
+}
+
+//===----------------------------------------------------------------------===//
+// argmax and argmin
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` compares `lhs` with `rhs` (or the other way round, mirrored) in that direction.
+static bool isCompare(Value value, StringRef direction, Value lhs, Value rhs) {
+  Operation *op = value.getDefiningOp();
+  auto attribute = op ? op->getAttrOfType<StringAttr>("comparison_direction") : StringAttr();
+  if (!attribute || op->getName().getStringRef() != "stablehlo.compare" || op->getNumOperands() != 2)
+    return false;
+  StringRef mirrored = llvm::StringSwitch<StringRef>(direction).Case("LT", "GT").Case("GT", "LT").Default(direction);
+  if (op->getOperand(0) == lhs && op->getOperand(1) == rhs)
+    return attribute.getValue() == direction;
+  return op->getOperand(0) == rhs && op->getOperand(1) == lhs && attribute.getValue() == mirrored;
+}
+
+/// The operands of `value` if the operation called `name` with two of them made it.
+static std::optional<std::pair<Value, Value>> matchBinary(Value value, StringRef name) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getName().getStringRef() != name || op->getNumOperands() != 2)
+    return std::nullopt;
+  return std::pair(op->getOperand(0), op->getOperand(1));
+}
+
+/// Whether `value` is select(predicate, onTrue, onFalse), for the predicate that is returned.
+static Value matchSelect(Value value, Value onTrue, Value onFalse) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getName().getStringRef() != "stablehlo.select" || op->getNumOperands() != 3 ||
+      op->getOperand(1) != onTrue || op->getOperand(2) != onFalse)
+    return {};
+  return op->getOperand(0);
+}
+
+/// Matches a body that, of (value, index) pairs (v, i) and (w, j), takes
+///   value: wins ? v : w           where wins = v > w or v != v
+///   index: wins or (v == w and i < j) ? i : j
+/// (with < for >), which is the pair with the largest value, NaN above all, and among equals the lowest index.
+static std::optional<net::ArgKind> matchArgBody(Block &body) {
+  Value v = body.getArgument(0), i = body.getArgument(1), w = body.getArgument(2), j = body.getArgument(3);
+  Value wins = matchSelect(body.back().getOperand(0), v, w);
+  Value takes = matchSelect(body.back().getOperand(1), i, j);
+  if (!wins || !takes)
+    return std::nullopt;
+  auto better = matchBinary(wins, "stablehlo.or"), chosen = matchBinary(takes, "stablehlo.or");
+  if (!better || !chosen || chosen->first != wins || !isCompare(better->second, "NE", v, v))
+    return std::nullopt;
+  auto tie = matchBinary(chosen->second, "stablehlo.and");
+  if (!tie || !isCompare(tie->first, "EQ", v, w) || !isCompare(tie->second, "LT", i, j))
+    return std::nullopt;
+  if (isCompare(better->first, "GT", v, w))
+    return net::ArgKind::Max;
+  if (isCompare(better->first, "LT", v, w))
+    return net::ArgKind::Min;
+  return std::nullopt;
+}
+
+/// Whether every element of `value` is its index along `dim`.
+static bool isIndexAlong(Value value, int64_t dim) {
+  if (auto broadcast = value.getDefiningOp<net::BroadcastOp>()) {
+    const auto *position = llvm::find(broadcast.getDims(), dim);
+    return position != broadcast.getDims().end() &&
+           isIndexAlong(broadcast.getOperand(), position - broadcast.getDims().begin());
+  }
+  auto iota = value.getDefiningOp<net::IotaOp>();
+  return iota && static_cast<int64_t>(iota.getDim()) == dim;
+}
+
+/// Converts argmax and argmin. Nothing, without an error, if it is neither.
+static std::optional<SmallVector<Value>> convertArg(Conversion &conversion, Block &body, ArrayRef<int64_t> dims) {
+  Operation *op = conversion.getOp();
+  if (op->getNumResults() != 2 || dims.size() != 1)
+    return std::nullopt;
+  std::optional<net::ArgKind> kind = matchArgBody(body);
+  if (!kind || !isIndexAlong(op->getOperand(1), dims.front()))
+    return std::nullopt;
+  // The initial pair never wins: its value is the worst, its index the lowest there is.
+  ReduceKind reduce = *kind == net::ArgKind::Max ? ReduceKind::Max : ReduceKind::Min;
+  if (conversion.getOperandType(0).getElementType().isInteger(1))
+    reduce = *kind == net::ArgKind::Max ? ReduceKind::Or : ReduceKind::And;
+  if (!isNeutral(getSplat(op->getOperand(2)), reduce) || !isNeutral(getSplat(op->getOperand(3)), ReduceKind::Sum))
+    return std::nullopt;
+  Type types[] = {conversion.getType(0), conversion.getType(1)};
+  auto arg =
+      net::ArgReduceOp::create(conversion.getBuilder(), op->getLoc(), types, *kind, op->getOperand(0), dims.front());
+  conversion.annotate(arg);
+  return SmallVector<Value>{arg.getValue(), arg.getIndex()};
+}
+
+//===----------------------------------------------------------------------===//
+// The operation
+//===----------------------------------------------------------------------===//
+
+/// Checks the dimensions and the initial values, which are scalars of the operands' element types.
+static LogicalResult verifyReduce(Conversion &conversion, MutableArrayRef<int64_t> dims) {
+  unsigned count = conversion.getOp()->getNumResults();
+  llvm::sort(dims);
+  for (unsigned index = 0; index < count; ++index) {
+    RankedTensorType type = conversion.getOperandType(index), init = conversion.getOperandType(count + index);
+    if (init.getRank() != 0 || init.getElementType() != type.getElementType() ||
+        conversion.getType(index).getElementType() != type.getElementType())
+      return conversion.error() << "reduces " << type << " from " << init << " to " << conversion.getType(index);
+    if (type.getShape() != conversion.getOperandType(0).getShape())
+      return conversion.error() << "reduces " << type << " together with " << conversion.getOperandType(0);
+    int64_t rank = type.getRank();
+    for (size_t next = 0; next < dims.size(); ++next)
+      if (dims[next] < 0 || dims[next] >= rank || (next > 0 && dims[next] == dims[next - 1]))
+        return conversion.error() << "reduces dimension " << dims[next]
+                                  << ", which stands twice or is not one of the operand's " << rank;
+  }
+  return success();
+}
+
+static Converted convertReduce(Conversion &conversion) {
+  Operation *op = conversion.getOp();
+  unsigned count = op->getNumResults();
+  if (count == 0)
+    return conversion.error() << "has no results";
+  if (failed(conversion.expect(2 * count, count)))
+    return failure();
+  FailureOr<SmallVector<int64_t>> dims = conversion.getDims("dimensions");
+  if (failed(dims) || failed(verifyReduce(conversion, *dims)))
+    return failure();
+  Block *body = getBody(conversion, 2 * count, count);
+  if (!body)
+    return failure();
+  if (std::optional<SmallVector<Value>> results = convertArg(conversion, *body, *dims))
+    return *results;
+  SmallVector<ReduceKind> kinds;
+  for (unsigned index = 0; index < count; ++index) {
+    StringRef combiner = getCombiner(*body, index, index, count + index);
+    std::optional<ReduceKind> kind = getKind(combiner, conversion.getType(index).getElementType());
+    if (!kind)
+      return conversion.error() << "has a body that is not known for result " << index
+                                << "; add, multiply, maximum, minimum, and, or of its own two elements are, and "
+                                   "argmax and argmin over an iota";
+    kinds.push_back(*kind);
+  }
+  SmallVector<Value> results;
+  for (auto [index, kind] : llvm::enumerate(kinds))
+    results.push_back(reduceOne(conversion, index, kind, *dims));
+  return results;
+}
+
+void importer::addReduction(ConverterMap &converters) { converters["stablehlo.reduce"] = convertReduce; }

@@ -1,0 +1,328 @@
+//===- ShortForm.cpp - the short forms of StableHLO's operations ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses what JAX prints by default. The result is what the generic form of the same operation gives, so that whoever
+// converts an operation need not know how it was written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Known.h"
+#include "SourceDialects.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace meshwright::importer;
+
+using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
+using ParseFn = ParseResult (*)(OpAsmParser &, OperationState &);
+
+/// Parses `[0, 1]` into an attribute.
+static ParseResult parseDims(OpAsmParser &parser, Attribute &dims) {
+  SmallVector<int64_t> numbers;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parser.parseInteger(numbers.emplace_back()); }))
+    return failure();
+  dims = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return success();
+}
+
+/// Parses `, keyword = [0, 1]` into attribute `name`.
+static ParseResult parseNamedDims(OpAsmParser &parser, OperationState &state, StringRef keyword, StringRef name) {
+  Attribute dims;
+  if (parser.parseComma() || parser.parseKeyword(keyword) || parser.parseEqual() || parseDims(parser, dims))
+    return failure();
+  state.addAttribute(name, dims);
+  return success();
+}
+
+/// Parses the types that follow an operation's colon and resolves its operands. Either a function type; or one type per
+/// operand, the same for all if there is one, then `->` and the result's type, which is that of the operands if it is
+/// left out.
+static ParseResult parseTypes(OpAsmParser &parser, OperationState &state,
+                              ArrayRef<OpAsmParser::UnresolvedOperand> operands) {
+  SmallVector<Type> types;
+  SMLoc loc = parser.getNameLoc();
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonTypeList(types))
+    return failure();
+  if (auto function = dyn_cast<FunctionType>(types.front()); function && types.size() == 1) {
+    state.addTypes(function.getResults());
+    return parser.resolveOperands(operands, function.getInputs(), loc, state.operands);
+  }
+  // `select` says the predicate's type and that of all else.
+  if (operands.size() == 3 && types.size() == 2)
+    types.push_back(types.back());
+  Type result = types.back();
+  if (types.size() == 1)
+    types.assign(operands.size(), result);
+  if (succeeded(parser.parseOptionalArrow()) && parser.parseType(result))
+    return failure();
+  state.addTypes(result);
+  return parser.resolveOperands(operands, types, loc, state.operands);
+}
+
+/// `op %a, %b : types`
+static ParseResult parseElementwise(OpAsmParser &parser, OperationState &state) {
+  Operands operands;
+  return failure(parser.parseOperandList(operands) || parseTypes(parser, state, operands));
+}
+
+/// `constant dense<0.0> : tensor<4xf32>`
+static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
+  SMLoc loc = parser.getCurrentLocation();
+  Attribute value;
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseAttribute(value, "value", state.attributes))
+    return failure();
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements)
+    return parser.emitError(loc) << "a constant is dense<...> of a tensor type, not " << value;
+  state.addTypes(elements.getType());
+  return success();
+}
+
+/// `iota dim = 0 : tensor<4xi32>`
+static ParseResult parseIota(OpAsmParser &parser, OperationState &state) {
+  int64_t dim;
+  Type type;
+  if (parser.parseKeyword("dim") || parser.parseEqual() || parser.parseInteger(dim) ||
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type))
+    return failure();
+  state.addAttribute("iota_dimension", parser.getBuilder().getI64IntegerAttr(dim));
+  state.addTypes(type);
+  return success();
+}
+
+/// `op %a, dims = [0] : types`, into attribute `name`
+static ParseResult parseWithDims(OpAsmParser &parser, OperationState &state, StringRef name) {
+  OpAsmParser::UnresolvedOperand operand;
+  return failure(parser.parseOperand(operand) || parseNamedDims(parser, state, "dims", name) ||
+                 parseTypes(parser, state, operand));
+}
+
+static ParseResult parseBroadcast(OpAsmParser &parser, OperationState &state) {
+  return parseWithDims(parser, state, "broadcast_dimensions");
+}
+
+static ParseResult parseTranspose(OpAsmParser &parser, OperationState &state) {
+  return parseWithDims(parser, state, "permutation");
+}
+
+/// `slice %a [0:4, 2:8:2] : types`
+static ParseResult parseSlice(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand operand;
+  SmallVector<int64_t> starts, limits, strides;
+  auto parseRange = [&]() -> ParseResult {
+    if (parser.parseInteger(starts.emplace_back()) || parser.parseColon() || parser.parseInteger(limits.emplace_back()))
+      return failure();
+    strides.push_back(1);
+    return failure(succeeded(parser.parseOptionalColon()) && parser.parseInteger(strides.back()));
+  };
+  if (parser.parseOperand(operand) || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseRange))
+    return failure();
+  Builder &builder = parser.getBuilder();
+  state.addAttribute("start_indices", builder.getDenseI64ArrayAttr(starts));
+  state.addAttribute("limit_indices", builder.getDenseI64ArrayAttr(limits));
+  state.addAttribute("strides", builder.getDenseI64ArrayAttr(strides));
+  return parseTypes(parser, state, operand);
+}
+
+/// `pad %a, %b, low = [0], high = [0], interior = [0] : types`
+static ParseResult parsePad(OpAsmParser &parser, OperationState &state) {
+  Operands operands(2);
+  return failure(parser.parseOperand(operands[0]) || parser.parseComma() || parser.parseOperand(operands[1]) ||
+                 parseNamedDims(parser, state, "low", "edge_padding_low") ||
+                 parseNamedDims(parser, state, "high", "edge_padding_high") ||
+                 parseNamedDims(parser, state, "interior", "interior_padding") || parseTypes(parser, state, operands));
+}
+
+/// Parses operands, each followed by a comma, up to a keyword.
+static ParseResult parseOperandsAndComma(OpAsmParser &parser, Operands &operands) {
+  OpAsmParser::UnresolvedOperand operand;
+  for (;;) {
+    OptionalParseResult parsed = parser.parseOptionalOperand(operand);
+    if (!parsed.has_value())
+      return success();
+    if (failed(*parsed) || parser.parseComma())
+      return failure();
+    operands.push_back(operand);
+  }
+}
+
+/// `concatenate %a, %b, dim = 0 : types`
+static ParseResult parseConcatenate(OpAsmParser &parser, OperationState &state) {
+  Operands operands;
+  int64_t dim;
+  if (parseOperandsAndComma(parser, operands) || parser.parseKeyword("dim") || parser.parseEqual() ||
+      parser.parseInteger(dim))
+    return failure();
+  state.addAttribute("dimension", parser.getBuilder().getI64IntegerAttr(dim));
+  return parseTypes(parser, state, operands);
+}
+
+/// `compare LT, %a, %b, FLOAT : types`, the kind left out or not
+static ParseResult parseCompare(OpAsmParser &parser, OperationState &state) {
+  StringRef direction, kind;
+  Operands operands(2);
+  if (parser.parseKeyword(&direction) || parser.parseComma() || parser.parseOperand(operands[0]) ||
+      parser.parseComma() || parser.parseOperand(operands[1]))
+    return failure();
+  state.addAttribute("comparison_direction", parser.getBuilder().getStringAttr(direction));
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword(&kind))
+      return failure();
+    state.addAttribute("compare_type", parser.getBuilder().getStringAttr(kind));
+  }
+  return parseTypes(parser, state, operands);
+}
+
+/// Parses `[0] x [1]` into the entries `lhs_NAME` and `rhs_NAME`.
+static ParseResult parsePairedDims(OpAsmParser &parser, NamedAttrList &entries, StringRef name) {
+  Attribute lhs, rhs;
+  if (parser.parseEqual() || parseDims(parser, lhs) || parser.parseKeyword("x") || parseDims(parser, rhs))
+    return failure();
+  entries.append(("lhs_" + name).str(), lhs);
+  entries.append(("rhs_" + name).str(), rhs);
+  return success();
+}
+
+/// `dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [1] x [1], precision = [DEFAULT, DEFAULT] :
+/// types`
+static ParseResult parseDot(OpAsmParser &parser, OperationState &state) {
+  Operands operands(2);
+  NamedAttrList entries;
+  if (parser.parseOperand(operands[0]) || parser.parseComma() || parser.parseOperand(operands[1]))
+    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    if (keyword == "batching_dims" || keyword == "contracting_dims") {
+      bool isBatch = keyword == "batching_dims";
+      if (parsePairedDims(parser, entries, isBatch ? "batching_dimensions" : "contracting_dimensions"))
+        return failure();
+    } else if (keyword == "precision") {
+      // Products are computed in at least the operands' type, whatever is asked for.
+      StringRef precision;
+      if (parser.parseEqual() ||
+          parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseKeyword(&precision); }))
+        return failure();
+    } else {
+      return parser.emitError(loc) << "\"" << keyword
+                                   << "\" of a product is not known; batching_dims, contracting_dims and precision are";
+    }
+  }
+  state.addAttribute("dot_dimension_numbers", entries.getDictionary(parser.getContext()));
+  return parseTypes(parser, state, operands);
+}
+
+/// Builds the body that `applies stablehlo.add` stands for.
+static void buildBody(OpAsmParser &parser, OperationState &state, StringRef applied, Type elementType) {
+  Location loc = parser.getEncodedSourceLoc(parser.getNameLoc());
+  Block &body = state.addRegion()->emplaceBlock();
+  Type scalar = RankedTensorType::get({}, elementType);
+  body.addArguments({scalar, scalar}, {loc, loc});
+  // The region has no parent yet from which a builder could take the context.
+  OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&body);
+  OperationState combine(loc, applied, body.getArguments(), {scalar});
+  Value result = builder.create(combine)->getResult(0);
+  builder.create(OperationState(loc, "stablehlo.return", {result}, {}));
+}
+
+/// Parses `reducer(%p: type, %q: type) (...) { ... }`: a pair of arguments per operand. The block has all first ones,
+/// then all second.
+static ParseResult parseReducer(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> first, second;
+  if (parser.parseLParen())
+    return failure();
+  do {
+    if (parser.parseArgument(first.emplace_back(), /*allowType=*/true) || parser.parseComma() ||
+        parser.parseArgument(second.emplace_back(), /*allowType=*/true) || parser.parseRParen())
+      return failure();
+  } while (succeeded(parser.parseOptionalLParen()));
+  first.append(second);
+  return parser.parseRegion(*state.addRegion(), first);
+}
+
+/// `reduce(%a init: %b) applies stablehlo.add across dimensions = [1] : type`, or several pairs and a reducer after the
+/// type
+static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
+  Operands inputs, inits;
+  do {
+    if (parser.parseLParen() || parser.parseOperand(inputs.emplace_back()) || parser.parseKeyword("init") ||
+        parser.parseColon() || parser.parseOperand(inits.emplace_back()) || parser.parseRParen())
+      return failure();
+  } while (succeeded(parser.parseOptionalComma()));
+  StringRef applied;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("applies")) && parser.parseKeyword(&applied))
+    return failure();
+  Attribute dims;
+  if (parser.parseKeyword("across") || parser.parseKeyword("dimensions") || parser.parseEqual() ||
+      parseDims(parser, dims))
+    return failure();
+  state.addAttribute("dimensions", dims);
+  inputs.append(inits);
+  if (parseTypes(parser, state, inputs))
+    return failure();
+  if (applied.empty())
+    return failure(parser.parseKeyword("reducer") || parseReducer(parser, state));
+  auto type = dyn_cast<ShapedType>(state.operands.front().getType());
+  if (!type || state.operands.size() != 2 || !applied.starts_with("stablehlo."))
+    return parser.emitError(loc) << "\"applies " << applied << "\" is for one tensor, with an operation of stablehlo";
+  buildBody(parser, state, applied, type.getElementType());
+  return success();
+}
+
+/// `sdy.mesh @mesh = <["dp"=2, "tp"=2]>`
+static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  std::string axis;
+  int64_t size;
+  auto parseAxis = [&] {
+    return failure(parser.parseString(&axis) || parser.parseEqual() || parser.parseInteger(size));
+  };
+  return failure(parser.parseSymbolName(name, "sym_name", state.attributes) ||
+                 parser.parseOptionalAttrDict(state.attributes) || parser.parseEqual() || parser.parseLess() ||
+                 parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) || parser.parseGreater());
+}
+
+/// `return %a, %b : types`
+static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
+  Operands operands;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands))
+    return failure();
+  if (!operands.empty() && parser.parseColonTypeList(types))
+    return failure();
+  return parser.resolveOperands(operands, types, loc, state.operands);
+}
+
+/// Operations whose form is not that of elementwise ones. Gather and scatter have the generic form alone.
+static ParseFn getOwnForm(StringRef name) {
+  static const llvm::StringMap<ParseFn> forms = {{"stablehlo.broadcast_in_dim", parseBroadcast},
+                                                 {"stablehlo.compare", parseCompare},
+                                                 {"stablehlo.concatenate", parseConcatenate},
+                                                 {"stablehlo.constant", parseConstant},
+                                                 {"stablehlo.dot_general", parseDot},
+                                                 {"stablehlo.iota", parseIota},
+                                                 {"stablehlo.pad", parsePad},
+                                                 {"stablehlo.reduce", parseReduce},
+                                                 {"stablehlo.return", parseReturn},
+                                                 {"stablehlo.slice", parseSlice},
+                                                 {"stablehlo.transpose", parseTranspose},
+                                                 {"sdy.mesh", parseSdyMesh}};
+  return forms.lookup(name);
+}
+
+ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.getStringRef();
+  if (ParseFn parse = getOwnForm(name))
+    return parse(parser, state);
+  if (isElementwise(name) || name == "stablehlo.reshape")
+    return parseElementwise(parser, state);
+  return parser.emitError(parser.getNameLoc()) << describeUnknown(name);
+}

@@ -1,0 +1,70 @@
+//===- Verify.cpp - the gate of Import ------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "dialects/Dist/Interfaces.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_VERIFYIMPORTPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+/// Operations of other dialects are known by their sharding rule.
+static bool isKnown(Operation *op) {
+  return isa_and_nonnull<net::NetDialect, dist::DistDialect>(op->getDialect()) ||
+         isa<ModuleOp, func::FuncOp, func::ReturnOp, dist::ShardingOpInterface>(op);
+}
+
+static LogicalResult verifyOperation(Operation *op) {
+  if (!isKnown(op))
+    return op->emitError() << "operation " << op->getName() << " is neither of net nor has it a sharding rule";
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return op->emitError() << op->getName() << " has a result of " << type
+                             << ", which is not a tensor of static shape";
+  }
+  if (auto variable = dyn_cast<net::VariableOp>(op); variable && variable.getSymName().empty())
+    return op->emitError() << "a variable of " << variable.getType() << " has no name";
+  return success();
+}
+
+namespace {
+
+struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
+  void runOnOperation() override {
+    func::FuncOp graph = findGraph(getOperation());
+    if (!graph || failed(verifySignature(graph)))
+      return signalPassFailure();
+    WalkResult result = getOperation().walk([](Operation *op) { return WalkResult(verifyOperation(op)); });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  static LogicalResult verifySignature(func::FuncOp graph) {
+    for (BlockArgument argument : graph.getArguments()) {
+      auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+      if (!tensor || !tensor.hasStaticShape())
+        return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " is of " << argument.getType()
+                                            << ", which is not a tensor of static shape";
+      if (!graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
+        return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " has no name";
+    }
+    for (unsigned index = 0; index < graph.getNumResults(); ++index)
+      if (!graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr))
+        return graph.emitError() << "result " << index << " has no name";
+    return success();
+  }
+};
+
+} // namespace
