@@ -1,0 +1,80 @@
+//===- NetBuilder.h - expressions of net operations -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_NETBUILDER_H
+#define MESHWRIGHT_DIALECTS_NET_NETBUILDER_H
+
+#include "dialects/Net/Net.h"
+#include "mlir/IR/Builders.h"
+
+namespace meshwright::net {
+
+/// Builds expressions of net operations at one location. Result types follow from the operands; an operation that would
+/// change nothing is not built.
+class NetBuilder {
+public:
+  using Value = mlir::Value;
+  using Dims = llvm::ArrayRef<int64_t>;
+
+  NetBuilder(mlir::OpBuilder &builder, mlir::Location location) : builder(builder), location(location) {}
+
+  /// An elementwise operation whose result has the type of its operands.
+  template <typename OpT> Value unary(Value x) { return OpT::create(builder, location, x.getType(), x); }
+  template <typename OpT> Value binary(Value x, Value y) { return OpT::create(builder, location, x.getType(), x, y); }
+
+  Value add(Value x, Value y) { return binary<AddOp>(x, y); }
+  Value subtract(Value x, Value y) { return binary<SubtractOp>(x, y); }
+  Value multiply(Value x, Value y) { return binary<MultiplyOp>(x, y); }
+  Value divide(Value x, Value y) { return binary<DivideOp>(x, y); }
+  Value negate(Value x) { return unary<NegateOp>(x); }
+
+  /// A constant of `type` with `value` in every element, converted to the element type (rounded to nearest, cut to
+  /// integers).
+  Value splat(mlir::Type type, double value);
+  /// The same of the type of `like`.
+  Value splatLike(Value like, double value) { return splat(like.getType(), value); }
+  /// `x` times a number, and a number less `x`.
+  Value scale(Value x, double factor) { return multiply(splatLike(x, factor), x); }
+  Value subtractFrom(double number, Value x) { return subtract(splatLike(x, number), x); }
+
+  Value compare(CompareDirection direction, Value x, Value y);
+  Value select(Value predicate, Value onTrue, Value onFalse);
+  Value convert(Value x, mlir::Type elementType);
+
+  /// Repeats `x`, whose dimension i becomes dimension `dims[i]`, to `shape`.
+  Value broadcast(Value x, Dims shape, Dims dims);
+  /// Repeats a scalar.
+  Value broadcast(Value scalar, Dims shape) { return broadcast(scalar, shape, {}); }
+  Value reshape(Value x, Dims shape);
+  Value transpose(Value x, Dims permutation);
+  Value slice(Value x, Dims starts, Dims limits, Dims steps);
+  Value pad(Value x, double value, Dims low, Dims high, Dims interior);
+  Value concatenate(mlir::ValueRange values, int64_t dim);
+  Value reduce(dist::ReduceKind kind, Value x, Dims dims);
+  Value dot(Value lhs, Value rhs, Dims lhsBatch, Dims rhsBatch, Dims lhsContract, Dims rhsContract,
+            mlir::Type elementType);
+  /// The index along `dim` of every element of a tensor of `shape`.
+  Value iota(mlir::Type elementType, Dims shape, int64_t dim);
+
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+};
+
+/// The type, shape and element type of a value, which is a tensor.
+inline mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
+inline mlir::Type elementTypeOf(mlir::Value value) { return typeOf(value).getElementType(); }
+/// Whether a value is a tensor of floats, and so may have a cotangent.
+bool isFloat(mlir::Value value);
+
+/// The constant that `value` repeats or rearranges, and nothing else; null if it is something else.
+ConstantOp getConstant(mlir::Value value);
+/// The float that every element of `value` is known to have.
+std::optional<llvm::APFloat> getFloatSplat(mlir::Value value);
+
+} // namespace meshwright::net
+
+#endif

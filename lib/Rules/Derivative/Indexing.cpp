@@ -1,0 +1,147 @@
+//===- Indexing.cpp - derivatives of gather and scatter -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A gather clamps positions and a scatter drops what falls outside, so neither is the other's transpose as it stands.
+// The cotangent of a gather is scattered to clamped positions; that of a scatter's updates is gathered from a tensor
+// that is surrounded by zeros for positions outside to read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Rules/Derivative/Attach.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+using namespace meshwright::net::derivative;
+
+/// One number per component of the index vectors, as a tensor of the shape of `indices`.
+static Value componentConstant(NetBuilder &build, Value indices, int64_t vectorDim, ArrayRef<int64_t> numbers) {
+  auto elementType = cast<IntegerType>(elementTypeOf(indices));
+  if (llvm::all_equal(numbers))
+    return build.splatLike(indices, static_cast<double>(numbers.front()));
+  SmallVector<APInt> elements;
+  for (int64_t number : numbers)
+    elements.push_back(APInt(elementType.getWidth(), static_cast<uint64_t>(number), /*isSigned=*/true));
+  auto type = RankedTensorType::get({static_cast<int64_t>(numbers.size())}, elementType);
+  Value vector =
+      ConstantOp::create(build.builder, build.location, type, DenseElementsAttr::get(type, ArrayRef<APInt>(elements)));
+  return build.broadcast(vector, shapeOf(indices), {vectorDim});
+}
+
+/// The largest number that an index type holds.
+static uint64_t maxOf(IntegerType type) {
+  unsigned bits = type.getWidth() - (type.isUnsigned() || type.getWidth() == 1 ? 0 : 1);
+  return bits >= 64 ? UINT64_MAX : (uint64_t(1) << bits) - 1;
+}
+
+/// Clamps every component of the index vectors to 0 … `limits`. An index type that cannot leave the range is not
+/// clamped.
+static Value clamp(NetBuilder &build, Value indices, int64_t vectorDim, SmallVector<int64_t> limits) {
+  auto type = cast<IntegerType>(elementTypeOf(indices));
+  uint64_t largest = maxOf(type);
+  bool exceeds = false;
+  for (int64_t &limit : limits) {
+    exceeds |= static_cast<uint64_t>(limit) < largest;
+    limit = static_cast<int64_t>(std::min(static_cast<uint64_t>(limit), largest));
+  }
+  if (!type.isUnsigned() && type.getWidth() > 1)
+    indices = build.binary<MaximumOp>(indices, build.splatLike(indices, 0));
+  if (exceeds)
+    indices = build.binary<MinimumOp>(indices, componentConstant(build, indices, vectorDim, limits));
+  return indices;
+}
+
+static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
+  if (!c.wanted.test(0) || typeOf(op.getResult()).getNumElements() == 0)
+    return Cotangents{Value(), Value()};
+  GatherDimsAttr dims = op.getDims();
+  SmallVector<int64_t> limits;
+  for (int64_t dim : dims.getStartIndexMap())
+    limits.push_back(shapeOf(op.getOperand())[dim] - op.getSizes()[dim]);
+  Value indices = op.getIndices();
+  if (!limits.empty())
+    indices = clamp(c.build, indices, dims.getIndexVectorDim(), limits);
+  auto scatterDims = ScatterDimsAttr::get(op.getContext(), dims.getOffsetDims(), dims.getCollapsedDims(),
+                                          dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
+                                          dims.getStartIndexMap(), dims.getIndexVectorDim());
+  Value zeros = c.build.splatLike(op.getOperand(), 0);
+  Value result = ScatterOp::create(c.build.builder, c.build.location, zeros.getType(), ScatterKind::Add, zeros, indices,
+                                   c.cotangent, scatterDims);
+  return Cotangents{result, Value()};
+}
+
+/// The window sizes of a scatter per dimension of the operand.
+static SmallVector<int64_t> windowSizes(ScatterOp op) {
+  ScatterDimsAttr dims = op.getDims();
+  SmallVector<int64_t> sizes;
+  size_t next = 0;
+  for (int64_t dim = 0, rank = typeOf(op.getOperand()).getRank(); dim < rank; ++dim) {
+    bool dropped =
+        llvm::is_contained(dims.getInsertedDims(), dim) || llvm::is_contained(dims.getOperandBatchingDims(), dim);
+    sizes.push_back(dropped ? 1 : shapeOf(op.getUpdates())[dims.getUpdateWindowDims()[next++]]);
+  }
+  return sizes;
+}
+
+/// Reads from `source`, a tensor of the operand's shape, what each element of the updates of a scatter has met there,
+/// and `outside` where it was dropped.
+static Value gatherUpdates(NetBuilder &build, ScatterOp op, Value source, double outside) {
+  ScatterDimsAttr dims = op.getDims();
+  SmallVector<int64_t> sizes = windowSizes(op), margin(sizes.size(), 0), none(sizes.size(), 0);
+  SmallVector<int64_t> shifts, lowest, highest;
+  for (int64_t dim : dims.getScatterDimsToOperandDims()) {
+    margin[dim] = sizes[dim];
+    shifts.push_back(sizes[dim]);
+    lowest.push_back(-sizes[dim]);
+    highest.push_back(shapeOf(op.getOperand())[dim]);
+  }
+  // A window that starts one window before the tensor, or right behind it, lies in the margin.
+  Value padded = build.pad(source, outside, margin, margin, none);
+  Value indices = build.convert(op.getIndices(), build.builder.getI64Type());
+  if (!shifts.empty()) {
+    int64_t vectorDim = dims.getIndexVectorDim();
+    indices = build.binary<MaximumOp>(indices, componentConstant(build, indices, vectorDim, lowest));
+    indices = build.binary<MinimumOp>(indices, componentConstant(build, indices, vectorDim, highest));
+    indices = build.add(indices, componentConstant(build, indices, vectorDim, shifts));
+  }
+  auto gatherDims = GatherDimsAttr::get(op.getContext(), dims.getUpdateWindowDims(), dims.getInsertedDims(),
+                                        dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
+                                        dims.getScatterDimsToOperandDims(), dims.getIndexVectorDim());
+  return GatherOp::create(build.builder, build.location, typeOf(op.getUpdates()).clone(elementTypeOf(source)), padded,
+                          indices, gatherDims, sizes);
+}
+
+static Value scatterLike(NetBuilder &build, ScatterOp op, Value operand, Value updates) {
+  return ScatterOp::create(build.builder, build.location, operand.getType(), op.getKind(), operand, op.getIndices(),
+                           updates, op.getDims());
+}
+
+/// Where updates meet the last one is kept, and the cotangent is its alone: the updates are numbered, the numbers
+/// scattered, and those that are found again are the ones that were kept.
+static Value assignedUpdates(NetBuilder &build, ScatterOp op, Value cotangent) {
+  Type i64 = build.builder.getI64Type();
+  Value number =
+      build.reshape(build.iota(i64, {typeOf(op.getUpdates()).getNumElements()}, 0), shapeOf(op.getUpdates()));
+  Value scattered = scatterLike(build, op, build.splat(typeOf(op.getOperand()).clone(i64), -1), number);
+  Value kept = build.compare(CompareDirection::Eq, gatherUpdates(build, op, scattered, -1), number);
+  return build.select(kept, gatherUpdates(build, op, cotangent, 0), build.splatLike(op.getUpdates(), 0));
+}
+
+static FailureOr<Cotangents> differentiateScatter(ScatterOp op, Context c) {
+  if (op.getKind() != ScatterKind::Add && op.getKind() != ScatterKind::Assign)
+    return op.emitOpError() << "combines by " << stringifyScatterKind(op.getKind())
+                            << ", which has no derivative; only add and assign do";
+  bool adds = op.getKind() == ScatterKind::Add;
+  Cotangents cotangents(3);
+  if (c.wanted.test(0))
+    cotangents[0] = adds ? c.cotangent : scatterLike(c.build, op, c.cotangent, c.build.splatLike(op.getUpdates(), 0));
+  if (c.wanted.test(2) && typeOf(op.getUpdates()).getNumElements() != 0)
+    cotangents[2] = adds ? gatherUpdates(c.build, op, c.cotangent, 0) : assignedUpdates(c.build, op, c.cotangent);
+  return cotangents;
+}
+
+void derivative::attachIndexing(MLIRContext *context) {
+  attach<GatherOp, differentiateGather>(context);
+  attach<ScatterOp, differentiateScatter>(context);
+}
