@@ -11,6 +11,7 @@
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
+#include "meshwright/Train/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace meshwright;
@@ -18,11 +19,13 @@ using namespace meshwright;
 void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, dist::DistDialect, net::NetDialect>();
   importer::registerSourceDialects(registry);
+  registerNetDerivatives(registry);
   registerNetSharding(registry);
 }
 
 void meshwright::registerAllPasses() {
   importer::registerImportPasses();
+  train::registerTrainPasses();
   annotate::registerAnnotatePasses();
   complete::registerCompletePasses();
   partition::registerPartitionPasses();

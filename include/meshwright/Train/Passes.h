@@ -1,0 +1,44 @@
+//===- Passes.h - passes of Train -------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TRAIN_PASSES_H
+#define MESHWRIGHT_TRAIN_PASSES_H
+
+#include "dialects/Net/Net.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace meshwright::train {
+
+/// The rule by which a parameter follows its gradient.
+enum class OptimizerKind { Sgd, Momentum, Adam, AdamW };
+
+/// How the learning rate depends on the number of updates done: constant, linear from `start` and then constant, or
+/// linear and then half a cosine.
+enum class ScheduleKind { Constant, Warmup, WarmupCosine };
+
+#define GEN_PASS_DECL
+#include "include/meshwright/Train/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "include/meshwright/Train/Passes.h.inc"
+
+/// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
+struct Options {
+  DifferentiatePassOptions differentiate;
+  OptimizerPassOptions optimizer;
+  FetchPassOptions fetch;
+};
+
+/// Appends what turns a forward loss into a training step and ends with the gate.
+void buildPipeline(mlir::OpPassManager &manager, const Options &options);
+
+/// The cleanup that follows Import and Train: folds, merges equal operations and drops what nobody uses. The function
+/// is left with the operations that its results and assignments depend on.
+void simplify(mlir::func::FuncOp func);
+
+} // namespace meshwright::train
+
+#endif

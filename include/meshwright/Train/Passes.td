@@ -1,0 +1,133 @@
+//===- Passes.td - passes of Train ----------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TRAIN_PASSES_TD
+#define MESHWRIGHT_TRAIN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
+  let summary = "appends the gradients of a loss with respect to the parameters";
+  let description = [{
+    Reverse mode over the public function: operations are visited once, last first, and give the cotangents of their
+    operands through `net::DerivativeOpInterface`. The cotangents of a value that is used several times are added in the
+    reverse order of its uses; those of slices that tile a dimension are joined. Zero cotangents are not built.
+
+    The operation that makes the gradient of parameter `p.w` has `net.name = "grad/p.w"`. What is appended has the role
+    `backward`, and the scope and location of the forward operation it belongs to.
+
+    A maximum that is subtracted in a softmax, log-softmax or logsumexp carries no gradient: the result does not depend on
+    it. A parameter on which the loss does not depend is warned about and gets no gradient.
+
+    Example: `loss = sum(w)` gives
+    ```mlir
+    %g = net.constant {net.name = "grad/w"} dense<1.0> : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"",
+           "Name or index of the function result to differentiate; by default its only scalar float result">,
+    ListOption<"frozen", "frozen", "std::string", "Globs of parameters that get no gradient">
+  ];
+  let statistics = [
+    Statistic<"numGradients", "gradients", "Parameters that got a gradient">,
+    Statistic<"numShifts", "shifts", "Subtracted maxima that carry no gradient">
+  ];
+}
+
+def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
+  let summary = "appends the update of every parameter that has a gradient";
+  let description = [{
+    Makes the optimizer's state variables (`adamw.m/p.w`, placed like `@p.w`, initially 0), the learning rate of the step,
+    which is named `lr`, and the assignments at the end of the function. Formulas and counts are those of optax: the
+    schedule of the first update sees count 0, the bias correction 1. The counter is the variable `step`; it is made only
+    where something depends on it. An update is computed in the element type of its parameter, scalars in f32 or in f64
+    where a parameter is of f64.
+
+    Example: after `--dist-train-optimizer="kind=sgd lr=0.1"`
+    ```mlir
+    %lr = net.constant {net.name = "lr"} dense<0.1> : tensor<f32>
+    %rate = net.broadcast %lr dims = [] : tensor<f32> -> tensor<4xf32>
+    %step = net.multiply %rate, %gradient : tensor<4xf32>
+    %next = net.subtract %w, %step : tensor<4xf32>
+    net.assign @w, %next : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    Option<"kind", "kind", "::meshwright::train::OptimizerKind", "::meshwright::train::OptimizerKind::Sgd", "The rule of the update",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::OptimizerKind::Sgd, "sgd", "p - lr g"),
+             clEnumValN(::meshwright::train::OptimizerKind::Momentum, "momentum", "SGD along a decaying sum of gradients"),
+             clEnumValN(::meshwright::train::OptimizerKind::Adam, "adam", "moments of first and second order, bias corrected"),
+             clEnumValN(::meshwright::train::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"))}]>,
+    Option<"schedule", "schedule", "::meshwright::train::ScheduleKind", "::meshwright::train::ScheduleKind::Constant",
+           "How the learning rate depends on the step",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::ScheduleKind::Constant, "constant", "always lr"),
+             clEnumValN(::meshwright::train::ScheduleKind::Warmup, "warmup", "linear from lr-start to lr, then constant"),
+             clEnumValN(::meshwright::train::ScheduleKind::WarmupCosine, "warmup_cosine",
+                        "linear from lr-start to lr, then half a cosine to lr-end"))}]>,
+    Option<"lr", "lr", "double", "0.001", "The learning rate, or its peak">,
+    Option<"lrStart", "lr-start", "double", "0.0", "The learning rate of the first update of a warm-up">,
+    Option<"lrEnd", "lr-end", "double", "0.0", "The learning rate after `total` updates">,
+    Option<"warmup", "warmup", "int64_t", "0", "Updates until the learning rate reaches its peak">,
+    Option<"total", "total", "int64_t", "0", "Updates until the learning rate reaches its end, warm-up included">,
+    Option<"momentum", "momentum", "double", "0.9", "What is kept of the sum of gradients">,
+    Option<"nesterov", "nesterov", "bool", "false", "Whether momentum looks ahead">,
+    Option<"beta1", "beta1", "double", "0.9", "What Adam keeps of the mean of gradients">,
+    Option<"beta2", "beta2", "double", "0.999", "What Adam keeps of the mean of their squares">,
+    Option<"eps", "eps", "double", "1e-8", "What Adam adds to the root of the mean square">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "The weight decay of AdamW">,
+    ListOption<"decay", "decay", "std::string", "Globs of the parameters that AdamW decays; by default all">
+  ];
+  let statistics = [
+    Statistic<"numUpdates", "updates", "Parameters that are updated">
+  ];
+}
+
+def FetchPass : Pass<"dist-train-fetch", "::mlir::ModuleOp"> {
+  let summary = "returns named values beside the function's results";
+  let description = [{
+    Every operation whose `net.name` matches one of the globs has its first result appended to the function's results, in the
+    order of the operations, under its name. A glob without a match is an error.
+
+    Example: `--dist-train-fetch="values=grad/*,lr"`
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [ListOption<"values", "values", "std::string", "Globs of the names of values to return">];
+}
+
+def SimplifyPass : Pass<"dist-train-simplify", "::mlir::ModuleOp"> {
+  let summary = "folds, merges equal operations and drops what nobody uses";
+  let description = [{
+    One sweep forward folds every operation (adding 0, multiplying by 1, compositions of reshapes, transpositions and
+    broadcasts, layouts of splat constants, transposed factors and results of a product) and merges it with an equal
+    earlier one; one sweep backward drops what neither a result nor an assignment depends on. Roles, scopes and locations do
+    not make operations differ; of merged ones the first is kept. Values keep their names. Every element keeps its bits, but
+    for the sign of zero where 0 is added.
+
+    Example: `transpose(transpose(%x))` becomes `%x`.
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def VerifyPass : Pass<"dist-train-verify", "::mlir::ModuleOp"> {
+  let summary = "checks that gradients are used, state is initialized and parameters are assigned";
+  let description = [{
+    The gate of Train. Afterwards
+
+    - every value named `grad/…` has a user;
+    - every optimizer state, counter and accumulator has an initializer, is read and is assigned;
+    - every parameter that has a gradient is assigned;
+    - no variable is assigned twice.
+
+    Example: `dist-opt model.mlir --dist-train-differentiate --dist-train-optimizer --dist-train-verify`
+  }];
+}
+
+#endif

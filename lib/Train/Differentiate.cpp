@@ -1,0 +1,127 @@
+//===- Differentiate.cpp - the gradients of a loss ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Afterwards the gradient of every parameter that has one is the first result of an operation named `grad/…`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Net/NetBuilder.h"
+#include "lib/Train/ReverseMode.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-differentiate"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+static bool isScalarFloat(Value value) { return net::isFloat(value) && net::typeOf(value).getRank() == 0; }
+
+/// The only scalar float among the results.
+static FailureOr<Value> findOnlyScalar(func::FuncOp func, func::ReturnOp results) {
+  auto scalars = llvm::to_vector(llvm::make_filter_range(results.getOperands(), isScalarFloat));
+  if (scalars.size() == 1)
+    return scalars.front();
+  return func.emitError() << "has " << scalars.size() << " scalar results of floats among " << results.getNumOperands()
+                          << "; say which one is the loss";
+}
+
+/// The result that the option names, by its name or its index.
+static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
+  auto results = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  if (loss.empty())
+    return findOnlyScalar(func, results);
+  unsigned number = results.getNumOperands(), found = number;
+  for (unsigned index = 0; index < number; ++index) {
+    auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+    if (name && name.getValue() == loss)
+      found = index;
+  }
+  unsigned index;
+  if (found == number && !loss.getAsInteger(10, index))
+    found = index;
+  if (found >= number)
+    return func.emitError() << "has no result \"" << loss << "\" to be the loss; it has " << number << " results";
+  Value value = results.getOperand(found);
+  if (!isScalarFloat(value))
+    return func.emitError() << "result \"" << loss << "\" is of " << value.getType()
+                            << " but a loss is a scalar of floats";
+  return value;
+}
+
+/// Names the operation that makes a gradient. One that already bears another name is followed by one of the gradient's
+/// own.
+static void nameGradient(RoleBuilder &builder, StringRef parameter, Value gradient) {
+  auto name = builder.getStringAttr(kGradientPrefix + parameter);
+  Operation *op = gradient.getDefiningOp();
+  if (!op || op->hasAttr(net::kNameAttr) || op->getResult(0) != gradient) {
+    builder.setScope(op ? op->getDiscardableAttr(net::kScopeAttr) : Attribute());
+    op = net::ReshapeOp::create(builder, gradient.getLoc(), gradient.getType(), gradient);
+  }
+  op->setDiscardableAttr(net::kNameAttr, name);
+}
+
+namespace {
+
+struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass> {
+  using DifferentiatePassBase::DifferentiatePassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func) || failed(differentiate(*func)))
+      signalPassFailure();
+  }
+
+  LogicalResult differentiate(func::FuncOp func) {
+    FailureOr<Value> lossValue = findLoss(func, loss);
+    FailureOr<SmallVector<net::ReadOp>> parameters = findParameters(func);
+    if (failed(lossValue) || failed(parameters))
+      return failure();
+    llvm::DenseSet<Value> shifts = findIrrelevantShifts(*lossValue);
+    numShifts += shifts.size();
+    SmallVector<Value> sources =
+        llvm::map_to_vector(*parameters, [](net::ReadOp read) -> Value { return read.getResult(); });
+    ReverseMode reverse(func.getBody().front(), sources, shifts);
+    RoleBuilder builder(func, net::Role::Backward);
+    if (failed(reverse.run(*lossValue, builder)))
+      return failure();
+    for (net::ReadOp read : *parameters) {
+      StringRef name = read.getVariable();
+      if (Value gradient = reverse.getCotangent(read.getResult())) {
+        nameGradient(builder, name, gradient);
+        ++numGradients;
+      } else {
+        read.emitWarning() << "the loss does not depend on parameter " << name << ", which keeps its value";
+      }
+    }
+    return success();
+  }
+
+  /// The reads of the parameters that are to be trained, in the order of the variables.
+  FailureOr<SmallVector<net::ReadOp>> findParameters(func::FuncOp func) {
+    auto reads = collectReads(func);
+    SmallVector<net::ReadOp> parameters;
+    SmallVector<bool> used;
+    for (auto variable : getOperation().getOps<net::VariableOp>()) {
+      if (variable.getKind() != net::VariableKind::Parameter || matchesAny(frozen, variable.getSymName(), used))
+        continue;
+      net::ReadOp read = reads.lookup(variable.getSymNameAttr());
+      if (!read)
+        variable.emitWarning() << "the step does not read parameter " << variable.getSymName()
+                               << ", which keeps its value";
+      else if (net::isFloat(read.getResult()))
+        parameters.push_back(read);
+    }
+    if (failed(verifyAllUsed(getOperation(), frozen, used, "frozen", "parameters")))
+      return failure();
+    return parameters;
+  }
+};
+
+} // namespace

@@ -1,0 +1,59 @@
+//===- Fetch.cpp - returns named values -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-fetch"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_FETCHPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// Appends `values` to the results of `func` under the names of the operations that make them.
+static void appendResults(func::FuncOp func, ArrayRef<Value> values) {
+  Operation *terminator = func.getBody().front().getTerminator();
+  unsigned first = func.getNumResults();
+  SmallVector<Type> results(func.getResultTypes());
+  for (Value value : values)
+    results.push_back(value.getType());
+  terminator->insertOperands(first, values);
+  SmallVector<DictionaryAttr> attributes;
+  func.getAllResultAttrs(attributes);
+  func.setFunctionType(FunctionType::get(func.getContext(), func.getArgumentTypes(), results));
+  for (Value value : values) {
+    auto name = value.getDefiningOp()->getAttrOfType<StringAttr>(net::kNameAttr);
+    attributes.push_back(DictionaryAttr::get(func.getContext(), NamedAttribute(net::kNameAttr, name)));
+  }
+  func.setAllResultAttrs(attributes);
+}
+
+namespace {
+
+struct FetchPass : train::impl::FetchPassBase<FetchPass> {
+  using FetchPassBase::FetchPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    SmallVector<Value> fetched;
+    SmallVector<bool> used;
+    for (Operation &op : func->getBody().front())
+      if (StringRef name = getUserName(&op); !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used))
+        fetched.push_back(op.getResult(0));
+    if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values")))
+      return signalPassFailure();
+    appendResults(*func, fetched);
+  }
+};
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- Program.cpp - the step that Train extends --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Train/Program.h"
+#include "meshwright/Support/Glob.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+FailureOr<func::FuncOp> train::findStep(ModuleOp module) {
+  func::FuncOp step;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (!func.isPublic() || func.isExternal())
+      continue;
+    if (step) {
+      auto diagnostic = func.emitError() << "a program has one public function, but this is the second";
+      diagnostic.attachNote(step.getLoc()) << "the first is here";
+      return diagnostic;
+    }
+    step = func;
+  }
+  if (!step)
+    return module.emitError() << "a program has one public function with a body, but there is none";
+  if (!step.getBody().hasOneBlock())
+    return step.emitError() << "has " << step.getBody().getBlocks().size() << " blocks; a step has one";
+  return step;
+}
+
+llvm::MapVector<StringAttr, net::ReadOp> train::collectReads(func::FuncOp func) {
+  llvm::MapVector<StringAttr, net::ReadOp> reads;
+  for (auto read : func.getOps<net::ReadOp>())
+    reads.insert({read.getVariableAttr().getAttr(), read});
+  return reads;
+}
+
+StringRef train::getUserName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
+  return name ? name.getValue() : StringRef();
+}
+
+llvm::MapVector<StringRef, Value> train::collectGradients(func::FuncOp func) {
+  llvm::MapVector<StringRef, Value> gradients;
+  for (Operation &op : func.getBody().front())
+    if (StringRef name = getUserName(&op); op.getNumResults() > 0 && name.consume_front(kGradientPrefix))
+      gradients.insert({name, op.getResult(0)});
+  return gradients;
+}
+
+bool train::matchesAny(ArrayRef<std::string> globs, StringRef name, SmallVectorImpl<bool> &used) {
+  bool matches = false;
+  used.resize(globs.size());
+  for (auto [index, glob] : llvm::enumerate(globs))
+    if (matchGlob(glob, name))
+      matches = used[index] = true;
+  return matches;
+}
+
+LogicalResult train::verifyAllUsed(Operation *op, ArrayRef<std::string> globs, ArrayRef<bool> used, StringRef option,
+                                   StringRef what) {
+  for (auto [index, glob] : llvm::enumerate(globs))
+    if (index >= used.size() || !used[index])
+      return op->emitError() << option << " glob \"" << glob << "\" matches none of the " << what;
+  return success();
+}
+
+RoleBuilder::RoleBuilder(func::FuncOp func, net::Role role)
+    : OpBuilder(func.getBody().front().getTerminator()), role(net::RoleAttr::get(func.getContext(), role)) {
+  setListener(this);
+}
+
+void RoleBuilder::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
+  op->setDiscardableAttr(net::kRoleAttr, role);
+  if (scope)
+    op->setDiscardableAttr(net::kScopeAttr, scope);
+}

@@ -1,0 +1,51 @@
+//===- Program.h - the step that Train extends ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_TRAIN_PROGRAM_H
+#define MESHWRIGHT_LIB_TRAIN_PROGRAM_H
+
+#include "dialects/Net/Net.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace meshwright::train {
+
+/// Names of gradients are this and the parameter's name.
+inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
+
+/// The public function with a body, of which a program has one; otherwise emits an error.
+mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
+
+/// The reads of a function by the name of the variable.
+llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp func);
+
+/// The value of attribute `net.name` of an operation, empty without one.
+llvm::StringRef getUserName(mlir::Operation *op);
+
+/// The gradients of a function: the first results of operations named `grad/…`, by the parameter's name.
+llvm::MapVector<llvm::StringRef, mlir::Value> collectGradients(mlir::func::FuncOp func);
+
+/// Whether one of the globs matches; marks every glob that does in `used`, which grows to their number.
+bool matchesAny(llvm::ArrayRef<std::string> globs, llvm::StringRef name, llvm::SmallVectorImpl<bool> &used);
+
+/// Emits an error for the first glob that matched nothing; `what` are the things it was to match.
+mlir::LogicalResult verifyAllUsed(mlir::Operation *op, llvm::ArrayRef<std::string> globs, llvm::ArrayRef<bool> used,
+                                  llvm::StringRef option, llvm::StringRef what);
+
+/// A builder at the end of the function's body whose operations get a role, and the scope that is set.
+class RoleBuilder : public mlir::OpBuilder, public mlir::OpBuilder::Listener {
+public:
+  RoleBuilder(mlir::func::FuncOp func, net::Role role);
+  RoleBuilder(const RoleBuilder &) = delete;
+  void setScope(mlir::Attribute value) { scope = value; }
+  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;
+
+private:
+  mlir::Attribute role, scope;
+};
+
+} // namespace meshwright::train
+
+#endif

@@ -1,0 +1,170 @@
+//===- Simplify.cpp - folds, merges and drops operations ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One sweep forward and one backward; both are linear in the number of operations. Unlike MLIR's own canonicalization
+// and CSE this keeps names, lets operations of different roles and scopes be one, and visits every operation once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Train/Fold.h"
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+#define DEBUG_TYPE "dist-train-simplify"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// The discardable attributes that make operations differ.
+static bool isSignificant(NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  return name != net::kRoleAttr && name != net::kScopeAttr && name != net::kNameAttr;
+}
+
+namespace {
+
+/// Operations are equal if they compute the same from the same operands.
+struct EqualOperations : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *constant) {
+    auto *op = const_cast<Operation *>(constant);
+    return static_cast<unsigned>(llvm::hash_combine(op->getName(), op->hashProperties(),
+                                                    hashRange(op->getResultTypes()), hashRange(op->getOperands())));
+  }
+  static bool isEqual(const Operation *first, const Operation *second) {
+    if (first == second)
+      return true;
+    if (first == getEmptyKey() || first == getTombstoneKey() || second == getEmptyKey() || second == getTombstoneKey())
+      return false;
+    auto *left = const_cast<Operation *>(first), *right = const_cast<Operation *>(second);
+    return left->getName() == right->getName() && left->getOperands() == right->getOperands() &&
+           left->getResultTypes() == right->getResultTypes() && haveEqualAttributes(left, right);
+  }
+
+private:
+  template <typename Range> static llvm::hash_code hashRange(Range range) {
+    return llvm::hash_combine_range(range.begin(), range.end());
+  }
+  static bool haveEqualAttributes(Operation *left, Operation *right) {
+    if (!left->getName().compareOpProperties(left->getPropertiesStorage(), right->getPropertiesStorage()))
+      return false;
+    auto leftSet = llvm::make_filter_range(left->getDiscardableAttrs(), isSignificant);
+    auto rightSet = llvm::make_filter_range(right->getDiscardableAttrs(), isSignificant);
+    return llvm::equal(leftSet, rightSet);
+  }
+};
+
+class Simplifier {
+public:
+  explicit Simplifier(Block &block) : block(block), builder(block.getParentOp()->getContext()) {}
+
+  void foldAndMerge();
+  void dropDead();
+
+private:
+  /// Folds `op`, whose operands are folded, and merges it with an equal one. Returns what stands for its results, and
+  /// erases it where that is something else.
+  SmallVector<Value> visit(Operation *op);
+  /// The folded form of the only result of `op`, null if there is none.
+  Value fold(Operation *op);
+  /// Replaces `op` and erases it, unless both have names, of which one would be lost.
+  bool replace(Operation *op, ValueRange values);
+
+  Block &block;
+  OpBuilder builder;
+  llvm::DenseSet<Operation *, EqualOperations> known;
+};
+
+/// Gives new operations the role, scope and location of what they replace.
+struct InheritingListener : OpBuilder::Listener {
+  explicit InheritingListener(Operation *from) : from(from) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    op->setLoc(from->getLoc());
+    for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+      if (Attribute value = from->getDiscardableAttr(name))
+        op->setDiscardableAttr(name, value);
+    made.push_back(op);
+  }
+  Operation *from;
+  SmallVector<Operation *> made;
+};
+
+} // namespace
+
+bool Simplifier::replace(Operation *op, ValueRange values) {
+  if (Attribute name = op->getDiscardableAttr(net::kNameAttr)) {
+    Operation *other = values.front().getDefiningOp();
+    if (!other || other->hasAttr(net::kNameAttr) || other->getResult(0) != values.front())
+      return false;
+    other->setDiscardableAttr(net::kNameAttr, name);
+  }
+  op->replaceAllUsesWith(values);
+  op->erase();
+  return true;
+}
+
+Value Simplifier::fold(Operation *op) {
+  if (op->getNumResults() != 1)
+    return {};
+  builder.setInsertionPoint(op);
+  InheritingListener listener(op);
+  builder.setListener(&listener);
+  Value folded = foldOperation(op, builder);
+  builder.setListener(nullptr);
+  // What a fold makes may fold again; it is simpler than what it came from, so this ends.
+  for (Operation *made : listener.made) {
+    bool isResult = folded == made->getResult(0);
+    SmallVector<Value> values = visit(made);
+    if (isResult)
+      folded = values.front();
+  }
+  return folded;
+}
+
+SmallVector<Value> Simplifier::visit(Operation *op) {
+  if (Value folded = fold(op); folded && replace(op, folded))
+    return {folded};
+  auto [found, inserted] = known.insert(op);
+  auto values = llvm::to_vector_of<Value>((*found)->getResults());
+  if (!inserted && !replace(op, values))
+    values.assign(op->result_begin(), op->result_end());
+  return values;
+}
+
+void Simplifier::foldAndMerge() {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() != 0)
+      visit(&op);
+}
+
+void Simplifier::dropDead() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && (isa<net::ReadOp>(op) || (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>())))
+      op.erase();
+}
+
+void train::simplify(func::FuncOp func) {
+  for (Block &block : func.getBody()) {
+    Simplifier simplifier(block);
+    simplifier.foldAndMerge();
+    simplifier.dropDead();
+  }
+}
+
+namespace {
+
+struct SimplifyPass : train::impl::SimplifyPassBase<SimplifyPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      simplify(func);
+  }
+};
+
+} // namespace

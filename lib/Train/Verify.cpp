@@ -1,0 +1,80 @@
+//===- Verify.cpp - the gate of Train -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-verify"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_VERIFYPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+using Assignments = llvm::MapVector<StringAttr, net::AssignOp>;
+
+/// The assignments by variable, of which each has one at most.
+static FailureOr<Assignments> collectAssignments(func::FuncOp func) {
+  Assignments assignments;
+  for (auto assign : func.getOps<net::AssignOp>()) {
+    auto [found, inserted] = assignments.insert({assign.getVariableAttr().getAttr(), assign});
+    if (inserted)
+      continue;
+    auto diagnostic = assign.emitOpError() << "assigns " << assign.getVariable() << " a second time";
+    diagnostic.attachNote(found->second.getLoc()) << "the first time is here";
+    return diagnostic;
+  }
+  return assignments;
+}
+
+static bool belongsToTrain(net::VariableOp variable) {
+  net::VariableKind kind = variable.getKind();
+  return kind == net::VariableKind::OptimizerState || kind == net::VariableKind::Counter ||
+         kind == net::VariableKind::Accumulator;
+}
+
+namespace {
+
+struct VerifyPass : train::impl::VerifyPassBase<VerifyPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func) || failed(verify(*func)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  LogicalResult verify(func::FuncOp func) {
+    FailureOr<Assignments> assignments = collectAssignments(func);
+    if (failed(assignments))
+      return failure();
+    auto gradients = collectGradients(func);
+    for (auto &[parameter, gradient] : gradients)
+      if (gradient.use_empty())
+        return gradient.getDefiningOp()->emitOpError()
+               << "makes the gradient of " << parameter << ", which nobody uses";
+    auto reads = collectReads(func);
+    for (auto variable : getOperation().getOps<net::VariableOp>()) {
+      StringAttr name = variable.getSymNameAttr();
+      bool assigned = assignments->contains(name);
+      if (variable.getKind() == net::VariableKind::Parameter && gradients.contains(name.getValue()) && !assigned)
+        return variable.emitOpError() << "has a gradient but is not assigned";
+      if (!belongsToTrain(variable))
+        continue;
+      StringRef kind = net::stringifyVariableKind(variable.getKind());
+      if (!variable.getInit())
+        return variable.emitOpError() << "is of kind " << kind << " but has no initializer";
+      if (!assigned || !reads.contains(name))
+        return variable.emitOpError() << "is of kind " << kind << " but is not " << (assigned ? "read" : "assigned");
+    }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,33 @@
+// RUN: dist-opt %s -split-input-file --dist-train-differentiate -verify-diagnostics
+
+// expected-error @below {{has 2 scalar results of floats among 2; say which one is the loss}}
+func.func @two_scalars(%x: tensor<f64>, %y: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+  return %x, %y : tensor<f64>, tensor<f64>
+}
+
+// -----
+
+// expected-error @below {{has 0 scalar results of floats among 1; say which one is the loss}}
+func.func @no_scalar(%x: tensor<2xf64>) -> tensor<2xf64> {
+  return %x : tensor<2xf64>
+}
+
+// -----
+
+// expected-note @below {{the first is here}}
+func.func @first() { return }
+
+// expected-error @below {{a program has one public function, but this is the second}}
+func.func @second() { return }
+
+// -----
+
+net.variable parameter @w : tensor<2xf64>
+
+func.func @no_derivative(%i: tensor<1x1xi32>, %u: tensor<1xf64>) -> tensor<f64> {
+  %w = net.read @w : tensor<2xf64>
+  // expected-error @below {{combines by max, which has no derivative; only add and assign do}}
+  %s = net.scatter max %w, %i, %u <insertedDims = [0], scatterDimsToOperandDims = [0], indexVectorDim = 1> : tensor<2xf64>, tensor<1x1xi32>, tensor<1xf64> -> tensor<2xf64>
+  %loss = net.reduce sum %s dims = [0] : tensor<2xf64> -> tensor<f64>
+  return %loss : tensor<f64>
+}

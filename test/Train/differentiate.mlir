@@ -1,0 +1,137 @@
+// RUN: dist-opt %s -split-input-file --dist-train-differentiate="loss=0" --dist-train-fetch=values=grad/* --dist-train-simplify -verify-diagnostics | FileCheck %s
+
+// Tests that gradients are named after their parameters and carry role and scope of what they belong to.
+
+net.variable parameter @p.w : tensor<8x4xf64>
+net.variable parameter @p.b : tensor<4xf64>
+
+// CHECK-LABEL: func.func @linear_layer
+// CHECK-SAME: %[[X:.*]]: tensor<3x8xf64>
+// CHECK-SAME: net.name = "grad/p.b"
+// CHECK-SAME: net.name = "grad/p.w"
+func.func @linear_layer(%x: tensor<3x8xf64>) -> tensor<f64> {
+  %w = net.read @p.w : tensor<8x4xf64>
+  %b = net.read @p.b : tensor<4xf64>
+  %d = net.dot %x, %w batch = [] x [] contract = [1] x [0] {net.scope = "fc"} : tensor<3x8xf64>, tensor<8x4xf64> -> tensor<3x4xf64>
+  %bb = net.broadcast %b dims = [1] {net.scope = "fc"} : tensor<4xf64> -> tensor<3x4xf64>
+  %z = net.add %d, %bb : tensor<3x4xf64>
+  // CHECK: %[[Y:.*]] = net.tanh
+  %y = net.tanh %z : tensor<3x4xf64>
+  %loss = net.reduce sum %y dims = [0, 1] : tensor<3x4xf64> -> tensor<f64>
+  // The result of tanh is used again; there is nothing for the input.
+  // CHECK: %[[ONE:.*]] = net.constant
+  // CHECK-NEXT: %[[MORE:.*]] = net.add %[[Y]], %[[ONE]]
+  // CHECK-NEXT: %[[LESS:.*]] = net.subtract %[[ONE]], %[[Y]]
+  // CHECK-NEXT: %[[G:.*]] = net.multiply %[[MORE]], %[[LESS]] {net.role = #net.role<backward>}
+  // CHECK-NEXT: net.reduce sum %[[G]] dims = [0] {net.name = "grad/p.b", net.role = #net.role<backward>, net.scope = "fc"}
+  // CHECK-NEXT: net.dot %[[X]], %[[G]] batch = [] x [] contract = [0] x [0] {net.name = "grad/p.w"
+  // CHECK-NEXT: return
+  return %loss : tensor<f64>
+}
+
+// -----
+
+// Tests that the maximum of a softmax carries no gradient.
+
+net.variable parameter @w : tensor<3x4xf64>
+
+// CHECK-LABEL: func.func @softmax
+func.func @softmax(%v: tensor<3x4xf64>) -> tensor<f64> {
+  %z = net.read @w : tensor<3x4xf64>
+  %m = net.reduce max %z dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %mb = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %s = net.subtract %z, %mb : tensor<3x4xf64>
+  // CHECK: %[[E:.*]] = net.exponential
+  %e = net.exponential %s : tensor<3x4xf64>
+  %t = net.reduce sum %e dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %tb = net.broadcast %t dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  // CHECK: %[[P:.*]] = net.divide
+  %p = net.divide %e, %tb : tensor<3x4xf64>
+  %c = net.multiply %p, %v : tensor<3x4xf64>
+  %loss = net.reduce sum %c dims = [0, 1] : tensor<3x4xf64> -> tensor<f64>
+  // CHECK: %[[T:.*]] = net.divide {{.*}}backward
+  // CHECK-NEXT: %[[TP:.*]] = net.multiply %[[T]], %[[P]]
+  // CHECK-NOT: net.compare
+  // CHECK: net.multiply {{.*}}, %[[E]] {net.name = "grad/w"
+  return %loss : tensor<f64>
+}
+
+// -----
+
+// Tests that a maximum on which the loss does depend is differentiated.
+
+net.variable parameter @w : tensor<3x4xf64>
+
+// CHECK-LABEL: func.func @not_a_softmax
+func.func @not_a_softmax() -> tensor<f64> {
+  %z = net.read @w : tensor<3x4xf64>
+  %m = net.reduce max %z dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %mb = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %s = net.subtract %z, %mb : tensor<3x4xf64>
+  %e = net.exponential %s : tensor<3x4xf64>
+  %loss = net.reduce sum %e dims = [0, 1] : tensor<3x4xf64> -> tensor<f64>
+  // CHECK: net.compare eq
+  // CHECK: net.name = "grad/w"
+  return %loss : tensor<f64>
+}
+
+// -----
+
+// Tests that the cotangents of slices which tile a dimension are concatenated.
+
+net.variable parameter @w : tensor<2x6xf64>
+
+// CHECK-LABEL: func.func @fused
+func.func @fused() -> tensor<f64> {
+  %w = net.read @w : tensor<2x6xf64>
+  %q = net.slice %w starts = [0, 0] limits = [2, 3] steps = [1, 1] : tensor<2x6xf64> -> tensor<2x3xf64>
+  %k = net.slice %w starts = [0, 3] limits = [2, 6] steps = [1, 1] : tensor<2x6xf64> -> tensor<2x3xf64>
+  // CHECK: %[[Q:.*]] = net.sine
+  // CHECK: %[[K:.*]] = net.exponential
+  %sq = net.sine %q : tensor<2x3xf64>
+  %ek = net.exponential %k : tensor<2x3xf64>
+  %y = net.add %sq, %ek : tensor<2x3xf64>
+  %loss = net.reduce sum %y dims = [0, 1] : tensor<2x3xf64> -> tensor<f64>
+  // CHECK: %[[C:.*]] = net.cosine
+  // CHECK-NOT: net.pad
+  // CHECK: net.concatenate %[[C]], %[[K]] dim = 1 {net.name = "grad/w"
+  return %loss : tensor<f64>
+}
+
+// -----
+
+// Tests that one operation bears the names of two gradients only with an operation of its own for the second.
+
+net.variable parameter @a : tensor<4xf64>
+net.variable parameter @b : tensor<4xf64>
+
+// CHECK-LABEL: func.func @shared_gradient
+func.func @shared_gradient(%x: tensor<4xf64>) -> tensor<f64> {
+  %a = net.read @a : tensor<4xf64>
+  %b = net.read @b : tensor<4xf64>
+  %s = net.add %a, %b : tensor<4xf64>
+  %y = net.multiply %s, %x : tensor<4xf64>
+  %loss = net.reduce sum %y dims = [0] : tensor<4xf64> -> tensor<f64>
+  // CHECK: net.name = "grad/a"
+  // CHECK: net.reshape {{.*}} {net.name = "grad/b"
+  return %loss : tensor<f64>
+}
+
+// -----
+
+// Tests that a parameter without influence keeps its value, with a warning.
+
+net.variable parameter @used : tensor<f64>
+net.variable parameter @unused : tensor<f64>
+// expected-warning @below {{the step does not read parameter unread, which keeps its value}}
+net.variable parameter @unread : tensor<f64>
+
+// CHECK-LABEL: func.func @step
+func.func @step() -> (tensor<f64> {net.name = "loss"}, tensor<f64> {net.name = "other"}) {
+  %0 = net.read @used : tensor<f64>
+  // expected-warning @below {{the loss does not depend on parameter unused, which keeps its value}}
+  %1 = net.read @unused : tensor<f64>
+  %2 = net.exponential %0 : tensor<f64>
+  // CHECK: net.name = "grad/used"
+  return %2, %1 : tensor<f64>, tensor<f64>
+}

@@ -1,0 +1,101 @@
+// RUN: dist-opt %s -split-input-file --dist-train-simplify | FileCheck %s
+
+// Tests the folds of arithmetic.
+
+// CHECK-LABEL: func.func @arithmetic
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+func.func @arithmetic(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %scalar = net.constant dense<1.0> : tensor<f32>
+  %one = net.broadcast %scalar dims = [] : tensor<f32> -> tensor<4xf32>
+  %zero = net.constant dense<0.0> : tensor<4xf32>
+  %inf = net.constant dense<0xFF800000> : tensor<4xf32>
+  %0 = net.multiply %one, %x : tensor<4xf32>
+  %1 = net.add %0, %zero : tensor<4xf32>
+  %2 = net.divide %1, %one : tensor<4xf32>
+  %3 = net.maximum %inf, %2 : tensor<4xf32>
+  // CHECK-NEXT: %[[S:.*]] = net.subtract %[[X]], %[[Y]]
+  %4 = net.negate %y : tensor<4xf32>
+  %5 = net.add %3, %4 : tensor<4xf32>
+  // CHECK-NEXT: %[[A:.*]] = net.add %[[X]], %[[Y]]
+  %6 = net.subtract %3, %4 : tensor<4xf32>
+  // CHECK-NEXT: return %[[X]], %[[S]], %[[A]]
+  return %3, %5, %6 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Tests that layouts compose and disappear, and that those of splats stay splats.
+
+// CHECK-LABEL: func.func @layout
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>
+func.func @layout(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, tensor<5x2x3xf32>, tensor<2x300x100xf64>) {
+  // CHECK-NEXT: %[[T:.*]] = net.reshape %[[X]] : tensor<2x3xf32> -> tensor<3x2xf32>
+  // CHECK-NEXT: %[[B:.*]] = net.broadcast %[[X]] dims = [1, 2] : tensor<2x3xf32> -> tensor<5x2x3xf32>
+  // CHECK-NEXT: %[[C:.*]] = net.constant dense<7.000000e+00> : tensor<2x300x100xf64>
+  // CHECK-NEXT: return %[[X]], %[[T]], %[[B]], %[[C]]
+  %0 = net.transpose %x dims = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %1 = net.transpose %0 dims = [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
+  %2 = net.reshape %1 : tensor<2x3xf32> -> tensor<6x1xf32>
+  %3 = net.reduce max %2 dims = [1] : tensor<6x1xf32> -> tensor<6xf32>
+  %4 = net.reshape %3 : tensor<6xf32> -> tensor<3x2xf32>
+  %5 = net.broadcast %1 dims = [0, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %6 = net.broadcast %5 dims = [1, 2] : tensor<2x3xf32> -> tensor<5x2x3xf32>
+  %c = net.constant dense<7.0> : tensor<f32>
+  %7 = net.convert %c : tensor<f32> -> tensor<f64>
+  %8 = net.broadcast %7 dims = [] : tensor<f64> -> tensor<100x300xf64>
+  %9 = net.transpose %8 dims = [1, 0] : tensor<100x300xf64> -> tensor<300x100xf64>
+  %10 = net.broadcast %9 dims = [1, 2] : tensor<300x100xf64> -> tensor<2x300x100xf64>
+  return %1, %4, %6, %10 : tensor<2x3xf32>, tensor<3x2xf32>, tensor<5x2x3xf32>, tensor<2x300x100xf64>
+}
+
+// -----
+
+// Tests that products read factors as they lie and write results in the order that is asked for.
+
+// CHECK-LABEL: func.func @products
+// CHECK-SAME: (%[[X:.*]]: tensor<8x4xf32>, %[[W:.*]]: tensor<6x4xf32>)
+func.func @products(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>) -> (tensor<8x6xf32>, tensor<6x8xf32>) {
+  // CHECK-NEXT: %[[Y:.*]] = net.dot %[[X]], %[[W]] batch = [] x [] contract = [1] x [1]
+  // CHECK-NEXT: %[[V:.*]] = net.sine %[[W]]
+  // CHECK-NEXT: %[[Z:.*]] = net.dot %[[V]], %[[X]] batch = [] x [] contract = [1] x [1]
+  // CHECK-NEXT: return %[[Y]], %[[Z]]
+  %t = net.transpose %w dims = [1, 0] : tensor<6x4xf32> -> tensor<4x6xf32>
+  %y = net.dot %x, %t batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %v = net.sine %w : tensor<6x4xf32>
+  %n = net.dot %x, %v batch = [] x [] contract = [1] x [1] : tensor<8x4xf32>, tensor<6x4xf32> -> tensor<8x6xf32>
+  %z = net.transpose %n dims = [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
+  return %y, %z : tensor<8x6xf32>, tensor<6x8xf32>
+}
+
+// -----
+
+// Tests that roles and scopes do not keep equal operations apart, that names do, and that what nobody uses is dropped.
+
+net.variable parameter @unused : tensor<4xf32>
+
+// CHECK-LABEL: func.func @merge
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>
+func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[A:.*]] = net.sine %[[X]] {net.name = "a", net.scope = "f"}
+  // CHECK-NEXT: %[[C:.*]] = net.sine %[[X]] {net.name = "c"}
+  // CHECK-NEXT: return %[[A]], %[[A]], %[[C]]
+  %u = net.read @unused : tensor<4xf32>
+  %d = net.exponential %u : tensor<4xf32>
+  %a = net.sine %x {net.scope = "f"} : tensor<4xf32>
+  %b = net.sine %x {net.role = #net.role<backward>, net.name = "a"} : tensor<4xf32>
+  %c = net.sine %x {net.name = "c"} : tensor<4xf32>
+  return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Tests that a gather of the one box there is only drops dimensions.
+
+// CHECK-LABEL: func.func @only_box
+// CHECK-SAME: %[[X:.*]]: tensor<8x15x1xf32>
+func.func @only_box(%x: tensor<8x15x1xf32>, %i: tensor<1xi32>) -> tensor<8x15xf32> {
+  // CHECK-NEXT: %[[R:.*]] = net.reshape %[[X]]
+  // CHECK-NEXT: return %[[R]]
+  %0 = net.gather %x, %i <offsetDims = [0, 1], collapsedDims = [2], startIndexMap = [2], indexVectorDim = 0> sizes = [8, 15, 1] : tensor<8x15x1xf32>, tensor<1xi32> -> tensor<8x15xf32>
+  return %0 : tensor<8x15xf32>
+}
