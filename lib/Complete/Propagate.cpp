@@ -163,6 +163,10 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     if (!meshOp)
       return;
     Mesh mesh = meshOp.getMesh();
+    // A variable that nobody placed is whole on every rank.
+    for (auto variable : getOperation().getOps<net::VariableOp>())
+      if (!variable->hasAttr(kMappingAttr))
+        variable->setAttr(kMappingAttr, MappingAttr::getReplicated(&getContext(), variable.getTensorType().getRank()));
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh))))
         return signalPassFailure();

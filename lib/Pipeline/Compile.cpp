@@ -1,0 +1,257 @@
+//===- Compile.cpp - the whole way from a graph to a package --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Pipeline/Compile.h"
+#include "Diagnostics.h"
+#include "Plan.h"
+#include "RankProgram.h"
+#include "StrategyOptions.h"
+#include "meshwright/Annotate/Passes.h"
+#include "meshwright/Complete/Passes.h"
+#include "meshwright/Import/Passes.h"
+#include "meshwright/Partition/Passes.h"
+#include "meshwright/Pipeline/Pipeline.h"
+#include "meshwright/Train/Passes.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace meshwright;
+
+static constexpr std::pair<Stage, StringRef> kStages[] = {
+    {Stage::Import, "import"},       {Stage::Train, "train"},
+    {Stage::Annotate, "annotate"},   {Stage::Complete, "complete"},
+    {Stage::Partition, "partition"}, {Stage::Optimize, "optimize"},
+    {Stage::Schedule, "schedule"},   {Stage::Emit, "emit"}};
+
+std::optional<Stage> meshwright::parseStage(StringRef name) {
+  for (auto [stage, text] : kStages)
+    if (text == name)
+      return stage;
+  return std::nullopt;
+}
+
+StringRef meshwright::stringifyStage(Stage stage) { return kStages[static_cast<int>(stage)].second; }
+
+namespace {
+
+/// One run of the compiler.
+class Compiler {
+public:
+  explicit Compiler(const CompileOptions &options)
+      : options(options), context(getRegistry(), MLIRContext::Threading::DISABLED),
+        diagnostics(&context, llvm::errs()) {
+    context.printOpOnDiagnostic(false);
+  }
+
+  ExitCode run();
+
+private:
+  static DialectRegistry getRegistry() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    importer::registerSourceDialects(registry);
+    return registry;
+  }
+
+  LogicalResult readStrategy();
+  LogicalResult readInput();
+  LogicalResult runStage(Stage stage);
+  LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  LogicalResult train();
+  LogicalResult annotate();
+  LogicalResult optimize();
+  LogicalResult finish();
+  LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
+  void report(Stage stage, double seconds);
+  bool runs(Stage stage) const { return options.from <= stage && stage <= options.to; }
+  bool isPrinting() const { return options.emit.empty() && options.plan.empty() && options.explain.empty(); }
+
+  const CompileOptions &options;
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  DiagnosticPrinter diagnostics;
+  strategy::StrategyFile strategy;
+  OwningOpRef<ModuleOp> module;
+  Plan plan;
+  /// The training step before it was distributed.
+  OwningOpRef<ModuleOp> serial;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+LogicalResult Compiler::readStrategy() {
+  if (!options.strategy.empty()) {
+    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.strategy, /*IsText=*/true);
+    if (!buffer)
+      return emitError(UnknownLoc::get(&context))
+             << "cannot read strategy \"" << options.strategy << "\": " << buffer.getError().message();
+    auto parsed = strategy::StrategyFile::parse((*buffer)->getBuffer(), options.strategy, &context);
+    if (failed(parsed))
+      return failure();
+    strategy = std::move(*parsed);
+  }
+  return strategy.check(options.ranks, &context);
+}
+
+LogicalResult Compiler::readInput() {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
+  if (!buffer)
+    return emitError(UnknownLoc::get(&context))
+           << "cannot read \"" << options.input << "\": " << buffer.getError().message();
+  diagnostics.addText((*buffer)->getBufferIdentifier(), (*buffer)->getBuffer());
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  module = options.from == Stage::Import ? importer::parseGraph(sources, &context)
+                                         : parseSourceFile<ModuleOp>(sources, &context);
+  return success(static_cast<bool>(module));
+}
+
+/// Writes a file whole or not at all.
+LogicalResult Compiler::writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
+  if (error)
+    return emitError(UnknownLoc::get(&context)) << "cannot write \"" << path << "\": " << error.message();
+  write(file.os());
+  file.os().flush();
+  if (file.os().has_error()) {
+    auto problem = file.os().error();
+    file.os().clear_error();
+    return emitError(UnknownLoc::get(&context)) << "cannot write \"" << path << "\": " << problem.message();
+  }
+  file.keep();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+LogicalResult Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(&context);
+  // Every stage ends in a gate of its own, which runs the verifier.
+  manager.enableVerifier(false);
+  build(manager);
+  return success(succeeded(manager.run(*module)) && succeeded(verify(*module)));
+}
+
+LogicalResult Compiler::train() {
+  if (strategy.get().has_train() && failed(runPasses([&](OpPassManager &manager) {
+        train::buildPipeline(manager, getTrainOptions(strategy.get()));
+      })))
+    return failure();
+  // A graph that already is a whole step passes through.
+  return success();
+}
+
+LogicalResult Compiler::annotate() {
+  if (!options.emit.empty() && options.serial)
+    serial = module->clone();
+  plan.addSerial(*module);
+  return annotate::annotate(*module, strategy);
+}
+
+LogicalResult Compiler::optimize() {
+  plan.addProgram(*module);
+  return success();
+}
+
+LogicalResult Compiler::runStage(Stage stage) {
+  switch (stage) {
+  case Stage::Import:
+    return success(succeeded(runPasses([&](OpPassManager &manager) {
+                     importer::buildImportPipeline(manager, getImportOptions(strategy.get()));
+                   })) &&
+                   succeeded(checkGlobs(*module, strategy)) && succeeded(markInputs(*module, strategy)));
+  case Stage::Train:
+    return train();
+  case Stage::Annotate:
+    return annotate();
+  case Stage::Complete:
+    return runPasses(complete::buildPipeline);
+  case Stage::Partition:
+    return runPasses(partition::buildPipeline);
+  case Stage::Optimize:
+    return optimize();
+  case Stage::Schedule:
+  case Stage::Emit:
+    return success();
+  }
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+void Compiler::report(Stage stage, double seconds) {
+  bool progress = !options.quiet && !options.emit.empty();
+  if (!options.timing && !progress)
+    return;
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  llvm::errs() << llvm::format("%-10s %7.3f s  %6ld MiB peak\n", stringifyStage(stage).str().c_str(), seconds,
+                               usage.ru_maxrss / 1024);
+}
+
+LogicalResult Compiler::finish() {
+  std::optional<int64_t> rank = options.rank;
+  if (!options.coordinate.empty()) {
+    FailureOr<int64_t> parsed = parseCoordinate(*module, options.coordinate);
+    if (failed(parsed))
+      return failure();
+    rank = *parsed;
+  }
+  if (rank && failed(specializeForRank(*module, *rank)))
+    return failure();
+  if (!options.plan.empty() || !options.explain.empty()) {
+    plan.addMemory(*module);
+    if ((!options.plan.empty() &&
+         failed(writeFile(options.plan, [&](llvm::raw_ostream &out) { plan.printJson(out); }))) ||
+        (!options.explain.empty() &&
+         failed(writeFile(options.explain, [&](llvm::raw_ostream &out) { plan.printText(out); }))))
+      return failure();
+  }
+  if (!isPrinting() && !rank)
+    return success();
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(options.printLocations, /*prettyForm=*/false);
+  return writeFile(options.output, [&](llvm::raw_ostream &out) { module->print(out, flags); });
+}
+
+ExitCode Compiler::run() {
+  if (failed(readStrategy()) || failed(readInput()))
+    return ExitInput;
+  for (auto [stage, name] : kStages) {
+    if (!runs(stage))
+      continue;
+    auto start = std::chrono::steady_clock::now();
+    // What people look at is written before a package is, so that a failure leaves none behind.
+    if (stage == Stage::Emit && failed(finish()))
+      return ExitInput;
+    if (failed(runStage(stage)))
+      return ExitInput;
+    report(stage, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  if (options.to != Stage::Emit && failed(finish()))
+    return ExitInput;
+  return ExitDone;
+}
+
+ExitCode meshwright::compile(const CompileOptions &options) { return Compiler(options).run(); }

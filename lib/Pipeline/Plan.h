@@ -1,0 +1,79 @@
+//===- Plan.h - what people look at before they run -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PIPELINE_PLAN_H
+#define MESHWRIGHT_LIB_PIPELINE_PLAN_H
+
+#include "dialects/Dist/Mesh.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+/// One conversion of a rank program in which ranks exchange data.
+struct PlannedConversion {
+  /// `c_allreduce` and so on.
+  std::string kind;
+  std::vector<std::string> axes;
+  int64_t group = 1;
+  std::string dtype;
+  /// Elements and bytes that a rank brings in; for a gather, that it gets.
+  int64_t elements = 0;
+  /// Bytes that a rank sends, the mean over the group (ring algorithms).
+  double bytes = 0;
+  /// The user's name of the value, or the scope of the operation that made it.
+  std::string value;
+  std::string location;
+  std::string role;
+  std::string reason;
+};
+
+struct PlannedVariable {
+  std::string name;
+  std::string kind;
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::string placement;
+  int64_t bytesPerRank = 0;
+  /// Of these, bytes that hold no element of the variable on some rank.
+  int64_t paddingBytes = 0;
+};
+
+/// What a compiled step will do, from the program itself and not from what the passes meant.
+class Plan {
+public:
+  /// Notes what the serial step costs; before Partition.
+  void addSerial(mlir::ModuleOp module);
+  /// Notes the conversions, operations and variables of the rank program; after Optimize.
+  void addProgram(mlir::ModuleOp module);
+  /// Notes the memory of the rank program; after Schedule.
+  void addMemory(mlir::ModuleOp module);
+
+  void printJson(llvm::raw_ostream &out) const;
+  void printText(llvm::raw_ostream &out) const;
+
+private:
+  struct Total {
+    int64_t count = 0;
+    double bytes = 0;
+  };
+  std::map<std::string, Total> getTotals() const;
+
+  dist::Mesh mesh;
+  std::vector<PlannedVariable> variables;
+  std::vector<PlannedConversion> conversions;
+  /// Floating-point operations of the serial step and of one rank; every rank has the same program.
+  int64_t serialFlops = 0;
+  int64_t rankFlops = 0;
+  std::optional<int64_t> peakBytes;
+  std::optional<int64_t> persistentBytes;
+};
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,173 @@
+//===- StrategyOptions.cpp - what a strategy asks of each stage -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrategyOptions.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Support/Glob.h"
+
+using namespace mlir;
+using namespace meshwright;
+using strategy::StrategyFile;
+
+//===----------------------------------------------------------------------===//
+// Import
+//===----------------------------------------------------------------------===//
+
+static importer::InitRule getInitRule(const strategy::Init &init) {
+  using Kind = net::InitializerKind;
+  switch (init.distribution_case()) {
+  case strategy::Init::kNormal:
+    return {init.match(), Kind::Normal, init.normal().mean(), init.normal().stddev()};
+  case strategy::Init::kTruncatedNormal:
+    return {init.match(), Kind::TruncatedNormal, init.truncated_normal().mean(), init.truncated_normal().stddev()};
+  case strategy::Init::kUniform:
+    return {init.match(), Kind::Uniform, init.uniform().min(), init.uniform().max()};
+  case strategy::Init::kConstant:
+  case strategy::Init::DISTRIBUTION_NOT_SET:
+    break;
+  }
+  return {init.match(), Kind::Constant, init.constant(), 0};
+}
+
+importer::Options meshwright::getImportOptions(const strategy::Strategy &strategy) {
+  importer::Options options;
+  options.parameters.assign(strategy.model().parameters().begin(), strategy.model().parameters().end());
+  options.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
+  for (const strategy::Init &init : strategy.init())
+    options.inits.push_back(getInitRule(init));
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// Train
+//===----------------------------------------------------------------------===//
+
+static void setLearningRate(train::OptimizerPassOptions &options, const strategy::LearningRate &rate) {
+  switch (rate.schedule_case()) {
+  case strategy::LearningRate::kWarmup:
+    options.schedule = train::ScheduleKind::Warmup;
+    options.lr = rate.warmup().peak();
+    options.warmup = rate.warmup().steps();
+    return;
+  case strategy::LearningRate::kWarmupCosine:
+    options.schedule = train::ScheduleKind::WarmupCosine;
+    options.lr = rate.warmup_cosine().peak();
+    options.warmup = rate.warmup_cosine().warmup();
+    options.total = rate.warmup_cosine().total();
+    options.lrEnd = rate.warmup_cosine().end();
+    return;
+  case strategy::LearningRate::kConstant:
+    options.lr = rate.constant();
+    return;
+  case strategy::LearningRate::SCHEDULE_NOT_SET:
+    return;
+  }
+}
+
+static void setOptimizer(train::OptimizerPassOptions &options, const strategy::Train &train) {
+  using Kind = train::OptimizerKind;
+  if (train.has_sgd()) {
+    options.kind = Kind::Sgd;
+    setLearningRate(options, train.sgd().lr());
+  } else if (train.has_momentum()) {
+    options.kind = Kind::Momentum;
+    options.momentum = train.momentum().momentum();
+    options.nesterov = train.momentum().nesterov();
+    setLearningRate(options, train.momentum().lr());
+  } else if (train.has_adam()) {
+    options.kind = Kind::Adam;
+    options.beta1 = train.adam().beta1();
+    options.beta2 = train.adam().beta2();
+    options.eps = train.adam().eps();
+    setLearningRate(options, train.adam().lr());
+  } else {
+    const strategy::AdamW &adamw = train.adamw();
+    options.kind = Kind::AdamW;
+    options.beta1 = adamw.beta1();
+    options.beta2 = adamw.beta2();
+    options.eps = adamw.eps();
+    options.weightDecay = adamw.weight_decay();
+    options.decay.assign(adamw.decay().begin(), adamw.decay().end());
+    setLearningRate(options, adamw.lr());
+  }
+}
+
+train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
+  train::Options options;
+  if (strategy.train().has_loss())
+    options.differentiate.loss = std::to_string(strategy.train().loss());
+  options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
+  setOptimizer(options.optimizer, strategy.train());
+  options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Calls `visit` for every input whose name matches `glob`. False if there is none.
+bool forEachInput(ModuleOp module, StringRef glob, llvm::function_ref<void(func::FuncOp, unsigned)> visit) {
+  bool any = false;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); name && matchGlob(glob, name)) {
+        visit(func, index);
+        any = true;
+      }
+  return any;
+}
+
+} // namespace
+
+LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) {
+  Builder builder(module.getContext());
+  const auto &model = file.get().model();
+  for (int index = 0; index < model.batch_size(); ++index)
+    for (const std::string &glob : model.batch(index).inputs())
+      if (!forEachInput(module, glob, [&](func::FuncOp func, unsigned argument) {
+            func.setArgAttr(argument, "net.batch_dim", builder.getI64IntegerAttr(model.batch(index).dim()));
+          }))
+        return emitError(file.getLoc(module.getContext(), "model.batch[" + std::to_string(index) + "]"))
+               << "no input matches \"" << glob << "\"";
+  for (int index = 0; index < model.range_size(); ++index) {
+    const auto &range = model.range(index);
+    Location loc = file.getLoc(module.getContext(), "model.range[" + std::to_string(index) + "]");
+    if (!(range.min() < range.max()))
+      return emitError(loc) << "the range is empty: min " << range.min() << " is not below max " << range.max();
+    if (!forEachInput(module, range.input(), [&](func::FuncOp func, unsigned argument) {
+          func.setArgAttr(argument, "net.min", builder.getF64FloatAttr(range.min()));
+          func.setArgAttr(argument, "net.max", builder.getF64FloatAttr(range.max()));
+        }))
+      return emitError(loc) << "no input matches \"" << range.input() << "\"";
+  }
+  return success();
+}
+
+LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) {
+  auto check = [&](StringRef glob, const Twine &path) -> LogicalResult {
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (matchGlob(glob, variable.getSymName()))
+        return success();
+    return emitError(file.getLoc(module.getContext(), path.str())) << "no variable matches \"" << glob << "\"";
+  };
+  const auto &strategy = file.get();
+  for (int index = 0; index < strategy.model().parameters_size(); ++index)
+    if (failed(check(strategy.model().parameters(index), "model.parameters[" + Twine(index) + "]")))
+      return failure();
+  for (int index = 0; index < strategy.model().frozen_size(); ++index)
+    if (failed(check(strategy.model().frozen(index), "model.frozen[" + Twine(index) + "]")))
+      return failure();
+  for (int index = 0; index < strategy.train().adamw().decay_size(); ++index)
+    if (failed(check(strategy.train().adamw().decay(index), "train.adamw.decay[" + Twine(index) + "]")))
+      return failure();
+  for (int index = 0; index < strategy.init_size(); ++index)
+    if (failed(check(strategy.init(index).match(), "init[" + Twine(index) + "]")))
+      return failure();
+  return success();
+}

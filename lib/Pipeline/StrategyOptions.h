@@ -1,0 +1,31 @@
+//===- StrategyOptions.h - what a strategy asks of each stage ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
+#define MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
+
+#include "meshwright/Import/Import.h"
+#include "meshwright/Strategy/Strategy.h"
+#include "meshwright/Train/Passes.h"
+
+namespace meshwright {
+
+/// The options of Import.
+importer::Options getImportOptions(const strategy::Strategy &strategy);
+
+/// The options of Train.
+train::Options getTrainOptions(const strategy::Strategy &strategy);
+
+/// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
+/// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.
+mlir::LogicalResult markInputs(mlir::ModuleOp module, const strategy::StrategyFile &file);
+
+/// Checks that every glob over variables matches one, once Import has named them; errors are at the strategy's lines.
+mlir::LogicalResult checkGlobs(mlir::ModuleOp module, const strategy::StrategyFile &file);
+
+} // namespace meshwright
+
+#endif
