@@ -69,6 +69,27 @@ bool meshwright::dist::isNested(const Placement &placement, ArrayRef<int64_t> sh
   return true;
 }
 
+/// The moduli that an index passes on its way to digit `last` of a dimension, without those that change nothing because
+/// the next one divides them.
+static SmallVector<int64_t> getModuli(ArrayRef<Split> splits, size_t last, int64_t size) {
+  SmallVector<int64_t> moduli{splits[last].extent};
+  for (size_t index = last; index-- > 0;)
+    if (int64_t extent = splits[index].extent; extent != size && extent % moduli.back() != 0)
+      moduli.push_back(extent);
+  return moduli;
+}
+
+bool meshwright::dist::keepsDigits(const Placement &from, const Placement &to, ArrayRef<int64_t> shape) {
+  for (auto [before, after, size] : llvm::zip(from.dims, to.dims, shape))
+    for (auto [index, split] : llvm::enumerate(before)) {
+      const auto *other = llvm::find(after, split);
+      if (size > 0 && other != after.end() &&
+          getModuli(before, index, size) != getModuli(after, other - after.begin(), size))
+        return false;
+    }
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Verification that all conversions share
 //===----------------------------------------------------------------------===//
@@ -158,7 +179,8 @@ static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State be
     fromRest.erase(axis);
     toRest.erase(axis);
   }
-  if (normalize(fromRest, conversion->mesh) != normalize(toRest, conversion->mesh))
+  if (normalize(fromRest, conversion->mesh) != normalize(toRest, conversion->mesh) ||
+      !keepsDigits(conversion->from, conversion->to, conversion->shape))
     return op->emitOpError() << "has placements " << op.getFrom() << " and " << op.getTo()
                              << " that differ beyond its axes";
   return conversion;

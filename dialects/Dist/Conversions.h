@@ -36,6 +36,11 @@ Placement normalize(Placement placement, const Mesh &mesh);
 /// Whether the digits of every dimension nest within its size, as they do in every placement that was resolved.
 bool isNested(const Placement &placement, llvm::ArrayRef<int64_t> shape);
 
+/// Whether every digit that both placements have splits the same indices in both. A digit under one that does not
+/// divide counts from where the parts of that one begin, so it means something else when that one goes or comes:
+/// of 4 indices, ["a" by 3, "b"] gives index 3 to the first part on b and [2, "b"] to the second.
+bool keepsDigits(const Placement &from, const Placement &to, llvm::ArrayRef<int64_t> shape);
+
 } // namespace meshwright::dist
 
 #endif

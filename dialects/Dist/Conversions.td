@@ -22,9 +22,10 @@ def Dist_Coordinate : Type<0DTensorOf<[I32]>.predicate, "coordinate of the rank"
 
 class Dist_Collective<string mnem> : Op<Dist_Dialect, mnem, [Pure, ConversionOpInterface]> {
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, Dist_MappingAttr:$from, Dist_MappingAttr:$to,
-                       DenseI64ArrayAttr:$shape);
+      DenseI64ArrayAttr:$shape);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `axes` $axes `from` $from `to` $to `shape` $shape attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat =
+      "$input `axes` $axes `from` $from `to` $to `shape` $shape attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{ static bool isCollective() { return true; } }];
 }
@@ -98,9 +99,10 @@ def Dist_AllToAllOp : Dist_Collective<"c_alltoall"> {
 
 class Dist_LocalConversion<string mnem> : Op<Dist_Dialect, mnem, [Pure, ConversionOpInterface]> {
   let arguments = (ins AnyRankedTensor:$input, Variadic<Dist_Coordinate>:$coordinates, StrArrayAttr:$axes,
-                       Dist_MappingAttr:$from, Dist_MappingAttr:$to, DenseI64ArrayAttr:$shape);
+      Dist_MappingAttr:$from, Dist_MappingAttr:$to, DenseI64ArrayAttr:$shape);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `at` `(` $coordinates `)` `axes` $axes `from` $from `to` $to `shape` $shape attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `at` `(` $coordinates `)` `axes` $axes `from` $from `to` $to `shape` $shape attr-dict "
+                       "`:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{ static bool isCollective() { return false; } }];
 }
@@ -156,9 +158,10 @@ def Dist_MaskOp : Op<Dist_Dialect, "mask", [Pure, AllTypesMatch<["input", "resul
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, Variadic<Dist_Coordinate>:$coordinates, DenseI64ArrayAttr:$dims,
-                       Dist_MappingAttr:$placement, DenseI64ArrayAttr:$shape, TypedAttrInterface:$fill);
+      Dist_MappingAttr:$placement, DenseI64ArrayAttr:$shape, TypedAttrInterface:$fill);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `at` `(` $coordinates `)` `dims` $dims `placement` $placement `shape` $shape `fill` $fill attr-dict `:` type($input)";
+  let assemblyFormat = "$input `at` `(` $coordinates `)` `dims` $dims `placement` $placement `shape` $shape `fill` "
+                       "$fill attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 

@@ -97,7 +97,7 @@ int Search::find(const Placement &placement) const {
 
 void Search::reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next) {
   next = normalize(next, mesh);
-  if (!isNested(next, shape))
+  if (!isNested(next, shape) || !keepsDigits(nodes[parent].placement, next, shape))
     return;
   ReshardStep step{kind, llvm::to_vector<2>(axes), nodes[parent].placement, next};
   auto [bytes, steps, touched] = nodes[parent].cost;
@@ -206,10 +206,10 @@ static void joinSteps(std::vector<ReshardStep> &steps) {
     ReshardStep &step = steps[index], &next = steps[index + 1];
     bool join = step.kind == next.kind && step.kind == Kind::ToPartial;
     if (step.kind == next.kind && step.kind == Kind::ReduceScatter) {
-      auto minor = next.to.findSplit(next.axes.front());
+      const auto [dim, split] = *next.to.findSplit(next.axes.front());
       join = llvm::any_of(step.axes, [&](Axis axis) {
-        auto major = next.to.findSplit(axis);
-        return major->first == minor->first && major->second.stride == minor->second.extent;
+        auto [otherDim, other] = *next.to.findSplit(axis);
+        return otherDim == dim && (other.stride == split.extent || split.stride == other.extent);
       });
     }
     if (!join) {

@@ -1,0 +1,176 @@
+//===- Ranks.cpp - conversions by their definition, on all ranks ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/lib/Simulate/Ranks.h"
+#include <cmath>
+
+using namespace meshwright;
+using namespace meshwright::dist;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+double test::reduce(ReduceKind kind, double lhs, double rhs) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return lhs + rhs;
+  case ReduceKind::Product:
+    return lhs * rhs;
+  case ReduceKind::Max:
+    return std::isnan(lhs) || std::isnan(rhs) ? NAN : std::max(lhs, rhs);
+  case ReduceKind::Min:
+    return std::isnan(lhs) || std::isnan(rhs) ? NAN : std::min(lhs, rhs);
+  case ReduceKind::And:
+    return static_cast<double>(static_cast<int64_t>(lhs) & static_cast<int64_t>(rhs));
+  case ReduceKind::Or:
+    return static_cast<double>(static_cast<int64_t>(lhs) | static_cast<int64_t>(rhs));
+  }
+  return NAN;
+}
+
+double test::getNeutral(ReduceKind kind, double lowest, double highest) {
+  switch (kind) {
+  case ReduceKind::Product:
+    return 1;
+  case ReduceKind::Max:
+    return lowest;
+  case ReduceKind::Min:
+    return highest;
+  case ReduceKind::And:
+    return -1;
+  default:
+    return 0;
+  }
+}
+
+static int64_t getNumElements(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements;
+}
+
+static SmallVector<int64_t> getCoordinates(const Mesh &mesh, int64_t rank) {
+  SmallVector<int64_t> coordinates;
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+    coordinates.push_back(mesh.getCoordinate(rank, axis));
+  return coordinates;
+}
+
+std::vector<std::vector<int64_t>> test::getElements(const Placement &placement, const Mesh &mesh,
+                                                    ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> local = placement.getLocalShape(shape);
+  std::vector<std::vector<int64_t>> elements(mesh.getNumRanks(), std::vector<int64_t>(getNumElements(local), -1));
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+    for (int64_t position = 0; position < static_cast<int64_t>(elements[rank].size()); ++position) {
+      int64_t rest = position, element = 0, span = 1;
+      for (int dim = static_cast<int>(shape.size()) - 1; dim >= 0; --dim) {
+        auto index = placement.getGlobalIndex(dim, shape[dim], rest % local[dim], coordinates);
+        rest /= local[dim];
+        if (!index) {
+          element = -1;
+          break;
+        }
+        element += *index * span;
+        span *= shape[dim];
+      }
+      elements[rank][position] = element;
+    }
+  }
+  return elements;
+}
+
+/// Where each rank has each element: by rank and element the position, or -1.
+static std::vector<std::vector<int64_t>> invert(const std::vector<std::vector<int64_t>> &elements, int64_t size) {
+  std::vector<std::vector<int64_t>> positions(elements.size(), std::vector<int64_t>(size, -1));
+  for (size_t rank = 0; rank < elements.size(); ++rank)
+    for (size_t position = 0; position < elements[rank].size(); ++position)
+      if (elements[rank][position] >= 0)
+        positions[rank][elements[rank][position]] = position;
+  return positions;
+}
+
+/// The ranks that agree with `rank` on all axes but `axes`.
+static std::vector<int64_t> getGroup(const Mesh &mesh, int64_t rank, ArrayRef<Axis> axes) {
+  std::vector<int64_t> group;
+  for (int64_t other = 0; other < mesh.getNumRanks(); ++other) {
+    bool agrees = true;
+    for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+      agrees &= llvm::is_contained(axes, axis) || mesh.getCoordinate(other, axis) == mesh.getCoordinate(rank, axis);
+    if (agrees)
+      group.push_back(other);
+  }
+  return group;
+}
+
+test::PerRank test::convert(const PerRank &inputs, const Placement &from, const Placement &to, ArrayRef<Axis> axes,
+                            const Mesh &mesh, ArrayRef<int64_t> shape, double neutral, double undefined) {
+  auto positions = invert(getElements(from, mesh, shape), getNumElements(shape));
+  auto elements = getElements(to, mesh, shape);
+  bool reduces = llvm::any_of(axes, [&](Axis axis) { return from.isPartial(axis) && !to.isPartial(axis); });
+  bool gathers = llvm::any_of(axes, [&](Axis axis) { return from.findSplit(axis).has_value(); });
+  PerRank outputs(inputs.size());
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    // Where nothing is reduced or gathered a rank has to find what it needs at home.
+    std::vector<int64_t> group = reduces || gathers ? getGroup(mesh, rank, axes) : std::vector<int64_t>{rank};
+    bool holds = llvm::all_of(axes, [&](Axis axis) {
+      return from.isPartial(axis) || !to.isPartial(axis) || mesh.getCoordinate(rank, axis) == 0;
+    });
+    for (int64_t element : elements[rank]) {
+      std::optional<double> value;
+      for (int64_t member : group) {
+        int64_t position = element < 0 ? -1 : positions[member][element];
+        if (position < 0)
+          continue;
+        double found = inputs[member][position];
+        value = value && reduces ? reduce(from.partialKind, *value, found) : value.value_or(found);
+      }
+      outputs[rank].push_back(element >= 0 && !holds ? neutral : value.value_or(undefined));
+    }
+  }
+  return outputs;
+}
+
+test::PerRank test::distribute(ArrayRef<double> whole, const Placement &placement, const Mesh &mesh,
+                               ArrayRef<int64_t> shape, double neutral, double undefined) {
+  PerRank parts(mesh.getNumRanks());
+  auto elements = getElements(placement, mesh, shape);
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    bool holds = llvm::all_of(placement.partialAxes, [&](Axis axis) { return mesh.getCoordinate(rank, axis) == 0; });
+    for (int64_t element : elements[rank])
+      parts[rank].push_back(element < 0 ? undefined : holds ? whole[element] : neutral);
+  }
+  return parts;
+}
+
+static bool isSame(double lhs, double rhs) { return lhs == rhs || (std::isnan(lhs) && std::isnan(rhs)); }
+
+std::optional<std::vector<double>> test::collect(const PerRank &parts, const Placement &placement, const Mesh &mesh,
+                                                 ArrayRef<int64_t> shape) {
+  std::vector<std::optional<double>> whole(getNumElements(shape));
+  auto elements = getElements(placement, mesh, shape);
+  auto positions = invert(elements, whole.size());
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+    for (int64_t element : elements[rank]) {
+      if (element < 0)
+        continue;
+      std::optional<double> value;
+      for (int64_t member : getGroup(mesh, rank, placement.partialAxes)) {
+        double found = parts[member][positions[member][element]];
+        value = value ? reduce(placement.partialKind, *value, found) : found;
+      }
+      if (whole[element] && !isSame(*whole[element], *value))
+        return std::nullopt;
+      whole[element] = value;
+    }
+  std::vector<double> result;
+  for (const std::optional<double> &value : whole) {
+    if (!value)
+      return std::nullopt;
+    result.push_back(*value);
+  }
+  return result;
+}
