@@ -38,7 +38,7 @@ bool isNested(const Placement &placement, llvm::ArrayRef<int64_t> shape);
 
 /// Whether every digit that both placements have splits the same indices in both. A digit under one that does not
 /// divide counts from where the parts of that one begin, so it means something else when that one goes or comes:
-/// of 4 indices, ["a" by 3, "b"] gives index 3 to the first part on b and [2, "b"] to the second.
+/// of 4 indices, ["a" by 3, "b", "c"] has index 3 in the first part on c and [2, "c"] has it in the second.
 bool keepsDigits(const Placement &from, const Placement &to, llvm::ArrayRef<int64_t> shape);
 
 } // namespace meshwright::dist

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file --dist-partition-localize-shapes -verify-diagnostics
+
+// expected-error @below {{has no mesh to be partitioned over}}
+module {
+}
+
+// -----
+
+#s = #dist.mapping<dims = [["tp"]]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @implied_movement(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  // expected-error @below {{reads operand #0 in #dist.mapping<dims = [[]]> but it is in #dist.mapping<dims = [["tp"]]>}}
+  %0 = net.negate %arg0 {dist.operands = [#r], dist.results = [#r]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+#s = #dist.mapping<dims = [["tp"]]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @result_unlike_operand(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  // expected-error @below {{cannot run in parts over axis "tp": result #0 is not split in dimension 0 into parts of 4 of 8 indices as the factor of size 8 is}}
+  %0 = net.negate %arg0 {dist.results = [#r]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+#p = #dist.mapping<dims = [[]], partial = sum ["tp"]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @square_of_a_sum(%arg0: tensor<8xf32> {dist.mapping = #p}) {
+  // expected-error @below {{cannot run in parts over axis "tp": operand #0 is partial of kind sum, which does not pass through this operation}}
+  %0 = net.multiply %arg0, %arg0 {dist.results = [#p]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+#p = #dist.mapping<dims = [[]], partial = sum ["tp"]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @partial_from_nothing(%arg0: tensor<8xf32> {dist.mapping = #r}) {
+  // expected-error @below {{cannot run in parts over axis "tp": result #0 is partial but all operands are whole}}
+  %0 = net.negate %arg0 {dist.results = [#p]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+#k = #dist.mapping<dims = [[], ["tp"]]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @forgotten_reduction(%arg0: tensor<4x8xf32> {dist.mapping = #k}) {
+  // expected-error @below {{cannot run in parts over axis "tp": result #0 has to be partial of kind sum}}
+  %0 = net.reduce sum %arg0 dims = [1] {dist.results = [#r]} : tensor<4x8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+#k = #dist.mapping<dims = [[], ["tp"]]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @stays_whole(%arg0: tensor<4x8xf32> {dist.mapping = #k}) {
+  // expected-error @below {{cannot run in parts over axis "tp": the factor of size 8 has to stay whole}}
+  %0, %1 = net.arg_reduce max %arg0 dim = 1 {dist.results = [#r, #r]} : tensor<4x8xf32> -> tensor<4xf32>, tensor<4xi32>
+  return
+}
+
+// -----
+
+#s = #dist.mapping<dims = [["tp"]]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @start_inside_a_part(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  // expected-error @below {{cannot run in parts over axis "tp": result #0 cannot be split where the factor of size 8 is}}
+  %0 = net.slice %arg0 starts = [1] limits = [7] steps = [1] {dist.results = [#s]} : tensor<8xf32> -> tensor<6xf32>
+  return
+}

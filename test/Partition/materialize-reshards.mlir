@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file --dist-partition-materialize-reshards | FileCheck %s
+
+#r = #dist.mapping<dims = [[]]>
+#s = #dist.mapping<dims = [["tp"]]>
+#p = #dist.mapping<dims = [[]], partial = sum ["tp"]>
+dist.mesh @mesh <["tp" = 2]>
+
+// Tests that uses which ask for the same placement share one conversion, before the first of them.
+// CHECK-LABEL: @one_conversion_per_target
+// CHECK: %[[EXP:.*]] = net.exponential %arg0
+// CHECK-NEXT: net.abs %[[EXP]]
+// CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[EXP]] from <dims = {{\[}}["tp"]]> to <dims = {{\[}}[]]>
+// CHECK-NEXT: net.tanh %[[WHOLE]]
+// CHECK-NEXT: net.sine %[[WHOLE]]
+// CHECK-NOT: dist.reshard
+func.func @one_conversion_per_target(%arg0: tensor<8xf32> {dist.mapping = #s}) {
+  %0 = net.exponential %arg0 {dist.operands = [#s], dist.results = [#s]} : tensor<8xf32>
+  %1 = net.abs %0 {dist.operands = [#s], dist.results = [#s]} : tensor<8xf32>
+  %2 = net.tanh %0 {dist.operands = [#r], dist.results = [#r]} : tensor<8xf32>
+  %3 = net.sine %0 {dist.operands = [#r], dist.results = [#r]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+#r = #dist.mapping<dims = [[]]>
+#s = #dist.mapping<dims = [["tp"]]>
+#rr = #dist.mapping<dims = [[], []]>
+#rs = #dist.mapping<dims = [[], ["tp"]]>
+#p = #dist.mapping<dims = [[]], partial = sum ["tp"]>
+dist.mesh @mesh <["tp" = 2]>
+
+// Tests that a result is reduced where it is made, and that the conversion is part of what the operation was part of.
+// CHECK-LABEL: @reduces_at_the_definition
+// CHECK: %[[SUM:.*]] = net.reduce sum {{.*}} {dist.operands = {{.*}}, dist.results = [#dist.mapping<dims = {{\[}}[]], partial = sum ["tp"]>], net.scope = "block"}
+// CHECK-NEXT: %[[ALL:.*]] = dist.reshard %[[SUM]] from <dims = {{\[}}[]], partial = sum ["tp"]> to <dims = {{\[}}[]]> {net.scope = "block"}
+// CHECK-NEXT: return {{.*}} %[[ALL]]
+func.func @reduces_at_the_definition(%arg0: tensor<4x8xf32> {dist.mapping = #rs}) -> (tensor<4xf32> {dist.mapping = #r}) {
+  %0 = net.reduce sum %arg0 dims = [1] {dist.computes = [#p], dist.results = [#r], net.scope = "block"} : tensor<4x8xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Tests that a partial value which is needed whole here and in parts there is reduced once.
+// CHECK-LABEL: @shares_the_reduction
+// CHECK: %[[SUM:.*]] = net.reduce sum
+// CHECK-NEXT: %[[ALL:.*]] = dist.reshard %[[SUM]] from <dims = {{\[}}[]], partial = sum ["tp"]> to <dims = {{\[}}[]]>
+// CHECK-NEXT: net.exponential %[[ALL]]
+// CHECK-NEXT: %[[PART:.*]] = dist.reshard %[[ALL]] from <dims = {{\[}}[]]> to <dims = {{\[}}["tp"]]>
+// CHECK-NEXT: net.tanh %[[PART]]
+// CHECK-NEXT: net.negate %[[SUM]]
+func.func @shares_the_reduction(%arg0: tensor<4x8xf32> {dist.mapping = #rs}) {
+  %0 = net.reduce sum %arg0 dims = [1] {dist.results = [#p]} : tensor<4x8xf32> -> tensor<4xf32>
+  %1 = net.exponential %0 {dist.operands = [#r], dist.results = [#r]} : tensor<4xf32>
+  %2 = net.tanh %0 {dist.operands = [#s], dist.results = [#s]} : tensor<4xf32>
+  %3 = net.negate %0 {dist.operands = [#p], dist.results = [#p]} : tensor<4xf32>
+  return
+}
+
+// -----
+
+#r = #dist.mapping<dims = [[]]>
+#s = #dist.mapping<dims = [["dp"]]>
+dist.mesh @mesh <["dp" = 2]>
+net.variable parameter @w : tensor<8xf32> {dist.mapping = #s}
+
+// Tests that a variable is read from where it is kept, and assigned to there; and that a function returns what its
+// result says.
+// CHECK-LABEL: @variables
+// CHECK: %[[KEPT:.*]] = net.read @w {dist.results = [#dist.mapping<dims = {{\[}}["dp"]]>]}
+// CHECK-NEXT: %[[USED:.*]] = dist.reshard %[[KEPT]] from <dims = {{\[}}["dp"]]> to <dims = {{\[}}[]]>
+// CHECK-NEXT: %[[NEW:.*]] = net.negate %[[USED]]
+// CHECK-NEXT: %[[PART:.*]] = dist.reshard %[[NEW]] from <dims = {{\[}}[]]> to <dims = {{\[}}["dp"]]>
+// CHECK-NEXT: net.assign @w, %[[PART]]
+// CHECK-NEXT: return {{.*}} %[[PART]]
+func.func @variables() -> (tensor<8xf32> {dist.mapping = #s}) {
+  %0 = net.read @w {dist.results = [#r]} : tensor<8xf32>
+  %1 = net.negate %0 {dist.operands = [#r], dist.results = [#r]} : tensor<8xf32>
+  net.assign @w, %1 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+#one = #dist.mapping<dims = [["tp"]]>
+#r = #dist.mapping<dims = [[]]>
+dist.mesh @mesh <["tp" = 1]>
+
+// Tests that an axis of size 1 asks for nothing.
+// CHECK-LABEL: @axis_of_size_one
+// CHECK-NOT: dist.reshard
+// CHECK: return
+func.func @axis_of_size_one(%arg0: tensor<8xf32> {dist.mapping = #one}) {
+  %0 = net.negate %arg0 {dist.operands = [#r], dist.results = [#one]} : tensor<8xf32>
+  return
+}

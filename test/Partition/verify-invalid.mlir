@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file --dist-partition-verify -verify-diagnostics
+
+// expected-error @below {{has no mesh to be partitioned over}}
+module {
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @reshard_is_left(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{is left, though every conversion should be a collective or local by now}}
+  %0 = dist.reshard %arg0 from <dims = [[]]> to <dims = [["tp"]]> : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @placements_are_left(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{still has the placements of global values in dist.results}}
+  %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [[]]>]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-error @below {{has argument 0 without the type of its whole value}}
+func.func @global_argument(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-error @below {{has argument 0 of 'tensor<8xf32>' but its placement makes it 'tensor<4xf32>'}}
+func.func @argument_of_another_size(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-error @below {{has a value of 'tensor<8xf32>' but its placement makes it 'tensor<4xf32>'}}
+net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-note @below {{the value is made here}}
+func.func @conversion_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
+  // expected-error @below {{takes a value in #dist.mapping<dims = [[2, "tp"]]> but it is in #dist.mapping<dims = [["tp"]]>}}
+  %0 = dist.c_allgather %arg0 axes ["tp"] from <dims = [[2, "tp"]]> to <dims = [[]]> shape [8] : tensor<4xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-note @below {{the value is made here}}
+func.func @doubled_reduction(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{takes a value in #dist.mapping<dims = [[]], partial = sum ["tp"]> but it is in #dist.mapping<dims = [[]]>}}
+  %0 = dist.c_allreduce %arg0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+net.variable parameter @w : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
+// expected-note @below {{the value is made here}}
+func.func @assigned_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[2, "tp"]]>}) {
+  // expected-error @below {{takes a value in #dist.mapping<dims = [["tp"]]> but it is in #dist.mapping<dims = [[2, "tp"]]>}}
+  net.assign @w, %arg0 : tensor<4xf32>
+  return
+}
