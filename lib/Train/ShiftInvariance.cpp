@@ -228,6 +228,11 @@ Result ShiftAnalysis::transfer(Operation *op) const {
     const Dependence &from = *get(op->getOperand(0));
     return from.multiplicative ? from : from.with(-from.factor);
   }
+  // |v exp(k m)| = |v| exp(k m): JAX takes the logarithm of the sum's absolute value.
+  if (isa<net::AbsOp>(op)) {
+    const Dependence &from = *get(op->getOperand(0));
+    return from.multiplicative ? Result(from) : std::nullopt;
+  }
   if (isa<net::ExpOp, net::LogOp>(op)) {
     const Dependence &from = *get(op->getOperand(0));
     if (from.multiplicative == isa<net::ExpOp>(op))
