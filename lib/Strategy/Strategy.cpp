@@ -7,6 +7,7 @@
 #include "meshwright/Strategy/Strategy.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -40,7 +41,15 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(file.places.get());
   parser.SetRecursionLimit(32);
+  // What is missing is said below: protobuf does not know where.
+  parser.AllowPartialMessage(true);
   if (!parser.ParseFromString(text.str(), &file.strategy))
+    return failure();
+  std::vector<std::string> missing;
+  file.strategy.FindInitializationErrors(&missing);
+  for (const std::string &field : missing)
+    emitError(file.getLoc(context, field)) << "required field " << field << " is missing";
+  if (!missing.empty())
     return failure();
   return file;
 }
@@ -96,6 +105,8 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     open = index;
   }
   Location loc = getLoc(context, "mesh");
+  if (ranks < 0)
+    return emitError(loc) << "there are " << ranks << " ranks; there is at least 1";
   if (!open) {
     if (ranks != 0 && ranks != product)
       return emitError(loc) << "the sizes of the mesh's axes multiply to " << product << " but --ranks is " << ranks;
@@ -136,6 +147,13 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
   return success();
 }
 
+/// The shortest decimal text of `value`.
+static SmallString<16> toText(double value) {
+  SmallString<16> text;
+  llvm::APFloat(value).toString(text);
+  return text;
+}
+
 LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
   const Train &train = strategy.train();
   struct {
@@ -148,7 +166,7 @@ LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
                    {"train.momentum.momentum", train.momentum().momentum()}};
   for (const auto &[path, value] : fractions)
     if (!(value >= 0 && value < 1))
-      return emitError(getLoc(context, path)) << path << " is " << value << "; it lies in [0, 1)";
+      return emitError(getLoc(context, path)) << path << " is " << toText(value) << "; it lies in [0, 1)";
   return success();
 }
 
