@@ -115,17 +115,15 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
 
 /// The extent that `split` has in a tensor that spans `use` of the factor, or nothing where it cannot be split there.
 static std::optional<int64_t> fitExtent(const FactorUse &use, const FactorSplit &split, int64_t n) {
-  if (split.open && use.offset == 0) {
-    // Coordinate i / stride, without period: the tensor may span less or more, as long as no coordinate is empty or
-    // holds more than its stride.
-    if (use.size <= split.stride * n && use.size > split.stride * (n - 1))
-      return use.size;
-  }
-  // What repeats has a period; an open digit has one where its parts are equal.
-  int64_t period = split.open ? split.stride * n : split.extent;
-  if ((split.open && split.extent != period) || use.offset % period != 0 || use.size % period != 0)
+  // Coordinate i / stride, without period: the tensor may span less or more, as long as no coordinate is empty or holds
+  // more than its stride.
+  if (split.open && use.offset == 0 && use.size <= split.stride * n && use.size > split.stride * (n - 1))
+    return use.size;
+  // With a period, which an open digit has as well: up to its extent the two agree, and a tensor that reaches further
+  // is either shorter than two periods or made of whole ones.
+  if (split.extent == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
     return std::nullopt;
-  return period;
+  return split.extent;
 }
 
 TensorSplit meshwright::dist::toTensorSplit(const TensorRule &tensor, const FactorSplit &split, int64_t n) {
