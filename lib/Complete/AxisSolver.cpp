@@ -13,8 +13,8 @@
 //  * A partial value with several uses is reduced where it is made, scattered if a use already needs it split.
 //  * A state that anchored users will ask for anyway is free for everybody else.
 //
-// A sweep in reverse makes replicated values split whose uses all slice them; what most, but not all, uses slice is
-// annotated and everything decided once more. Every operation is looked at a fixed number of times.
+// A sweep in reverse makes replicated values split whose uses all slice them. Then SecondLook.cpp annotates what only
+// the whole plan shows, and everything is decided once more. Every operation is looked at a fixed number of times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,8 @@ constexpr int kMaxDepth = 64;
 
 AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
                        llvm::ArrayRef<std::pair<Axis, AxisPlan>> done)
-    : graph(graph), n(mesh.getSize(axis)), axis(axis), dataAxis(dataAxis), done(done), given(graph.given[axis]) {
+    : graph(graph), n(mesh.getSize(axis)), axis(axis), dataAxis(dataAxis), done(done), given(graph.given[axis]),
+      offered(graph.values.size()) {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
     for (const auto &[other, decided] : done)
@@ -61,6 +62,23 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
         order.push_back(op);
 }
 
+/// Whether all operands and the result of `rule` have the same dimensions, with one factor each.
+bool AxisSolver::isElementwise(const ShardingRule &rule) {
+  if (rule.results.size() != 1)
+    return false;
+  auto same = [&](const TensorRule &tensor) {
+    const auto &dims = rule.results.front().dims;
+    if (tensor.dims.size() != dims.size())
+      return false;
+    for (auto [mine, theirs] : llvm::zip(tensor.dims, dims))
+      if (mine.size() != 1 || theirs.size() != 1 || mine.front().factor != theirs.front().factor ||
+          mine.front().size != theirs.front().size)
+        return false;
+    return true;
+  };
+  return llvm::all_of(rule.operands, same);
+}
+
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -73,7 +91,7 @@ static bool nests(const State &a, const State &b) {
   return major.stride >= minor.extent && major.stride % minor.extent == 0;
 }
 
-static bool compatible(const State &mine, const State &other) {
+bool AxisSolver::compatible(const State &mine, const State &other) {
   if (mine.isSplit() && other.isSplit())
     return nests(mine, other);
   return !(mine.isPartial() && other.isPartial()) || mine.reduction == other.reduction;
@@ -191,6 +209,25 @@ double AxisSolver::convertBytes(double size, const State &from, const State &to)
   return kImpossible;
 }
 
+/// What one conversion costs: its bytes, or more where it should not happen.
+double AxisSolver::convertCost(ValueIndex value, const State &from, const State &to) const {
+  double paid = convertBytes(bytes[value], from, to);
+  if (from.isSplit())
+    paid *= graph.weight[value] ? kWeightPenalty : dataAxis ? kDataPenalty : 1;
+  return paid;
+}
+
+/// Whether `value`, which is split, can be computed whole for nothing because what it is made of is there whole.
+bool AxisSolver::isFreeWhole(ValueIndex value) const {
+  const GraphValue &entry = graph.values[value];
+  if (entry.def < 0 || given[value] || entry.uses.size() != 1 || kinds[entry.def] != Candidate::Kind::Split ||
+      !isElementwise(graph.ops[entry.def].rule))
+    return false;
+  return llvm::all_of(graph.ops[entry.def].operands, [&](ValueIndex operand) {
+    return plan.values[operand].isReplicated() || llvm::is_contained(available[operand], State::replicated());
+  });
+}
+
 /// What reading `value` in state `target` costs beyond what is paid already.
 double AxisSolver::readCost(ValueIndex value, const State &target) {
   const State &from = plan.values[value];
@@ -198,10 +235,9 @@ double AxisSolver::readCost(ValueIndex value, const State &target) {
     return 0;
   if (from.isPartial() && !target.isPartial())
     return cheapest(value, target).cost;
-  double paid = convertBytes(bytes[value], from, target);
-  if (from.isSplit())
-    paid *= graph.weight[value] ? kWeightPenalty : dataAxis ? kDataPenalty : 1;
-  return paid;
+  if (from.isSplit() && target.isReplicated() && isFreeWhole(value))
+    return 0;
+  return convertCost(value, from, target);
 }
 
 double AxisSolver::cost(OpIndex op, const Candidate &candidate) {
@@ -312,10 +348,14 @@ void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
   ValueIndex value = graph.ops[op].operands[operand];
   plan.operands[op][operand] = target;
   const State &kept = plan.values[value];
-  if (kept.isPartial() && !target.isPartial())
+  if (kept.isPartial() && !target.isPartial()) {
     settle(value, target);
-  else if (kept.isSplit() && kept != target && !llvm::is_contained(available[value], target))
+  } else if (kept.isSplit() && target.isReplicated() && isFreeWhole(value)) {
+    apply(graph.values[value].def, makeWhole(graph.values[value].def));
+    plan.values[value] = target;
+  } else if (kept.isSplit() && kept != target && !llvm::is_contained(available[value], target)) {
     available[value].push_back(target);
+  }
 }
 
 void AxisSolver::apply(OpIndex op, Candidate candidate) {
@@ -379,88 +419,6 @@ void AxisSolver::visit(OpIndex op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reverse
-//===----------------------------------------------------------------------===//
-
-/// The one split state in which uses read the replicated `value`; the uses that do not are `others`.
-std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
-  std::optional<State> target;
-  for (const Use &use : graph.values[value].uses) {
-    const State &asked = plan.operands[use.op][use.operand];
-    if (!asked.isSplit() || (target && asked != *target))
-      others.push_back(use);
-    else
-      target = asked;
-  }
-  return target;
-}
-
-/// Makes the result of `op` split if it is replicated and all its uses slice it alike.
-void AxisSolver::sinkInto(OpIndex op) {
-  const GraphOp &graphOp = graph.ops[op];
-  if (graphOp.results.size() != 1)
-    return;
-  ValueIndex value = graphOp.results.front();
-  llvm::SmallVector<Use> others;
-  std::optional<State> target = slicedTo(value, others);
-  if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || !others.empty())
-    return;
-  for (const auto &[other, decided] : done)
-    if (!compatible(*target, decided.values[value]))
-      return;
-  const State &computed = plan.computes[op].front();
-  if (computed.isPartial()) {
-    plan.values[value] = *target;
-    return;
-  }
-  if (!computed.isReplicated())
-    return;
-  std::optional<Candidate> split = splitByResult(op, 0, *target);
-  if (!split || cost(op, *split) > cost(op, makeWhole(op)))
-    return;
-  apply(op, *split);
-  plan.values[value] = *target;
-}
-
-void AxisSolver::sweepBack() {
-  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
-    sinkInto(op);
-}
-
-/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Returns whether any
-/// was.
-bool AxisSolver::annotateSliced() {
-  bool any = false;
-  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
-    llvm::SmallVector<Use> others;
-    std::optional<State> target = slicedTo(value, others);
-    if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || others.empty())
-      continue;
-    const GraphValue &entry = graph.values[value];
-    bool reduced = plan.computes[entry.def][entry.result].isPartial();
-    double limit = bytes[value] * (n - 1) / (4.0 * n) / (reduced ? 2 : 1);
-    plan.values[value] = *target;
-    double paid = 0;
-    for (const Use &use : others) {
-      double chosen = 0;
-      if (graph.ops[use.op].sink)
-        chosen = convertBytes(bytes[value], *target, plan.operands[use.op][use.operand]);
-      else
-        choose(use.op, &chosen);
-      paid += chosen;
-      if (paid >= limit)
-        break;
-    }
-    plan.values[value] = State::replicated();
-    if (paid >= limit)
-      continue;
-    given[value] = *target;
-    any = true;
-  }
-  return any;
-}
-
-//===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
 
@@ -471,7 +429,7 @@ void AxisSolver::run() {
   plan.values.resize(graph.values.size());
   kinds.assign(graph.ops.size(), Candidate::Kind::Whole);
   placed.assign(graph.values.size(), false);
-  available.assign(graph.values.size(), {});
+  available = offered;
   places.assign(graph.values.size(), {});
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
     if (graph.values[value].def < 0) {
@@ -480,12 +438,27 @@ void AxisSolver::run() {
     }
   for (OpIndex op : order)
     visit(op);
+  forward = plan.values;
   sweepBack();
 }
 
 AxisPlan AxisSolver::solve() {
   run();
-  if (annotateSliced())
+  double best = countBytes();
+  for (auto look : {&AxisSolver::annotateSliced, &AxisSolver::annotateStored, &AxisSolver::offerGathered}) {
+    auto givenBefore = given;
+    auto offeredBefore = offered;
+    if (!(this->*look)())
+      continue;
     run();
+    double bytes = countBytes();
+    if (bytes <= best) {
+      best = bytes;
+      continue;
+    }
+    given = std::move(givenBefore);
+    offered = std::move(offeredBefore);
+    run();
+  }
   return std::move(plan);
 }

@@ -44,10 +44,16 @@ private:
   std::optional<Candidate> splitByResult(OpIndex op, unsigned result, const State &state) const;
   std::optional<Candidate> anchor(OpIndex op) const;
   bool fits(const Candidate &candidate, OpIndex op) const;
+  bool fitsOthers(ValueIndex value, const State &state) const;
+  static bool compatible(const State &mine, const State &other);
+  static bool isElementwise(const dist::ShardingRule &rule);
 
   // Costs, in bytes that a rank sends.
   double convertBytes(double bytes, const State &from, const State &to) const;
+  double convertCost(ValueIndex value, const State &from, const State &to) const;
   double readCost(ValueIndex value, const State &target);
+  bool isFreeWhole(ValueIndex value) const;
+  double countBytes() const;
   double cost(OpIndex op, const Candidate &candidate);
   Place cheapest(ValueIndex value, const State &target, int depth = 0);
 
@@ -62,10 +68,16 @@ private:
   State reduceTarget(ValueIndex value) const;
   void settle(ValueIndex value, const State &target);
   void addAvailable(ValueIndex value);
+
+  // The second look; each returns whether there is reason for another sweep.
   void sweepBack();
   void sinkInto(OpIndex op);
-  bool annotateSliced();
   std::optional<State> slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const;
+  bool annotateSliced();
+  bool annotateStored();
+  bool wantBefore(OpIndex op, const State &target, double limit,
+                  llvm::MutableArrayRef<std::optional<State>> wanted) const;
+  bool offerGathered();
 
   const Graph &graph;
   int64_t n;
@@ -74,9 +86,13 @@ private:
   llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done;
   llvm::SmallVector<OpIndex, 0> order;
   llvm::SmallVector<std::optional<State>, 0> given;
+  /// States that a value is offered in because a look at the plan found that it is converted anyway.
+  llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;
   llvm::SmallVector<double, 0> bytes;
 
   AxisPlan plan;
+  /// Where values were kept before the sweep in reverse.
+  llvm::SmallVector<State, 0> forward;
   llvm::SmallVector<Candidate::Kind, 0> kinds;
   llvm::SmallVector<bool, 0> placed;
   /// States in which a value is there beside the one it is kept in, because somebody converts it anyway.

@@ -1,0 +1,203 @@
+//===- SecondLook.cpp - what only a whole plan shows ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The forward sweep decides an operation by what stands before it. Here the plan is read from its end: what all uses
+// slice is computed in parts, what most uses slice is kept in parts, what is stored elsewhere than it is computed is
+// converted where it is narrowest, and what is gathered after an elementwise operation is offered before it. All but
+// the first are annotations for another sweep, which is kept only if it sends no more bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisSolver.h"
+
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+//===----------------------------------------------------------------------===//
+// Reverse
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` can be kept in `state` beside what the axes before this one decided.
+bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
+  return llvm::all_of(done, [&](const auto &entry) { return compatible(state, entry.second.values[value]); });
+}
+
+/// The one split state in which uses read the replicated `value`; the uses that do not are `others`.
+std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
+  std::optional<State> target;
+  for (const Use &use : graph.values[value].uses) {
+    const State &asked = plan.operands[use.op][use.operand];
+    if (!asked.isSplit() || (target && asked != *target))
+      others.push_back(use);
+    else
+      target = asked;
+  }
+  return target;
+}
+
+/// Makes the result of `op` split if it is replicated and all its uses slice it alike.
+void AxisSolver::sinkInto(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  if (graphOp.results.size() != 1)
+    return;
+  ValueIndex value = graphOp.results.front();
+  llvm::SmallVector<Use> others;
+  std::optional<State> target = slicedTo(value, others);
+  if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || !others.empty())
+    return;
+  if (!fitsOthers(value, *target))
+    return;
+  const State &computed = plan.computes[op].front();
+  if (computed.isPartial()) {
+    plan.values[value] = *target;
+    return;
+  }
+  if (!computed.isReplicated())
+    return;
+  std::optional<Candidate> split = splitByResult(op, 0, *target);
+  if (!split || cost(op, *split) > cost(op, makeWhole(op)))
+    return;
+  apply(op, *split);
+  plan.values[value] = *target;
+}
+
+void AxisSolver::sweepBack() {
+  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
+    sinkInto(op);
+}
+
+/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Returns whether any
+/// was.
+bool AxisSolver::annotateSliced() {
+  bool any = false;
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
+    llvm::SmallVector<Use> others;
+    std::optional<State> target = slicedTo(value, others);
+    if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
+        !fitsOthers(value, *target))
+      continue;
+    const GraphValue &entry = graph.values[value];
+    bool reduced = plan.computes[entry.def][entry.result].isPartial();
+    double limit = bytes[value] * (n - 1) / (4.0 * n) / (reduced ? 2 : 1);
+    plan.values[value] = *target;
+    double paid = 0;
+    for (const Use &use : others) {
+      double chosen = 0;
+      if (graph.ops[use.op].sink)
+        chosen = convertBytes(bytes[value], *target, plan.operands[use.op][use.operand]);
+      else
+        choose(use.op, &chosen);
+      paid += chosen;
+      if (paid >= limit)
+        break;
+    }
+    plan.values[value] = State::replicated();
+    if (paid >= limit)
+      continue;
+    given[value] = *target;
+    any = true;
+  }
+  return any;
+}
+
+//===----------------------------------------------------------------------===//
+// Stored values and gathered ones
+//===----------------------------------------------------------------------===//
+
+/// Passes on what is wanted of the result of elementwise operation `op` to the operands that would have to be
+/// converted. False where converting them costs more than converting the result.
+bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
+                            llvm::MutableArrayRef<std::optional<State>> wanted) const {
+  const GraphOp &graphOp = graph.ops[op];
+  if (!isElementwise(graphOp.rule))
+    return false;
+  llvm::SmallSetVector<ValueIndex, 4> moved;
+  for (ValueIndex operand : graphOp.operands)
+    if (convertBytes(bytes[operand], forward[operand], target) > 0)
+      moved.insert(operand);
+  double paid = 0;
+  for (ValueIndex operand : moved) {
+    if (graph.source[operand] || (wanted[operand] && *wanted[operand] != target))
+      return false;
+    paid += convertCost(operand, forward[operand], target);
+  }
+  if (moved.empty() || paid > limit)
+    return false;
+  for (ValueIndex operand : moved)
+    wanted[operand] = target;
+  return true;
+}
+
+/// Annotates values that lead to an assignment through elementwise operations with the placement of the variable, at
+/// the narrowest place: the gradient rather than each of the moments and the parameter that are made of it.
+bool AxisSolver::annotateStored() {
+  bool any = false;
+  llvm::SmallVector<std::optional<State>, 0> wanted(graph.values.size());
+  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op) {
+    const GraphOp &graphOp = graph.ops[op];
+    if (auto stored = graph.stored(op, axis)) {
+      wanted[graphOp.operands.front()] = *stored;
+      continue;
+    }
+    if (graphOp.results.size() != 1)
+      continue;
+    ValueIndex value = graphOp.results.front();
+    if (!wanted[value] || given[value] || graph.source[value])
+      continue;
+    double paid = convertCost(value, forward[value], *wanted[value]);
+    if (paid == 0 || wantBefore(op, *wanted[value], paid, wanted))
+      continue;
+    if (fitsOthers(value, *wanted[value])) {
+      given[value] = *wanted[value];
+      any = true;
+    }
+  }
+  return any;
+}
+
+/// Where a value is gathered right after the elementwise operation that made it, its operand might as well have been:
+/// offers it whole to everybody if others use it too.
+bool AxisSolver::offerGathered() {
+  bool any = false;
+  for (auto [value, entry] : llvm::enumerate(graph.values)) {
+    if (entry.def < 0 || entry.uses.size() != 1 || !plan.values[value].isSplit() ||
+        !plan.operands[entry.uses.front().op][entry.uses.front().operand].isReplicated() ||
+        !isElementwise(graph.ops[entry.def].rule))
+      continue;
+    llvm::SmallSetVector<ValueIndex, 4> moved;
+    for (ValueIndex operand : graph.ops[entry.def].operands)
+      if (forward[operand].isSplit())
+        moved.insert(operand);
+    if (moved.size() != 1)
+      continue;
+    ValueIndex operand = moved.front();
+    if (graph.values[operand].uses.size() < 2 || bytes[operand] > bytes[value] ||
+        llvm::is_contained(offered[operand], State::replicated()))
+      continue;
+    offered[operand].push_back(State::replicated());
+    any = true;
+  }
+  return any;
+}
+
+/// What the plan costs: every value once for every placement it is read in, and once where it is reduced at its
+/// definition.
+double AxisSolver::countBytes() const {
+  double total = 0;
+  for (auto [value, entry] : llvm::enumerate(graph.values)) {
+    const State &kept = plan.values[value];
+    if (entry.def >= 0)
+      total += convertCost(value, plan.computes[entry.def][entry.result], kept);
+    llvm::SmallVector<State, 2> seen{kept};
+    for (const Use &use : entry.uses) {
+      const State &target = plan.operands[use.op][use.operand];
+      if (llvm::is_contained(seen, target))
+        continue;
+      seen.push_back(target);
+      total += convertCost(value, kept, target);
+    }
+  }
+  return total;
+}
