@@ -41,9 +41,15 @@ struct Float16 {
 };
 
 /// The C++ type in which sums of T are accumulated: f32 for 16-bit floats, T otherwise.
-template <typename T> struct AccumulatorOf { using Type = T; };
-template <> struct AccumulatorOf<BFloat16> { using Type = float; };
-template <> struct AccumulatorOf<Float16> { using Type = float; };
+template <typename T> struct AccumulatorOf {
+  using Type = T;
+};
+template <> struct AccumulatorOf<BFloat16> {
+  using Type = float;
+};
+template <> struct AccumulatorOf<Float16> {
+  using Type = float;
+};
 
 /// Bytes of an element; 0 for what is no element type.
 uint64_t getSize(DType type);

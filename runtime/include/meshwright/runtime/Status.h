@@ -42,7 +42,9 @@ private:
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : content(std::move(value)) {}
-  Result(Status status) : failure(std::move(status)) { assert(!failure.ok() && "a result without a value is an error"); }
+  Result(Status status) : failure(std::move(status)) {
+    assert(!failure.ok() && "a result without a value is an error");
+  }
 
   bool ok() const { return content.has_value(); }
   const Status &status() const { return failure; }

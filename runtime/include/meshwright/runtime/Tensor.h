@@ -1,0 +1,54 @@
+//===- Tensor.h - arrays of files and of the host ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_TENSOR_H
+#define MESHWRIGHT_RUNTIME_TENSOR_H
+
+#include "meshwright/runtime/DType.h"
+#include "meshwright/runtime/Status.h"
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace meshwright::runtime {
+
+using Shape = std::vector<int64_t>;
+
+/// The number of elements; nothing where a size is negative or the product times 8 overflows 63 bits.
+std::optional<uint64_t> getNumElements(std::span<const int64_t> shape);
+/// As in messages: `8x128`, `scalar`.
+std::string toString(std::span<const int64_t> shape);
+/// As in messages: `8x128xf32`.
+std::string toString(std::span<const int64_t> shape, DType type);
+
+/// A whole array, row-major, that somebody else holds.
+struct TensorView {
+  DType type = DTYPE_INVALID;
+  Shape shape;
+  std::span<const std::byte> bytes;
+
+  uint64_t size() const { return *getNumElements(shape); }
+};
+
+/// A whole array, row-major.
+struct Tensor {
+  DType type = DTYPE_INVALID;
+  Shape shape;
+  std::vector<std::byte> bytes;
+
+  Tensor() = default;
+  Tensor(DType type, Shape shape);
+  TensorView view() const { return {type, shape, bytes}; }
+  template <typename T> std::span<T> as() { return {reinterpret_cast<T *>(bytes.data()), bytes.size() / sizeof(T)}; }
+};
+
+/// Copies `from` into `to` as elements of `type`. Equal types are copied; integers (and i1) convert where every value
+/// fits; everything else is an error that names both types, or the position and the value.
+Status convert(const TensorView &from, DType type, std::span<std::byte> to);
+
+} // namespace meshwright::runtime
+
+#endif
