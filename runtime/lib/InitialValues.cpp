@@ -1,0 +1,191 @@
+//===- InitialValues.cpp - values of variables before step 0 --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled with -ffp-contract=off: a product and a sum are two roundings, as in numpy.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/InitialValues.h"
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+//===----------------------------------------------------------------------===//
+// Random bits: a counter through the finalizer of a 64-bit mixing function
+//===----------------------------------------------------------------------===//
+
+static constexpr uint64_t golden = 0x9e3779b97f4a7c15;
+
+static inline uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// The counter-th 53 random bits of a stream.
+static inline uint64_t draw(uint64_t key, uint64_t counter) { return mix(key + (counter + 1) * golden) >> 11; }
+
+uint64_t meshwright::runtime::getStreamKey(std::string_view name, uint64_t seed) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : name)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return mix(hash + mix(seed + golden));
+}
+
+//===----------------------------------------------------------------------===//
+// Normal deviates: Box and Muller's transform
+//===----------------------------------------------------------------------===//
+
+/// ln x for a positive normal x: x = 2^e m with m in [sqrt(1/2), sqrt 2), ln m = 2 artanh((m - 1) / (m + 1)).
+static inline double logarithm(double x) {
+  uint64_t bits = std::bit_cast<uint64_t>(x);
+  int64_t exponent = static_cast<int64_t>(bits >> 52) - 1023;
+  double m = std::bit_cast<double>((bits & 0xfffffffffffff) | 0x3ff0000000000000);
+  bool high = m >= 0x1.6a09e667f3bcdp+0;
+  m = high ? m * 0.5 : m;
+  double e = static_cast<double>(exponent + (high ? 1 : 0));
+  double s = (m - 1.0) / (m + 1.0);
+  double t = s * s;
+  double sum = 1.0 / 21.0;
+  for (int k = 19; k >= 1; k -= 2)
+    sum = sum * t + 1.0 / k;
+  return e * 0x1.62e42fefa39efp-1 + 2.0 * s * sum;
+}
+
+/// cos(2 pi u) for u in [0, 1): by quarters of the circle, with Taylor's polynomials on [-pi/4, pi/4].
+static inline double cosine(double u) {
+  double quarter = static_cast<double>(static_cast<int64_t>(u * 4.0 + 0.5));
+  double x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0;
+  double t = x * x;
+  double c = 1.0, s = 1.0;
+  for (int k = 18; k >= 2; k -= 2) {
+    c = 1.0 - c * t / static_cast<double>(k * (k - 1));
+    s = 1.0 - s * t / static_cast<double>(k * (k + 1));
+  }
+  s = s * x;
+  int q = static_cast<int>(quarter) & 3;
+  double value = q & 1 ? s : c;
+  return q == 1 || q == 2 ? -value : value;
+}
+
+static inline double normal(uint64_t key, uint64_t index) {
+  double u = static_cast<double>(draw(key, 2 * index) + 1) * 0x1p-53; // in (0, 1]
+  double v = static_cast<double>(draw(key, 2 * index + 1)) * 0x1p-53; // in [0, 1)
+  return std::sqrt(-2.0 * logarithm(u)) * cosine(v);
+}
+
+/// A normal deviate within two standard deviations: the first that is, of the streams key, mix(key ^ 1), mix(key ^
+/// 2)...
+static inline double truncatedNormal(uint64_t key, uint64_t index) {
+  double z = normal(key, index);
+  for (uint64_t attempt = 1; !(std::fabs(z) <= 2.0); ++attempt)
+    z = normal(mix(key ^ attempt), index);
+  return z;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+template <typename T> T fromDouble(double value) {
+  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+    return T(static_cast<float>(value));
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(std::floor(value));
+  else
+    return static_cast<T>(value);
+}
+
+template <typename T> double toDouble(T value) {
+  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+    return static_cast<float>(value);
+  else
+    return static_cast<double>(value);
+}
+
+template <typename T> T uniform(const Initializer &init, uint64_t key, uint64_t index) {
+  double u = static_cast<double>(draw(key, index)) * 0x1p-53;
+  T value = fromDouble<T>(init.a() + (init.b() - init.a()) * u);
+  // Rounding may reach the upper bound, which is not in the interval.
+  return toDouble(value) < init.b() ? value : fromDouble<T>(init.a());
+}
+
+template <typename T> void fill(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, T *to) {
+  double a = init.a(), b = init.b();
+  switch (init.kind()) {
+  case Initializer::NORMAL:
+    for (uint64_t i = 0; i != count; ++i)
+      to[i] = fromDouble<T>(a + b * normal(key, index + i));
+    return;
+  case Initializer::TRUNCATED_NORMAL:
+    for (uint64_t i = 0; i != count; ++i)
+      to[i] = fromDouble<T>(a + b * truncatedNormal(key, index + i));
+    return;
+  case Initializer::UNIFORM:
+    for (uint64_t i = 0; i != count; ++i)
+      to[i] = uniform<T>(init, key, index + i);
+    return;
+  default:
+    std::fill(to, to + count, fromDouble<T>(a));
+  }
+}
+
+/// The interval of doubles that floor to a T.
+template <typename T> bool fitsInteger(double value) {
+  double low = static_cast<double>(std::numeric_limits<T>::min());
+  double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return value >= low && value < high;
+}
+
+} // namespace
+
+Status meshwright::runtime::checkInitializer(const Initializer &init, DType type) {
+  bool constant = init.kind() == Initializer::CONSTANT;
+  bool uniform = init.kind() == Initializer::UNIFORM;
+  bool isNormal = init.kind() == Initializer::NORMAL || init.kind() == Initializer::TRUNCATED_NORMAL;
+  if (!constant && !uniform && !isNormal)
+    return inputError("initializer kind {} is none of constant, normal, truncated normal and uniform",
+                      static_cast<int>(init.kind()));
+  if (!constant && (!std::isfinite(init.a()) || !std::isfinite(init.b())))
+    return inputError("the initializer's parameters are {} and {}, which are not both finite", init.a(), init.b());
+  if (isNormal && !isFloat(type))
+    return inputError("a normal initializer gives floats and the variable is {}", getName(type));
+  if (isNormal && init.b() < 0)
+    return inputError("the initializer's standard deviation is {}, below 0", init.b());
+  if (uniform && !(init.a() < init.b()))
+    return inputError("the initializer's interval from {} to {} is empty", init.a(), init.b());
+  if (isFloat(type))
+    return {};
+  return dispatch(type, [&](auto zero) -> Status {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      double last = uniform ? std::nextafter(init.b(), init.a()) : init.a();
+      bool fits = fitsInteger<T>(init.a()) && fitsInteger<T>(last) && (type != I1 || (init.a() >= 0 && last < 2));
+      if (!fits || (constant && std::floor(init.a()) != init.a()))
+        return inputError("the initializer's value {} is no {}", init.a(), getName(type));
+    }
+    return {};
+  });
+}
+
+void meshwright::runtime::fillInitialValues(const Initializer &init, uint64_t key, uint64_t index, uint64_t count,
+                                            DType type, std::byte *to) {
+  dispatch(type, [&](auto zero) { fill(init, key, index, count, reinterpret_cast<decltype(zero) *>(to)); });
+}
+
+void meshwright::runtime::fillInitialValues(const Initializer &init, uint64_t key, const LocalPart &part, DType type,
+                                            std::span<std::byte> local) {
+  if (!local.empty())
+    std::memset(local.data(), 0, local.size());
+  uint64_t size = getSize(type);
+  part.forEachRun([&](int64_t to, int64_t from, int64_t count) {
+    fillInitialValues(init, key, from, count, type, local.data() + to * size);
+  });
+}
