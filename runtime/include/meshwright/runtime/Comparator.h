@@ -1,0 +1,42 @@
+//===- Comparator.h - when two values agree ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one place that says when a distributed value agrees with the serial one: ||a - b|| <= tolerance * max(||b||, s),
+// in the Euclidean norm over the whole value, with b the serial one. The scale s keeps values that are zero in exact
+// arithmetic, and pure rounding in any other, from failing: 1e-3 of the norm of all gradients for a gradient, the
+// learning rate for a variable. Integers and booleans agree when they are equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_COMPARATOR_H
+#define MESHWRIGHT_RUNTIME_COMPARATOR_H
+
+#include "meshwright/runtime/Tensor.h"
+
+namespace meshwright::runtime {
+
+/// The relative tolerance where the arithmetic is that of `type`: 1e-11 in f64, 1e-4 in f32. In 16 bit the yardstick is
+/// 8 times the distance between the serial program and itself with its sums in another order; 8 units in the last place
+/// stand for it where it has not been measured.
+double getTolerance(DType type);
+
+/// The Euclidean norm of a value of floats.
+double getNorm(const TensorView &value);
+
+/// How far two values are apart.
+struct Comparison {
+  /// ||a - b|| / max(||b||, s); for integers the number of elements that differ. Not a number where a or b has an
+  /// element that is none and the other has not, infinite where they hold different infinities.
+  double difference = 0;
+  double tolerance = 0;
+  bool agrees() const { return difference <= tolerance; }
+};
+
+/// Compares `a` with `b`, the reference; their types and shapes are equal. `arithmetic` is the narrowest float type of
+/// the program that made them; the wider one of it and the value's own tolerance counts.
+Comparison compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic);
+
+} // namespace meshwright::runtime
+
+#endif
