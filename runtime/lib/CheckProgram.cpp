@@ -1,0 +1,320 @@
+//===- CheckProgram.cpp - whether a program can be executed ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What cannot be known here is what compiled kernels do with the buffers they are given.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/Package.h"
+#include <algorithm>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+std::optional<uint64_t> meshwright::runtime::getLastElement(std::span<const int64_t> sizes,
+                                                            std::span<const int64_t> strides) {
+  uint64_t last = 0;
+  for (size_t i = 0; i != sizes.size(); ++i) {
+    uint64_t reach;
+    if (strides[i] < 0 || sizes[i] < 1 ||
+        __builtin_mul_overflow(static_cast<uint64_t>(sizes[i] - 1), static_cast<uint64_t>(strides[i]), &reach) ||
+        __builtin_add_overflow(last, reach, &last) || last > (uint64_t(1) << 60))
+      return std::nullopt;
+  }
+  return last;
+}
+
+uint64_t meshwright::runtime::getArrayBytes(const Buffer &buffer) {
+  return *getNumElements(std::span(buffer.shape().data(), buffer.shape().size())) * getSize(buffer.dtype());
+}
+
+namespace {
+
+class ProgramChecker {
+public:
+  ProgramChecker(const LoadedPackage &package, const Program &program, const Mesh &mesh, const ProgramLayouts &layouts)
+      : package(package), program(program), mesh(mesh), layouts(layouts) {}
+
+  Status check() {
+    if (program.persistent_bytes() > program.arena_bytes())
+      return inputError("the persistent part has {} bytes but the arena {}", program.persistent_bytes(),
+                        program.arena_bytes());
+    for (int i = 0; i != program.buffers_size(); ++i)
+      MW_TRY(checkBuffer(program.buffers(i)).within(fmt::format("buffer {}", i)));
+    for (int i = 0; i != program.constants_size(); ++i)
+      MW_TRY(checkConstant(program.constants(i)).within(fmt::format("constant {}", i)));
+    const meshwright::Package &message = package.message();
+    MW_TRY(checkPlaces(program.variable_buffers(), message.variables(), layouts.variables, "variable"));
+    MW_TRY(checkPlaces(program.input_buffers(), message.inputs(), layouts.inputs, "input"));
+    MW_TRY(checkPlaces(program.output_buffers(), message.outputs(), layouts.outputs, "output"));
+    MW_TRY(checkPersistent());
+    for (const Task &task : program.tasks())
+      for (int i = 0; i != task.instructions_size(); ++i) {
+        const Instruction &instruction = task.instructions(i);
+        MW_TRY(checkInstruction(instruction)
+                   .within(fmt::format("task \"{}\", instruction {} ({}{}{})", task.name(), i, instruction.name(),
+                                       instruction.location().empty() ? "" : ", ", instruction.location())));
+      }
+    for (const ScheduleItem &item : program.schedule()) {
+      if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
+        return inputError("the schedule runs task {} but the program has {}", item.task(), program.tasks_size());
+      if (item.micro_batch() != 0 || item.slot() != 0)
+        return inputError("the schedule runs micro-batch {} in slot {}, where this runtime knows only 0 in 0",
+                          item.micro_batch(), item.slot());
+    }
+    return {};
+  }
+
+private:
+  Status checkBuffer(const Buffer &buffer) {
+    if (buffer.offset() % 64 != 0)
+      return inputError("the offset {} is no multiple of 64", buffer.offset());
+    if (buffer.offset() > program.arena_bytes() || buffer.bytes() > program.arena_bytes() - buffer.offset())
+      return inputError("{} bytes at offset {} do not lie in the arena of {} bytes", buffer.bytes(), buffer.offset(),
+                        program.arena_bytes());
+    uint64_t size = getSize(buffer.dtype());
+    if (size == 0)
+      return inputError("element type {} is unknown", static_cast<int>(buffer.dtype()));
+    Shape shape(buffer.shape().begin(), buffer.shape().end());
+    std::optional<uint64_t> elements = getNumElements(shape);
+    if (!elements || *elements * size > buffer.bytes())
+      return inputError("an array of {} does not fit {} bytes", toString(shape, buffer.dtype()), buffer.bytes());
+    return {};
+  }
+
+  /// The index names a buffer.
+  Status checkIndex(uint32_t index) const {
+    if (index >= static_cast<uint32_t>(program.buffers_size()))
+      return inputError("buffer {} is named but the program has {}", index, program.buffers_size());
+    return {};
+  }
+
+  Status checkConstant(const Constant &constant) {
+    MW_TRY(checkIndex(constant.buffer()));
+    uint64_t bytes = getArrayBytes(program.buffers(constant.buffer())), size = package.getConstants().size();
+    if (constant.file_offset() > size || bytes > size - constant.file_offset())
+      return inputError("{} bytes at offset {} do not lie in constants.bin of {} bytes", bytes, constant.file_offset(),
+                        size);
+    persistent.push_back(constant.buffer());
+    return {};
+  }
+
+  /// Every value of the package has a place of its local shape, or none.
+  template <typename Places, typename Values>
+  Status checkPlaces(const Places &places, const Values &values, const std::vector<Layout> &valueLayouts,
+                     const char *what) {
+    if (places.size() != values.size())
+      return inputError("the program gives places to {} {}s but the package has {}", places.size(), what,
+                        values.size());
+    for (int i = 0; i != places.size(); ++i) {
+      if (places[i] == -1)
+        continue;
+      auto check = [&]() -> Status {
+        MW_TRY(checkIndex(static_cast<uint32_t>(places[i])));
+        const Buffer &buffer = program.buffers(places[i]);
+        const Shape &wanted = valueLayouts[i].getLocalShape();
+        Shape found(buffer.shape().begin(), buffer.shape().end());
+        if (buffer.dtype() != values[i].dtype() || found != wanted)
+          return inputError("a rank holds {} of it but its buffer {} has {}", toString(wanted, values[i].dtype()),
+                            places[i], toString(found, buffer.dtype()));
+        return {};
+      };
+      MW_TRY(check().within(fmt::format("{} \"{}\"", what, values[i].name())));
+      if (what[0] == 'v')
+        persistent.push_back(places[i]);
+    }
+    return {};
+  }
+
+  /// Variables and constants lie in the persistent part, each in a place of its own.
+  Status checkPersistent() {
+    std::vector<const Buffer *> buffers;
+    for (uint32_t index : persistent)
+      buffers.push_back(&program.buffers(index));
+    std::sort(buffers.begin(), buffers.end(),
+              [](const Buffer *a, const Buffer *b) { return a->offset() < b->offset(); });
+    uint64_t end = 0;
+    for (const Buffer *buffer : buffers) {
+      if (buffer->bytes() == 0)
+        continue;
+      if (buffer->offset() < end)
+        return inputError("the variable or constant \"{}\" begins at offset {} but the one before it ends at {}",
+                          buffer->name(), buffer->offset(), end);
+      end = buffer->offset() + buffer->bytes();
+      if (end > program.persistent_bytes())
+        return inputError("the variable or constant \"{}\" ends at offset {} but the persistent part at {}",
+                          buffer->name(), end, program.persistent_bytes());
+    }
+    return {};
+  }
+
+  Status checkInstruction(const Instruction &instruction) {
+    switch (instruction.kind_case()) {
+    case Instruction::kKernel:
+      return checkKernel(instruction.kernel());
+    case Instruction::kMatmul:
+      return checkMatmul(instruction.matmul());
+    case Instruction::kCollective:
+      return checkCollective(instruction.collective());
+    case Instruction::kCopy:
+      return checkCopy(instruction.copy());
+    case Instruction::kCoordinate:
+      return checkCoordinate(instruction.coordinate());
+    default:
+      return inputError("the instruction is of a kind that this runtime does not know");
+    }
+  }
+
+  Status checkKernel(const Kernel &kernel) {
+    for (uint32_t argument : kernel.arguments())
+      MW_TRY(checkIndex(argument));
+    if (kernel.outputs() > static_cast<uint32_t>(kernel.arguments_size()))
+      return inputError("the kernel {} writes {} of its {} arguments", kernel.symbol(), kernel.outputs(),
+                        kernel.arguments_size());
+    return {};
+  }
+
+  Status checkOperand(uint32_t index, DType type, const std::vector<int64_t> &sizes,
+                      const google::protobuf::RepeatedField<int64_t> &strides, const char *what) {
+    MW_TRY(checkIndex(index));
+    const Buffer &buffer = program.buffers(index);
+    if (getSize(type) == 0)
+      return inputError("element type {} of the {} is unknown", static_cast<int>(type), what);
+    if (static_cast<size_t>(strides.size()) != sizes.size())
+      return inputError("the {} has {} strides for {} dimensions", what, strides.size(), sizes.size());
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+      return {};
+    std::optional<uint64_t> last = getLastElement(sizes, std::span(strides.data(), strides.size()));
+    if (!last || (*last + 1) * getSize(type) > buffer.bytes())
+      return inputError("the {} of {} with strides {} does not fit {} bytes", what, toString(sizes, type),
+                        toString(std::span(strides.data(), strides.size())), buffer.bytes());
+    return {};
+  }
+
+  Status checkMatmul(const Matmul &matmul) {
+    std::vector<int64_t> batch(matmul.batch().begin(), matmul.batch().end());
+    auto getSizes = [&](int64_t rows, int64_t columns) {
+      std::vector<int64_t> sizes = batch;
+      sizes.push_back(rows);
+      sizes.push_back(columns);
+      return sizes;
+    };
+    for (const std::vector<int64_t> &sizes :
+         {getSizes(matmul.m(), matmul.k()), getSizes(matmul.k(), matmul.n()), getSizes(matmul.m(), matmul.n())})
+      if (!getNumElements(sizes))
+        return inputError("{} is no shape whose bytes can be counted", toString(sizes));
+    MW_TRY(checkOperand(matmul.lhs(), matmul.lhs_dtype(), getSizes(matmul.m(), matmul.k()), matmul.lhs_strides(),
+                        "left operand"));
+    MW_TRY(checkOperand(matmul.rhs(), matmul.rhs_dtype(), getSizes(matmul.k(), matmul.n()), matmul.rhs_strides(),
+                        "right operand"));
+    MW_TRY(checkOperand(matmul.out(), matmul.out_dtype(), getSizes(matmul.m(), matmul.n()), matmul.out_strides(),
+                        "result"));
+    MW_TRY(checkDistinct(getSizes(matmul.m(), matmul.n()), matmul.out_strides()));
+    for (uint32_t operand : {matmul.lhs(), matmul.rhs()})
+      if (overlap(operand, matmul.out()))
+        return inputError("the result in buffer {} overlaps the operand in buffer {}", matmul.out(), operand);
+    bool floats = isFloat(matmul.out_dtype());
+    if (isFloat(matmul.lhs_dtype()) != floats || isFloat(matmul.rhs_dtype()) != floats)
+      return inputError("a product of {} and {} is no {}", getName(matmul.lhs_dtype()), getName(matmul.rhs_dtype()),
+                        getName(matmul.out_dtype()));
+    return {};
+  }
+
+  /// No two elements of the array are in one place: sorted by stride, each dimension steps over the one before.
+  Status checkDistinct(const std::vector<int64_t> &sizes, const google::protobuf::RepeatedField<int64_t> &strides) {
+    std::vector<std::pair<int64_t, int64_t>> dims;
+    for (size_t i = 0; i != sizes.size(); ++i)
+      if (sizes[i] > 1)
+        dims.push_back({strides[i], sizes[i]});
+    std::sort(dims.begin(), dims.end());
+    int64_t reach = 0; // of the last element so far
+    for (auto [stride, size] : dims) {
+      if (stride <= reach)
+        return inputError("elements of the result are in one place: a dimension of {} has stride {} where {} are taken",
+                          size, stride, reach + 1);
+      reach += (size - 1) * stride;
+    }
+    return {};
+  }
+
+  bool overlap(uint32_t a, uint32_t b) const {
+    const Buffer &x = program.buffers(a), &y = program.buffers(b);
+    return x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
+  }
+
+  Status checkCollective(const Collective &collective) {
+    if (!Collective::Kind_IsValid(collective.kind()) || !Collective::Reduction_IsValid(collective.reduction()))
+      return inputError("collective kind {} with reduction {} is unknown", static_cast<int>(collective.kind()),
+                        static_cast<int>(collective.reduction()));
+    uint64_t members = 1;
+    for (int i = 0; i != collective.axes_size(); ++i) {
+      uint32_t axis = collective.axes(i);
+      if (axis >= mesh.getNumAxes())
+        return inputError("the group has axis {} of a mesh with {} axes", axis, mesh.getNumAxes());
+      if (std::find(collective.axes().begin(), collective.axes().begin() + i, axis) != collective.axes().begin() + i)
+        return inputError("the group has the axis \"{}\" twice", mesh.getName(axis));
+      members *= mesh.getSize(axis);
+    }
+    uint64_t size = getSize(collective.dtype());
+    if (size == 0)
+      return inputError("element type {} is unknown", static_cast<int>(collective.dtype()));
+    bool reduces = collective.kind() == Collective::ALL_REDUCE || collective.kind() == Collective::REDUCE_SCATTER;
+    if (reduces && !isReducible(collective.reduction(), collective.dtype()))
+      return inputError("the reduction {} is not defined on {}", Collective::Reduction_Name(collective.reduction()),
+                        getName(collective.dtype()));
+    MW_TRY(checkIndex(collective.in()));
+    MW_TRY(checkIndex(collective.out()));
+    bool manyIn = collective.kind() == Collective::REDUCE_SCATTER || collective.kind() == Collective::ALL_TO_ALL;
+    bool manyOut = collective.kind() == Collective::ALL_GATHER || collective.kind() == Collective::ALL_TO_ALL;
+    auto fits = [&](uint32_t buffer, bool many) -> Status {
+      uint64_t bytes;
+      if (__builtin_mul_overflow(collective.count(), size * (many ? members : 1), &bytes) ||
+          bytes > program.buffers(buffer).bytes())
+        return inputError("{} elements of {} for {} members do not fit the {} bytes of buffer {}", collective.count(),
+                          getName(collective.dtype()), many ? members : 1, program.buffers(buffer).bytes(), buffer);
+      return {};
+    };
+    MW_TRY(fits(collective.in(), manyIn));
+    MW_TRY(fits(collective.out(), manyOut));
+    bool inPlace = collective.kind() == Collective::ALL_REDUCE &&
+                   program.buffers(collective.in()).offset() == program.buffers(collective.out()).offset();
+    if (!inPlace && overlap(collective.in(), collective.out()))
+      return inputError("the result in buffer {} overlaps the operand in buffer {}", collective.out(), collective.in());
+    return {};
+  }
+
+  Status checkCopy(const Copy &copy) {
+    MW_TRY(checkIndex(copy.from()));
+    MW_TRY(checkIndex(copy.to()));
+    uint64_t from = getArrayBytes(program.buffers(copy.from())), to = getArrayBytes(program.buffers(copy.to()));
+    if (from != to)
+      return inputError("buffer {} of {} bytes is copied to buffer {} of {} bytes", copy.from(), from, copy.to(), to);
+    return {};
+  }
+
+  Status checkCoordinate(const Coordinate &coordinate) {
+    MW_TRY(checkIndex(coordinate.buffer()));
+    if (coordinate.axis() >= mesh.getNumAxes())
+      return inputError("the coordinate is of axis {} of a mesh with {} axes", coordinate.axis(), mesh.getNumAxes());
+    const Buffer &buffer = program.buffers(coordinate.buffer());
+    if (buffer.dtype() != I32 || buffer.bytes() < 4)
+      return inputError("the coordinate is written to buffer {} of {} bytes of {} where an i32 is wanted",
+                        coordinate.buffer(), buffer.bytes(), getName(buffer.dtype()));
+    return {};
+  }
+
+  const LoadedPackage &package;
+  const Program &program;
+  const Mesh &mesh;
+  const ProgramLayouts &layouts;
+  std::vector<uint32_t> persistent;
+};
+
+} // namespace
+
+Status meshwright::runtime::checkProgram(const LoadedPackage &package, const Program &program, const Mesh &mesh,
+                                         const ProgramLayouts &layouts, const std::string &context) {
+  return ProgramChecker(package, program, mesh, layouts).check().within(context);
+}

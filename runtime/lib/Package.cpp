@@ -1,0 +1,138 @@
+//===- Package.cpp - a package that can be run ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Package.h"
+#include "meshwright/runtime/InitialValues.h"
+#include <google/protobuf/stubs/logging.h>
+#include <set>
+#include <unistd.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+/// The schema that this runtime reads.
+static constexpr uint32_t schemaVersion = 1;
+
+Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
+  std::string path = folder + "/package.pb";
+  MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
+  meshwright::Package message;
+  std::span<const std::byte> bytes = file.bytes();
+  // What protobuf would print is said once, here.
+  google::protobuf::LogSilencer silencer;
+  if (bytes.size() > static_cast<size_t>(INT32_MAX) || !message.ParseFromArray(bytes.data(), bytes.size()))
+    return inputError("{}: the {} bytes are no package message", path, bytes.size());
+  std::optional<InputFile> constants;
+  std::string constantsPath = folder + "/constants.bin";
+  if (access(constantsPath.c_str(), F_OK) == 0) {
+    MW_TRY_ASSIGN(constants, InputFile::open(constantsPath));
+  }
+  auto package = create(std::move(message), folder, std::move(constants));
+  if (!package.ok())
+    return package.status().within(path);
+  return package;
+}
+
+Result<LoadedPackage> LoadedPackage::create(meshwright::Package message, std::string folder,
+                                            std::optional<InputFile> constants) {
+  LoadedPackage package;
+  package.content = std::make_unique<meshwright::Package>(std::move(message));
+  package.folder = std::move(folder);
+  package.constants = std::move(constants);
+  MW_TRY(package.check());
+  return package;
+}
+
+namespace {
+
+/// The layout of a variable or port; `what` and its name go into errors.
+template <typename Value>
+Status checkValue(const Value &value, const char *what, const Mesh &mesh, std::vector<Layout> &layouts,
+                  std::vector<Layout> &serialLayouts) {
+  auto check = [&]() -> Status {
+    if (getSize(value.dtype()) == 0)
+      return inputError("element type {} is unknown", static_cast<int>(value.dtype()));
+    Shape shape(value.shape().begin(), value.shape().end());
+    if (!getNumElements(shape))
+      return inputError("the shape {} is no shape whose bytes can be counted", toString(shape));
+    MW_TRY_ASSIGN(Layout layout, Layout::create(value.placement(), mesh, shape));
+    layouts.push_back(std::move(layout));
+    serialLayouts.push_back(Layout::replicated(std::move(shape)));
+    return {};
+  };
+  return check().within(fmt::format("{} \"{}\"", what, value.name()));
+}
+
+template <typename Values> Status checkNames(const Values &values, const char *what) {
+  std::set<std::string> names;
+  for (const auto &value : values)
+    if (!names.insert(value.name()).second)
+      return inputError("two {}s are called \"{}\"", what, value.name());
+  return {};
+}
+
+void narrow(const Program &program, DType &narrowest) {
+  for (const Buffer &buffer : program.buffers())
+    if (isFloat(buffer.dtype()) &&
+        (getSize(buffer.dtype()) < getSize(narrowest) || (buffer.dtype() == BF16 && narrowest == F16)))
+      narrowest = buffer.dtype();
+}
+
+} // namespace
+
+Status LoadedPackage::check() {
+  const meshwright::Package &message = *content;
+  if (message.version() != schemaVersion)
+    return inputError("the package has schema version {} but this runtime reads version {}", message.version(),
+                      schemaVersion);
+  std::vector<std::string> names;
+  std::vector<int64_t> sizes;
+  for (const Axis &axis : message.axes()) {
+    names.push_back(axis.name());
+    sizes.push_back(axis.size());
+  }
+  MW_TRY_ASSIGN(mesh, Mesh::create(std::move(names), std::move(sizes)));
+  MW_TRY(checkNames(message.variables(), "variable"));
+  MW_TRY(checkNames(message.inputs(), "input"));
+  MW_TRY(checkNames(message.outputs(), "output"));
+  for (const Variable &variable : message.variables()) {
+    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables));
+    if (variable.has_init())
+      MW_TRY(
+          checkInitializer(variable.init(), variable.dtype()).within(fmt::format("variable \"{}\"", variable.name())));
+  }
+  for (const Port &port : message.inputs())
+    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs));
+  for (const Port &port : message.outputs())
+    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs));
+
+  if (message.program_of_rank_size() != mesh.getNumRanks())
+    return inputError("the mesh has {} ranks but the package gives programs to {}", mesh.getNumRanks(),
+                      message.program_of_rank_size());
+  for (uint32_t program : message.program_of_rank())
+    if (program >= static_cast<uint32_t>(message.programs_size()))
+      return inputError("a rank runs program {} but the package has {}", program, message.programs_size());
+  for (int i = 0; i != message.programs_size(); ++i)
+    MW_TRY(checkProgram(*this, message.programs(i), mesh, layouts, fmt::format("program {}", i)));
+  if (message.has_serial()) {
+    MW_TRY(checkProgram(*this, message.serial(), Mesh(), serialLayouts, "serial program"));
+  }
+  for (const KernelLibrary &library : message.libraries())
+    if (library.file().empty() || library.file().find('/') != std::string::npos || library.file().starts_with("."))
+      return inputError("the kernels of target \"{}\" are in \"{}\", which is no file of the package", library.target(),
+                        library.file());
+  return {};
+}
+
+DType LoadedPackage::getArithmetic() const {
+  DType narrowest = F64;
+  if (content->has_serial())
+    narrow(content->serial(), narrowest);
+  else
+    for (const Program &program : content->programs())
+      narrow(program, narrowest);
+  return narrowest;
+}
