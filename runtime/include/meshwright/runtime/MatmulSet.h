@@ -1,0 +1,49 @@
+//===- MatmulSet.h - the products of a program ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_MATMULSET_H
+#define MESHWRIGHT_RUNTIME_MATMULSET_H
+
+#include "meshwright/runtime/DType.h"
+#include "meshwright/runtime/Status.h"
+#include <memory>
+
+namespace meshwright::runtime {
+
+/// The products of one rank's program, prepared for fixed addresses: oneDNN primitives, equal ones made once, and the
+/// runtime's own loops for what oneDNN does not do (f64, integers, f16) or does only by its reference code.
+///
+/// Belongs to the thread that made it: the library sizes its work by that thread's number of threads.
+class MatmulSet {
+public:
+  static Result<std::unique_ptr<MatmulSet>> create();
+  ~MatmulSet();
+
+  /// Prepares a checked product; returns its number. `name` is for warnings and errors.
+  Result<uint32_t> prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                           const std::string &name);
+  /// Allocates the scratch memory that all products share. Nothing is prepared afterwards.
+  Status finish();
+  /// Computes a product.
+  Status execute(uint32_t number);
+
+  uint64_t getScratchBytes() const;
+  /// What is slower than it could be, one line per cause, with the first product's name and the number of such
+  /// products.
+  std::vector<std::string> getWarnings() const;
+
+private:
+  struct Implementation;
+  explicit MatmulSet(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+/// Sets the number of threads that libraries use for work of the calling thread.
+void setLibraryThreads(int count);
+
+} // namespace meshwright::runtime
+
+#endif
