@@ -1,0 +1,52 @@
+//===- Executor.h - one rank's program, ready to run ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_EXECUTOR_H
+#define MESHWRIGHT_RUNTIME_EXECUTOR_H
+
+#include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/KernelLibraries.h"
+#include "meshwright/runtime/MatmulSet.h"
+
+namespace meshwright::runtime {
+
+/// What an executor is made from. Everything outlives it.
+struct ExecutorContext {
+  const LoadedPackage &package;
+  const Program &program;
+  const Mesh &mesh;
+  const LoadedKernels &kernels;
+  Communicator &communicator;
+  int64_t rank;
+};
+
+/// One rank: its arena and its program as a list of calls with their addresses. Made and used on the rank's thread.
+class Executor {
+public:
+  /// Allocates the arena, loads constants and prepares every instruction; after it, steps allocate nothing.
+  static Result<std::unique_ptr<Executor>> create(const ExecutorContext &context);
+  ~Executor();
+
+  /// Runs the step once. Errors name the rank.
+  Status runStep();
+
+  /// The array of a buffer.
+  std::span<std::byte> getBuffer(int32_t index) const;
+  uint64_t getArenaBytes() const;
+  uint64_t getPersistentBytes() const;
+  /// Scratch memory of libraries.
+  uint64_t getScratchBytes() const;
+  std::vector<std::string> getWarnings() const;
+
+private:
+  struct Implementation;
+  explicit Executor(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace meshwright::runtime
+
+#endif

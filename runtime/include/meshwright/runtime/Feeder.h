@@ -1,0 +1,59 @@
+//===- Feeder.h - the inputs of each step -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_FEEDER_H
+#define MESHWRIGHT_RUNTIME_FEEDER_H
+
+#include "meshwright/runtime/Session.h"
+
+namespace meshwright::runtime {
+
+/// Where an input's batches are cut from. The file is raw bytes of `type`, or a .npy or .safetensors file (the tensor
+/// of the input's name, or its only one) where no type is given.
+struct DataSource {
+  std::string input;
+  std::string path;
+  std::optional<DType> type;
+
+  /// Parses `NAME=FILE` or `NAME=FILE:dtype`.
+  static Result<DataSource> parse(const std::string &text);
+};
+
+/// Gives every input its values, step by step.
+///
+/// From data: the file's elements in row-major order are cut into consecutive windows. An input of shape [B, ...] takes
+/// B windows a step, each as long as the rest of its shape; step t takes windows t*B to t*B + B - 1, counted from the
+/// beginning again after the last whole one. A file with fewer than B windows is an error.
+///
+/// From a feed: the tensor of the input's name in a safetensors file, the same for every step, or a file per step where
+/// the path has `{step}` in it. Data comes first where both name an input.
+///
+/// Integers may have another integer type in the file, as long as every value fits; all else is as the package says.
+class Feeder {
+public:
+  /// Checks that every input has a source of the right type and shape.
+  static Result<Feeder> create(const Session &session, const std::string &feed, const std::vector<DataSource> &data);
+  Feeder(Feeder &&) noexcept;
+  Feeder &operator=(Feeder &&) noexcept;
+  ~Feeder();
+
+  /// Reads the inputs of a step. Values outside what an input promises are an error with position and value.
+  Status load(uint64_t step);
+  /// Copies the inputs of the loaded step to a session's ranks.
+  void scatter(Session &session) const;
+
+private:
+  struct Implementation;
+  explicit Feeder(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+/// Checks that every element lies in [min, max), as far as they are there. The error names the element and its value.
+Status checkRange(const TensorView &values, std::optional<double> min, std::optional<double> max);
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,40 @@
+//===- KernelLibraries.h - compiled kernels of a package --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_KERNELLIBRARIES_H
+#define MESHWRIGHT_RUNTIME_KERNELLIBRARIES_H
+
+#include "meshwright/runtime/Package.h"
+#include <memory>
+
+namespace meshwright::runtime {
+
+/// A compiled kernel: reads and writes the buffers at these addresses.
+using KernelFn = void (*)(void *const *buffers);
+
+/// The kernels of a package for one target, loaded.
+class LoadedKernels {
+public:
+  /// Loads the library for `target`, or the first whose features the CPU has where `target` is empty. A package without
+  /// libraries loads as one without kernels.
+  static Result<LoadedKernels> load(const LoadedPackage &package, const std::string &target);
+
+  /// The kernel of that name.
+  Result<KernelFn> find(const std::string &symbol) const;
+  const std::string &getTarget() const { return target; }
+
+private:
+  std::shared_ptr<void> handle;
+  std::string target, path;
+};
+
+/// The features among `wanted` that matter (vectors and the like) and that a CPU with the space-separated `flags` of
+/// /proc/cpuinfo lacks.
+std::vector<std::string> getMissingFeatures(std::span<const std::string> wanted, std::string_view flags);
+
+} // namespace meshwright::runtime
+
+#endif

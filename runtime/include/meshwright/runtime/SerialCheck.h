@@ -1,0 +1,69 @@
+//===- SerialCheck.h - the serial program beside the others -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_SERIALCHECK_H
+#define MESHWRIGHT_RUNTIME_SERIALCHECK_H
+
+#include "meshwright/runtime/Comparator.h"
+#include "meshwright/runtime/Feeder.h"
+
+namespace meshwright::runtime {
+
+/// What a checked step found.
+struct CheckReport {
+  size_t variables = 0, outputs = 0;
+  /// Values that do not agree.
+  size_t disagreeing = 0;
+  /// The value that is farthest apart, measured by its tolerance.
+  std::string name;
+  Comparison largest;
+
+  bool agrees() const { return disagreeing == 0; }
+  /// As printed: `52 variables and 1 output agree with the serial program, largest difference 3e-07 (p.w)`.
+  std::string toString() const;
+};
+
+/// Runs the serial program beside the distributed ones and compares every variable and output after each step, by the
+/// comparator of Comparator.h. Replicas on different ranks have to agree bit for bit, always.
+///
+/// Each checked step starts from the same variables: after the comparison the serial program takes over the distributed
+/// ones. A difference then belongs to the step in which it is seen, and rounding does not add up over a long run.
+///
+/// The scale of a variable is the learning rate where the package says which value holds it; else a thousandth of what
+/// an array of its size of typical elements (in the mean square over all variables of its kind) would have as norm.
+class SerialCheck {
+public:
+  /// Prepares the serial program of the session's package.
+  static Result<std::unique_ptr<SerialCheck>> create(const Session &session, SessionOptions options);
+
+  /// Gives the serial variables their initial values and checks that the distributed ones have the same bits.
+  Status initialize(const SafeTensors *file, uint64_t seed);
+  /// Gives the serial program the distributed variables; needed before a checked step if the one before was not.
+  void synchronize();
+  /// Runs the serial program's step; to be called once the distributed step is done.
+  Result<CheckReport> check(const Feeder &feeder);
+
+private:
+  explicit SerialCheck(const Session &session) : session(session) {}
+  void computeScales();
+  Status compareValues(const ValueSet &set, const ValueSet &serialSet, const std::vector<double> &scales,
+                       const char *what, CheckReport &report);
+  std::optional<double> getLearningRate();
+  std::span<std::byte> getScratch(int which, uint64_t bytes);
+
+  const Session &session;
+  std::unique_ptr<Session> serial;
+  std::vector<double> variableScales, outputScales;
+  std::vector<std::byte> scratch[2];
+  DType arithmetic = F64;
+};
+
+/// The value of a scalar output or variable of that name, from the ranks; nothing if there is none.
+std::optional<double> readScalar(const Session &session, const std::string &name);
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,103 @@
+//===- Session.h - a package while it runs ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All ranks of the distributed programs, or the one of the serial program, with the values that go in and come out as
+// whole arrays of the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_SESSION_H
+#define MESHWRIGHT_RUNTIME_SESSION_H
+
+#include "meshwright/runtime/Executor.h"
+#include "meshwright/runtime/SafeTensors.h"
+#include <functional>
+
+namespace meshwright::runtime {
+
+struct SessionOptions {
+  /// Run the serial program instead of the distributed ones.
+  bool serial = false;
+  /// The target whose kernels are loaded; empty for the first that the CPU can run.
+  std::string target;
+  /// Threads of libraries per rank.
+  int threads = 1;
+  /// Counts the allocations of the calling thread so far; null where nobody counts.
+  uint64_t (*countAllocations)() = nullptr;
+};
+
+/// Variables, inputs or outputs of a session: each is an array of the host, spread over the ranks.
+class ValueSet {
+public:
+  size_t size() const { return values.size(); }
+  const std::string &getName(size_t i) const { return values[i].name; }
+  DType getType(size_t i) const { return values[i].type; }
+  const Shape &getShape(size_t i) const { return values[i].layout->getShape(); }
+  uint64_t getBytes(size_t i) const;
+  /// The index of that name, if there is one.
+  std::optional<size_t> find(const std::string &name) const;
+
+private:
+  friend class Session;
+  struct Value {
+    std::string name;
+    DType type;
+    const Layout *layout;
+    /// The different parts, and for every rank which of them it has and its array there (empty where it holds none).
+    std::vector<LocalPart> parts;
+    std::vector<uint32_t> partOfRank;
+    std::vector<std::span<std::byte>> arrays;
+    /// For every part the first rank that holds it.
+    std::vector<int64_t> holders;
+  };
+  std::vector<Value> values;
+};
+
+/// What `initialize` found that the user may want to know.
+struct InitialReport {
+  /// Variables that the file does not name, which got their initializer's values.
+  std::vector<std::string> notInFile;
+  /// Tensors of the file that name no variable.
+  std::vector<std::string> notInPackage;
+};
+
+class Session {
+public:
+  /// Starts a thread per rank and prepares its program there. The package outlives the session.
+  static Result<std::unique_ptr<Session>> create(const LoadedPackage &package, const SessionOptions &options);
+  ~Session();
+
+  int64_t getNumRanks() const;
+  const LoadedPackage &getPackage() const;
+  const std::string &getTarget() const;
+  const Executor &getExecutor(int64_t rank) const;
+  const ValueSet &getVariables() const;
+  const ValueSet &getInputs() const;
+  const ValueSet &getOutputs() const;
+
+  /// Gives every variable its first value, on each rank its part only: from `file` where it names the variable, else
+  /// from the initializer.
+  Result<InitialReport> initialize(const SafeTensors *file, uint64_t seed);
+  /// Copies a whole array into the ranks' arrays of a value. Types and sizes are equal.
+  void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
+  /// Copies the ranks' arrays into a whole one, each part from the first rank that holds it.
+  void gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const;
+  /// Checks that the arrays of all ranks agree bit for bit with a gathered one; the error names both ranks and the
+  /// element.
+  Status checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const;
+
+  /// Runs one step on all ranks.
+  Status step();
+  /// Allocations that the ranks made in the last step.
+  uint64_t getStepAllocations() const;
+
+private:
+  struct Implementation;
+  explicit Session(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace meshwright::runtime
+
+#endif

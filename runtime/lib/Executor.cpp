@@ -1,0 +1,183 @@
+//===- Executor.cpp - one rank's program, ready to run --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Executor.h"
+#include "Arena.h"
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+namespace {
+
+/// An instruction with its addresses, as small as can be: a step walks the list from end to end.
+struct CompiledInstruction {
+  enum class Kind : uint8_t { Kernel, Matmul, Collective, Copy, Coordinate };
+  Kind kind;
+  uint32_t number = 0; // of the product or collective; the coordinate's value
+  union {
+    KernelFn kernel;
+    std::byte *to;
+  };
+  union {
+    void *const *arguments;
+    const std::byte *from;
+  };
+  uint64_t bytes = 0;
+};
+
+} // namespace
+
+struct Executor::Implementation {
+  explicit Implementation(const ExecutorContext &context) : context(context) {}
+
+  ExecutorContext context;
+  Arena arena;
+  std::unique_ptr<MatmulSet> matmuls;
+  std::vector<CompiledInstruction> instructions;
+  /// The arguments of all kernels, one after the other.
+  std::vector<void *> arguments;
+
+  std::byte *getAddress(uint32_t buffer) const {
+    return arena.data() + context.program.buffers(static_cast<int>(buffer)).offset();
+  }
+
+  Status loadConstants() {
+    for (const Constant &constant : context.program.constants()) {
+      uint64_t bytes = getArrayBytes(context.program.buffers(constant.buffer()));
+      if (bytes != 0)
+        std::memcpy(getAddress(constant.buffer()), context.package.getConstants().data() + constant.file_offset(),
+                    bytes);
+    }
+    return {};
+  }
+
+  /// Instructions in the order of the schedule.
+  Status compile() {
+    size_t argumentCount = 0;
+    for (const Task &task : context.program.tasks())
+      for (const Instruction &instruction : task.instructions())
+        argumentCount += instruction.kernel().arguments_size();
+    // Addresses of arguments are taken while the list grows.
+    arguments.reserve(argumentCount);
+    std::vector<std::vector<CompiledInstruction>> tasks;
+    for (const Task &task : context.program.tasks()) {
+      std::vector<CompiledInstruction> &compiled = tasks.emplace_back();
+      for (const Instruction &instruction : task.instructions()) {
+        auto result = compileInstruction(instruction);
+        if (!result.ok())
+          return result.status();
+        compiled.push_back(*result);
+      }
+    }
+    for (const ScheduleItem &item : context.program.schedule())
+      instructions.insert(instructions.end(), tasks[item.task()].begin(), tasks[item.task()].end());
+    return {};
+  }
+
+  Result<CompiledInstruction> compileInstruction(const Instruction &instruction) {
+    CompiledInstruction compiled{};
+    switch (instruction.kind_case()) {
+    case Instruction::kKernel: {
+      compiled.kind = CompiledInstruction::Kind::Kernel;
+      MW_TRY_ASSIGN(compiled.kernel, context.kernels.find(instruction.kernel().symbol()));
+      compiled.arguments = arguments.data() + arguments.size();
+      for (uint32_t argument : instruction.kernel().arguments())
+        arguments.push_back(getAddress(argument));
+      return compiled;
+    }
+    case Instruction::kMatmul: {
+      const Matmul &matmul = instruction.matmul();
+      compiled.kind = CompiledInstruction::Kind::Matmul;
+      MW_TRY_ASSIGN(compiled.number, matmuls->prepare(matmul, getAddress(matmul.lhs()), getAddress(matmul.rhs()),
+                                                      getAddress(matmul.out()), instruction.name()));
+      return compiled;
+    }
+    case Instruction::kCollective: {
+      compiled.kind = CompiledInstruction::Kind::Collective;
+      MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction));
+      return compiled;
+    }
+    case Instruction::kCopy:
+      compiled.kind = CompiledInstruction::Kind::Copy;
+      compiled.to = getAddress(instruction.copy().to());
+      compiled.from = getAddress(instruction.copy().from());
+      compiled.bytes = getArrayBytes(context.program.buffers(instruction.copy().to()));
+      return compiled;
+    default:
+      compiled.kind = CompiledInstruction::Kind::Coordinate;
+      compiled.to = getAddress(instruction.coordinate().buffer());
+      compiled.number = context.mesh.getCoordinates(context.rank)[instruction.coordinate().axis()];
+      return compiled;
+    }
+  }
+
+  Result<uint32_t> prepareCollective(const Instruction &instruction) {
+    const Collective &collective = instruction.collective();
+    CollectiveCall call;
+    call.kind = collective.kind();
+    call.reduction = collective.reduction();
+    call.type = collective.dtype();
+    call.count = collective.count();
+    call.in = getAddress(collective.in());
+    call.out = getAddress(collective.out());
+    call.members = context.mesh.getGroup(context.rank, std::span(collective.axes().data(), collective.axes().size()));
+    call.tag = collective.tag();
+    call.name = instruction.name();
+    call.location = instruction.location();
+    return context.communicator.prepare(std::move(call));
+  }
+
+  Status run() {
+    for (const CompiledInstruction &instruction : instructions) {
+      switch (instruction.kind) {
+      case CompiledInstruction::Kind::Kernel:
+        instruction.kernel(instruction.arguments);
+        break;
+      case CompiledInstruction::Kind::Matmul:
+        MW_TRY(matmuls->execute(instruction.number));
+        break;
+      case CompiledInstruction::Kind::Collective:
+        MW_TRY(context.communicator.execute(instruction.number));
+        break;
+      case CompiledInstruction::Kind::Copy:
+        std::memmove(instruction.to, instruction.from, instruction.bytes);
+        break;
+      case CompiledInstruction::Kind::Coordinate: {
+        int32_t coordinate = static_cast<int32_t>(instruction.number);
+        std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
+        break;
+      }
+      }
+    }
+    return {};
+  }
+};
+
+Executor::Executor(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
+Executor::~Executor() = default;
+
+Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &context) {
+  auto implementation = std::make_unique<Implementation>(context);
+  std::string rank = fmt::format("rank {}", context.rank);
+  MW_TRY(implementation->arena.allocate(context.program.arena_bytes()).within(rank));
+  MW_TRY(implementation->loadConstants());
+  MW_TRY_ASSIGN(implementation->matmuls, MatmulSet::create());
+  MW_TRY(implementation->compile().within(rank));
+  MW_TRY(implementation->matmuls->finish().within(rank));
+  return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
+}
+
+Status Executor::runStep() { return implementation->run(); }
+
+std::span<std::byte> Executor::getBuffer(int32_t index) const {
+  const Buffer &buffer = implementation->context.program.buffers(index);
+  return {implementation->arena.data() + buffer.offset(), getArrayBytes(buffer)};
+}
+
+uint64_t Executor::getArenaBytes() const { return implementation->context.program.arena_bytes(); }
+uint64_t Executor::getPersistentBytes() const { return implementation->context.program.persistent_bytes(); }
+uint64_t Executor::getScratchBytes() const { return implementation->matmuls->getScratchBytes(); }
+std::vector<std::string> Executor::getWarnings() const { return implementation->matmuls->getWarnings(); }

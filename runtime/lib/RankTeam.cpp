@@ -1,0 +1,63 @@
+//===- RankTeam.cpp - one thread per rank ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankTeam.h"
+#include <system_error>
+
+using namespace meshwright::runtime;
+
+Result<std::unique_ptr<RankTeam>> RankTeam::create(int64_t numRanks) {
+  std::unique_ptr<RankTeam> team(new RankTeam(numRanks));
+  for (int64_t rank = 0; rank != numRanks; ++rank) {
+    // The standard library has no other way to say that there are no threads left.
+    try {
+      team->threads.emplace_back([self = team.get(), rank] { self->serve(rank); });
+    } catch (const std::system_error &error) {
+      return faultError("no thread can be started for rank {} of {}: {}", rank, numRanks, error.what());
+    }
+  }
+  return team;
+}
+
+RankTeam::~RankTeam() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  begin.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+Status RankTeam::run(const std::function<Status(int64_t)> &newWork) {
+  std::unique_lock lock(mutex);
+  work = &newWork;
+  unfinished = static_cast<int64_t>(threads.size());
+  ++generation;
+  begin.notify_all();
+  end.wait(lock, [&] { return unfinished == 0; });
+  for (const Status &result : results)
+    if (!result.ok())
+      return result;
+  return {};
+}
+
+void RankTeam::serve(int64_t rank) {
+  uint64_t seen = 0;
+  std::unique_lock lock(mutex);
+  while (true) {
+    begin.wait(lock, [&] { return stopping || generation != seen; });
+    if (stopping)
+      return;
+    seen = generation;
+    lock.unlock();
+    Status result = (*work)(rank);
+    lock.lock();
+    results[rank] = std::move(result);
+    if (--unfinished == 0)
+      end.notify_one();
+  }
+}

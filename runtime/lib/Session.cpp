@@ -1,0 +1,234 @@
+//===- Session.cpp - a package while it runs ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Session.h"
+#include "RankTeam.h"
+#include "meshwright/runtime/InitialValues.h"
+#include <algorithm>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+//===----------------------------------------------------------------------===//
+// ValueSet
+//===----------------------------------------------------------------------===//
+
+uint64_t ValueSet::getBytes(size_t i) const { return *getNumElements(getShape(i)) * runtime::getSize(values[i].type); }
+
+std::optional<size_t> ValueSet::find(const std::string &name) const {
+  for (size_t i = 0; i != values.size(); ++i)
+    if (values[i].name == name)
+      return i;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Implementation
+//===----------------------------------------------------------------------===//
+
+struct Session::Implementation {
+  Implementation(const LoadedPackage &package, const SessionOptions &options)
+      : package(package), options(options), mesh(options.serial ? Mesh() : package.getMesh()) {}
+
+  const LoadedPackage &package;
+  SessionOptions options;
+  Mesh mesh;
+  LoadedKernels kernels;
+  std::unique_ptr<Backend> backend;
+  std::vector<std::unique_ptr<Executor>> executors;
+  ValueSet variables, inputs, outputs;
+  std::vector<uint64_t> allocations;
+  std::function<Status(int64_t)> stepWork;
+  /// Last, so that its threads end before what they use.
+  std::unique_ptr<RankTeam> team;
+
+  const Program &getProgram(int64_t rank) const {
+    const meshwright::Package &message = package.message();
+    return options.serial ? message.serial() : message.programs(message.program_of_rank(rank));
+  }
+
+  Status createExecutors() {
+    executors.resize(mesh.getNumRanks());
+    allocations.resize(mesh.getNumRanks());
+    MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
+    backend = createInprocBackend(mesh.getNumRanks());
+    return team->run([this](int64_t rank) -> Status {
+      setLibraryThreads(options.threads);
+      MW_TRY_ASSIGN(executors[rank],
+                    Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank}));
+      return {};
+    });
+  }
+
+  /// Collects where the ranks hold the values; `getPlaces` is the program's list for them.
+  template <typename Messages, typename GetPlaces>
+  Status createValues(ValueSet &set, const Messages &messages, const std::vector<Layout> &layouts, GetPlaces getPlaces,
+                      const char *what) {
+    for (int i = 0; i != messages.size(); ++i) {
+      ValueSet::Value &value = set.values.emplace_back();
+      value.name = messages[i].name();
+      value.type = messages[i].dtype();
+      value.layout = &layouts[i];
+      createParts(value);
+      for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
+        int32_t place = getPlaces(getProgram(rank))[i];
+        value.arrays.push_back(place == -1 ? std::span<std::byte>() : executors[rank]->getBuffer(place));
+        int64_t &holder = value.holders[value.partOfRank[rank]];
+        if (place != -1 && holder == -1)
+          holder = rank;
+      }
+      if (std::find(value.holders.begin(), value.holders.end(), -1) != value.holders.end())
+        return inputError("no rank holds part {} of {} \"{}\"",
+                          std::find(value.holders.begin(), value.holders.end(), -1) - value.holders.begin(), what,
+                          value.name);
+    }
+    return {};
+  }
+
+  /// Ranks with equal coordinates on the axes that split a value hold the same part.
+  void createParts(ValueSet::Value &value) {
+    for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
+      std::vector<int64_t> coordinates = mesh.getCoordinates(rank);
+      uint32_t part = 0;
+      for (uint32_t axis : value.layout->getAxes())
+        part = part * mesh.getSize(axis) + coordinates[axis];
+      // Ranks ascend, so a part is met first in the order of parts.
+      if (part == value.parts.size())
+        value.parts.emplace_back(*value.layout, coordinates);
+      value.partOfRank.push_back(part);
+    }
+    value.holders.assign(value.parts.size(), -1);
+  }
+};
+
+Session::Session(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, const SessionOptions &options) {
+  if (options.serial && !package.hasSerial())
+    return inputError("the package was made without its serial program");
+  auto implementation = std::make_unique<Implementation>(package, options);
+  MW_TRY_ASSIGN(implementation->kernels, LoadedKernels::load(package, options.target));
+  MW_TRY(implementation->createExecutors());
+  const meshwright::Package &message = package.message();
+  const ProgramLayouts &layouts = options.serial ? package.getSerialLayouts() : package.getLayouts();
+  MW_TRY(implementation->createValues(
+      implementation->variables, message.variables(), layouts.variables,
+      [](const Program &program) -> const auto & { return program.variable_buffers(); }, "variable"));
+  MW_TRY(implementation->createValues(
+      implementation->inputs, message.inputs(), layouts.inputs,
+      [](const Program &program) -> const auto & { return program.input_buffers(); }, "input"));
+  MW_TRY(implementation->createValues(
+      implementation->outputs, message.outputs(), layouts.outputs,
+      [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
+  auto *self = implementation.get();
+  self->stepWork = [self](int64_t rank) {
+    uint64_t before = self->options.countAllocations ? self->options.countAllocations() : 0;
+    Status status = self->executors[rank]->runStep();
+    self->allocations[rank] = self->options.countAllocations ? self->options.countAllocations() - before : 0;
+    self->backend->getCommunicator(rank).finishStep(status);
+    return status;
+  };
+  return std::unique_ptr<Session>(new Session(std::move(implementation)));
+}
+
+int64_t Session::getNumRanks() const { return implementation->mesh.getNumRanks(); }
+const LoadedPackage &Session::getPackage() const { return implementation->package; }
+const std::string &Session::getTarget() const { return implementation->kernels.getTarget(); }
+const Executor &Session::getExecutor(int64_t rank) const { return *implementation->executors[rank]; }
+const ValueSet &Session::getVariables() const { return implementation->variables; }
+const ValueSet &Session::getInputs() const { return implementation->inputs; }
+const ValueSet &Session::getOutputs() const { return implementation->outputs; }
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
+  InitialReport report;
+  const auto &messages = implementation->package.message().variables();
+  const ValueSet &set = implementation->variables;
+  std::vector<const TensorView *> sources(messages.size(), nullptr);
+  for (int i = 0; i != messages.size(); ++i) {
+    const Variable &variable = messages[i];
+    const TensorView *source = file ? file->find(variable.name()) : nullptr;
+    sources[i] = source;
+    if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
+      return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
+                        toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
+    if (source)
+      continue;
+    if (!variable.has_init())
+      return inputError("variable \"{}\" of {} has no initializer and {}{}", variable.name(),
+                        toString(set.getShape(i), variable.dtype()), file ? "is not in " : "no file gives it a value",
+                        file ? file->path() : "");
+    if (file)
+      report.notInFile.push_back(variable.name());
+  }
+  if (file)
+    for (const auto &[name, view] : file->tensors())
+      if (!set.find(name))
+        report.notInPackage.push_back(name);
+  MW_TRY(implementation->team->run([&](int64_t rank) -> Status {
+    for (int i = 0; i != messages.size(); ++i) {
+      const ValueSet::Value &value = set.values[i];
+      std::span<std::byte> local = value.arrays[rank];
+      const LocalPart &part = value.parts[value.partOfRank[rank]];
+      if (local.empty())
+        continue;
+      if (sources[i])
+        scatterPart(part, sources[i]->bytes.data(), local.data(), runtime::getSize(value.type));
+      else
+        fillInitialValues(messages[i].init(), getStreamKey(value.name, seed), part, value.type, local);
+    }
+    return {};
+  }));
+  return report;
+}
+
+void Session::scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole) {
+  const ValueSet::Value &value = set.values[i];
+  for (size_t rank = 0; rank != value.arrays.size(); ++rank)
+    if (!value.arrays[rank].empty())
+      scatterPart(value.parts[value.partOfRank[rank]], whole.data(), value.arrays[rank].data(),
+                  runtime::getSize(value.type));
+}
+
+void Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
+  const ValueSet::Value &value = set.values[i];
+  for (size_t part = 0; part != value.parts.size(); ++part)
+    gatherPart(value.parts[part], value.arrays[value.holders[part]].data(), whole.data(), runtime::getSize(value.type));
+}
+
+Status Session::checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const {
+  const ValueSet::Value &value = set.values[i];
+  for (size_t rank = 0; rank != value.arrays.size(); ++rank) {
+    uint32_t part = value.partOfRank[rank];
+    if (value.arrays[rank].empty() || value.holders[part] == static_cast<int64_t>(rank))
+      continue;
+    uint64_t size = runtime::getSize(value.type);
+    if (auto element = findDifference(value.parts[part], value.arrays[rank].data(), whole.data(), size))
+      return Status(Code::CheckFailed, fmt::format("ranks {} and {} differ in element {} of \"{}\"",
+                                                   value.holders[part], rank, *element, value.name));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Status Session::step() {
+  implementation->backend->beginStep();
+  return implementation->team->run(implementation->stepWork);
+}
+
+uint64_t Session::getStepAllocations() const {
+  uint64_t sum = 0;
+  for (uint64_t count : implementation->allocations)
+    sum += count;
+  return sum;
+}
