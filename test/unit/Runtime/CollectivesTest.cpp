@@ -1,0 +1,332 @@
+//===- CollectivesTest.cpp - the conformance suite of backends ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operation x reduction x type x size x ranks, against a sum made element by element in the order of the group; then
+// overlapping groups, the same bits in every run, and what happens when ranks disagree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Communicator.h"
+#include "test/unit/Random.h"
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::test;
+
+namespace {
+
+const std::vector<DType> allTypes = {F32, F64, BF16, F16, I1, I8, I16, I32, I64, U8, U16, U32, U64};
+const std::vector<Collective::Reduction> allReductions = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
+                                                          Collective::MIN, Collective::AND,     Collective::OR};
+
+/// Runs work(rank) on a thread per rank, as one step.
+std::vector<Status> runRanks(Backend &backend, int64_t ranks, const std::function<Status(int64_t)> &work) {
+  std::vector<Status> results(ranks);
+  std::vector<std::thread> threads;
+  backend.beginStep();
+  for (int64_t rank = 0; rank != ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      results[rank] = work(rank);
+      backend.getCommunicator(rank).finishStep(results[rank]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+/// A buffer of random elements of a type, small numbers so that products stay finite.
+std::vector<std::byte> makeElements(Random &random, DType type, uint64_t count) {
+  std::vector<std::byte> bytes(count * getSize(type));
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    T *elements = reinterpret_cast<T *>(bytes.data());
+    for (uint64_t i = 0; i != count; ++i) {
+      if constexpr (std::is_integral_v<T>)
+        elements[i] = static_cast<T>(type == I1 ? random.pick(0, 1) : random.pick(0, 255));
+      else
+        elements[i] = T(static_cast<float>(random.pick(-1000, 1000)) / 300);
+    }
+  });
+  return bytes;
+}
+
+/// The reduction by hand, of one element of all buffers.
+template <typename T> T reduceByHand(Collective::Reduction reduction, const std::vector<T> &values) {
+  using A = typename AccumulatorOf<T>::Type;
+  A sum = static_cast<A>(values[0]);
+  for (size_t i = 1; i != values.size(); ++i) {
+    A x = static_cast<A>(values[i]);
+    switch (reduction) {
+    case Collective::SUM:
+      sum = static_cast<A>(sum + x);
+      break;
+    case Collective::PRODUCT:
+      if constexpr (std::is_integral_v<A>)
+        sum = static_cast<A>(static_cast<uint64_t>(sum) * static_cast<uint64_t>(x));
+      else
+        sum = sum * x;
+      break;
+    case Collective::MAX:
+      sum = std::max(sum, x);
+      break;
+    case Collective::MIN:
+      sum = std::min(sum, x);
+      break;
+    default:
+      if constexpr (std::is_integral_v<A>)
+        sum = static_cast<A>(reduction == Collective::AND ? sum & x : sum | x);
+    }
+  }
+  return static_cast<T>(sum);
+}
+
+/// Element `at` of the reduction of all buffers, appended to `to`.
+void appendReduced(std::vector<std::byte> &to, Collective::Reduction reduction, DType type,
+                   const std::vector<std::vector<std::byte>> &buffers, uint64_t at) {
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values;
+    for (const auto &buffer : buffers)
+      values.push_back(reinterpret_cast<const T *>(buffer.data())[at]);
+    T result = reduceByHand(reduction, values);
+    const std::byte *bytes = reinterpret_cast<const std::byte *>(&result);
+    to.insert(to.end(), bytes, bytes + sizeof(T));
+  });
+}
+
+struct Case {
+  Collective::Kind kind;
+  Collective::Reduction reduction;
+  DType type;
+  uint64_t count;
+  int64_t ranks;
+  bool inPlace;
+};
+
+/// What member `me` has to hold afterwards.
+std::vector<std::byte> getExpected(const Case &c, const std::vector<std::vector<std::byte>> &inputs, int64_t me) {
+  std::vector<std::byte> expected;
+  uint64_t bytes = c.count * getSize(c.type);
+  switch (c.kind) {
+  case Collective::ALL_REDUCE:
+    for (uint64_t i = 0; i != c.count; ++i)
+      appendReduced(expected, c.reduction, c.type, inputs, i);
+    break;
+  case Collective::REDUCE_SCATTER:
+    for (uint64_t i = 0; i != c.count; ++i)
+      appendReduced(expected, c.reduction, c.type, inputs, me * c.count + i);
+    break;
+  case Collective::ALL_GATHER:
+    for (const auto &input : inputs)
+      expected.insert(expected.end(), input.begin(), input.end());
+    break;
+  default:
+    for (const auto &input : inputs)
+      expected.insert(expected.end(), input.begin() + me * bytes, input.begin() + (me + 1) * bytes);
+  }
+  return expected;
+}
+
+void check(const Case &c, Random &random) {
+  SCOPED_TRACE(fmt::format("{} {} {} count {} ranks {}{}", runtime::getName(c.kind),
+                           Collective::Reduction_Name(c.reduction), runtime::getName(c.type), c.count, c.ranks,
+                           c.inPlace ? " in place" : ""));
+  auto backend = createInprocBackend(c.ranks);
+  bool manyIn = c.kind == Collective::REDUCE_SCATTER || c.kind == Collective::ALL_TO_ALL;
+  bool manyOut = c.kind == Collective::ALL_GATHER || c.kind == Collective::ALL_TO_ALL;
+  std::vector<std::vector<std::byte>> inputs, buffers, outputs;
+  std::vector<int64_t> members;
+  for (int64_t rank = 0; rank != c.ranks; ++rank) {
+    inputs.push_back(makeElements(random, c.type, c.count * (manyIn ? c.ranks : 1)));
+    outputs.emplace_back(c.count * (manyOut ? c.ranks : 1) * getSize(c.type));
+    members.push_back(rank);
+  }
+  buffers = inputs;
+  for (int64_t rank = 0; rank != c.ranks; ++rank) {
+    CollectiveCall call;
+    call.kind = c.kind;
+    call.reduction = c.reduction;
+    call.type = c.type;
+    call.count = c.count;
+    call.in = buffers[rank].data();
+    call.out = c.inPlace ? buffers[rank].data() : outputs[rank].data();
+    call.members = members;
+    ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
+  }
+  for (const Status &status :
+       runRanks(*backend, c.ranks, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); }))
+    ASSERT_TRUE(status.ok()) << status.message();
+  for (int64_t rank = 0; rank != c.ranks; ++rank) {
+    ASSERT_EQ(c.inPlace ? buffers[rank] : outputs[rank], getExpected(c, inputs, rank)) << "rank " << rank;
+    if (!c.inPlace)
+      ASSERT_EQ(buffers[rank], inputs[rank]) << "rank " << rank << " keeps its operand";
+  }
+}
+
+} // namespace
+
+TEST(Collectives, EveryReductionOfEveryType) {
+  Random random;
+  for (DType type : allTypes)
+    for (Collective::Reduction reduction : allReductions) {
+      if (!isReducible(reduction, type))
+        continue;
+      for (int64_t ranks : {1, 3, 4})
+        for (uint64_t count : {0, 1, 37}) {
+          check({Collective::ALL_REDUCE, reduction, type, count, ranks, false}, random);
+          check({Collective::ALL_REDUCE, reduction, type, count, ranks, true}, random);
+          check({Collective::REDUCE_SCATTER, reduction, type, count, ranks, false}, random);
+        }
+    }
+}
+
+TEST(Collectives, ReductionsThatAreNotDefined) {
+  for (DType type : {F32, F64, BF16, F16}) {
+    EXPECT_FALSE(isReducible(Collective::AND, type));
+    EXPECT_FALSE(isReducible(Collective::OR, type));
+  }
+  EXPECT_FALSE(isReducible(Collective::SUM, I1));
+  EXPECT_TRUE(isReducible(Collective::OR, I1));
+}
+
+TEST(Collectives, EveryMovementOfEveryType) {
+  Random random;
+  for (DType type : allTypes)
+    for (Collective::Kind kind : {Collective::ALL_GATHER, Collective::ALL_TO_ALL})
+      for (int64_t ranks : {1, 2, 3, 8})
+        for (uint64_t count : {0, 1, 37})
+          check({kind, Collective::SUM, type, count, ranks, false}, random);
+}
+
+TEST(Collectives, EverySizeAndNumberOfRanks) {
+  Random random;
+  for (Collective::Kind kind :
+       {Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL})
+    for (int64_t ranks : {1, 2, 3, 4, 8})
+      for (uint64_t count : {0, 1, 2, 15, 16, 17, 1000, 65536}) {
+        check({kind, Collective::SUM, F32, count, ranks, false}, random);
+        check({kind, Collective::SUM, BF16, count, ranks, false}, random);
+      }
+}
+
+TEST(Collectives, MaximumKeepsWhatIsNoNumber) {
+  for (Collective::Reduction reduction : {Collective::MAX, Collective::MIN})
+    for (int64_t bad : {0, 1, 2}) {
+      auto backend = createInprocBackend(3);
+      std::vector<float> values = {1, 2, 3}, results(3);
+      values[bad] = NAN;
+      for (int64_t rank = 0; rank != 3; ++rank) {
+        CollectiveCall call;
+        call.reduction = reduction;
+        call.count = 1;
+        call.in = reinterpret_cast<std::byte *>(&values[rank]);
+        call.out = reinterpret_cast<std::byte *>(&results[rank]);
+        call.members = {0, 1, 2};
+        ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
+      }
+      runRanks(*backend, 3, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); });
+      for (float result : results)
+        EXPECT_TRUE(std::isnan(result));
+    }
+}
+
+TEST(Collectives, OverlappingGroupsInManySteps) {
+  // 32 ranks of a 4 x 8 mesh on few cores: rows, columns and all of them, alternating.
+  constexpr int64_t rows = 4, columns = 8, ranks = rows * columns;
+  auto backend = createInprocBackend(ranks);
+  std::vector<double> values(ranks), sums(ranks * 3);
+  for (int64_t rank = 0; rank != ranks; ++rank) {
+    values[rank] = static_cast<double>(rank + 1);
+    std::vector<std::vector<int64_t>> groups(3);
+    for (int64_t other = 0; other != ranks; ++other) {
+      if (other / columns == rank / columns)
+        groups[0].push_back(other);
+      if (other % columns == rank % columns)
+        groups[1].push_back(other);
+      groups[2].push_back(other);
+    }
+    for (size_t i = 0; i != 3; ++i) {
+      CollectiveCall call;
+      call.type = F64;
+      call.count = 1;
+      call.in = reinterpret_cast<std::byte *>(i == 0 ? &values[rank] : &sums[rank * 3 + i - 1]);
+      call.out = reinterpret_cast<std::byte *>(&sums[rank * 3 + i]);
+      call.members = groups[i];
+      ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
+    }
+  }
+  for (int step = 0; step != 20; ++step) {
+    for (const Status &status : runRanks(*backend, ranks, [&](int64_t rank) -> Status {
+           for (uint32_t i = 0; i != 3; ++i)
+             MW_TRY(backend->getCommunicator(rank).execute(i));
+           return {};
+         }))
+      ASSERT_TRUE(status.ok()) << status.message();
+    for (int64_t rank = 0; rank != ranks; ++rank) {
+      double row = rank / columns;
+      EXPECT_EQ(sums[rank * 3], columns * (row * columns) + columns * (columns + 1) / 2.0);
+      EXPECT_EQ(sums[rank * 3 + 1], ranks * (ranks + 1) / 2.0);
+      EXPECT_EQ(sums[rank * 3 + 2], ranks * ranks * (ranks + 1) / 2.0);
+    }
+  }
+}
+
+namespace {
+
+/// Two ranks and their all-reduces of one float, described by tag and count.
+struct TwoRanks {
+  std::unique_ptr<Backend> backend = createInprocBackend(2);
+  float buffers[2][4] = {};
+
+  void prepare(int64_t rank, uint32_t tag, uint64_t count) {
+    CollectiveCall call;
+    call.count = count;
+    call.in = call.out = reinterpret_cast<std::byte *>(buffers[rank]);
+    call.members = {0, 1};
+    call.tag = tag;
+    call.name = "grad/w";
+    call.location = "model.mlir:88";
+    (void)backend->getCommunicator(rank).prepare(std::move(call));
+  }
+};
+
+} // namespace
+
+TEST(Collectives, DisagreementIsAnErrorOnAllRanks) {
+  TwoRanks ranks;
+  ranks.prepare(0, 7, 2);
+  ranks.prepare(1, 8, 3);
+  for (const Status &status :
+       runRanks(*ranks.backend, 2, [&](int64_t rank) { return ranks.backend->getCommunicator(rank).execute(0); })) {
+    EXPECT_EQ(status.code(), Code::Fault);
+    EXPECT_EQ(status.message(), "rank 0: c_allreduce #7 (grad/w, model.mlir:88) of 2 f32 meets rank 1: c_allreduce #8 "
+                                "(grad/w, model.mlir:88) of 3 f32");
+  }
+}
+
+TEST(Collectives, RankThatDoesNotComeIsNamed) {
+  TwoRanks ranks;
+  ranks.prepare(0, 7, 2);
+  std::vector<Status> results = runRanks(*ranks.backend, 2, [&](int64_t rank) {
+    return rank == 0 ? ranks.backend->getCommunicator(rank).execute(0) : Status();
+  });
+  EXPECT_EQ(results[0].message(),
+            "rank 0: c_allreduce #7 (grad/w, model.mlir:88) waits for rank 1, which is not coming: "
+            "every rank waits or has finished");
+  EXPECT_TRUE(results[1].ok());
+}
+
+TEST(Collectives, ErrorOnOneRankReleasesTheOthers) {
+  TwoRanks ranks;
+  ranks.prepare(0, 7, 2);
+  std::vector<Status> results = runRanks(*ranks.backend, 2, [&](int64_t rank) {
+    return rank == 0 ? ranks.backend->getCommunicator(rank).execute(0) : faultError("rank 1: a kernel failed");
+  });
+  EXPECT_EQ(results[0].message(), "rank 1: a kernel failed");
+}

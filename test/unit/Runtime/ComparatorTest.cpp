@@ -1,0 +1,79 @@
+//===- ComparatorTest.cpp - when two values agree -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/Comparator.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+template <typename T> static Tensor make(DType type, std::vector<T> values) {
+  Tensor tensor(type, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.as<T>().begin());
+  return tensor;
+}
+
+static Comparison compareF64(std::vector<double> a, std::vector<double> b, double scale) {
+  return compare(make(F64, a).view(), make(F64, b).view(), scale, F64);
+}
+
+static Comparison compareF32(std::vector<float> a, std::vector<float> b, double scale) {
+  return compare(make(F32, a).view(), make(F32, b).view(), scale, F64);
+}
+
+TEST(Comparator, DifferenceIsRelativeToTheReference) {
+  // ||(3e-12, 4e-12)|| / ||(6, 8)|| = 5e-12 / 10.
+  Comparison close = compareF64({6 + 3e-12, 8 + 4e-12}, {6, 8}, 0);
+  EXPECT_NEAR(close.difference, 5e-13, 1e-15);
+  EXPECT_EQ(close.tolerance, 1e-11);
+  EXPECT_TRUE(close.agrees());
+  EXPECT_TRUE(compareF64({1 + 0.9e-11}, {1}, 0).agrees());
+  EXPECT_FALSE(compareF64({1 + 1.1e-11}, {1}, 0).agrees());
+  EXPECT_TRUE(compareF32({1 + 9e-5f}, {1}, 0).agrees());
+  EXPECT_FALSE(compareF32({1 + 11e-5f}, {1}, 0).agrees());
+}
+
+TEST(Comparator, ScaleStandsInForSmallReferences) {
+  EXPECT_FALSE(compareF64({1e-17}, {3e-17}, 0).agrees());
+  EXPECT_TRUE(compareF64({1e-17}, {3e-17}, 1e-3).agrees());
+  EXPECT_NEAR(compareF64({1e-17}, {3e-17}, 1e-3).difference, 2e-14, 1e-20);
+  EXPECT_FALSE(compareF64({1e-3}, {3e-17}, 1e-3).agrees());
+  EXPECT_FALSE(compareF64({1e-300}, {0}, 0).agrees()) << "nothing but zero agrees with zero where there is no scale";
+}
+
+TEST(Comparator, IntegersAreEqualOrNot) {
+  EXPECT_TRUE(compare(make<int32_t>(I32, {1, 2}).view(), make<int32_t>(I32, {1, 2}).view(), 1, F32).agrees());
+  Comparison differs = compare(make<int32_t>(I32, {1, 2, 3}).view(), make<int32_t>(I32, {1, 3, 4}).view(), 1, F32);
+  EXPECT_FALSE(differs.agrees());
+  EXPECT_EQ(differs.difference, 2);
+}
+
+TEST(Comparator, WhatIsNoNumberAgreesWithItselfOnly) {
+  double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(compareF64({nan, 1}, {nan, 1 + 1e-13}, 0).agrees());
+  EXPECT_FALSE(compareF64({nan, 1}, {1, 1}, 0).agrees());
+  EXPECT_FALSE(compareF64({1, 1}, {nan, 1}, 0).agrees());
+  EXPECT_TRUE(compareF64({inf, 1}, {inf, 1}, 0).agrees());
+  EXPECT_FALSE(compareF64({inf, 1}, {-inf, 1}, 0).agrees());
+  EXPECT_FALSE(compareF64({inf, 1}, {inf, 2}, 0).agrees()) << "an infinite element does not hide the others";
+}
+
+TEST(Comparator, WiderToleranceOfTypeAndArithmeticCounts) {
+  std::vector<float> a = {1 + 0x1p-6f}, b = {1};
+  EXPECT_FALSE(compare(make(F32, a).view(), make(F32, b).view(), 0, F32).agrees());
+  EXPECT_TRUE(compare(make(F32, a).view(), make(F32, b).view(), 0, BF16).agrees());
+  EXPECT_EQ(getTolerance(BF16), 0.0625);
+  EXPECT_EQ(getTolerance(F16), 0.0078125);
+}
+
+TEST(Comparator, NormsDoNotOverflow) {
+  EXPECT_DOUBLE_EQ(getNorm(make<double>(F64, {3e200, 4e200}).view()), 5e200);
+  EXPECT_DOUBLE_EQ(getNorm(make<double>(F64, {3e-200, 4e-200}).view()), 5e-200);
+  EXPECT_DOUBLE_EQ(getNorm(make<double>(F64, std::vector<double>(1000, 2)).view()), std::sqrt(4000.0));
+  EXPECT_EQ(getNorm(make<double>(F64, {}).view()), 0);
+}

@@ -1,0 +1,177 @@
+//===- PackageTest.cpp - whether a package can be run ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TempFolder.h"
+#include "TestPackage.h"
+#include "meshwright/runtime/Session.h"
+#include "test/unit/Random.h"
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::test;
+
+/// The error of opening the package with a change made to it; empty if there is none.
+static std::string getError(const std::function<void(Package &)> &change) {
+  TempFolder folder;
+  Package message = makePackage();
+  change(message);
+  EXPECT_TRUE(writePackage(message, folder / "p"));
+  auto package = LoadedPackage::open(folder / "p");
+  if (package.ok())
+    return "";
+  EXPECT_EQ(package.status().code(), Code::Input);
+  return package.status().message().substr((folder / "p/package.pb").size() + 2);
+}
+
+static Instruction &getInstruction(Package &package, int i) {
+  return *package.mutable_programs(0)->mutable_tasks(0)->mutable_instructions(i);
+}
+
+TEST(Package, GoodOneIsOpened) {
+  EXPECT_EQ(getError([](Package &) {}), "");
+}
+
+TEST(Package, MissingOrForeignFilesAreErrors) {
+  TempFolder folder;
+  EXPECT_EQ(LoadedPackage::open(folder / "none").status().message(),
+            "cannot open " + (folder / "none/package.pb") + ": No such file or directory");
+  std::filesystem::create_directory(folder / "p");
+  folder.write("p/package.pb", "no protobuf");
+  EXPECT_EQ(LoadedPackage::open(folder / "p").status().message(),
+            folder / "p/package.pb" + ": the 11 bytes are no package message");
+}
+
+TEST(Package, TablesAreChecked) {
+  EXPECT_EQ(getError([](Package &p) { p.set_version(2); }),
+            "the package has schema version 2 but this runtime reads version 1");
+  EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
+            "the mesh has 4 ranks but the package gives programs to 5");
+  EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");
+  EXPECT_EQ(getError([](Package &p) { *p.add_outputs() = p.outputs(0); }), "two outputs are called \"loss\"");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_variables(0)->set_shape(0, -1); }),
+            "variable \"w\": the shape -1x8 is no shape whose bytes can be counted");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_variables(0)->mutable_init()->set_b(-1); }),
+            "variable \"w\": the initializer's standard deviation is -1, below 0");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_libraries(0)->set_file("../x.so"); }),
+            "the kernels of target \"test\" are in \"../x.so\", which is no file of the package");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->clear_input_buffers(); }),
+            "program 0: the program gives places to 0 inputs but the package has 1");
+}
+
+TEST(Package, BuffersAreChecked) {
+  auto change = [](std::function<void(Program &)> fn) {
+    return getError([&](Package &p) { fn(*p.mutable_programs(0)); });
+  };
+  EXPECT_EQ(change([](Program &p) { p.set_arena_bytes(p.arena_bytes() - 64); }).substr(0, 21), "program 0: buffer 10:");
+  EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_offset(3); }),
+            "program 0: buffer 0: the offset 3 is no multiple of 64");
+  EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_offset(uint64_t(0) - 64); }).substr(0, 20),
+            "program 0: buffer 0:");
+  EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_bytes(63); }),
+            "program 0: buffer 0: an array of 4x4xf32 does not fit 63 bytes");
+  EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_shape(1, int64_t(1) << 61); }).substr(0, 20),
+            "program 0: buffer 0:");
+  EXPECT_EQ(change([](Program &p) { p.mutable_constants(0)->set_file_offset(256); }),
+            "program 0: constant 0: 64 bytes at offset 256 do not lie in constants.bin of 276 bytes");
+  EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, 99); }),
+            "program 0: variable \"w\": buffer 99 is named but the program has 11");
+  EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, -2); }),
+            "program 0: variable \"w\": buffer 4294967294 is named but the program has 11");
+  EXPECT_EQ(change([](Program &p) { p.set_input_buffers(0, 7); }),
+            "program 0: input \"x\": a rank holds 4x4xf32 of it but its buffer 7 has f32");
+  EXPECT_EQ(change([](Program &p) { p.set_persistent_bytes(64); }),
+            "program 0: the variable or constant \"ones\" ends at offset 128 but the persistent part at 64");
+  EXPECT_EQ(change([](Program &p) { p.mutable_buffers(1)->set_offset(0); }).substr(0, 33),
+            "program 0: the variable or consta");
+}
+
+TEST(Package, InstructionsAreChecked) {
+  auto change = [](int i, std::function<void(Instruction &)> fn) {
+    std::string error = getError([&](Package &p) { fn(getInstruction(p, i)); });
+    return error.substr(0, 1) == "p" ? error.substr(error.find("): ") + 3) : error;
+  };
+  EXPECT_EQ(getError([](Package &p) { getInstruction(p, 0).mutable_matmul()->set_lhs(99); }),
+            "program 0: task \"step\", instruction 0 (y, hand.mlir:1): buffer 99 is named but the program has 11");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_m(5); }),
+            "the left operand of 5x4xf32 with strides 4x1 does not fit 64 bytes");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_lhs_strides(0, -4); }),
+            "the left operand of 4x4xf32 with strides -4x1 does not fit 64 bytes");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_lhs_strides(0, INT64_MAX); }),
+            "the left operand of 4x4xf32 with strides 9223372036854775807x1 does not fit 64 bytes");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->add_batch(2); }),
+            "the left operand has 2 strides for 3 dimensions");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_out_strides(0, 1); }),
+            "elements of the result are in one place: a dimension of 4 has stride 1 where 4 are taken");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_out(0); }),
+            "the result in buffer 0 overlaps the operand in buffer 0");
+  EXPECT_EQ(change(0, [](Instruction &i) { i.mutable_matmul()->set_out_dtype(I32); }),
+            "a product of f32 and f32 is no i32");
+  EXPECT_EQ(change(1, [](Instruction &i) { i.mutable_kernel()->set_arguments(1, 11); }),
+            "buffer 11 is named but the program has 11");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_axes(0, 2); }),
+            "the group has axis 2 of a mesh with 2 axes");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_axes(0, 1); }),
+            "the group has the axis \"tp\" twice");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_count(uint64_t(1) << 63); }),
+            "9223372036854775808 elements of f32 for 1 members do not fit the 4 bytes of buffer 7");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_kind(Collective::ALL_GATHER); }),
+            "1 elements of f32 for 4 members do not fit the 4 bytes of buffer 7");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_reduction(Collective::AND); }),
+            "the reduction AND is not defined on f32");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_copy()->set_to(0); }), "");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_copy()->set_to(7); }),
+            "buffer 0 of 64 bytes is copied to buffer 7 of 4 bytes");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.clear_kind(); }),
+            "the instruction is of a kind that this runtime does not know");
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_coordinate()->set_buffer(0); }),
+            "the coordinate is written to buffer 0 of 64 bytes of f32 where an i32 is wanted");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_schedule(0)->set_task(3); }),
+            "program 0: the schedule runs task 3 but the program has 1");
+}
+
+TEST(Package, KernelsThatAreNotThereAreErrors) {
+  TempFolder folder;
+  Package message = makePackage();
+  getInstruction(message, 1).mutable_kernel()->set_symbol("missing");
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  auto session = Session::create(package, {});
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().message(), "rank 0: " + (folder / "p/kernels-test.so") + " has no kernel missing");
+}
+
+TEST(Package, ArenaBeyondMemoryIsAnError) {
+  TempFolder folder;
+  Package message = makePackage();
+  message.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  auto session = Session::create(package, {});
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().message(),
+            "rank 0: 1152921504606846976 bytes of memory cannot be had: Cannot allocate memory");
+}
+
+TEST(Package, DamagedOnesAreErrorsAndNotCrashes) {
+  // Kernels may do what they want with the buffers they are given, so what survives the checks is not run.
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
+  std::string good = folder.read("p/package.pb");
+  Random random;
+  int refused = 0;
+  for (int round = 0; round != 2000; ++round) {
+    std::string bytes = good;
+    for (int64_t changes = random.pick(1, 4); changes != 0; --changes)
+      bytes[random.pick(0, static_cast<int64_t>(bytes.size()) - 1)] = static_cast<char>(random.pick(0, 255));
+    if (random.chance(10))
+      bytes.resize(random.pick(0, static_cast<int64_t>(bytes.size())));
+    folder.write("p/package.pb", bytes);
+    refused += !LoadedPackage::open(folder / "p").ok();
+  }
+  EXPECT_GT(refused, 1000);
+}

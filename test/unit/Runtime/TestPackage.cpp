@@ -1,0 +1,216 @@
+//===- TestPackage.cpp - a package made by hand ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestPackage.h"
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+using namespace meshwright;
+using namespace meshwright::test;
+
+namespace {
+
+constexpr int64_t rows = 8, depth = 4, columns = 8;
+/// constants.bin: ones for the serial program's y, then sizes.
+constexpr int64_t onesBytes = 4 * rows * columns;
+
+/// Lays buffers one after another.
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(Program &program) : program(program) { program.add_tasks()->set_name("step"); }
+
+  uint32_t addBuffer(const std::string &name, std::vector<int64_t> shape, DType type = F32) {
+    Buffer *buffer = program.add_buffers();
+    uint64_t bytes = 4;
+    for (int64_t size : shape) {
+      buffer->add_shape(size);
+      bytes *= size;
+    }
+    buffer->set_name(name);
+    buffer->set_dtype(type);
+    buffer->set_bytes(bytes);
+    buffer->set_offset(end);
+    end += (bytes + 63) / 64 * 64;
+    program.set_arena_bytes(end);
+    return program.buffers_size() - 1;
+  }
+  void endPersistent() { program.set_persistent_bytes(end); }
+  void addConstant(uint32_t buffer, uint64_t offset) {
+    Constant *constant = program.add_constants();
+    constant->set_buffer(buffer);
+    constant->set_file_offset(offset);
+  }
+  Instruction *add(const std::string &name) {
+    Instruction *instruction = program.mutable_tasks(0)->add_instructions();
+    instruction->set_name(name);
+    instruction->set_location("hand.mlir:" + std::to_string(program.tasks(0).instructions_size()));
+    return instruction;
+  }
+  void addKernel(const std::string &symbol, std::vector<uint32_t> arguments) {
+    Kernel *kernel = add(symbol)->mutable_kernel();
+    kernel->set_symbol(symbol);
+    kernel->set_outputs(1);
+    for (uint32_t argument : arguments)
+      kernel->add_arguments(argument);
+  }
+  void addMatmul(const std::string &name, uint32_t lhs, uint32_t rhs, uint32_t out, int64_t m, int64_t n, int64_t k,
+                 std::pair<int64_t, int64_t> lhsStrides) {
+    Matmul *matmul = add(name)->mutable_matmul();
+    matmul->set_lhs(lhs);
+    matmul->set_rhs(rhs);
+    matmul->set_out(out);
+    matmul->set_lhs_dtype(F32);
+    matmul->set_rhs_dtype(F32);
+    matmul->set_out_dtype(F32);
+    matmul->set_m(m);
+    matmul->set_n(n);
+    matmul->set_k(k);
+    matmul->add_lhs_strides(lhsStrides.first);
+    matmul->add_lhs_strides(lhsStrides.second);
+    matmul->add_rhs_strides(n);
+    matmul->add_rhs_strides(1);
+    matmul->add_out_strides(n);
+    matmul->add_out_strides(1);
+  }
+  void addAllReduce(const std::string &name, uint32_t in, uint32_t out, uint64_t count, std::vector<uint32_t> axes,
+                    uint32_t tag) {
+    Collective *collective = add(name)->mutable_collective();
+    for (uint32_t axis : axes)
+      collective->add_axes(axis);
+    collective->set_dtype(F32);
+    collective->set_count(count);
+    collective->set_in(in);
+    collective->set_out(out);
+    collective->set_tag(tag);
+  }
+  void addCoordinate(uint32_t buffer, uint32_t axis) {
+    Coordinate *coordinate = add("coordinate")->mutable_coordinate();
+    coordinate->set_axis(axis);
+    coordinate->set_buffer(buffer);
+  }
+
+private:
+  Program &program;
+  uint64_t end = 0;
+};
+
+/// The program for local sizes. `distributed` adds what goes between the ranks.
+void makeProgram(Program &program, int64_t m, int64_t n, bool distributed, Fault fault, bool isOdd) {
+  ProgramBuilder builder(program);
+  uint32_t w = builder.addBuffer("w", {depth, n});
+  uint32_t ones = builder.addBuffer("ones", {m, n});
+  uint32_t sizeY = builder.addBuffer("", {}, I32), sizeW = builder.addBuffer("", {}, I32);
+  uint32_t one = builder.addBuffer("", {}, I32);
+  builder.endPersistent();
+  uint32_t x = builder.addBuffer("x", {m, depth}), y = builder.addBuffer("y", {m, n});
+  uint32_t loss = builder.addBuffer("loss", {}), gradient = builder.addBuffer("grad/w", {depth, n});
+  uint32_t coordinate = builder.addBuffer("", {}, I32), pair = builder.addBuffer("pair", {2});
+  builder.addConstant(ones, 0);
+  builder.addConstant(sizeY, onesBytes + (distributed ? 0 : 4));
+  builder.addConstant(sizeW, onesBytes + (distributed ? 8 : 12));
+  builder.addConstant(one, onesBytes + 16);
+
+  builder.addMatmul("y", x, w, y, m, n, depth, {depth, 1});
+  builder.addKernel("test_sum", {sizeY, y, loss});
+  if (distributed && fault == Fault::WrongScale) {
+    builder.addCoordinate(coordinate, 1);
+    builder.addKernel("test_add_coordinate", {one, loss, coordinate, loss});
+  }
+  if (distributed && fault == Fault::OtherCount)
+    builder.addAllReduce("loss", pair, pair, isOdd ? 2 : 1, {0, 1}, 1);
+  if (distributed && !(fault == Fault::MissingMember && isOdd))
+    builder.addAllReduce("loss", loss, loss, 1, {0, 1}, 2);
+  builder.addMatmul("grad/w", x, ones, gradient, depth, n, m, {1, depth});
+  if (distributed && fault != Fault::MissingReduction)
+    builder.addAllReduce("grad/w", gradient, gradient, depth * n, {0}, 3);
+  builder.addKernel("test_update", {sizeW, gradient, w});
+  program.add_schedule();
+  program.add_variable_buffers(w);
+  program.add_input_buffers(x);
+  program.add_output_buffers(loss);
+  program.add_output_buffers(gradient);
+}
+
+void addSplit(DimSplits *dim, uint32_t axis, int64_t extent, int64_t stride) {
+  Split *split = dim->add_splits();
+  split->set_axis(axis);
+  split->set_extent(extent);
+  split->set_stride(stride);
+}
+
+template <typename Value> void describe(Value *value, const std::string &name, std::vector<int64_t> shape) {
+  value->set_name(name);
+  value->set_dtype(F32);
+  for (int64_t size : shape) {
+    value->add_shape(size);
+    value->mutable_placement()->add_dims();
+  }
+}
+
+} // namespace
+
+Package meshwright::test::makePackage(Fault fault) {
+  Package package;
+  package.set_version(1);
+  package.set_producer("hand");
+  for (const char *name : {"dp", "tp"}) {
+    Axis *axis = package.add_axes();
+    axis->set_name(name);
+    axis->set_size(2);
+  }
+  Variable *w = package.add_variables();
+  describe(w, "w", {depth, columns});
+  // Two groups of four columns, two of each on every coordinate of tp.
+  addSplit(w->mutable_placement()->mutable_dims(1), 1, 4, 2);
+  w->mutable_init()->set_kind(Initializer::NORMAL);
+  w->mutable_init()->set_b(0.5);
+  Port *x = package.add_inputs();
+  describe(x, "x", {rows, depth});
+  addSplit(x->mutable_placement()->mutable_dims(0), 0, rows, rows / 2);
+  x->set_min(-100);
+  x->set_max(100);
+  Port *loss = package.add_outputs();
+  describe(loss, "loss", {});
+  loss->set_result(true);
+  Port *gradient = package.add_outputs();
+  describe(gradient, "grad/w", {depth, columns});
+  *gradient->mutable_placement() = w->placement();
+  package.mutable_metrics()->set_loss("loss");
+
+  for (bool odd : {false, true})
+    makeProgram(*package.add_programs(), rows / 2, 4, true, fault, odd);
+  for (int rank = 0; rank != 4; ++rank)
+    package.add_program_of_rank(rank == 3 ? 1 : 0);
+  makeProgram(*package.mutable_serial(), rows, columns, false, Fault::None, false);
+  KernelLibrary *library = package.add_libraries();
+  library->set_target("test");
+  library->set_file("kernels-test.so");
+  return package;
+}
+
+std::string meshwright::test::makeConstants() {
+  std::string bytes(onesBytes + 5 * 4, 0);
+  float one = 1;
+  for (int i = 0; i != rows * columns; ++i)
+    std::memcpy(bytes.data() + 4 * i, &one, 4);
+  int32_t sizes[] = {rows / 2 * 4, rows * columns, depth * 4, depth * columns, 1};
+  std::memcpy(bytes.data() + onesBytes, sizes, sizeof(sizes));
+  return bytes;
+}
+
+bool meshwright::test::writePackage(const Package &package, const std::string &folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream message(folder + "/package.pb", std::ios::binary),
+      constants(folder + "/constants.bin", std::ios::binary);
+  std::string bytes = makeConstants();
+  constants.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::filesystem::copy_file(MESHWRIGHT_TEST_KERNELS, folder + "/kernels-test.so",
+                             std::filesystem::copy_options::overwrite_existing, error);
+  return !error && package.SerializeToOstream(&message) && constants.good();
+}

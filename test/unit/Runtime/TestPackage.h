@@ -1,0 +1,37 @@
+//===- TestPackage.h - a package made by hand -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// y = x w, loss = sum of y, w -= (d loss / d w) / 8, on a mesh dp=2 x tp=2: x [8, 4] has its rows split over dp, w [4,
+// 8] its columns over tp (with digits: two groups of four columns, two of each per coordinate). Beside it the serial
+// program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEST_UNIT_RUNTIME_TESTPACKAGE_H
+#define MESHWRIGHT_TEST_UNIT_RUNTIME_TESTPACKAGE_H
+
+#include "package.pb.h"
+#include <string>
+
+namespace meshwright::test {
+
+/// What is wrong with a package that is meant to be caught while it runs.
+enum class Fault {
+  None,
+  MissingReduction, ///< the gradient is not summed over dp: replicas of w differ
+  WrongScale,       ///< every rank adds its coordinate to the loss
+  MissingMember,    ///< rank 3 leaves out the reduction of the loss
+  OtherCount,       ///< rank 3 reduces two elements where the others reduce one
+};
+
+/// The message.
+Package makePackage(Fault fault = Fault::None);
+/// The bytes of constants.bin.
+std::string makeConstants();
+/// Writes the package's folder, with the kernels that were built for it. False if it cannot be written.
+bool writePackage(const Package &package, const std::string &folder);
+
+} // namespace meshwright::test
+
+#endif

@@ -1,0 +1,82 @@
+//===- make-test-package.cpp - writes a package made by hand --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// usage: make-test-package FOLDER [none|missing-reduction|wrong-scale|missing-member|other-count|initializers]
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestPackage.h"
+#include <cstdio>
+#include <map>
+
+using namespace meshwright;
+using namespace meshwright::test;
+
+/// Variables of all initializers and types, with placements that leave a rank boxes of them, and nothing else.
+static Package makeInitializers() {
+  Package package;
+  package.set_version(1);
+  for (const char *name : {"a", "b"}) {
+    Axis *axis = package.add_axes();
+    axis->set_name(name);
+    axis->set_size(2);
+  }
+  const std::map<std::string, Initializer::Kind> kinds = {{"constant", Initializer::CONSTANT},
+                                                          {"normal", Initializer::NORMAL},
+                                                          {"truncated", Initializer::TRUNCATED_NORMAL},
+                                                          {"uniform", Initializer::UNIFORM}};
+  const std::map<std::string, DType> types = {{"f32", F32}, {"f64", F64}, {"f16", F16}, {"bf16", BF16}};
+  for (const auto &[kindName, kind] : kinds)
+    for (const auto &[typeName, type] : types) {
+      Variable *variable = package.add_variables();
+      variable->set_name(kindName + "." + typeName);
+      variable->set_dtype(type);
+      variable->add_shape(7);
+      variable->add_shape(12);
+      Split *rows = variable->mutable_placement()->add_dims()->add_splits();
+      rows->set_axis(0);
+      rows->set_extent(7);
+      rows->set_stride(4);
+      Split *columns = variable->mutable_placement()->add_dims()->add_splits();
+      columns->set_axis(1);
+      columns->set_extent(6);
+      columns->set_stride(3);
+      variable->mutable_init()->set_kind(kind);
+      variable->mutable_init()->set_a(0.25);
+      variable->mutable_init()->set_b(1.5);
+    }
+  auto fill = [&](Program *program, int64_t rows, int64_t columns) {
+    for (const Variable &variable : package.variables()) {
+      program->add_variable_buffers(program->buffers_size());
+      Buffer *buffer = program->add_buffers();
+      buffer->set_offset(program->arena_bytes());
+      buffer->set_dtype(variable.dtype());
+      buffer->add_shape(rows);
+      buffer->add_shape(columns);
+      buffer->set_bytes(rows * columns * 8);
+      program->set_arena_bytes(program->arena_bytes() + (rows * columns * 8 + 63) / 64 * 64);
+      program->set_persistent_bytes(program->arena_bytes());
+    }
+  };
+  fill(package.add_programs(), 4, 6);
+  fill(package.mutable_serial(), 7, 12);
+  for (int rank = 0; rank != 4; ++rank)
+    package.add_program_of_rank(0);
+  return package;
+}
+
+int main(int argc, char **argv) {
+  const std::map<std::string, Fault> faults = {{"none", Fault::None},
+                                               {"missing-reduction", Fault::MissingReduction},
+                                               {"wrong-scale", Fault::WrongScale},
+                                               {"missing-member", Fault::MissingMember},
+                                               {"other-count", Fault::OtherCount}};
+  std::string kind = argc > 2 ? argv[2] : "none";
+  if (argc < 2 || (kind != "initializers" && !faults.contains(kind))) {
+    std::fprintf(stderr, "usage: make-test-package FOLDER [KIND]\n");
+    return 2;
+  }
+  Package package = kind == "initializers" ? makeInitializers() : makePackage(faults.at(kind));
+  return writePackage(package, argv[1]) ? 0 : 1;
+}
