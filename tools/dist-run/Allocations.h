@@ -1,0 +1,19 @@
+//===- Allocations.h - how often memory is asked for ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_ALLOCATIONS_H
+#define MESHWRIGHT_TOOLS_DISTRUN_ALLOCATIONS_H
+
+#include <cstdint>
+
+namespace meshwright::tool {
+
+/// How many allocations the calling thread has made by operator new, libraries' included.
+uint64_t countAllocations();
+
+} // namespace meshwright::tool
+
+#endif

@@ -1,0 +1,59 @@
+//===- Metrics.cpp - numbers of each step ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Metrics.h"
+#include "lib/Json.h"
+#include "meshwright/runtime/SerialCheck.h"
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+std::string StepMetrics::toJson() const {
+  OrderedJson json = OrderedJson::object();
+  json["step"] = step;
+  if (loss)
+    json["loss"] = *loss;
+  json["outputs"] = OrderedJson::object();
+  for (const auto &[name, value] : outputs)
+    json["outputs"][name] = value;
+  if (gradNorm)
+    json["grad_norm"] = *gradNorm;
+  if (learningRate)
+    json["lr"] = *learningRate;
+  json["seconds"] = seconds;
+  if (tokens > 0 && seconds > 0)
+    json["tokens_per_s"] = tokens / seconds;
+  if (modelFlops > 0 && seconds > 0)
+    json["model_flops_per_s"] = modelFlops / seconds;
+  json["peak_bytes"] = peakBytes;
+  json["allocations"] = allocations;
+  return toText(json);
+}
+
+StepMetrics meshwright::tool::readMetrics(const Session &session, uint64_t step, double seconds) {
+  const meshwright::Package &message = session.getPackage().message();
+  StepMetrics metrics;
+  metrics.step = step;
+  metrics.seconds = seconds;
+  for (const Port &port : message.outputs())
+    if (port.result())
+      if (std::optional<double> value = readScalar(session, port.name()))
+        metrics.outputs.push_back({port.name(), *value});
+  metrics.loss = readScalar(session, message.metrics().loss());
+  if (!metrics.loss && metrics.outputs.size() == 1)
+    metrics.loss = metrics.outputs[0].second;
+  metrics.gradNorm = readScalar(session, message.metrics().grad_norm());
+  metrics.learningRate = readScalar(session, message.metrics().learning_rate());
+  metrics.modelFlops = message.metrics().model_flops_per_step();
+  metrics.tokens = message.metrics().tokens_per_step();
+  for (int64_t rank = 0; rank != session.getNumRanks(); ++rank) {
+    const Executor &executor = session.getExecutor(rank);
+    metrics.peakBytes = std::max(metrics.peakBytes, executor.getArenaBytes() + executor.getScratchBytes());
+  }
+  metrics.allocations = session.getStepAllocations();
+  return metrics;
+}

@@ -1,0 +1,34 @@
+//===- Metrics.h - numbers of each step -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
+#define MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
+
+#include "meshwright/runtime/Session.h"
+
+namespace meshwright::tool {
+
+/// What one step showed, as far as the package says what is what.
+struct StepMetrics {
+  uint64_t step = 0;
+  double seconds = 0;
+  std::optional<double> loss, gradNorm, learningRate;
+  /// The scalar results.
+  std::vector<std::pair<std::string, double>> outputs;
+  uint64_t peakBytes = 0, allocations = 0;
+  double modelFlops = 0;
+  int64_t tokens = 0;
+
+  /// One JSON object on one line.
+  std::string toJson() const;
+};
+
+/// Reads the scalars of the last step from the ranks.
+StepMetrics readMetrics(const runtime::Session &session, uint64_t step, double seconds);
+
+} // namespace meshwright::tool
+
+#endif

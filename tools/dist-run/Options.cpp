@@ -1,0 +1,187 @@
+//===- Options.cpp - the command line of dist-run -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include <charconv>
+#include <functional>
+#include <google/protobuf/stubs/common.h>
+#include <nlohmann/json.hpp>
+#include <oneapi/dnnl/dnnl.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+namespace {
+
+/// An option: its name, what its value is called (empty for a flag; in brackets where it may be left out), its help,
+/// and what it does.
+struct Option {
+  std::string_view group, name, value, help;
+  std::function<Status(Options &, const std::string &)> apply;
+};
+
+Status parseCount(const std::string &text, uint64_t &result) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    return usageError("\"{}\" is no whole number", text);
+  return {};
+}
+
+auto setText(std::string Options::*member) {
+  return [member](Options &options, const std::string &text) -> Status {
+    if (text.empty())
+      return usageError("a file or name is wanted");
+    options.*member = text;
+    return {};
+  };
+}
+
+auto setCount(uint64_t Options::*member, uint64_t minimum) {
+  return [member, minimum](Options &options, const std::string &text) -> Status {
+    MW_TRY(parseCount(text, options.*member));
+    if (options.*member < minimum)
+      return usageError("{} is below {}", options.*member, minimum);
+    return {};
+  };
+}
+
+auto setFlag(bool Options::*member) {
+  return [member](Options &options, const std::string &) -> Status {
+    options.*member = true;
+    return {};
+  };
+}
+
+Status addData(Options &options, const std::string &text) {
+  MW_TRY_ASSIGN(DataSource source, DataSource::parse(text));
+  options.data.push_back(std::move(source));
+  return {};
+}
+
+Status setCheck(Options &options, const std::string &text) {
+  options.checkSerial = true;
+  return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
+}
+
+const std::vector<Option> &getOptions() {
+  static const std::vector<Option> options = {
+      {"Initial values", "init", "FILE", "safetensors with values of variables; the others get their initializer's",
+       setText(&Options::init)},
+      {"Initial values", "seed", "N", "seed of the initializers (0)", setCount(&Options::seed, 0)},
+      {"Inputs", "feed", "FILE", "safetensors with the inputs of a step; {step} in the path stands for its number",
+       setText(&Options::feed)},
+      {"Inputs", "data", "NAME=FILE[:TYPE]",
+       "cut batches of an input from a file: raw bytes of that type, or .npy or .safetensors; may be repeated",
+       addData},
+      {"Running", "steps", "N", "how many steps (1); 0 only makes the initial values", setCount(&Options::steps, 0)},
+      {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
+      {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
+      {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
+       setText(&Options::kernels)},
+      {"Checking", "check-serial", "[N]",
+       "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
+      {"Results", "metrics", "FILE", "a JSON object per step", setText(&Options::metrics)},
+      {"Results", "outputs", "FILE", "safetensors with the outputs of the last step, whole",
+       setText(&Options::outputs)},
+      {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
+      {"Information", "show", "", "say what is in the package, and stop", setFlag(&Options::show)},
+      {"Information", "quiet", "", "no progress and no lines per step", setFlag(&Options::quiet)},
+      {"Information", "help", "", "this text", setFlag(&Options::help)},
+      {"Information", "version", "", "versions of all parts and the backends that are built in",
+       setFlag(&Options::version)},
+  };
+  return options;
+}
+
+const Option *find(std::string_view name) {
+  for (const Option &option : getOptions())
+    if (option.name == name)
+      return &option;
+  return nullptr;
+}
+
+Status checkCombination(const Options &options) {
+  if (options.help || options.version)
+    return {};
+  if (options.package.empty())
+    return usageError("which package? (dist-run --help says more)");
+  if (options.serial && options.checkSerial)
+    return usageError("--serial runs the serial program alone, --check-serial beside the others: one of the two");
+  int standardInputs = (options.init == "-") + (options.feed == "-");
+  for (const DataSource &source : options.data)
+    standardInputs += source.path == "-";
+  if (standardInputs > 1)
+    return usageError("{} files are standard input where one can be", standardInputs);
+  int standardOutputs = (options.metrics == "-") + (options.outputs == "-") + (options.save == "-");
+  if (standardOutputs > 1)
+    return usageError("{} files are standard output where one can be", standardOutputs);
+  if (options.threads > 1024)
+    return usageError("--threads={} is above 1024", options.threads);
+  return {};
+}
+
+} // namespace
+
+Result<Options> meshwright::tool::parseOptions(int argc, const char *const *argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (!argument.starts_with("-")) {
+      if (!options.package.empty())
+        return usageError("two packages are given, {} and {}", options.package, argument);
+      options.package = argument;
+      continue;
+    }
+    argument.erase(0, argument.starts_with("--") ? 2 : 1);
+    size_t equals = argument.find('=');
+    std::string name = argument.substr(0, equals);
+    const Option *option = find(name);
+    if (!option)
+      return usageError("there is no option --{} (dist-run --help lists them)", name);
+    std::string value;
+    if (equals != std::string::npos) {
+      if (option->value.empty())
+        return usageError("--{} takes no value", name);
+      value = argument.substr(equals + 1);
+    } else if (!option->value.empty() && option->value[0] != '[') {
+      if (++i == argc)
+        return usageError("--{} wants {}", name, option->value);
+      value = argv[i];
+    }
+    MW_TRY(option->apply(options, value).within("--" + name));
+  }
+  MW_TRY(checkCombination(options));
+  return options;
+}
+
+std::string meshwright::tool::getHelp() {
+  std::string text =
+      "usage: dist-run PACKAGE [options]\n\nRuns a package that dist-opt made. - is standard input or output "
+      "where a file is.\n";
+  std::string_view group;
+  for (const Option &option : getOptions()) {
+    if (option.group != group)
+      text += fmt::format("\n{}:\n", group = option.group);
+    std::string left = fmt::format("--{}", option.name);
+    if (option.value.starts_with("["))
+      left += fmt::format("[={}]", option.value.substr(1, option.value.size() - 2));
+    else if (!option.value.empty())
+      left += fmt::format("={}", option.value);
+    text += fmt::format("  {:<26} {}\n", left, option.help);
+  }
+  return text +
+         "\nExit status: 0 done; 1 the input is at fault; 2 wrong usage; 3 a check failed; 4 a fault while running.\n";
+}
+
+std::string meshwright::tool::getVersions() {
+  const dnnl_version_t *library = dnnl_version();
+  return fmt::format(
+      "dist-run {}\nprotobuf {}\nfmt {}.{}.{}\nnlohmann-json {}.{}.{}\noneDNN {}.{}.{}\nbackends: inproc\n",
+      MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION), FMT_VERSION / 10000,
+      FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+      NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor, library->patch);
+}

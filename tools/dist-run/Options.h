@@ -1,0 +1,32 @@
+//===- Options.h - the command line of dist-run -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
+#define MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
+
+#include "meshwright/runtime/Feeder.h"
+
+namespace meshwright::tool {
+
+/// What the command line asks for; the help text documents each.
+struct Options {
+  std::string package;
+  std::string init, feed, metrics, outputs, save, kernels;
+  std::vector<runtime::DataSource> data;
+  uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
+  bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
+};
+
+/// Parses the command line. Errors are of wrong usage.
+runtime::Result<Options> parseOptions(int argc, const char *const *argv);
+/// The text of --help.
+std::string getHelp();
+/// The text of --version: the versions of all parts and the backends that are built in.
+std::string getVersions();
+
+} // namespace meshwright::tool
+
+#endif

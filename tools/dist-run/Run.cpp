@@ -1,0 +1,184 @@
+//===- Run.cpp - runs a package for some steps ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Run.h"
+#include "Allocations.h"
+#include "Metrics.h"
+#include "Progress.h"
+#include "meshwright/runtime/SerialCheck.h"
+#include <chrono>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+namespace {
+
+/// One run, from the initial values to the saved ones.
+class Driver {
+public:
+  Driver(const LoadedPackage &package, const Options &options)
+      : package(package), options(options),
+        progress(options.quiet, options.metrics == "-" || options.outputs == "-" || options.save == "-",
+                 options.steps) {}
+
+  Status run() {
+    MW_TRY(prepare());
+    for (uint64_t step = 0; step != options.steps; ++step)
+      MW_TRY(runStep(step));
+    return writeResults();
+  }
+
+private:
+  Status prepare() {
+    SessionOptions sessionOptions{options.serial, options.kernels, static_cast<int>(options.threads), countAllocations};
+    MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
+    std::optional<SafeTensors> file;
+    if (!options.init.empty()) {
+      MW_TRY_ASSIGN(file, SafeTensors::open(options.init));
+    }
+    MW_TRY_ASSIGN(InitialReport report, session->initialize(file ? &*file : nullptr, options.seed));
+    logModel();
+    warnInitial(report);
+    for (const std::string &warning : session->getExecutor(0).getWarnings())
+      progress.warn(warning);
+    if (options.checkSerial) {
+      MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
+      MW_TRY(check->initialize(file ? &*file : nullptr, options.seed));
+    }
+    if (options.steps != 0) {
+      MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
+    }
+    if (!options.metrics.empty()) {
+      MW_TRY_ASSIGN(metricsFile, OutputFile::create(options.metrics));
+    }
+    return {};
+  }
+
+  /// The model's size and each rank's share of it.
+  void logModel() {
+    double parameters = 0, parameterBytes = 0, bytes = 0;
+    const ValueSet &variables = session->getVariables();
+    for (size_t i = 0; i != variables.size(); ++i) {
+      bytes += variables.getBytes(i);
+      if (package.message().variables(static_cast<int>(i)).kind() != Variable::PARAMETER)
+        continue;
+      parameters += *getNumElements(variables.getShape(i));
+      parameterBytes += variables.getBytes(i);
+    }
+    progress.log(fmt::format("model: {:.0f} parameters of {}, {} variables of {}{}", parameters,
+                             formatBytes(parameterBytes), variables.size(), formatBytes(bytes),
+                             session->getTarget().empty() ? "" : ", kernels for " + session->getTarget()));
+    // Ranks of one program have one share.
+    std::vector<std::string> lines;
+    for (int64_t rank = 0; rank != session->getNumRanks(); ++rank) {
+      const Executor &executor = session->getExecutor(rank);
+      lines.push_back(fmt::format("{} persistent, {} in all, {} of library scratch",
+                                  formatBytes(executor.getPersistentBytes()), formatBytes(executor.getArenaBytes()),
+                                  formatBytes(executor.getScratchBytes())));
+    }
+    for (size_t begin = 0, end; begin != lines.size(); begin = end) {
+      for (end = begin + 1; end != lines.size() && lines[end] == lines[begin];)
+        ++end;
+      progress.log(begin + 1 == end ? fmt::format("rank {}: {}", begin, lines[begin])
+                                    : fmt::format("ranks {} to {}, each: {}", begin, end - 1, lines[begin]));
+    }
+  }
+
+  void warnInitial(const InitialReport &report) {
+    auto list = [](const std::vector<std::string> &names) {
+      return fmt::format("\"{}\"{}", names[0], names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1));
+    };
+    if (!report.notInFile.empty())
+      progress.log(
+          fmt::format("{} does not have {}: initializers give the values", options.init, list(report.notInFile)));
+    if (!report.notInPackage.empty())
+      progress.warn(fmt::format("{} has {}, which no variable of the package is called", options.init,
+                                list(report.notInPackage)));
+  }
+
+  Status runStep(uint64_t step) {
+    using Clock = std::chrono::steady_clock;
+    std::string name = fmt::format("step {}", step);
+    MW_TRY(feeder->load(step));
+    feeder->scatter(*session);
+    bool checked = check && step % options.checkEvery == 0;
+    if (checked && options.checkEvery != 1)
+      check->synchronize();
+    Clock::time_point begin = Clock::now();
+    MW_TRY(session->step().within(name));
+    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    StepMetrics metrics = readMetrics(*session, step, seconds);
+    if (metricsFile) {
+      MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
+      MW_TRY(metricsFile->flush());
+    }
+    std::string loss = metrics.loss ? fmt::format("loss {:.6g}", *metrics.loss) : "";
+    progress.result(fmt::format("{}: {}{}{:.3f} s", name, loss, loss.empty() ? "" : ", ", seconds));
+    if (checked)
+      MW_TRY(checkStep(name));
+    progress.step(step + 1, loss);
+    return {};
+  }
+
+  Status checkStep(const std::string &name) {
+    auto report = check->check(*feeder);
+    if (!report.ok())
+      return report.status().within(name);
+    if (!report->agrees())
+      return Status(Code::CheckFailed, name + ": " + report->toString());
+    progress.result(name + ": " + report->toString());
+    return {};
+  }
+
+  /// Everything is written before anything gets its name.
+  Status writeResults() {
+    std::optional<SafeTensorsWriter> outputs, variables;
+    if (!options.outputs.empty()) {
+      if (options.steps == 0)
+        return usageError("--outputs wants the outputs of a step, but --steps=0 runs none");
+      MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session->getOutputs()));
+    }
+    if (!options.save.empty()) {
+      MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables()));
+    }
+    if (outputs)
+      MW_TRY(outputs->commit());
+    if (variables)
+      MW_TRY(variables->commit());
+    if (metricsFile)
+      MW_TRY(metricsFile->commit());
+    return {};
+  }
+
+  Result<SafeTensorsWriter> writeValues(const std::string &path, const ValueSet &set) {
+    std::vector<SafeTensorsEntry> entries;
+    for (size_t i = 0; i != set.size(); ++i)
+      entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
+    MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries));
+    std::vector<std::byte> whole;
+    for (size_t i = 0; i != set.size(); ++i) {
+      whole.resize(set.getBytes(i));
+      session->gather(set, i, whole);
+      MW_TRY(writer.append(whole));
+    }
+    return writer;
+  }
+
+  const LoadedPackage &package;
+  const Options &options;
+  Progress progress;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<SerialCheck> check;
+  std::optional<Feeder> feeder;
+  std::optional<OutputFile> metricsFile;
+};
+
+} // namespace
+
+Status meshwright::tool::run(const LoadedPackage &package, const Options &options) {
+  return Driver(package, options).run();
+}

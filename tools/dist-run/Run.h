@@ -1,0 +1,19 @@
+//===- Run.h - runs a package for some steps --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_RUN_H
+#define MESHWRIGHT_TOOLS_DISTRUN_RUN_H
+
+#include "Options.h"
+
+namespace meshwright::tool {
+
+/// Runs the steps that the options ask for and writes what they ask for; no file appears unless all went well.
+runtime::Status run(const runtime::LoadedPackage &package, const Options &options);
+
+} // namespace meshwright::tool
+
+#endif
