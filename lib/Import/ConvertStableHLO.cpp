@@ -38,6 +38,8 @@ static const ConverterMap &getConverters() {
   return converters;
 }
 
+bool importer::isKnown(StringRef name) { return getConverters().contains(name); }
+
 /// Checks that a type is a tensor of static shape and of elements that the serial network has.
 static LogicalResult verifyType(Operation *op, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);

@@ -15,6 +15,9 @@ namespace meshwright::importer {
 /// Whether the operation called `name` acts on corresponding elements and is written with operands and types alone.
 bool isElementwise(llvm::StringRef name);
 
+/// Whether the operation called `name` is converted.
+bool isKnown(llvm::StringRef name);
+
 /// The diagnostic for an operation that is not known.
 std::string describeUnknown(llvm::StringRef name);
 

@@ -44,9 +44,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         if (failed(materialize(graph, argument, rules, reads)))
           return signalPassFailure();
       }
-    if (failed(graph.eraseArguments(isVariable)))
-      return signalPassFailure();
     leaveOutForeignAttributes(graph);
+    if (failed(graph.eraseArguments(isVariable)))
+      signalPassFailure();
   }
 
   static StringRef getName(func::FuncOp graph, unsigned argument) {
@@ -94,9 +94,6 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     for (const std::string &glob : parameters)
       if (failed(checkGlob(graph, glob, arguments, "argument")))
         return failure();
-    for (const std::string &glob : frozen)
-      if (failed(checkGlob(graph, glob, variables, "variable")))
-        return failure();
     for (const Rule &rule : rules)
       if (failed(checkGlob(graph, rule.glob, variables, "variable")))
         return failure();
@@ -134,10 +131,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       if (matchGlob(rule.glob, name))
         initializer = rule.initializer;
     OpBuilder builder(graph);
-    auto variable = net::VariableOp::create(builder, argument.getLoc(), net::VariableKind::Parameter, name, type,
-                                            initializer, FlatSymbolRefAttr());
-    if (matches(frozen, name))
-      variable->setDiscardableAttr(kFrozenAttr, builder.getUnitAttr());
+    net::VariableOp::create(builder, argument.getLoc(), net::VariableKind::Parameter, name, type, initializer,
+                            FlatSymbolRefAttr());
     auto read = net::ReadOp::create(reads, argument.getLoc(), type, name);
     argument.replaceAllUsesWith(read.getResult());
     ++numVariables;

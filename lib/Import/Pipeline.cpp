@@ -32,11 +32,27 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createConvertStableHLOPass());
   MaterializeVariablesPassOptions variables;
   llvm::append_range(variables.parameters, options.parameters);
-  llvm::append_range(variables.frozen, options.frozen);
   for (const InitRule &rule : options.inits)
     variables.inits.push_back(printRule(rule));
   passes.addPass(createMaterializeVariablesPass(variables));
   passes.addPass(createVerifyImportPass());
+}
+
+namespace {
+struct ImportPipelineOptions : PassPipelineOptions<ImportPipelineOptions> {
+  ListOption<std::string> parameters{*this, "parameters",
+                                     llvm::cl::desc("Globs of the arguments that become variables")};
+};
+} // namespace
+
+void importer::registerImportPipeline() {
+  PassPipelineRegistration<ImportPipelineOptions>("dist-import",
+                                                  "The stage Import: exported text to the serial network",
+                                                  [](OpPassManager &passes, const ImportPipelineOptions &given) {
+                                                    Options options;
+                                                    llvm::append_range(options.parameters, given.parameters);
+                                                    buildImportPipeline(passes, options);
+                                                  });
 }
 
 /// The line of the text that `loc` is in, in front of the location that stands there.

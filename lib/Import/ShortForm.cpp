@@ -324,5 +324,7 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
     return parse(parser, state);
   if (isElementwise(name) || name == "stablehlo.reshape")
     return parseElementwise(parser, state);
+  if (isKnown(name))
+    return parser.emitError(parser.getNameLoc()) << "operation " << name << " has the generic form alone";
   return parser.emitError(parser.getNameLoc()) << describeUnknown(name);
 }

@@ -19,13 +19,13 @@ namespace meshwright::importer {
 } // namespace meshwright::importer
 
 /// Operations of other dialects are known by their sharding rule.
-static bool isKnown(Operation *op) {
+static bool isUnderstood(Operation *op) {
   return isa_and_nonnull<net::NetDialect, dist::DistDialect>(op->getDialect()) ||
          isa<ModuleOp, func::FuncOp, func::ReturnOp, dist::ShardingOpInterface>(op);
 }
 
 static LogicalResult verifyOperation(Operation *op) {
-  if (!isKnown(op))
+  if (!isUnderstood(op))
     return op->emitError() << "operation " << op->getName() << " is neither of net nor has it a sharding rule";
   for (Type type : op->getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);

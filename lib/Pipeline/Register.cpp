@@ -25,6 +25,7 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void meshwright::registerAllPasses() {
   importer::registerImportPasses();
+  importer::registerImportPipeline();
   train::registerTrainPasses();
   annotate::registerAnnotatePasses();
   complete::registerCompletePasses();

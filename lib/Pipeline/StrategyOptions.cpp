@@ -35,7 +35,6 @@ static importer::InitRule getInitRule(const strategy::Init &init) {
 importer::Options meshwright::getImportOptions(const strategy::Strategy &strategy) {
   importer::Options options;
   options.parameters.assign(strategy.model().parameters().begin(), strategy.model().parameters().end());
-  options.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
   for (const strategy::Init &init : strategy.init())
     options.inits.push_back(getInitRule(init));
   return options;

@@ -31,16 +31,12 @@ struct InitRule {
 struct Options {
   /// Arguments that become variables; the others are the inputs of a step.
   std::vector<std::string> parameters;
-  /// Variables that are not trained; they carry the unit attribute `net.frozen`.
-  std::vector<std::string> frozen;
   /// The first rule that matches counts; a variable without one has no initializer.
   std::vector<InitRule> inits;
 };
 
 /// The name of the function that a graph becomes.
 inline constexpr llvm::StringLiteral kStepName = "step";
-/// Unit attribute of a variable that is not trained.
-inline constexpr llvm::StringLiteral kFrozenAttr = "net.frozen";
 
 /// Registers the dialects that exported text is written in (stablehlo, chlo, sdy). They are read, never printed.
 void registerSourceDialects(mlir::DialectRegistry &registry);

@@ -19,6 +19,9 @@ namespace meshwright::importer {
 /// Adds the stage's passes, its gate last. A module that is a network already passes through.
 void buildImportPipeline(mlir::OpPassManager &passes, const Options &options);
 
+/// Makes the whole stage known as `--dist-import="parameters=p.*"`.
+void registerImportPipeline();
+
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Import/Passes.h.inc"
 

@@ -24,6 +24,7 @@ def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
     func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) -> (tensor<4xf32> {net.name = "0"})
     ```
   }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
 def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
@@ -77,7 +78,6 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
   }];
   let options = [
     ListOption<"parameters", "parameters", "std::string", "Globs of the arguments that become variables">,
-    ListOption<"frozen", "frozen", "std::string", "Globs of the variables that are not trained">,
     ListOption<"inits", "init", "std::string", "Initializers as GLOB:KIND:A:B, for instance *.kernel:normal:0:0.02">
   ];
   let statistics = [Statistic<"numVariables", "num-variables", "Variables that were made">];

@@ -1,0 +1,49 @@
+// RUN: dist-opt %s --dist-import-annotate-names -split-input-file | FileCheck %s
+
+// Tests that paths in locations become dotted names.
+
+// CHECK: func.func public @main(
+// CHECK-SAME: %arg0: tensor<4xf32> {net.name = "p.transformer.h.0.attn.c_attn.bias"}
+// CHECK-SAME: %arg1: tensor<4xf32> {net.name = "opt_state.1.0.mu.wte"}
+// CHECK-SAME: %arg2: tensor<4xf32> {net.name = "p.a\\.b.it's"}
+// CHECK-SAME: %arg3: tensor<4xf32> {net.name = "arg3", tf.aliasing_output = 0 : i32}
+// CHECK-SAME: %arg4: tensor<4xf32> {net.name = "x"}
+// CHECK-SAME: -> (tensor<4xf32> {net.name = "0.wte"}, tensor<4xf32> {net.name = "out1"}, tensor<4xf32> {net.name = "result"}
+#named = loc("p['transformer']['h']['0']['attn']['c_attn']['bias']")
+module {
+  func.func public @main(%arg0: tensor<4xf32> loc(#named), %arg1: tensor<4xf32> loc("opt_state[1][0].mu['wte']"),
+                         %arg2: tensor<4xf32> loc("p['a.b'][\22it's\22]"), %arg3: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %arg4: tensor<4xf32> loc("x"))
+      -> (tensor<4xf32> {jax.result_info = "result[0]['wte']"}, tensor<4xf32>, tensor<4xf32> {jax.result_info = "result"}) {
+    return %arg0, %arg1, %arg2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// Tests that the name of an operation's location, without its last component, is its scope.
+
+// CHECK-LABEL: func.func public @scopes
+func.func public @scopes(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}{net.role = #net.role<forward>, net.scope = "transformer.h.3.attn"}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/transformer/h/3/attn/abs")
+  // CHECK-NEXT: stablehlo.ceil{{.*}}{net.role = #net.role<forward>}
+  %1 = stablehlo.ceil %0 : tensor<4xf32> loc("ceil")
+  // CHECK-NEXT: stablehlo.cosine{{.*}}{net.role = #net.role<forward>, net.scope = "Model.h"}
+  %2 = stablehlo.cosine %1 : tensor<4xf32> loc("jit(f)/jvp(Model)/h/cos")
+  // CHECK-NEXT: stablehlo.floor{{.*}}{net.role = #net.role<backward>, net.scope = "Model.h"}
+  %3 = stablehlo.floor %2 : tensor<4xf32> loc("jit(f)/transpose(jvp(Model))/h/floor")
+  // CHECK-NEXT: stablehlo.log{{.*}}{net.role = #net.role<backward>}
+  %4 = stablehlo.log %3 : tensor<4xf32> loc("jit(f)/transpose(jvp())/log")
+  // CHECK-NEXT: stablehlo.negate{{.*}}{net.role = #net.role<forward>, net.scope = "attn\\.setup.\\.\\.\\.qk->k"}
+  %5 = stablehlo.negate %4 : tensor<4xf32> loc("jit(f)/attn.setup/...qk->k/neg")
+  // A call site in front, frames of the exporter's stack without a scope behind.
+  // CHECK-NEXT: stablehlo.sign{{.*}}{net.role = #net.role<forward>, net.scope = "outer.inner"}
+  %6 = stablehlo.sign %5 : tensor<4xf32> loc(callsite("inner/sign" at "jit(f)/outer/jit(g)"))
+  // CHECK-NEXT: stablehlo.sine{{.*}}{net.role = #net.role<forward>, net.scope = "mlp"}
+  %7 = stablehlo.sine %6 : tensor<4xf32> loc("jit(f)/mlp/sin"(callsite("loss"("models.py":8:16 to :35) at "<module>"("export.py":45:4))))
+  // CHECK-NEXT: stablehlo.sqrt{{.*}}{net.role = #net.role<forward>, net.scope = "head"}
+  %8 = stablehlo.sqrt %7 : tensor<4xf32> loc(fused["model.mlir":3:5, "jit(f)/head/sqrt"])
+  // CHECK-NEXT: stablehlo.tan{{.*}}{net.role = #net.role<forward>, net.scope = "a.b"}
+  %9 = stablehlo.tan %8 : tensor<4xf32> loc(fused["model.mlir":3:5, callsite("b/tan" at "a/call")])
+  return %9 : tensor<4xf32>
+}

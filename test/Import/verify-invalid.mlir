@@ -1,0 +1,36 @@
+// RUN: dist-opt %s --dist-import-verify -verify-diagnostics -split-input-file -allow-unregistered-dialect
+
+func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) -> (tensor<4xf32> {net.name = "out"}) {
+  // expected-error @below {{operation stablehlo.abs is neither of net nor has it a sharding rule}}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{input 0 is of 'tensor<?xf32>', which is not a tensor of static shape}}
+func.func public @step(%arg0: tensor<?xf32> {net.name = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{input 0 has no name}}
+func.func public @step(%arg0: tensor<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @below {{result 0 has no name}}
+func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) -> tensor<4xf32> {
+  return %arg0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{a variable of 'tensor<4xf32>' has no name}}
+net.variable parameter @"" : tensor<4xf32>
+func.func public @step() {
+  return
+}
