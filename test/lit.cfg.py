@@ -2,7 +2,7 @@
 """Configuration of the lit tests.
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM; python3.
-Substitutions: %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it may not exist yet); %source, the
+Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it may not exist yet); %source, the
 repository.
 """
 import os
@@ -16,7 +16,11 @@ config.excludes = ["lit.cfg.py", "fixtures", "unit", "lib", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
+# numpy comes with Debian's interpreter.
+python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
+
 config.substitutions += [
+    ("%python", python),
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),
