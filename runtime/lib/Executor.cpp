@@ -39,6 +39,7 @@ struct Executor::Implementation {
   std::vector<CompiledInstruction> instructions;
   /// The arguments of all kernels, one after the other.
   std::vector<void *> arguments;
+  AllocationCount allocations;
 
   std::byte *getAddress(uint32_t buffer) const {
     return arena.data() + context.program.buffers(static_cast<int>(buffer)).offset();
@@ -130,15 +131,28 @@ struct Executor::Implementation {
     return context.communicator.prepare(std::move(call));
   }
 
+  uint64_t countAllocations() const { return context.countAllocations ? context.countAllocations() : 0; }
+
+  Status runStep() {
+    allocations = {};
+    uint64_t before = countAllocations();
+    Status status = run();
+    allocations.own = countAllocations() - before - allocations.library;
+    return status;
+  }
+
   Status run() {
     for (const CompiledInstruction &instruction : instructions) {
       switch (instruction.kind) {
       case CompiledInstruction::Kind::Kernel:
         instruction.kernel(instruction.arguments);
         break;
-      case CompiledInstruction::Kind::Matmul:
+      case CompiledInstruction::Kind::Matmul: {
+        uint64_t before = countAllocations();
         MW_TRY(matmuls->execute(instruction.number));
+        allocations.library += countAllocations() - before;
         break;
+      }
       case CompiledInstruction::Kind::Collective:
         MW_TRY(context.communicator.execute(instruction.number));
         break;
@@ -170,7 +184,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
 }
 
-Status Executor::runStep() { return implementation->run(); }
+Status Executor::runStep() { return implementation->runStep(); }
+AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {
   const Buffer &buffer = implementation->context.program.buffers(index);

@@ -40,7 +40,6 @@ struct Session::Implementation {
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<Executor>> executors;
   ValueSet variables, inputs, outputs;
-  std::vector<uint64_t> allocations;
   std::function<Status(int64_t)> stepWork;
   /// Last, so that its threads end before what they use.
   std::unique_ptr<RankTeam> team;
@@ -52,13 +51,13 @@ struct Session::Implementation {
 
   Status createExecutors() {
     executors.resize(mesh.getNumRanks());
-    allocations.resize(mesh.getNumRanks());
     MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
     backend = createInprocBackend(mesh.getNumRanks());
     return team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
       MW_TRY_ASSIGN(executors[rank],
-                    Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank}));
+                    Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank,
+                                      options.countAllocations}));
       return {};
     });
   }
@@ -126,9 +125,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
       [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
   auto *self = implementation.get();
   self->stepWork = [self](int64_t rank) {
-    uint64_t before = self->options.countAllocations ? self->options.countAllocations() : 0;
     Status status = self->executors[rank]->runStep();
-    self->allocations[rank] = self->options.countAllocations ? self->options.countAllocations() - before : 0;
     self->backend->getCommunicator(rank).finishStep(status);
     return status;
   };
@@ -226,9 +223,11 @@ Status Session::step() {
   return implementation->team->run(implementation->stepWork);
 }
 
-uint64_t Session::getStepAllocations() const {
-  uint64_t sum = 0;
-  for (uint64_t count : implementation->allocations)
-    sum += count;
+AllocationCount Session::getStepAllocations() const {
+  AllocationCount sum;
+  for (const std::unique_ptr<Executor> &executor : implementation->executors) {
+    sum.own += executor->getStepAllocations().own;
+    sum.library += executor->getStepAllocations().library;
+  }
   return sum;
 }

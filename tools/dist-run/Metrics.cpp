@@ -30,7 +30,8 @@ std::string StepMetrics::toJson() const {
   if (modelFlops > 0 && seconds > 0)
     json["model_flops_per_s"] = modelFlops / seconds;
   json["peak_bytes"] = peakBytes;
-  json["allocations"] = allocations;
+  json["allocations"] = allocations.own;
+  json["library_allocations"] = allocations.library;
   return toText(json);
 }
 

@@ -18,7 +18,8 @@ struct StepMetrics {
   std::optional<double> loss, gradNorm, learningRate;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;
-  uint64_t peakBytes = 0, allocations = 0;
+  uint64_t peakBytes = 0;
+  runtime::AllocationCount allocations;
   double modelFlops = 0;
   int64_t tokens = 0;
 

@@ -21,6 +21,16 @@ struct ExecutorContext {
   const LoadedKernels &kernels;
   Communicator &communicator;
   int64_t rank;
+  /// Counts the allocations of the calling thread so far; null where nobody counts.
+  uint64_t (*countAllocations)() = nullptr;
+};
+
+/// Allocations of a step, on one rank or on all.
+struct AllocationCount {
+  /// By the runtime and its backends.
+  uint64_t own = 0;
+  /// By libraries for their own bookkeeping.
+  uint64_t library = 0;
 };
 
 /// One rank: its arena and its program as a list of calls with their addresses. Made and used on the rank's thread.
@@ -32,6 +42,8 @@ public:
 
   /// Runs the step once. Errors name the rank.
   Status runStep();
+  /// Allocations of the last step.
+  AllocationCount getStepAllocations() const;
 
   /// The array of a buffer.
   std::span<std::byte> getBuffer(int32_t index) const;

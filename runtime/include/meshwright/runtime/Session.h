@@ -89,8 +89,8 @@ public:
 
   /// Runs one step on all ranks.
   Status step();
-  /// Allocations that the ranks made in the last step.
-  uint64_t getStepAllocations() const;
+  /// Allocations of all ranks in the last step.
+  AllocationCount getStepAllocations() const;
 
 private:
   struct Implementation;
