@@ -56,10 +56,13 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
       constant[result] = isConstant && !isSource;
     rank[index] = isSource || isWeight ? 1 : isConstant ? 0 : 2;
   }
-  for (int phase = 0; phase < 3; ++phase)
+  for (int phase = 0; phase < 3; ++phase) {
+    if (phase == 2)
+      numEarly = order.size();
     for (size_t op = 0; op < graph.ops.size(); ++op)
       if (rank[op] == phase)
         order.push_back(op);
+  }
 }
 
 /// Whether all operands and the result of `rule` have the same dimensions, with one factor each.
@@ -436,7 +439,13 @@ void AxisSolver::run() {
       plan.values[value] = *given[value];
       placed[value] = true;
     }
-  for (OpIndex op : order)
+  for (OpIndex op : llvm::ArrayRef(order).take_front(numEarly))
+    visit(op);
+  // Weights are placed now, so that what they will ask of the arguments is known.
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
+    if (graph.values[value].def < 0)
+      addAvailable(value);
+  for (OpIndex op : llvm::ArrayRef(order).drop_front(numEarly))
     visit(op);
   forward = plan.values;
   sweepBack();

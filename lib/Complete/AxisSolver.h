@@ -77,6 +77,7 @@ private:
   bool annotateStored();
   bool wantBefore(OpIndex op, const State &target, double limit,
                   llvm::MutableArrayRef<std::optional<State>> wanted) const;
+  bool paysAfter(const Use &use) const;
   bool offerGathered();
 
   const Graph &graph;
@@ -85,6 +86,8 @@ private:
   bool dataAxis;
   llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done;
   llvm::SmallVector<OpIndex, 0> order;
+  /// How many operations of `order` are constants or made of weights alone.
+  size_t numEarly = 0;
   llvm::SmallVector<std::optional<State>, 0> given;
   /// States that a value is offered in because a look at the plan found that it is converted anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;

@@ -4,7 +4,7 @@
 //
 // The forward sweep decides an operation by what stands before it. Here the plan is read from its end: what all uses
 // slice is computed in parts, what most uses slice is kept in parts, what is stored elsewhere than it is computed is
-// converted where it is narrowest, and what is gathered after an elementwise operation is offered before it. All but
+// converted where it is narrowest, and what several elementwise operations lead to gathers of is gathered once. All but
 // the first are annotations for another sweep, which is kept only if it sends no more bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -157,26 +157,28 @@ bool AxisSolver::annotateStored() {
   return any;
 }
 
-/// Where a value is gathered right after the elementwise operation that made it, its operand might as well have been:
-/// offers it whole to everybody if others use it too.
+/// Whether what `use` makes of a split value by an elementwise operation is gathered or reduced right after.
+bool AxisSolver::paysAfter(const Use &use) const {
+  const GraphOp &user = graph.ops[use.op];
+  if (user.results.size() != 1 || !isElementwise(user.rule) || graph.values[user.results.front()].uses.size() != 1)
+    return false;
+  ValueIndex value = user.results.front();
+  const Use &next = graph.values[value].uses.front();
+  if (!plan.values[value].isSplit())
+    return false;
+  return plan.operands[next.op][next.operand].isReplicated() ||
+         llvm::any_of(plan.computes[next.op], [](const State &state) { return state.isPartial(); });
+}
+
+/// Where two elementwise operations read the same value and what they make is converted right after, the value might as
+/// well have been gathered once: offers it whole.
 bool AxisSolver::offerGathered() {
   bool any = false;
   for (auto [value, entry] : llvm::enumerate(graph.values)) {
-    if (entry.def < 0 || entry.uses.size() != 1 || !plan.values[value].isSplit() ||
-        !plan.operands[entry.uses.front().op][entry.uses.front().operand].isReplicated() ||
-        !isElementwise(graph.ops[entry.def].rule))
+    if (!forward[value].isSplit() || llvm::is_contained(offered[value], State::replicated()) ||
+        llvm::count_if(entry.uses, [&](const Use &use) { return paysAfter(use); }) < 2)
       continue;
-    llvm::SmallSetVector<ValueIndex, 4> moved;
-    for (ValueIndex operand : graph.ops[entry.def].operands)
-      if (forward[operand].isSplit())
-        moved.insert(operand);
-    if (moved.size() != 1)
-      continue;
-    ValueIndex operand = moved.front();
-    if (graph.values[operand].uses.size() < 2 || bytes[operand] > bytes[value] ||
-        llvm::is_contained(offered[operand], State::replicated()))
-      continue;
-    offered[operand].push_back(State::replicated());
+    offered[value].push_back(State::replicated());
     any = true;
   }
   return any;

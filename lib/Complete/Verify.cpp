@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Placement.h"
+#include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -43,6 +44,11 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
     if (!meshOp)
       return;
     Mesh mesh = meshOp.getMesh();
+    for (auto variable : getOperation().getOps<net::VariableOp>())
+      if (!variable->hasAttr(kMappingAttr)) {
+        variable.emitOpError() << "has no placement in which it is kept";
+        return signalPassFailure();
+      }
     WalkResult result = getOperation().walk([&](func::FuncOp func) {
       for (BlockArgument argument : func.getArguments())
         if (!getMapping(argument)) {
