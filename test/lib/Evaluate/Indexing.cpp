@@ -1,0 +1,143 @@
+//===- Indexing.cpp - evaluates gather and scatter ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As StableHLO's specification words them: for every index of the windows (the result of a gather, the updates of a
+// scatter) the element of the operand that it stands for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/lib/Evaluate/Evaluate.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::evaluate;
+
+namespace {
+
+/// The dimension numbers that gather and scatter share.
+struct Numbers {
+  ArrayRef<int64_t> windowDims, droppedDims, operandBatching, indicesBatching, indexMap;
+  int64_t vectorDim;
+};
+
+} // namespace
+
+/// Which box the window at `index` belongs to: the index into the batch dimensions of the indices.
+static Index batchOf(const Numbers &numbers, Shape index) {
+  Index batch;
+  for (auto [dim, at] : llvm::enumerate(index))
+    if (!llvm::is_contained(numbers.windowDims, static_cast<int64_t>(dim)))
+      batch.push_back(at);
+  return batch;
+}
+
+/// The position that the index vector of a box names, as full index into the operand.
+static Index startOf(const Numbers &numbers, const Tensor &indices, int64_t rank, const Index &batch) {
+  Index start(rank, 0);
+  for (auto [component, dim] : llvm::enumerate(numbers.indexMap)) {
+    Index at(batch);
+    if (numbers.vectorDim < static_cast<int64_t>(indices.shape().size()))
+      at.insert(at.begin() + numbers.vectorDim, static_cast<int64_t>(component));
+    start[dim] = indices.data[linearize(indices.shape(), at)].i;
+  }
+  return start;
+}
+
+/// The part of the index into the operand that comes from the batch dimensions, and that from within the window.
+static Index offsetOf(const Numbers &numbers, int64_t rank, Shape index, const Index &batch) {
+  Index offset(rank, 0);
+  for (auto [operandDim, indicesDim] : llvm::zip_equal(numbers.operandBatching, numbers.indicesBatching))
+    offset[operandDim] = batch[indicesDim < numbers.vectorDim ? indicesDim : indicesDim - 1];
+  size_t next = 0;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(numbers.droppedDims, dim) && !llvm::is_contained(numbers.operandBatching, dim))
+      offset[dim] = index[numbers.windowDims[next++]];
+  return offset;
+}
+
+/// An unsigned position of 64 bits is large, not negative.
+static int64_t asPosition(const Tensor &indices, int64_t value) {
+  return indices.isUnsigned() && value < 0 ? INT64_MAX : value;
+}
+
+static Tensor evaluateGather(net::GatherOp op, const Tensor &operand, const Tensor &indices) {
+  net::GatherDimsAttr dims = op.getDims();
+  Numbers numbers{dims.getOffsetDims(),          dims.getCollapsedDims(), dims.getOperandBatchingDims(),
+                  dims.getIndicesBatchingDims(), dims.getStartIndexMap(), dims.getIndexVectorDim()};
+  Tensor result(cast<RankedTensorType>(op.getResult().getType()));
+  int64_t rank = operand.type.getRank();
+  size_t next = 0;
+  forEachIndex(result.shape(), [&](Shape index) {
+    Index batch = batchOf(numbers, index);
+    Index source = startOf(numbers, indices, rank, batch), offset = offsetOf(numbers, rank, index, batch);
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t last = operand.shape()[dim] - op.getSizes()[dim];
+      source[dim] = std::clamp<int64_t>(asPosition(indices, source[dim]), 0, last) + offset[dim];
+    }
+    result.data[next++] = operand.data[linearize(operand.shape(), source)];
+  });
+  return result;
+}
+
+static Element combine(net::ScatterKind kind, const Tensor &operand, Element old, Element update) {
+  bool isFloat = operand.isFloat();
+  bool less = isFloat                ? old.f < update.f
+              : operand.isUnsigned() ? static_cast<uint64_t>(old.i) < static_cast<uint64_t>(update.i)
+                                     : old.i < update.i;
+  bool hasNaN = isFloat && (old.f != old.f || update.f != update.f);
+  switch (kind) {
+  case net::ScatterKind::Assign:
+    return update;
+  case net::ScatterKind::Add:
+    return isFloat ? Element{.f = old.f + update.f}
+                   : Element{.i = static_cast<int64_t>(static_cast<uint64_t>(old.i) + static_cast<uint64_t>(update.i))};
+  case net::ScatterKind::Multiply:
+    return isFloat ? Element{.f = old.f * update.f}
+                   : Element{.i = static_cast<int64_t>(static_cast<uint64_t>(old.i) * static_cast<uint64_t>(update.i))};
+  case net::ScatterKind::Max:
+    return hasNaN ? Element{.f = old.f + update.f} : less ? update : old;
+  case net::ScatterKind::Min:
+    return hasNaN ? Element{.f = old.f + update.f} : less ? old : update;
+  }
+  llvm_unreachable("a kind of scatter");
+}
+
+static Tensor evaluateScatter(net::ScatterOp op, const Tensor &operand, const Tensor &indices, const Tensor &updates) {
+  net::ScatterDimsAttr dims = op.getDims();
+  Numbers numbers{dims.getUpdateWindowDims(),         dims.getInsertedDims(),
+                  dims.getOperandBatchingDims(),      dims.getIndicesBatchingDims(),
+                  dims.getScatterDimsToOperandDims(), dims.getIndexVectorDim()};
+  Tensor result = operand;
+  int64_t rank = operand.type.getRank();
+  size_t next = 0;
+  forEachIndex(updates.shape(), [&](Shape index) {
+    Element update = updates.data[next++];
+    Index batch = batchOf(numbers, index);
+    Index target = startOf(numbers, indices, rank, batch), offset = offsetOf(numbers, rank, index, batch);
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      int64_t start = asPosition(indices, target[dim]), size = operand.shape()[dim];
+      // Compared before it is added, because positions may be as large as integers get.
+      if (start >= size - offset[dim] || start < -offset[dim])
+        return;
+      target[dim] = start + offset[dim];
+    }
+    Element &element = result.data[linearize(result.shape(), target)];
+    element = combine(op.getKind(), operand, element, update);
+  });
+  for (Element &element : result.data) {
+    if (operand.isFloat())
+      element.f = roundTo(operand.type.getElementType(), element.f);
+    else
+      element.i = wrapTo(operand.type.getElementType(), element.i);
+  }
+  return result;
+}
+
+std::optional<Tensor> evaluate::evaluateIndexing(Operation *op, ArrayRef<const Tensor *> operands) {
+  if (auto gather = dyn_cast<net::GatherOp>(op))
+    return evaluateGather(gather, *operands[0], *operands[1]);
+  if (auto scatter = dyn_cast<net::ScatterOp>(op))
+    return evaluateScatter(scatter, *operands[0], *operands[1], *operands[2]);
+  return std::nullopt;
+}
