@@ -53,14 +53,15 @@ def train(gradient, optimizer, parameters, batches):
     """The parameters after STEPS_SAVED steps, and all losses."""
 
     @jax.jit
-    def step(parameters, state, batch):
-        loss, gradients = gradient(parameters, *batch.values())
+    def step(parameters, state, *batch):
+        loss, gradients = gradient(parameters, *batch)
         updates, state = optimizer.update(gradients, state, parameters)
         return loss, optax.apply_updates(parameters, updates), state
 
     state, losses = optimizer.init(parameters), []
     for index, batch in enumerate(batches):
-        loss, parameters, state = step(parameters, state, batch)
+        # One by one, because jit hands a dictionary on in the order of its keys.
+        loss, parameters, state = step(parameters, state, *batch.values())
         losses.append(loss)
         if index + 1 == STEPS_SAVED:
             saved = parameters
