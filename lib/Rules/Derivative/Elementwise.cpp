@@ -57,8 +57,8 @@ static void attachRootsAndAngles(MLIRContext *context) {
   attachUnary<RsqrtOp, [](NetBuilder &b, Value g, Value x, Value y) {
     return b.multiply(g, b.scale(b.divide(y, x), -0.5));
   }>(context);
-  attachUnary<CbrtOp, [](NetBuilder &b, Value g, Value x, Value y) {
-    return b.multiply(g, b.scale(b.divide(y, x), 1.0 / 3.0));
+  attachUnary<CbrtOp, [](NetBuilder &b, Value g, Value, Value y) {
+    return b.divide(b.scale(g, 1.0 / 3.0), b.multiply(y, y));
   }>(context);
   attachUnary<SineOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, b.unary<CosineOp>(x)); }>(
       context);
@@ -73,7 +73,9 @@ static void attachRootsAndAngles(MLIRContext *context) {
 }
 
 static void attachSteps(MLIRContext *context) {
-  attachUnary<AbsOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, b.unary<SignOp>(x)); }>(context);
+  attachUnary<AbsOp, [](NetBuilder &b, Value g, Value x, Value) {
+    return b.select(b.compare(CompareDirection::Ge, x, b.splatLike(x, 0)), g, b.negate(g));
+  }>(context);
   attachUnary<NegateOp, [](NetBuilder &b, Value g, Value, Value) { return b.negate(g); }>(context);
   attachUnary<SignOp, zeroOfUnary>(context);
   attachUnary<FloorOp, zeroOfUnary>(context);

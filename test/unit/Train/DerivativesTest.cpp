@@ -1,0 +1,404 @@
+//===- DerivativesTest.cpp - derivatives against differences --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every derivative is compared with differences of the function itself, in f64, along random directions. Values keep
+// away from points where a function has no derivative; what holds there is tested in ConventionsTest.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Random.h"
+#include "test/unit/Train/Gradients.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace meshwright;
+using namespace meshwright::train;
+using evaluate::Tensor;
+
+/// The numbers below `count` in random order.
+static std::vector<int64_t> shuffle(size_t count, test::Random &random) {
+  std::vector<int64_t> order(count);
+  for (size_t at = 0; at < count; ++at) {
+    auto other = static_cast<size_t>(random.pick(0, static_cast<int64_t>(at)));
+    order[at] = order[other];
+    order[other] = static_cast<int64_t>(at);
+  }
+  return order;
+}
+
+/// A number between -1 and 1.
+static double drawNumber(test::Random &random) { return static_cast<double>(random.pick(-1000000, 1000000)) / 1e6; }
+
+/// Distinct values from an interval, none closer than 0.01 to a multiple of one half.
+static void draw(Tensor &tensor, const Function &function, test::Random &random) {
+  std::vector<int64_t> order = shuffle(tensor.data.size(), random);
+  for (size_t at = 0; at < order.size(); ++at) {
+    double value = function.low + (function.high - function.low) * (static_cast<double>(order[at]) + 0.37) /
+                                      static_cast<double>(order.size());
+    double distance = 2 * value - std::nearbyint(2 * value);
+    tensor.data[at].f = std::abs(distance) < 0.02 ? value + 0.02 : value;
+  }
+}
+
+/// Values of the second parameter keep 0.01 away from those of the first.
+static void separate(const Tensor &first, Tensor &second) {
+  if (first.type == second.type)
+    for (size_t at = 0; at < first.data.size(); ++at)
+      if (std::abs(first.data[at].f - second.data[at].f) < 0.01)
+        second.data[at].f += 0.03;
+}
+
+/// The derivative of the loss along `direction` in one parameter, by differences that are exact to the fourth order.
+static double differentiateByDifferences(Differentiated &program, unsigned index,
+                                         const std::vector<double> &direction) {
+  constexpr double kStep = 1e-3;
+  auto at = [&](double distance) {
+    Tensor saved = program.parameter(index);
+    for (size_t element = 0; element < direction.size(); ++element)
+      program.parameter(index).data[element].f += distance * direction[element];
+    double loss = program.loss();
+    program.parameter(index) = saved;
+    return loss;
+  };
+  return (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) / (12 * kStep);
+}
+
+static void check(const Function &function, int64_t round = 0) {
+  Differentiated program(function);
+  ASSERT_TRUE(program.isValid()) << function.name << "\n" << function.body;
+  test::Random random(static_cast<uint64_t>(round));
+  for (unsigned index = 0; index < program.getNumParameters(); ++index)
+    draw(program.parameter(index), function, random);
+  if (program.getNumParameters() > 1)
+    separate(program.parameter(0), program.parameter(1));
+  for (evaluate::Element &weight : program.weights.data)
+    weight.f = drawNumber(random);
+  for (unsigned index = 0; index < program.getNumParameters(); ++index) {
+    Tensor gradient = program.gradient(index);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      std::vector<double> direction;
+      double expected = 0, size = 1;
+      for (evaluate::Element element : gradient.data) {
+        direction.push_back(drawNumber(random));
+        expected += element.f * direction.back();
+        size += std::abs(element.f * direction.back());
+      }
+      double found = differentiateByDifferences(program, index, direction);
+      EXPECT_NEAR(expected, found, 1e-8 * size)
+          << function.name << ", parameter " << index << ", " << random.describe(round) << "\n"
+          << function.body;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, FunctionsOfOneOperand) {
+  for (const char *name : {"abs", "cosine", "erf", "erfc", "exponential", "exponential_minus_one", "logistic", "negate",
+                           "sine", "tanh", "sign", "floor", "ceil", "round_nearest_even"})
+    check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0 : tensor<3x4xf64>", {3, 4}});
+  for (const char *name : {"cbrt", "log", "log_plus_one", "rsqrt", "sqrt", "tan"})
+    check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0 : tensor<3x4xf64>", {3, 4}, 0.3, 1.4});
+}
+
+TEST(Derivatives, FunctionsOfTwoOperands) {
+  for (const char *name : {"add", "atan2", "maximum", "minimum", "multiply", "subtract"})
+    check({name, {{3, 4}, {3, 4}}, std::string("  %r = net.") + name + " %p0, %p1 : tensor<3x4xf64>", {3, 4}});
+  for (const char *name : {"divide", "power"})
+    check(
+        {name, {{3, 4}, {3, 4}}, std::string("  %r = net.") + name + " %p0, %p1 : tensor<3x4xf64>", {3, 4}, 0.4, 2.3});
+}
+
+TEST(Derivatives, Remainder) {
+  // The quotients lie between 2.2 and 2.7.
+  check({"remainder",
+         {{3, 4}, {3, 4}},
+         "  %k = net.constant dense<2.3> : tensor<3x4xf64>\n  %s = net.constant dense<0.1> : tensor<3x4xf64>\n"
+         "  %x = net.multiply %p0, %s : tensor<3x4xf64>\n  %n = net.add %x, %k : tensor<3x4xf64>\n"
+         "  %r = net.remainder %n, %p1 : tensor<3x4xf64>",
+         {3, 4},
+         0.9,
+         1.0});
+}
+
+TEST(Derivatives, PowersWithKnownExponents) {
+  for (const char *exponent : {"0.0", "1.0", "2.0", "3.0", "0.5", "-1.5"})
+    check({"power",
+           {{5}},
+           std::string("  %c = net.constant dense<") + exponent +
+               "> : tensor<5xf64>\n  %r = net.power %p0, %c : tensor<5xf64>",
+           {5},
+           0.4,
+           2.3});
+}
+
+TEST(Derivatives, OneValueAsBothOperands) {
+  for (const char *name : {"add", "divide", "multiply", "subtract", "maximum", "atan2", "power"})
+    check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0, %p0 : tensor<3x4xf64>", {3, 4}, 0.4, 2.3});
+}
+
+TEST(Derivatives, Select) {
+  check({"select",
+         {{3, 4}, {3, 4}},
+         "  %z = net.constant dense<0.0> : tensor<3x4xf64>\n"
+         "  %c = net.compare gt, %p0, %z : tensor<3x4xf64> -> tensor<3x4xi1>\n"
+         "  %r = net.select %c, %p0, %p1 : tensor<3x4xi1>, tensor<3x4xf64>",
+         {3, 4}});
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, Broadcast) {
+  check({"broadcast", {{3}}, "  %r = net.broadcast %p0 dims = [1] : tensor<3xf64> -> tensor<2x3x4xf64>", {2, 3, 4}});
+  check({"broadcast",
+         {{4, 2}},
+         "  %r = net.broadcast %p0 dims = [2, 0] : tensor<4x2xf64> -> tensor<2x3x4xf64>",
+         {2, 3, 4}});
+  check({"broadcast",
+         {{4, 2, 3}},
+         "  %r = net.broadcast %p0 dims = [2, 0, 1] : tensor<4x2x3xf64> -> tensor<2x3x4xf64>",
+         {2, 3, 4}});
+  check({"broadcast", {{}}, "  %r = net.broadcast %p0 dims = [] : tensor<f64> -> tensor<2x2xf64>", {2, 2}});
+}
+
+TEST(Derivatives, ReshapeAndTranspose) {
+  check({"reshape", {{2, 6}}, "  %r = net.reshape %p0 : tensor<2x6xf64> -> tensor<3x4xf64>", {3, 4}});
+  check({"transpose",
+         {{2, 3, 4}},
+         "  %r = net.transpose %p0 dims = [2, 0, 1] : tensor<2x3x4xf64> -> tensor<4x2x3xf64>",
+         {4, 2, 3}});
+}
+
+TEST(Derivatives, Slice) {
+  check({"slice",
+         {{5, 8}},
+         "  %r = net.slice %p0 starts = [1, 0] limits = [4, 8] steps = [1, 3] : tensor<5x8xf64> -> tensor<3x3xf64>",
+         {3, 3}});
+  check({"slices that tile",
+         {{4, 6}},
+         "  %a = net.slice %p0 starts = [0, 0] limits = [4, 2] steps = [1, 1] : tensor<4x6xf64> -> tensor<4x2xf64>\n"
+         "  %b = net.slice %p0 starts = [0, 4] limits = [4, 6] steps = [1, 1] : tensor<4x6xf64> -> tensor<4x2xf64>\n"
+         "  %c = net.slice %p0 starts = [0, 2] limits = [4, 4] steps = [1, 1] : tensor<4x6xf64> -> tensor<4x2xf64>\n"
+         "  %d = net.multiply %a, %b : tensor<4x2xf64>\n  %r = net.multiply %c, %d : tensor<4x2xf64>",
+         {4, 2}});
+  check({"slices that overlap",
+         {{4, 6}},
+         "  %a = net.slice %p0 starts = [0, 0] limits = [4, 4] steps = [1, 1] : tensor<4x6xf64> -> tensor<4x4xf64>\n"
+         "  %b = net.slice %p0 starts = [0, 2] limits = [4, 6] steps = [1, 1] : tensor<4x6xf64> -> tensor<4x4xf64>\n"
+         "  %r = net.multiply %a, %b : tensor<4x4xf64>",
+         {4, 4}});
+}
+
+TEST(Derivatives, Pad) {
+  check({"pad",
+         {{3, 4}, {}},
+         "  %r = net.pad %p0, %p1 low = [1, 0] high = [0, 2] interior = [2, 1] : tensor<3x4xf64>, tensor<f64> -> "
+         "tensor<8x9xf64>",
+         {8, 9}});
+  check({"pad that cuts",
+         {{5, 4}, {}},
+         "  %r = net.pad %p0, %p1 low = [-1, -2] high = [-3, 2] interior = [1, 0] : tensor<5x4xf64>, tensor<f64> -> "
+         "tensor<5x4xf64>",
+         {5, 4}});
+}
+
+TEST(Derivatives, Concatenate) {
+  check({"concatenate",
+         {{2, 3}, {2, 1}},
+         "  %r = net.concatenate %p0, %p1, %p0 dim = 1 : tensor<2x3xf64>, tensor<2x1xf64>, tensor<2x3xf64> -> "
+         "tensor<2x7xf64>",
+         {2, 7}});
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+/// A product with random numbers of batching, contracted and free dimensions, in random places.
+static Function drawDot(test::Random &random) {
+  int64_t batch = random.pick(0, 2), contract = random.pick(0, 2);
+  Function function{"dot", {{}, {}}, "", {}};
+  auto sizes = [&](int64_t count) {
+    std::vector<int64_t> result;
+    for (int64_t at = 0; at < count; ++at)
+      result.push_back(random.pick(1, 3));
+    return result;
+  };
+  std::vector<int64_t> batchSizes = sizes(batch), contractSizes = sizes(contract);
+  std::string batchText[2], contractText[2];
+  function.result = batchSizes;
+  for (int side = 0; side < 2; ++side) {
+    std::vector<int64_t> free = sizes(random.pick(0, 2));
+    // The role of every dimension: batching, contracted, free, by number in turn, at shuffled places.
+    std::vector<int64_t> places = shuffle(batch + contract + free.size(), random);
+    std::vector<int64_t> &shape = function.shapes[side];
+    shape.resize(places.size());
+    auto join = [](std::string &text, int64_t dim) { text += (text.empty() ? "" : ", ") + std::to_string(dim); };
+    for (int64_t at = 0; at < batch; ++at) {
+      shape[places[at]] = batchSizes[at];
+      join(batchText[side], places[at]);
+    }
+    for (int64_t at = 0; at < contract; ++at) {
+      shape[places[batch + at]] = contractSizes[at];
+      join(contractText[side], places[batch + at]);
+    }
+    std::vector<std::pair<int64_t, int64_t>> ordered;
+    for (size_t at = 0; at < free.size(); ++at)
+      ordered.emplace_back(places[batch + contract + static_cast<int64_t>(at)], free[at]);
+    std::sort(ordered.begin(), ordered.end());
+    for (auto [dim, size] : ordered) {
+      shape[dim] = size;
+      function.result.push_back(size);
+    }
+  }
+  function.body = "  %r = net.dot %p0, %p1 batch = [" + batchText[0] + "] x [" + batchText[1] + "] contract = [" +
+                  contractText[0] + "] x [" + contractText[1] + "] : " + printType(function.shapes[0]) + ", " +
+                  printType(function.shapes[1]) + " -> " + printType(function.result);
+  return function;
+}
+
+TEST(Derivatives, RandomProducts) {
+  for (int64_t round = 0; round < 60; ++round) {
+    test::Random random(static_cast<uint64_t>(round));
+    check(drawDot(random), round);
+  }
+}
+
+TEST(Derivatives, ProductOfAValueWithItself) {
+  check({"dot",
+         {{3, 4}},
+         "  %r = net.dot %p0, %p0 batch = [] x [] contract = [1] x [1] : tensor<3x4xf64>, tensor<3x4xf64> -> "
+         "tensor<3x3xf64>",
+         {3, 3}});
+}
+
+//===----------------------------------------------------------------------===//
+// Reduction
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, Reductions) {
+  for (const char *kind : {"sum", "max", "min", "product"}) {
+    std::string op = std::string("  %r = net.reduce ") + kind;
+    check({kind, {{2, 3, 4}}, op + " %p0 dims = [0, 2] : tensor<2x3x4xf64> -> tensor<3xf64>", {3}});
+    check({kind, {{2, 3}}, op + " %p0 dims = [] : tensor<2x3xf64> -> tensor<2x3xf64>", {2, 3}});
+    check({kind, {{2, 3}}, op + " %p0 dims = [0, 1] : tensor<2x3xf64> -> tensor<f64>", {}});
+  }
+}
+
+TEST(Derivatives, ArgReduce) {
+  for (const char *kind : {"max", "min"})
+    check({kind,
+           {{2, 5, 3}},
+           std::string("  %r, %i = net.arg_reduce ") + kind +
+               " %p0 dim = 1 : tensor<2x5x3xf64> -> tensor<2x3xf64>, tensor<2x3xi32>",
+           {2, 3}});
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, Gather) {
+  // Rows of a table; 9 and -3 lie outside and are clamped.
+  check({"gather of rows",
+         {{5, 3}},
+         "  %i = net.constant dense<[[1], [4], [1], [9], [-3], [0]]> : tensor<6x1xi32>\n"
+         "  %r = net.gather %p0, %i <offsetDims = [1], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 1> "
+         "sizes = [1, 3]"
+         " : tensor<5x3xf64>, tensor<6x1xi32> -> tensor<6x3xf64>",
+         {6, 3}});
+  // Boxes at positions of both dimensions, the index vector first, the bounds of its components different.
+  check({"gather of boxes",
+         {{5, 7}},
+         "  %i = net.constant dense<[[1, 4, 2], [6, 2, -1]]> : tensor<2x3xi64>\n"
+         "  %r = net.gather %p0, %i <offsetDims = [0, 1], startIndexMap = [0, 1], indexVectorDim = 0> sizes = [2, 3]"
+         " : tensor<5x7xf64>, tensor<2x3xi64> -> tensor<2x3x3xf64>",
+         {2, 3, 3}});
+  // One element of every row, as take_along_axis does.
+  check({"gather along an axis",
+         {{3, 4}},
+         "  %i = net.constant dense<[[[2]], [[0]], [[7]]]> : tensor<3x1x1xui8>\n"
+         "  %r = net.gather %p0, %i <collapsedDims = [1], operandBatchingDims = [0], indicesBatchingDims = [0], "
+         "startIndexMap = [1],"
+         " indexVectorDim = 2> sizes = [1, 1] : tensor<3x4xf64>, tensor<3x1x1xui8> -> tensor<3x1xf64>",
+         {3, 1}});
+}
+
+static const char *const kScatterRows =
+    " %p0, %i, %p1 <updateWindowDims = [1], insertedDims = [0], scatterDimsToOperandDims = [0],"
+    " indexVectorDim = 1> : tensor<5x3xf64>, tensor<6x1xi32>, tensor<6x3xf64> -> tensor<5x3xf64>";
+static const char *const kScatterBoxes =
+    " %p0, %i, %p1 <updateWindowDims = [1, 2], scatterDimsToOperandDims = [0, 1],"
+    " indexVectorDim = 1> : tensor<5x7xf64>, tensor<4x2xi64>, tensor<4x2x3xf64> -> tensor<5x7xf64>";
+
+TEST(Derivatives, Scatter) {
+  // Rows meet, and rows outside are dropped.
+  std::string rows =
+      "  %i = net.constant dense<[[1], [4], [1], [9], [-3], [0]]> : tensor<6x1xi32>\n  %r = net.scatter ";
+  // Boxes overlap, and lie outside in part.
+  std::string boxes =
+      "  %i = net.constant dense<[[1, 2], [2, 3], [4, 5], [-1, -1]]> : tensor<4x2xi64>\n  %r = net.scatter ";
+  for (const char *kind : {"add", "assign"}) {
+    check({std::string(kind) + " rows", {{5, 3}, {6, 3}}, rows + kind + kScatterRows, {5, 3}});
+    check({std::string(kind) + " boxes", {{5, 7}, {4, 2, 3}}, boxes + kind + kScatterBoxes, {5, 7}});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+static const char *const kShifted = "  %m = net.reduce max %p0 dims = [1] : tensor<3x4xf64> -> tensor<3xf64>\n"
+                                    "  %b = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>\n"
+                                    "  %s = net.subtract %p0, %b : tensor<3x4xf64>\n"
+                                    "  %e = net.exponential %s : tensor<3x4xf64>\n"
+                                    "  %t = net.reduce sum %e dims = [1] : tensor<3x4xf64> -> tensor<3xf64>\n";
+
+TEST(Derivatives, ShiftedExponentials) {
+  std::string shifted = kShifted;
+  check({"softmax",
+         {{3, 4}},
+         shifted + "  %d = net.broadcast %t dims = [0] : tensor<3xf64> -> tensor<3x4xf64>\n  %r = net.divide %e, %d : "
+                   "tensor<3x4xf64>",
+         {3, 4}});
+  check({"logsumexp",
+         {{3, 4}},
+         shifted + "  %l = net.log %t : tensor<3xf64>\n  %r = net.add %l, %m : tensor<3xf64>",
+         {3}});
+  // These depend on the maximum: dropping its gradient would be wrong.
+  check({"exponentials alone", {{3, 4}}, shifted + "  %r = net.multiply %e, %e : tensor<3x4xf64>", {3, 4}});
+  check({"logsumexp less twice the maximum",
+         {{3, 4}},
+         shifted + "  %l = net.log %t : tensor<3xf64>\n  %r = net.subtract %l, %m : tensor<3xf64>",
+         {3}});
+  check({"quotients across rows",
+         {{4, 4}},
+         "  %m = net.reduce max %p0 dims = [1] : tensor<4x4xf64> -> tensor<4xf64>\n"
+         "  %b = net.broadcast %m dims = [0] : tensor<4xf64> -> tensor<4x4xf64>\n"
+         "  %s = net.subtract %p0, %b : tensor<4x4xf64>\n  %e = net.exponential %s : tensor<4x4xf64>\n"
+         "  %t = net.reduce sum %e dims = [1] : tensor<4x4xf64> -> tensor<4xf64>\n"
+         "  %d = net.broadcast %t dims = [1] : tensor<4xf64> -> tensor<4x4xf64>\n  %r = net.divide %e, %d : "
+         "tensor<4x4xf64>",
+         {4, 4}});
+  check({"sums over rows",
+         {{3, 4}},
+         shifted + "  %u = net.reduce sum %e dims = [0, 1] : tensor<3x4xf64> -> tensor<f64>\n"
+                   "  %d = net.broadcast %u dims = [] : tensor<f64> -> tensor<3x4xf64>\n  %r = net.divide %e, %d : "
+                   "tensor<3x4xf64>",
+         {3, 4}});
+}
+
+TEST(Derivatives, ValueUsedManyTimes) {
+  check({"uses",
+         {{4}},
+         "  %a = net.sine %p0 : tensor<4xf64>\n  %b = net.multiply %a, %p0 : tensor<4xf64>\n"
+         "  %c = net.exponential %a : tensor<4xf64>\n  %d = net.add %b, %c : tensor<4xf64>\n"
+         "  %r = net.multiply %d, %a : tensor<4xf64>",
+         {4}});
+}

@@ -1,0 +1,149 @@
+//===- ReferenceTest.cpp - training steps against JAX and optax -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Exported losses are imported, differentiated and trained, and evaluated by the plain interpreter. Losses, gradients
+// and parameters agree with what tools/dev/export/reference.py wrote, in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Import.h"
+#include "meshwright/Rules/Rules.h"
+#include "meshwright/Train/Passes.h"
+#include "test/lib/Evaluate/Evaluate.h"
+#include "test/lib/Evaluate/Safetensors.h"
+#include "llvm/Support/SourceMgr.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace meshwright;
+using evaluate::Tensor;
+
+using Named = std::map<std::string, Tensor>;
+static constexpr double kTolerance = 1e-11;
+
+namespace {
+
+struct Case {
+  std::string network;
+  train::OptimizerKind optimizer;
+  std::string reference;
+  double learningRate;
+};
+
+std::ostream &operator<<(std::ostream &os, const Case &c) { return os << c.network << " " << c.reference; }
+
+class Reference : public testing::TestWithParam<Case> {
+protected:
+  Reference() {
+    registry.insert<func::FuncDialect, net::NetDialect>();
+    registerNetDerivatives(registry);
+    registerNetSharding(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  Named read(const std::string &file) {
+    auto tensors =
+        evaluate::readSafetensors(MESHWRIGHT_FIXTURES "/reference/" + GetParam().network + "/" + file, &context);
+    EXPECT_TRUE(static_cast<bool>(tensors)) << llvm::toString(tensors.takeError());
+    return tensors ? *tensors : Named();
+  }
+
+  OwningOpRef<ModuleOp> buildStep() {
+    llvm::SourceMgr sources;
+    std::string included;
+    if (!sources.AddIncludeFile(MESHWRIGHT_FIXTURES "/" + GetParam().network + ".mlir", llvm::SMLoc(), included))
+      return {};
+    importer::Options importing;
+    importing.parameters = {"p.*"};
+    OwningOpRef<ModuleOp> module = importer::importGraph(sources, &context, importing);
+    train::Options options;
+    options.optimizer.kind = GetParam().optimizer;
+    options.optimizer.lr = GetParam().learningRate;
+    options.optimizer.beta2 = 0.95;
+    options.optimizer.weightDecay = 0.1;
+    if (GetParam().optimizer == train::OptimizerKind::AdamW)
+      options.optimizer.decay.push_back("*.kernel");
+    options.fetch.values.push_back("grad/*");
+    PassManager passes(&context);
+    train::buildPipeline(passes, options);
+    if (!module || failed(passes.run(*module)))
+      return {};
+    return module;
+  }
+
+  /// The inputs of a step in the order of the function.
+  evaluate::Tensors readBatch(func::FuncOp func, int step) {
+    Named batch = read("batch" + std::to_string(step) + ".safetensors");
+    evaluate::Tensors inputs;
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      inputs.push_back(batch[func.getArgAttrOfType<StringAttr>(index, net::kNameAttr).str()]);
+    return inputs;
+  }
+
+  DialectRegistry registry;
+  MLIRContext context;
+};
+
+double norm(const Tensor &tensor) {
+  double sum = 0;
+  for (evaluate::Element element : tensor.data)
+    sum += element.f * element.f;
+  return std::sqrt(sum);
+}
+
+/// ‖found − expected‖ ≤ tolerance · max(‖expected‖, scale).
+void expectClose(const std::string &name, const Tensor &found, const Tensor &expected, double scale) {
+  ASSERT_EQ(found.type, expected.type) << name;
+  Tensor difference = found;
+  for (size_t at = 0; at < difference.data.size(); ++at)
+    difference.data[at].f -= expected.data[at].f;
+  EXPECT_LE(norm(difference), kTolerance * std::max(norm(expected), scale)) << name;
+}
+
+} // namespace
+
+TEST_P(Reference, AgreesWithJax) {
+  OwningOpRef<ModuleOp> module = buildStep();
+  ASSERT_TRUE(module);
+  FailureOr<evaluate::Program> program = evaluate::Program::create(*module);
+  ASSERT_TRUE(succeeded(program));
+  Named gradients = read("gradients.safetensors"), trained = read(GetParam().reference + ".safetensors");
+  for (auto &[name, value] : read("init.safetensors"))
+    program->variables[name] = value;
+  func::FuncOp func = program->getFunction();
+
+  double gradientNorm = 0;
+  for (auto &[name, value] : gradients)
+    if (name != "loss")
+      gradientNorm = std::hypot(gradientNorm, norm(value));
+  Tensor losses = trained.at("losses");
+  trained.erase("losses");
+  ASSERT_EQ(losses.size(), 5);
+  for (int step = 0; step < 5; ++step) {
+    FailureOr<evaluate::Tensors> results = program->run(readBatch(func, step));
+    ASSERT_TRUE(succeeded(results));
+    EXPECT_NEAR(results->front().data[0].f, losses.data[step].f, kTolerance * losses.data[step].f) << "step " << step;
+    if (step == 0) {
+      ASSERT_EQ(func.getNumResults(), gradients.size());
+      for (unsigned index = 1; index < func.getNumResults(); ++index) {
+        std::string name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr).str();
+        expectClose(name, (*results)[index], gradients.at(name), 1e-3 * gradientNorm);
+      }
+    }
+    if (step == 2)
+      for (auto &[name, value] : trained)
+        expectClose(name, program->variables.at(name), value, GetParam().learningRate);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Train, Reference,
+                         testing::Values(Case{"mlp-tiny-f64", train::OptimizerKind::Sgd, "sgd", 0.1},
+                                         Case{"mlp-tiny-f64", train::OptimizerKind::Momentum, "momentum", 0.1},
+                                         Case{"mlp-tiny-f64", train::OptimizerKind::Adam, "adam", 1e-3},
+                                         Case{"mlp-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3},
+                                         Case{"gpt2-tiny-f64", train::OptimizerKind::Sgd, "sgd", 0.1},
+                                         Case{"gpt2-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3},
+                                         Case{"bert-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3}));
