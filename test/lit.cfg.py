@@ -32,7 +32,7 @@ config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 config.environment["OMP_NUM_THREADS"] = "1"
 config.environment["PYTHONPATH"] = os.path.join(config.test_source_root, "python")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
-for variable in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED"):
+for variable in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED", "MESHWRIGHT_TEST_ROUNDS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
