@@ -150,7 +150,7 @@ bool meshwright::isCompileCommand(int argc, char **argv) {
   return false;
 }
 
-int meshwright::runCompileCommand(int argc, char **argv) {
+int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegistry &registry) {
   CompileOptions options;
   bool hasInput = false;
   if (argc == 1)
@@ -192,5 +192,5 @@ int meshwright::runCompileCommand(int argc, char **argv) {
     return usageError("--to=emit needs --emit");
   if (options.from > options.to)
     return usageError("--from=" + stringifyStage(options.from) + " comes after --to=" + stringifyStage(options.to));
-  return compile(options);
+  return compile(options, registry);
 }

@@ -50,8 +50,8 @@ namespace {
 /// One run of the compiler.
 class Compiler {
 public:
-  explicit Compiler(const CompileOptions &options)
-      : options(options), context(getRegistry(), MLIRContext::Threading::DISABLED),
+  Compiler(const CompileOptions &options, const DialectRegistry &registry)
+      : options(options), context(withSourceDialects(registry), MLIRContext::Threading::DISABLED),
         diagnostics(&context, llvm::errs()) {
     context.printOpOnDiagnostic(false);
   }
@@ -59,9 +59,9 @@ public:
   ExitCode run();
 
 private:
-  static DialectRegistry getRegistry() {
+  static DialectRegistry withSourceDialects(const DialectRegistry &given) {
     DialectRegistry registry;
-    registerAllDialects(registry);
+    given.appendTo(registry);
     importer::registerSourceDialects(registry);
     return registry;
   }
@@ -254,4 +254,6 @@ ExitCode Compiler::run() {
   return ExitDone;
 }
 
-ExitCode meshwright::compile(const CompileOptions &options) { return Compiler(options).run(); }
+ExitCode meshwright::compile(const CompileOptions &options, const DialectRegistry &registry) {
+  return Compiler(options, registry).run();
+}

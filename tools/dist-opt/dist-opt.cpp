@@ -10,11 +10,11 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
-  meshwright::registerAllPasses();
-  if (meshwright::isCompileCommand(argc, argv))
-    return meshwright::runCompileCommand(argc, argv);
   mlir::DialectRegistry registry;
   meshwright::registerAllDialects(registry);
+  meshwright::registerAllPasses();
+  if (meshwright::isCompileCommand(argc, argv))
+    return meshwright::runCompileCommand(argc, argv, registry);
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "Meshwright: serial training networks to distributed rank programs\n", registry));
 }

@@ -15,7 +15,7 @@ namespace meshwright {
 bool isCompileCommand(int argc, char **argv);
 
 /// Runs `dist-opt` on such arguments, `--help`, `--version` and `--print-strategy` included. Returns the exit code.
-int runCompileCommand(int argc, char **argv);
+int runCompileCommand(int argc, char **argv, const mlir::DialectRegistry &registry);
 
 } // namespace meshwright
 

@@ -17,6 +17,10 @@ namespace llvm {
 class raw_ostream;
 } // namespace llvm
 
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
 namespace meshwright {
 
 /// The stages, in order.
@@ -56,8 +60,9 @@ struct CompileOptions {
 /// The exit codes of our processes.
 enum ExitCode { ExitDone = 0, ExitInput = 1, ExitUsage = 2 };
 
-/// Compiles as asked. Diagnostics, progress and times go to standard error.
-ExitCode compile(const CompileOptions &options);
+/// Compiles as asked. Diagnostics, progress and times go to standard error. `registry` holds what `registerAllDialects`
+/// adds and, where the compiler is embedded, other dialects with what their operations mean.
+ExitCode compile(const CompileOptions &options, const mlir::DialectRegistry &registry);
 
 } // namespace meshwright
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s | dist-opt | FileCheck %s
-// RUN: dist-opt %s --mlir-print-op-generic | dist-opt | FileCheck %s
+// RUN: dist-opt %s | dist-opt - | FileCheck %s
+// RUN: dist-opt %s --mlir-print-op-generic | dist-opt - | FileCheck %s
 
 // Tests that every operation and attribute of the dialect prints as it is written.
 

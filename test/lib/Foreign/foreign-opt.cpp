@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Pipeline/CommandLine.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "test/lib/Foreign/Foreign.h"
@@ -16,5 +17,7 @@ int main(int argc, char **argv) {
   foreign::registerSharding(registry);
   foreign::registerKernels(registry);
   meshwright::registerAllPasses();
+  if (meshwright::isCompileCommand(argc, argv))
+    return meshwright::runCompileCommand(argc, argv, registry);
   return mlir::failed(mlir::MlirOptMain(argc, argv, "Meshwright with a foreign dialect\n", registry));
 }
