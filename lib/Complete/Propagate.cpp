@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Advice.h"
 #include "AxisSolver.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
@@ -193,6 +194,9 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     AxisPlans plans;
     for (auto [axis, data] : order)
       plans.push_back({axis, AxisSolver(*graph, mesh, axis, data, plans).solve()});
+    for (auto [index, entry] : llvm::enumerate(order))
+      if (!entry.second)
+        warnAboutCosts(*graph, mesh, plans, index);
     PlanWriter writer(func, *graph, mesh, plans);
     if (failed(writer.write()))
       return failure();

@@ -1,0 +1,149 @@
+//===- Advice.cpp - what another split would not pay ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Advice.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+namespace {
+
+/// What is not worth a word: a hundredth of what the axis sends.
+constexpr double kNegligible = 0.01;
+/// How many times more than it reads a product may leave to be reduced.
+constexpr double kManyTimes = 2;
+
+/// Looks at the plan of one axis.
+class Adviser {
+public:
+  Adviser(const Graph &graph, const Mesh &mesh, ArrayRef<std::pair<Axis, AxisPlan>> plans, size_t index)
+      : graph(graph), mesh(mesh), plans(plans), plan(plans[index].second), axis(plans[index].first),
+        n(mesh.getSize(axis)) {}
+
+  void advise();
+
+private:
+  /// Conversions of one kind: how many, their bytes, and where the first is.
+  struct Finding {
+    int64_t count = 0;
+    double bytes = 0;
+    Operation *first = nullptr;
+    void add(double paid, Operation *op) {
+      ++count;
+      bytes += paid;
+      if (!first)
+        first = op;
+    }
+  };
+
+  double getBytes(ValueIndex value) const;
+  double convertBytes(ValueIndex value, const State &from, const State &to) const;
+  bool canFollow(OpIndex op, unsigned operand, const State &state) const;
+  void lookAtUses(ValueIndex value);
+  void lookAtProduct(OpIndex op);
+
+  const Graph &graph;
+  const Mesh &mesh;
+  ArrayRef<std::pair<Axis, AxisPlan>> plans;
+  const AxisPlan &plan;
+  Axis axis;
+  int64_t n;
+  double total = 0;
+  Finding moved, reduced;
+};
+
+} // namespace
+
+/// The size of what the other axes leave of a value.
+double Adviser::getBytes(ValueIndex value) const {
+  double bytes = graph.values[value].bytes;
+  for (const auto &[other, decided] : plans)
+    if (other != axis && decided.values[value].isSplit())
+      bytes /= mesh.getSize(other);
+  return bytes;
+}
+
+double Adviser::convertBytes(ValueIndex value, const State &from, const State &to) const {
+  if (from == to || from.isReplicated() || to.isPartial())
+    return 0;
+  double share = getBytes(value) * (n - 1) / n;
+  if (from.isSplit())
+    return to.isSplit() ? share / n : share;
+  return to.isSplit() ? share : 2 * share;
+}
+
+/// Whether `op` could be computed in the parts in which its operand is.
+bool Adviser::canFollow(OpIndex op, unsigned operand, const State &state) const {
+  const ShardingRule &rule = graph.ops[op].rule;
+  auto split = toFactorSplit(rule.operands[operand], state.dim, state.extent, state.stride, n);
+  auto isLegal = [&](const TensorRule &tensor) {
+    return toTensorSplit(tensor, *split, n).kind != TensorSplit::Kind::Illegal;
+  };
+  return split && rule.factors[split->factor].splittable && llvm::all_of(rule.operands, isLegal) &&
+         llvm::all_of(rule.results, isLegal);
+}
+
+void Adviser::lookAtUses(ValueIndex value) {
+  const GraphValue &entry = graph.values[value];
+  const State &kept = plan.values[value];
+  if (entry.def >= 0)
+    total += convertBytes(value, plan.computes[entry.def][entry.result], kept);
+  SmallVector<State, 2> seen{kept};
+  for (const Use &use : entry.uses) {
+    const State &target = plan.operands[use.op][use.operand];
+    if (llvm::is_contained(seen, target))
+      continue;
+    seen.push_back(target);
+    double paid = convertBytes(value, kept, target);
+    total += paid;
+    if (kept.isSplit() && !graph.ops[use.op].sink && (target.isSplit() || !canFollow(use.op, use.operand, kept)))
+      moved.add(paid, graph.ops[use.op].op);
+  }
+}
+
+/// A product with a split parameter whose sum over the parts is larger than what it is made of.
+void Adviser::lookAtProduct(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  if (graphOp.results.size() != 1 || graphOp.operands.size() != 2 || !plan.computes[op].front().isPartial())
+    return;
+  for (unsigned operand : {0, 1}) {
+    ValueIndex weight = graphOp.operands[operand], other = graphOp.operands[1 - operand];
+    if (!graph.weight[weight] || graph.weight[other] || !plan.operands[op][operand].isSplit() ||
+        !plan.operands[op][1 - operand].isSplit())
+      continue;
+    ValueIndex result = graphOp.results.front();
+    if (getBytes(result) > kManyTimes * getBytes(other))
+      reduced.add(convertBytes(result, plan.computes[op].front(), State::replicated()), graphOp.op);
+  }
+}
+
+void Adviser::advise() {
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
+    lookAtUses(value);
+  for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
+    lookAtProduct(op);
+  auto megabytes = [](double bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); };
+  StringRef name = mesh.getName(axis);
+  if (moved.bytes > kNegligible * total)
+    emitWarning(moved.first->getLoc())
+        << "values change their split over axis \"" << name << "\", " << megabytes(moved.bytes) << " per step in "
+        << moved.count
+        << " conversions; first here; a fused parameter is split by groups, heads over an axis that divides them";
+  if (reduced.bytes > kNegligible * total)
+    emitWarning(reduced.first->getLoc())
+        << "products with a split parameter leave " << megabytes(reduced.bytes)
+        << " per step to be reduced over axis \"" << name
+        << "\", more than they read; first here; split the parameter along a dimension that the product keeps";
+}
+
+void complete::warnAboutCosts(const Graph &graph, const Mesh &mesh, ArrayRef<std::pair<Axis, AxisPlan>> plans,
+                              size_t axis) {
+  Adviser(graph, mesh, plans, axis).advise();
+}
