@@ -21,10 +21,6 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
-std::string importer::describeUnknown(StringRef name) {
-  return ("operation " + name + " is not known; docs/design/import.md lists those that are").str();
-}
-
 static const ConverterMap &getConverters() {
   static const ConverterMap converters = [] {
     ConverterMap map;
@@ -77,7 +73,7 @@ static bool isSource(Operation *op) {
 static LogicalResult convert(Operation *op) {
   auto found = getConverters().find(op->getName().getStringRef());
   if (found == getConverters().end())
-    return op->emitError() << describeUnknown(op->getName().getStringRef());
+    return op->emitError() << "operation " << op->getName() << " " << kUnknown;
   if (failed(verifyTypes(op)))
     return failure();
   Conversion conversion(op);

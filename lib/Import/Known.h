@@ -8,7 +8,6 @@
 #define MESHWRIGHT_LIB_IMPORT_KNOWN_H
 
 #include "llvm/ADT/StringRef.h"
-#include <string>
 
 namespace meshwright::importer {
 
@@ -18,8 +17,8 @@ bool isElementwise(llvm::StringRef name);
 /// Whether the operation called `name` is converted.
 bool isKnown(llvm::StringRef name);
 
-/// The diagnostic for an operation that is not known.
-std::string describeUnknown(llvm::StringRef name);
+/// What is said of an operation that is not known, after its name.
+inline constexpr llvm::StringLiteral kUnknown = "is not known; docs/design/import.md lists the operations that are";
 
 } // namespace meshwright::importer
 

@@ -324,7 +324,8 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
     return parse(parser, state);
   if (isElementwise(name) || name == "stablehlo.reshape")
     return parseElementwise(parser, state);
+  // The parser puts the operation's name in front.
   if (isKnown(name))
-    return parser.emitError(parser.getNameLoc()) << "operation " << name << " has the generic form alone";
-  return parser.emitError(parser.getNameLoc()) << describeUnknown(name);
+    return parser.emitError(parser.getNameLoc()) << "has the generic form alone";
+  return parser.emitError(parser.getNameLoc()) << kUnknown;
 }

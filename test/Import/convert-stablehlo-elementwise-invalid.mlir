@@ -3,7 +3,7 @@
 // Tests that what an elementwise operation cannot be is an error at its line.
 
 func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{operation stablehlo.while is not known; docs/design/import.md lists those that are}}
+  // expected-error @below {{operation stablehlo.while is not known; docs/design/import.md lists the operations that are}}
   %0 = "stablehlo.while"(%arg0) ({}, {}) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -11,7 +11,7 @@ func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{operation chlo.erf_inv is not known}}
+  // expected-error @below {{custom op 'chlo.erf_inv' is not known; docs/design/import.md lists the operations that are}}
   %0 = chlo.erf_inv %arg0 : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -19,7 +19,7 @@ func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_short_form(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{operation stablehlo.while is not known}}
+  // expected-error @below {{custom op 'stablehlo.while' is not known; docs/design/import.md lists the operations that are}}
   %0 = stablehlo.while(%iterArg = %arg0) : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

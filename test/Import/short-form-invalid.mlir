@@ -51,7 +51,7 @@ func.func @operand_count(%arg0: tensor<3xf32>) {
 // -----
 
 func.func @gather_has_no_short_form(%arg0: tensor<3xf32>, %arg1: tensor<1xi32>) {
-  // expected-error @below {{operation stablehlo.gather has the generic form alone}}
+  // expected-error @below {{custom op 'stablehlo.gather' has the generic form alone}}
   %0 = stablehlo.gather %arg0, %arg1 : (tensor<3xf32>, tensor<1xi32>) -> tensor<f32>
   return
 }
