@@ -94,9 +94,11 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   // To read a replicated value as partial of an idempotent kind takes no operation.
   auto it = known.find(op.getInput());
   if (it != known.end() && it->second.shape == wanted.shape) {
-    Placement actual = table.resolve(it->second.mapping, global), expected = table.resolve(*from, global);
-    if (isIdempotent(expected.partialKind) && actual.partialAxes.empty()) {
-      expected.partialAxes.clear();
+    const Placement &actual = table.resolve(it->second.mapping, global);
+    Placement expected = table.resolve(*from, global);
+    bool sameKind = actual.partialAxes.empty() || actual.partialKind == expected.partialKind;
+    if (isIdempotent(expected.partialKind) && sameKind) {
+      llvm::erase_if(expected.partialAxes, [&](Axis axis) { return !actual.isPartial(axis); });
       if (normalize(expected, mesh) == actual)
         return success();
     }

@@ -140,7 +140,7 @@ func.func @scatter_into_parts(%t: tensor<9x4xf32> {dist.mapping = #table}, %i: t
 
 // Tests a scatter of split updates where sizes do not divide: undefined indices are sent outside.
 // CHECK-LABEL: func.func @scatter_of_parts
-// CHECK: %[[SAFE:.*]] = dist.mask %arg1 {{.*}} fill -1 : i32
+// CHECK: %[[SAFE:.*]] = dist.mask %arg1 {{.*}} fill -2147483648 : i32
 // CHECK: net.scatter add %arg0, %[[SAFE]], %arg2
 func.func @scatter_of_parts(%t: tensor<9x4xf32> {dist.mapping = #dist.mapping<dims = [[], []], partial = sum ["dp"]>},
                             %i: tensor<5x1xi32> {dist.mapping = #batch}, %u: tensor<5x4xf32> {dist.mapping = #batch}) {

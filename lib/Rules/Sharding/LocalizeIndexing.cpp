@@ -162,8 +162,10 @@ static Value dropBeyond(ScatterOp op, Value indices, Localizer &localizer) {
   OpBuilder &builder = localizer.builder;
   ArrayRef<int64_t> shape = typeOf(op.getIndices()).getShape();
   auto element = cast<IntegerType>(typeOf(indices).getElementType());
-  // All bits set: -1, or the largest of an unsigned type.
-  TypedAttr outside = IntegerAttr::get(element, APInt::getAllOnes(element.getWidth()));
+  // So far outside that no element of a window reaches the tensor again.
+  unsigned width = element.getWidth();
+  APInt far = !element.isUnsigned() ? APInt::getSignedMinValue(width) : APInt::getAllOnes(width).lshr(width == 64);
+  TypedAttr outside = IntegerAttr::get(element, far);
   return MaskOp::create(
       builder, op.getLoc(), indices.getType(), indices, coordinates, builder.getDenseI64ArrayAttr(dims),
       placement.toAttr(builder.getContext(), localizer.mesh, shape), builder.getDenseI64ArrayAttr(shape), outside);

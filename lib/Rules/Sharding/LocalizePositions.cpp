@@ -93,6 +93,9 @@ Value Arithmetic::globalIndices(const Placement &placement, unsigned dim, int64_
 Arithmetic::Position Arithmetic::localPositions(Value indices, const Placement &placement, unsigned dim, int64_t size) {
   Value rest = indices, local, isHere;
   for (const LocalDigit &digit : getLocalDigits(placement.dims[dim], size)) {
+    // A plain digit of one value is zero, and so is what is left for it.
+    if (!digit.axis && digit.localSize == 1)
+      continue;
     Value value = rest;
     if (digit.globalStride != 1) {
       Value stride = splatLike(indices, digit.globalStride);
@@ -102,15 +105,12 @@ Arithmetic::Position Arithmetic::localPositions(Value indices, const Placement &
     if (digit.axis) {
       Value here = compare(CompareDirection::Eq, value, coordinateLike(*digit.axis, indices));
       isHere = isHere ? binary<AndOp>(isHere, here) : here;
-      continue;
+    } else {
+      local = local ? binary<AddOp>(binary<MultiplyOp>(local, splatLike(indices, digit.localSize)), value) : value;
     }
-    if (local && digit.localSize != 1)
-      local = binary<MultiplyOp>(local, splatLike(indices, digit.localSize));
-    if (!local)
-      local = value;
-    else if (digit.localSize != 1)
-      local = binary<AddOp>(local, value);
   }
+  if (!local)
+    local = splatLike(indices, 0);
   return {local, isHere};
 }
 

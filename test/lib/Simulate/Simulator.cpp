@@ -1,0 +1,248 @@
+//===- Simulator.cpp - all ranks of a partitioned program -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/lib/Simulate/Simulator.h"
+#include "test/lib/Simulate/Ranks.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::evaluate;
+using namespace meshwright::simulate;
+using meshwright::test::PerRank;
+
+//===----------------------------------------------------------------------===//
+// Tensors and numbers
+//===----------------------------------------------------------------------===//
+
+static std::vector<double> toNumbers(const Tensor &tensor) {
+  std::vector<double> numbers;
+  for (Element element : tensor.data)
+    numbers.push_back(tensor.isFloat() ? element.f : static_cast<double>(element.i));
+  return numbers;
+}
+
+static Tensor fromNumbers(RankedTensorType type, ArrayRef<double> numbers) {
+  Tensor tensor(type);
+  for (auto [element, number] : llvm::zip_equal(tensor.data, numbers)) {
+    if (tensor.isFloat())
+      element.f = number;
+    else
+      element.i = wrapTo(type.getElementType(), static_cast<int64_t>(number));
+  }
+  return tensor;
+}
+
+static PerRank toNumbers(const RankTensors &tensors) {
+  PerRank numbers;
+  for (const Tensor &tensor : tensors)
+    numbers.push_back(toNumbers(tensor));
+  return numbers;
+}
+
+static RankTensors fromNumbers(RankedTensorType type, const PerRank &numbers) {
+  RankTensors tensors;
+  for (const std::vector<double> &part : numbers)
+    tensors.push_back(fromNumbers(type, part));
+  return tensors;
+}
+
+static double toNumber(TypedAttr attribute) {
+  if (auto real = dyn_cast<FloatAttr>(attribute))
+    return real.getValueAsDouble();
+  return static_cast<double>(cast<IntegerAttr>(attribute).getValue().getSExtValue());
+}
+
+/// NaN, or one after the other some integers that are out of every range and some that are in most.
+double Simulator::getUndefined(Type element) {
+  if (isa<FloatType>(element))
+    return NAN;
+  static constexpr int64_t kNumbers[] = {0, 1, -1, 2, 1 << 20, 3, 1, -(1 << 20)};
+  return static_cast<double>(kNumbers[undefined++ % 8]);
+}
+
+RankTensors Simulator::distribute(const Tensor &whole, const Placement &placement) {
+  Type element = whole.type.getElementType();
+  double neutral = toNumber(getNeutralElement(placement.partialKind, element));
+  PerRank parts = test::distribute(toNumbers(whole), placement, mesh, whole.shape(), neutral, getUndefined(element));
+  return fromNumbers(whole.type.clone(placement.getLocalShape(whole.shape())), parts);
+}
+
+FailureOr<Tensor> Simulator::collect(const RankTensors &parts, RankedTensorType global, const Placement &placement,
+                                     Operation *op) {
+  auto whole = test::collect(toNumbers(parts), placement, mesh, global.getShape());
+  if (!whole)
+    return op->emitOpError() << "ends with ranks that hold the same part but not the same data";
+  return fromNumbers(global, *whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankTensors> Simulator::convert(ConversionOpInterface op, const RankTensors &input) {
+  FailureOr<Conversion> conversion = resolveConversion(op);
+  if (failed(conversion))
+    return failure();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  double neutral = toNumber(getNeutralElement(conversion->to.partialKind, type.getElementType()));
+  PerRank outputs = test::convert(toNumbers(input), conversion->from, conversion->to, conversion->axes, mesh,
+                                  conversion->shape, neutral, getUndefined(type.getElementType()));
+  return fromNumbers(type, outputs);
+}
+
+FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
+  FailureOr<Placement> placement =
+      Placement::resolve(op.getPlacement(), mesh, op.getShape(), [&] { return op.emitOpError(); });
+  if (failed(placement))
+    return failure();
+  // Only the masked dimensions count.
+  SmallVector<int64_t> shape = placement->getLocalShape(op.getShape());
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
+      shape[dim] = op.getShape()[dim];
+    else
+      placement->dims[dim].clear();
+  }
+  PerRank numbers = toNumbers(input);
+  auto elements = test::getElements(*placement, mesh, shape);
+  for (auto [part, where] : llvm::zip_equal(numbers, elements))
+    for (auto [number, element] : llvm::zip_equal(part, where))
+      if (element < 0)
+        number = toNumber(op.getFill());
+  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), numbers);
+}
+
+FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
+  if (auto conversion = dyn_cast<ConversionOpInterface>(op))
+    return convert(conversion, *operands[0]);
+  if (auto maskOp = dyn_cast<MaskOp>(op))
+    return mask(maskOp, *operands[0]);
+  RankTensors results;
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    if (auto coordinate = dyn_cast<CoordinateOp>(op)) {
+      Tensor tensor(cast<RankedTensorType>(coordinate.getResult().getType()));
+      tensor.data[0].i = mesh.getCoordinate(rank, *mesh.find(coordinate.getAxis()));
+      results.push_back(tensor);
+      continue;
+    }
+    SmallVector<const Tensor *> local =
+        llvm::map_to_vector(operands, [&](const RankTensors *operand) { return &(*operand)[rank]; });
+    FailureOr<Tensors> computed = evaluateOperation(op, local);
+    if (failed(computed))
+      return failure();
+    llvm::append_range(results, *computed);
+  }
+  return results;
+}
+
+/// Runs an operation that is not the last and keeps what it computes.
+LogicalResult Simulator::step(Operation *op) {
+  if (auto read = dyn_cast<net::ReadOp>(op)) {
+    auto found = variables.find(read.getVariable().str());
+    if (found == variables.end())
+      return op->emitOpError() << "finds no value";
+    values[read.getResult()] = found->second;
+    return success();
+  }
+  SmallVector<const RankTensors *> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value operand) -> const RankTensors * { return &values[operand]; });
+  FailureOr<RankTensors> results = simulate(op, operands);
+  if (failed(results))
+    return failure();
+  // Several results of one operation lie rank by rank.
+  unsigned count = op->getNumResults();
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    RankTensors &tensors = values[result];
+    tensors.clear();
+    for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+      tensors.push_back((*results)[rank * count + index]);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+FailureOr<Simulator> Simulator::create(ModuleOp module) {
+  Simulator simulator;
+  simulator.module = module;
+  MeshOp mesh = findMesh(module);
+  if (!mesh)
+    return module.emitError() << "has no mesh";
+  simulator.mesh = mesh.getMesh();
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func.isPublic() && !func.isExternal())
+      simulator.func = func;
+  if (!simulator.func)
+    return module.emitError() << "has no public function";
+  return simulator;
+}
+
+/// The whole type and the placement that stand beside a local type.
+static FailureOr<std::pair<RankedTensorType, Placement>> getBoundary(Attribute global, Attribute mapping,
+                                                                     const Mesh &mesh, Operation *op) {
+  auto type = dyn_cast_or_null<TypeAttr>(global);
+  if (!type || !isa_and_nonnull<MappingAttr>(mapping))
+    return op->emitOpError() << "has a value without placement";
+  auto tensor = cast<RankedTensorType>(type.getValue());
+  FailureOr<Placement> placement =
+      Placement::resolve(cast<MappingAttr>(mapping), mesh, tensor.getShape(), [&] { return op->emitOpError(); });
+  if (failed(placement))
+    return failure();
+  return std::make_pair(tensor, *placement);
+}
+
+LogicalResult Simulator::setVariable(StringRef name, const Tensor &whole) {
+  auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
+  auto kept = getBoundary(variable->getAttr(kGlobalTypeAttr), variable->getAttr(kMappingAttr), mesh, variable);
+  if (failed(kept))
+    return failure();
+  variables[name.str()] = distribute(whole, kept->second);
+  return success();
+}
+
+FailureOr<Tensor> Simulator::getVariable(StringRef name) {
+  auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
+  auto kept = getBoundary(variable->getAttr(kGlobalTypeAttr), variable->getAttr(kMappingAttr), mesh, variable);
+  if (failed(kept))
+    return failure();
+  return collect(variables[name.str()], kept->first, kept->second, variable);
+}
+
+FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
+  values.clear();
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    auto placed =
+        getBoundary(func.getArgAttr(index, kGlobalTypeAttr), func.getArgAttr(index, kMappingAttr), mesh, func);
+    if (failed(placed))
+      return failure();
+    values[func.getArgument(index)] = distribute(input, placed->second);
+  }
+  std::map<std::string, RankTensors> assigned;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (auto assign = dyn_cast<net::AssignOp>(op))
+      assigned[assign.getVariable().str()] = values[assign.getValue()];
+    else if (failed(step(&op)))
+      return failure();
+  }
+  for (auto &[name, tensors] : assigned)
+    variables[name] = tensors;
+  Tensors results;
+  for (auto [index, operand] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
+    auto placed =
+        getBoundary(func.getResultAttr(index, kGlobalTypeAttr), func.getResultAttr(index, kMappingAttr), mesh, func);
+    if (failed(placed))
+      return failure();
+    FailureOr<Tensor> whole = collect(values[operand], placed->first, placed->second, func);
+    if (failed(whole))
+      return failure();
+    results.push_back(*whole);
+  }
+  return results;
+}

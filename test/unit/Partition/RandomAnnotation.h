@@ -1,0 +1,66 @@
+//===- RandomAnnotation.h - random placements for a network -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEST_UNIT_PARTITION_RANDOMANNOTATION_H
+#define MESHWRIGHT_TEST_UNIT_PARTITION_RANDOMANNOTATION_H
+
+#include "dialects/Dist/Interfaces.h"
+#include "test/unit/Random.h"
+#include <map>
+#include <set>
+
+namespace meshwright::test {
+
+/// What random placements have exercised.
+struct Coverage {
+  struct Count {
+    int64_t even = 0, uneven = 0;
+    /// Whether the rule lets parts differ in size.
+    bool mayBeUneven = false;
+  };
+  /// By operation and the role of a factor: the operands and results that have it.
+  std::map<std::string, Count> factors;
+  /// By operation, reduction and operands: how often partial operands passed.
+  std::map<std::string, int64_t> partials;
+  /// By name of the operation.
+  std::map<std::string, int64_t> conversions;
+  int64_t cases = 0, unevenCases = 0;
+
+  std::string print() const;
+};
+
+/// Gives every operation of a serial module placements that its rule allows, chosen at random: which factor each axis
+/// splits and into which digit, or which partial operands pass. Values are left, arguments and variables kept, and
+/// results returned in random placements.
+class RandomAnnotation {
+public:
+  RandomAnnotation(Random &random, const dist::Mesh &mesh, Coverage &coverage)
+      : random(random), mesh(mesh), coverage(coverage) {}
+
+  void annotate(mlir::ModuleOp module);
+  /// Whether some part differed in size from the others.
+  bool isUneven() const { return uneven; }
+
+private:
+  void annotate(mlir::Operation *op);
+  void annotateWith(mlir::Operation *op, const dist::ShardingRule &rule);
+  bool trySplit(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
+  bool tryPartial(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
+  std::optional<dist::FactorSplit> pickSplit(const dist::ShardingRule &rule, dist::Axis axis);
+  dist::Placement leave(const dist::Placement &computed, mlir::Type type);
+  dist::MappingAttr toAttr(const dist::Placement &placement, mlir::Type type);
+
+  Random &random;
+  const dist::Mesh &mesh;
+  Coverage &coverage;
+  bool uneven = false;
+  /// The placements of the operation at hand, operands first.
+  std::vector<dist::Placement> placements;
+};
+
+} // namespace meshwright::test
+
+#endif

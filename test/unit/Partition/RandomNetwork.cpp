@@ -1,0 +1,523 @@
+//===- RandomNetwork.cpp - random serial networks -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Partition/RandomNetwork.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+using namespace meshwright::test;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+static int64_t product(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements;
+}
+
+RandomNetwork::RandomNetwork(Random &random, MLIRContext &context)
+    : random(random), builder(UnknownLoc::get(&context), &context), f64(builder.getF64Type()),
+      i32(builder.getI32Type()), i1(builder.getI1Type()) {}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+RandomNetwork::Shape RandomNetwork::pickShape(int64_t maxRank) {
+  Shape shape;
+  for (int64_t rank = random.pick(0, maxRank); rank > 0; --rank)
+    shape.push_back(pickSize());
+  return shape;
+}
+
+Value RandomNetwork::add(Value value) {
+  values.push_back(value);
+  return value;
+}
+
+Value RandomNetwork::pick(Type element, int64_t minRank) {
+  std::vector<Value> fitting;
+  for (Value value : values)
+    if (typeOf(value).getElementType() == element && typeOf(value).getRank() >= minRank)
+      fitting.push_back(value);
+  return fitting.empty() ? Value() : random.choose(fitting);
+}
+
+Value RandomNetwork::makeDense(RankedTensorType type) {
+  Type element = type.getElementType();
+  SmallVector<Attribute> numbers;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    numbers.push_back(isa<FloatType>(element)
+                          ? Attribute(builder.getFloatAttr(element, static_cast<double>(random.pick(-8, 8)) / 4))
+                          : Attribute(builder.getIntegerAttr(element, random.pick(0, element.isInteger(1) ? 1 : 5))));
+  if (!numbers.empty() && random.chance(40))
+    numbers.assign(1, numbers.front());
+  return ConstantOp::create(builder, type, DenseElementsAttr::get(type, numbers));
+}
+
+Value RandomNetwork::make(ArrayRef<int64_t> shape, Type element) {
+  auto type = RankedTensorType::get(shape, element);
+  std::vector<Value> same, sameCount;
+  for (Value value : values) {
+    if (value.getType() == type)
+      same.push_back(value);
+    else if (typeOf(value).getElementType() == element && typeOf(value).getNumElements() == product(shape))
+      sameCount.push_back(value);
+  }
+  if (!same.empty() && random.chance(85))
+    return random.choose(same);
+  if (!sameCount.empty() && random.chance(70))
+    return add(ReshapeOp::create(builder, type, random.choose(sameCount)));
+  if (random.chance(40) && !shape.empty()) {
+    // One line of it, repeated.
+    int64_t dim = random.pick(0, shape.size() - 1);
+    Value line = make({shape[dim]}, element);
+    return add(BroadcastOp::create(builder, type, line, builder.getDenseI64ArrayAttr({dim})));
+  }
+  return add(makeDense(type));
+}
+
+Value RandomNetwork::pickLike(Value like) { return make(shapeOf(like), typeOf(like).getElementType()); }
+
+Value RandomNetwork::makeIndices(ArrayRef<int64_t> shape, int64_t bound) {
+  if (random.chance(40))
+    return make(shape, i32);
+  auto type = RankedTensorType::get(shape, i32);
+  SmallVector<int32_t> numbers;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    numbers.push_back(static_cast<int32_t>(random.chance(90) ? random.pick(0, bound - 1) : random.pick(-3, bound + 3)));
+  return add(ConstantOp::create(builder, type, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers))));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+void RandomNetwork::addUnary() {
+  Value x = pick(f64);
+  Type type = x.getType();
+  switch (random.pick(0, 8)) {
+  case 0:
+    add(AbsOp::create(builder, type, x));
+    break;
+  case 1:
+    add(NegateOp::create(builder, type, x));
+    break;
+  case 2:
+    add(SineOp::create(builder, type, x));
+    break;
+  case 3:
+    add(LogisticOp::create(builder, type, x));
+    break;
+  case 4:
+    add(ErfOp::create(builder, type, x));
+    break;
+  case 5:
+    add(ExpOp::create(builder, type, TanhOp::create(builder, type, x)));
+    break;
+  default:
+    add(TanhOp::create(builder, type, x));
+    break;
+  }
+}
+
+void RandomNetwork::addBinary() {
+  Value x = pick(random.chance(80) ? f64 : i32), y = pickLike(x);
+  Type type = x.getType();
+  switch (random.pick(0, 7)) {
+  case 0:
+    add(SubtractOp::create(builder, type, x, y));
+    break;
+  case 1:
+    add(MaximumOp::create(builder, type, x, y));
+    break;
+  case 2:
+    add(MinimumOp::create(builder, type, x, y));
+    break;
+  case 3:
+  case 4:
+    // Products are kept small.
+    if (typeOf(x).getElementType() == f64) {
+      Value squashed = TanhOp::create(builder, type, random.chance(20) ? x : y);
+      add(MultiplyOp::create(builder, type, squashed, x));
+    }
+    break;
+  case 5:
+    if (typeOf(x).getElementType() == f64) {
+      Value below = ExpOp::create(builder, type, TanhOp::create(builder, type, y));
+      add(DivideOp::create(builder, type, x, below));
+    }
+    break;
+  default:
+    add(AddOp::create(builder, type, x, y));
+    break;
+  }
+}
+
+/// Predicates come from integers, which are exact on every mesh.
+void RandomNetwork::addChoice() {
+  Value x = pick(random.chance(70) ? f64 : i32);
+  auto shape = shapeOf(x);
+  Value left = make(shape, i32), right = make(shape, i32);
+  auto direction = static_cast<CompareDirection>(random.pick(0, 5));
+  Value predicate = add(CompareOp::create(builder, RankedTensorType::get(shape, i1), direction, left, right, false));
+  if (random.chance(30))
+    predicate = add(NotOp::create(builder, predicate.getType(), predicate));
+  if (random.chance(30))
+    predicate = add(AndOp::create(builder, predicate.getType(), predicate, make(shape, i1)));
+  add(SelectOp::create(builder, x.getType(), predicate, x, pickLike(x)));
+}
+
+void RandomNetwork::addConstant() {
+  add(makeDense(RankedTensorType::get(pickShape(3), random.chance(60) ? f64 : i32)));
+}
+
+void RandomNetwork::addIota() {
+  Shape shape = pickShape(2);
+  shape.push_back(pickSize());
+  add(IotaOp::create(builder, RankedTensorType::get(shape, random.chance(70) ? i32 : f64),
+                     builder.getI64IntegerAttr(random.pick(0, shape.size() - 1))));
+}
+
+void RandomNetwork::addConvert() {
+  Value x = pick(random.chance(70) ? i32 : i1);
+  if (x)
+    add(ConvertOp::create(builder, typeOf(x).clone(typeOf(x).getElementType() == i1 && random.chance(30) ? i32 : f64),
+                          x));
+}
+
+void RandomNetwork::addBroadcast() {
+  Value x = pick(random.chance(80) ? f64 : i32);
+  Shape shape(shapeOf(x)), dims;
+  for (int64_t dim = 0; dim < typeOf(x).getRank(); ++dim)
+    dims.push_back(dim);
+  int64_t at = random.pick(0, shape.size());
+  shape.insert(shape.begin() + at, pickSize());
+  for (int64_t &dim : dims)
+    dim += dim >= at;
+  if (dims.size() > 1 && random.chance(30)) {
+    std::swap(dims.front(), dims.back());
+    std::swap(shape[dims.front()], shape[dims.back()]);
+  }
+  if (product(shape) <= 1000 && shape.size() <= 4)
+    add(BroadcastOp::create(builder, typeOf(x).clone(shape), x, dims));
+}
+
+void RandomNetwork::addReshape() {
+  Value x = pick(random.chance(80) ? f64 : i32);
+  Shape factors, shape;
+  for (int64_t size : shapeOf(x))
+    for (int64_t factor = 2; size > 1; ++factor)
+      for (; size % factor == 0; size /= factor)
+        factors.push_back(factor);
+  // Neighbouring prime factors are joined again, elsewhere.
+  for (int64_t factor : factors) {
+    if (!shape.empty() && random.chance(55))
+      shape.back() *= factor;
+    else
+      shape.push_back(factor);
+  }
+  if (random.chance(20))
+    shape.insert(shape.begin() + random.pick(0, shape.size()), 1);
+  if (shape.size() <= 5)
+    add(ReshapeOp::create(builder, typeOf(x).clone(shape), x));
+}
+
+void RandomNetwork::addTranspose() {
+  Value x = pick(random.chance(80) ? f64 : i32, 2);
+  if (!x)
+    return;
+  SmallVector<int64_t> order;
+  for (int64_t dim = 0; dim < typeOf(x).getRank(); ++dim)
+    order.insert(order.begin() + random.pick(0, order.size()), dim);
+  Shape shape;
+  for (int64_t dim : order)
+    shape.push_back(shapeOf(x)[dim]);
+  add(TransposeOp::create(builder, typeOf(x).clone(shape), x, order));
+}
+
+void RandomNetwork::addSlice() {
+  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  if (!x)
+    return;
+  SmallVector<int64_t> starts, limits, steps;
+  Shape shape;
+  for (int64_t size : shapeOf(x)) {
+    int64_t start = 0, limit = size, step = 1;
+    int64_t choice = random.pick(0, 5);
+    if (choice == 0)
+      limit = std::max<int64_t>(size - 1, 1);
+    else if (choice == 1 && size % 2 == 0)
+      (random.chance(50) ? start : limit) = size / 2;
+    else if (choice == 2)
+      limit = random.pick((start = random.pick(0, size - 1)) + 1, size);
+    else if (choice == 3)
+      step = 2;
+    starts.push_back(start);
+    limits.push_back(limit);
+    steps.push_back(step);
+    shape.push_back((limit - start + step - 1) / step);
+  }
+  add(SliceOp::create(builder, typeOf(x).clone(shape), x, starts, limits, steps));
+}
+
+void RandomNetwork::addPad() {
+  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  if (!x)
+    return;
+  auto scalar = RankedTensorType::get({}, typeOf(x).getElementType());
+  Value value = random.chance(40)
+                    ? ConstantOp::create(builder, scalar, cast<ElementsAttr>(builder.getZeroAttr(scalar))).getResult()
+                    : make({}, scalar.getElementType());
+  SmallVector<int64_t> low, high, interior;
+  Shape shape;
+  for (int64_t size : shapeOf(x)) {
+    int64_t choice = random.pick(0, 6);
+    low.push_back(choice == 0 ? size : choice == 1 ? random.pick(0, 2) : choice == 2 ? -random.pick(0, size / 2) : 0);
+    high.push_back(choice == 3 ? size : choice >= 4 ? random.pick(0, 2) : choice == 2 ? 1 : 0);
+    interior.push_back(random.chance(10) ? 1 : 0);
+    shape.push_back(low.back() + size + (size - 1) * interior.back() + high.back());
+  }
+  if (product(shape) <= 1000)
+    add(PadOp::create(builder, typeOf(x).clone(shape), x, value, low, high, interior));
+}
+
+void RandomNetwork::addConcatenate() {
+  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  if (!x)
+    return;
+  int64_t dim = random.pick(0, typeOf(x).getRank() - 1);
+  SmallVector<Value> operands{x};
+  Shape shape(shapeOf(x));
+  for (int64_t more = random.pick(1, 2); more > 0; --more) {
+    Shape other(shapeOf(x));
+    if (random.chance(25))
+      other[dim] = pickSize();
+    operands.push_back(make(other, typeOf(x).getElementType()));
+    shape[dim] += other[dim];
+  }
+  if (product(shape) <= 1000)
+    add(ConcatenateOp::create(builder, typeOf(x).clone(shape), operands, static_cast<uint64_t>(dim)));
+}
+
+void RandomNetwork::addDot() {
+  Value lhs = pick(f64, 1);
+  if (!lhs)
+    return;
+  // Each dimension of the left side is batching, contracted or free; the right side is made to fit.
+  SmallVector<int64_t> lhsBatch, rhsBatch, lhsContract, rhsContract;
+  Shape rhsShape, batch, free;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(lhs))) {
+    int64_t choice = random.pick(0, 4);
+    if (choice >= 2) {
+      free.push_back(size);
+      continue;
+    }
+    (choice == 0 ? lhsBatch : lhsContract).push_back(dim);
+    (choice == 0 ? rhsBatch : rhsContract).push_back(rhsShape.size());
+    rhsShape.push_back(size);
+    if (choice == 0)
+      batch.push_back(size);
+  }
+  Shape result(batch);
+  result.append(free);
+  for (int64_t more = random.pick(0, 2); more > 0; --more) {
+    rhsShape.push_back(pickSize());
+    result.push_back(rhsShape.back());
+  }
+  if (product(result) > 1000 || product(rhsShape) > 1000 || result.size() > 5)
+    return;
+  Value rhs = make(rhsShape, f64);
+  Value small = TanhOp::create(builder, lhs.getType(), lhs);
+  add(DotOp::create(builder, RankedTensorType::get(result, f64), random.chance(50) ? lhs : small, rhs, lhsBatch,
+                    rhsBatch, lhsContract, rhsContract));
+}
+
+void RandomNetwork::addReduce() {
+  int64_t choice = random.pick(0, 9);
+  Type element = choice < 6 ? f64 : choice < 8 ? i32 : i1;
+  Value x = pick(element, 1);
+  if (!x)
+    return;
+  SmallVector<int64_t> dims;
+  Shape shape;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(x))) {
+    if (random.chance(50))
+      dims.push_back(dim);
+    else
+      shape.push_back(size);
+  }
+  using dist::ReduceKind;
+  ReduceKind kind = element == i1 ? (random.chance(50) ? ReduceKind::And : ReduceKind::Or)
+                                  : static_cast<ReduceKind>(random.pick(0, 3));
+  if (kind == ReduceKind::Product && element == f64)
+    x = TanhOp::create(builder, x.getType(), x);
+  if (kind == ReduceKind::Product && element == i32)
+    kind = ReduceKind::Max;
+  add(ReduceOp::create(builder, typeOf(x).clone(shape), kind, x, dims));
+}
+
+/// Only integers: the place of the largest of sums depends on how they were rounded.
+void RandomNetwork::addArgReduce() {
+  Value x = pick(i32, 1);
+  if (!x)
+    return;
+  int64_t dim = random.pick(0, typeOf(x).getRank() - 1);
+  Shape shape(shapeOf(x));
+  shape.erase(shape.begin() + dim);
+  auto type = RankedTensorType::get(shape, i32);
+  auto op = ArgReduceOp::create(builder, type, type, random.chance(50) ? ArgKind::Max : ArgKind::Min, x,
+                                static_cast<uint64_t>(dim));
+  add(op.getValue());
+  add(op.getIndex());
+}
+
+void RandomNetwork::addGather() {
+  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  if (!x)
+    return;
+  int64_t rank = typeOf(x).getRank();
+  SmallVector<int64_t> offsetDims, collapsed, operandBatching, indicesBatching, map, sizes;
+  Shape batch, window;
+  int64_t vectorBound = 1;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t size = shapeOf(x)[dim], choice = random.pick(0, 5);
+    if (choice == 0) {
+      operandBatching.push_back(dim);
+      indicesBatching.push_back(batch.size());
+      batch.push_back(size);
+      sizes.push_back(1);
+    } else if (choice <= 2 || (map.empty() && dim == rank - 1)) {
+      collapsed.push_back(dim);
+      map.push_back(dim);
+      sizes.push_back(1);
+      vectorBound = std::max(vectorBound, size);
+    } else {
+      sizes.push_back(random.chance(80) ? size : random.pick(1, size));
+      if (sizes.back() < size)
+        map.push_back(dim);
+      window.push_back(sizes.back());
+    }
+  }
+  for (int64_t more = random.pick(0, 2); more > 0; --more)
+    batch.push_back(pickSize());
+  Shape result(batch), indicesShape(batch);
+  for (int64_t size : window) {
+    offsetDims.push_back(result.size());
+    result.push_back(size);
+  }
+  int64_t vectorDim = indicesShape.size();
+  if (map.size() != 1 || random.chance(70))
+    indicesShape.push_back(map.size());
+  if (product(result) > 1000 || result.size() > 5 || product(indicesShape) > 400 || map.empty())
+    return;
+  Value indices = makeIndices(indicesShape, vectorBound);
+  auto dims = GatherDimsAttr::get(builder.getContext(), offsetDims, collapsed, operandBatching, indicesBatching, map,
+                                  vectorDim);
+  add(GatherOp::create(builder, typeOf(x).clone(result), x, indices, dims, sizes));
+}
+
+void RandomNetwork::addScatter() {
+  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  if (!x)
+    return;
+  int64_t rank = typeOf(x).getRank(), bound = 1;
+  SmallVector<int64_t> windowDims, inserted, operandBatching, indicesBatching, map;
+  Shape batch, window;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t size = shapeOf(x)[dim], choice = random.pick(0, 5);
+    if (choice == 0) {
+      operandBatching.push_back(dim);
+      indicesBatching.push_back(batch.size());
+      batch.push_back(size);
+    } else if (choice <= 2 || (map.empty() && dim == rank - 1)) {
+      inserted.push_back(dim);
+      map.push_back(dim);
+      bound = std::max(bound, size);
+    } else {
+      window.push_back(random.chance(80) ? size : random.pick(1, size));
+      if (window.back() < size)
+        map.push_back(dim);
+    }
+  }
+  for (int64_t more = random.pick(0, 2); more > 0; --more)
+    batch.push_back(pickSize());
+  Shape updatesShape(batch), indicesShape(batch);
+  for (int64_t size : window) {
+    windowDims.push_back(updatesShape.size());
+    updatesShape.push_back(size);
+  }
+  int64_t vectorDim = indicesShape.size();
+  if (map.size() != 1 || random.chance(70))
+    indicesShape.push_back(map.size());
+  if (product(updatesShape) > 1000 || updatesShape.size() > 5 || product(indicesShape) > 400 || map.empty())
+    return;
+  Type element = typeOf(x).getElementType();
+  Value indices = makeIndices(indicesShape, bound), updates = make(updatesShape, element);
+  auto kind = static_cast<ScatterKind>(random.chance(50) ? 1 : random.pick(0, 4));
+  if (kind == ScatterKind::Multiply) {
+    if (element == i32)
+      kind = ScatterKind::Add;
+    else
+      updates = TanhOp::create(builder, updates.getType(), updates);
+  }
+  auto dims = ScatterDimsAttr::get(builder.getContext(), windowDims, inserted, operandBatching, indicesBatching, map,
+                                   vectorDim);
+  add(ScatterOp::create(builder, x.getType(), kind, x, indices, updates, dims));
+}
+
+void RandomNetwork::addOperation() {
+  static constexpr void (RandomNetwork::*kAll[])() = {
+      &RandomNetwork::addUnary,     &RandomNetwork::addBinary,      &RandomNetwork::addBinary,
+      &RandomNetwork::addBinary,    &RandomNetwork::addChoice,      &RandomNetwork::addConstant,
+      &RandomNetwork::addIota,      &RandomNetwork::addConvert,     &RandomNetwork::addBroadcast,
+      &RandomNetwork::addReshape,   &RandomNetwork::addTranspose,   &RandomNetwork::addSlice,
+      &RandomNetwork::addPad,       &RandomNetwork::addConcatenate, &RandomNetwork::addDot,
+      &RandomNetwork::addDot,       &RandomNetwork::addReduce,      &RandomNetwork::addReduce,
+      &RandomNetwork::addArgReduce, &RandomNetwork::addGather,      &RandomNetwork::addScatter};
+  (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps) {
+  values.clear();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  std::vector<VariableOp> variables;
+  for (int64_t index = random.pick(0, 2); index > 0; --index) {
+    auto type = RankedTensorType::get({pickSize(), pickSize()}, f64);
+    variables.push_back(VariableOp::create(builder, VariableKind::Parameter, "w" + std::to_string(index), type,
+                                           InitializerAttr(), FlatSymbolRefAttr()));
+  }
+  SmallVector<Type> inputs{RankedTensorType::get({pickSize(), pickSize()}, f64),
+                           RankedTensorType::get(pickShape(3), f64), RankedTensorType::get({pickSize()}, i32)};
+  auto func = func::FuncOp::create(builder, "step", builder.getFunctionType(inputs, {}));
+  Block *block = func.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  llvm::append_range(values, block->getArguments());
+  for (VariableOp variable : variables)
+    add(ReadOp::create(builder, variable.getTensorType(), variable.getSymName()));
+  for (int64_t index = 0; index < numOps; ++index)
+    addOperation();
+  for (VariableOp variable : variables)
+    AssignOp::create(builder, variable.getSymName(), make(variable.getTensorType().getShape(), f64));
+  // Everything that nobody uses is returned, so that nothing is computed in vain.
+  SmallVector<Value> results;
+  for (Operation &op : *block)
+    for (Value result : op.getResults())
+      if (result.use_empty())
+        results.push_back(result);
+  func::ReturnOp::create(builder, results);
+  func.setFunctionType(builder.getFunctionType(inputs, ValueRange(results).getTypes()));
+  return module;
+}

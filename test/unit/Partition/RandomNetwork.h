@@ -1,0 +1,70 @@
+//===- RandomNetwork.h - random serial networks -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEST_UNIT_PARTITION_RANDOMNETWORK_H
+#define MESHWRIGHT_TEST_UNIT_PARTITION_RANDOMNETWORK_H
+
+#include "dialects/Net/Net.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "test/unit/Random.h"
+
+namespace meshwright::test {
+
+/// Writes a small serial network of random operations of `net`: floats in f64, indices in i32, predicates in i1. Values
+/// stay small, so that a wrong element shows.
+class RandomNetwork {
+public:
+  RandomNetwork(Random &random, mlir::MLIRContext &context);
+
+  /// A module with a function @step, some variables, and no placements.
+  mlir::OwningOpRef<mlir::ModuleOp> build(int64_t numOps);
+
+private:
+  using Builder = mlir::ImplicitLocOpBuilder;
+  using Shape = llvm::SmallVector<int64_t>;
+
+  void addOperation();
+  void addUnary();
+  void addBinary();
+  void addChoice();
+  void addConstant();
+  void addIota();
+  void addConvert();
+  void addBroadcast();
+  void addReshape();
+  void addTranspose();
+  void addSlice();
+  void addPad();
+  void addConcatenate();
+  void addDot();
+  void addReduce();
+  void addArgReduce();
+  void addGather();
+  void addScatter();
+
+  /// A value of `element` there is already, or null.
+  mlir::Value pick(mlir::Type element, int64_t minRank = 0);
+  /// Another value of the same type as `like`; made by reshaping numbers that are there if none fits.
+  mlir::Value pickLike(mlir::Value like);
+  /// A value of that shape and element type: one that fits, or one made of another.
+  mlir::Value make(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  /// Random positions of that shape below `bound`, at times one that is out of range.
+  mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, int64_t bound);
+  mlir::Value makeDense(mlir::RankedTensorType type);
+  mlir::Value add(mlir::Value value);
+  int64_t pickSize() { return random.choose(std::vector<int64_t>{1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 12}); }
+  Shape pickShape(int64_t maxRank);
+
+  Random &random;
+  Builder builder;
+  mlir::Type f64, i32, i1;
+  std::vector<mlir::Value> values;
+};
+
+} // namespace meshwright::test
+
+#endif

@@ -1,0 +1,161 @@
+//===- RandomNetworksTest.cpp - distributed equals serial -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random small networks in random placements: partitioned, run on all ranks, and compared with the serial network.
+// MESHWRIGHT_TEST_CASES says how many (800 if it is not set), MESHWRIGHT_TEST_SEED from where.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partition/Passes.h"
+#include "meshwright/Rules/Rules.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/lib/Simulate/Simulator.h"
+#include "test/unit/Partition/RandomAnnotation.h"
+#include "test/unit/Partition/RandomNetwork.h"
+#include "test/unit/Partition/RandomPlacement.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::test;
+using evaluate::Tensor;
+using evaluate::Tensors;
+
+namespace {
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+Tensor makeTensor(Random &random, Type type) {
+  Tensor tensor(cast<RankedTensorType>(type));
+  for (evaluate::Element &element : tensor.data) {
+    if (tensor.isFloat())
+      element.f = static_cast<double>(random.pick(-100, 100)) / 50;
+    else
+      element.i = random.pick(0, 8);
+  }
+  return tensor;
+}
+
+/// How far `actual` is from `expected`, relative to the larger of one and its largest element; elements that are not
+/// finite have to be the same.
+double getDistance(const Tensor &actual, const Tensor &expected) {
+  double distance = 0, scale = 1;
+  for (auto [a, b] : llvm::zip_equal(actual.data, expected.data)) {
+    if (!actual.isFloat()) {
+      distance = std::max(distance, a.i == b.i ? 0.0 : INFINITY);
+    } else if (!std::isfinite(b.f)) {
+      bool isSame = a.f == b.f || (std::isnan(a.f) && std::isnan(b.f));
+      distance = std::max(distance, isSame ? 0.0 : INFINITY);
+    } else {
+      scale = std::max(scale, std::fabs(b.f));
+      distance = std::max(distance, std::isnan(a.f) ? INFINITY : std::fabs(a.f - b.f));
+    }
+  }
+  return distance / scale;
+}
+
+class RandomNetworks : public ::testing::Test {
+protected:
+  RandomNetworks() {
+    DialectRegistry registry;
+    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
+    registerNetSharding(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.disableMultithreading();
+  }
+
+  void check(Random &random, int64_t round);
+  void compare(Random &random, ModuleOp serial, ModuleOp partitioned);
+
+  MLIRContext context;
+  Coverage coverage;
+};
+
+/// Runs both for two steps and compares all results and variables.
+void RandomNetworks::compare(Random &random, ModuleOp serial, ModuleOp partitioned) {
+  auto program = evaluate::Program::create(serial);
+  auto simulator = simulate::Simulator::create(partitioned);
+  ASSERT_TRUE(succeeded(program) && succeeded(simulator));
+  for (auto variable : serial.getOps<net::VariableOp>()) {
+    Tensor value = makeTensor(random, variable.getType());
+    program->variables[variable.getSymName().str()] = value;
+    ASSERT_TRUE(succeeded(simulator->setVariable(variable.getSymName(), value)));
+  }
+  for (int step = 0; step < 2; ++step) {
+    Tensors inputs;
+    for (Type type : program->getFunction().getArgumentTypes())
+      inputs.push_back(makeTensor(random, type));
+    auto expected = program->run(inputs);
+    auto actual = simulator->run(inputs);
+    ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(partitioned);
+    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected)))
+      ASSERT_LE(getDistance(std::get<0>(pair), std::get<1>(pair)), 1e-11)
+          << "result " << index << " of step " << step << "\n"
+          << print(partitioned);
+    for (auto &[name, value] : program->variables) {
+      auto whole = simulator->getVariable(name);
+      ASSERT_TRUE(succeeded(whole)) << print(partitioned);
+      ASSERT_LE(getDistance(*whole, value), 1e-11) << name << " after step " << step << "\n" << print(partitioned);
+    }
+  }
+}
+
+void RandomNetworks::check(Random &random, int64_t round) {
+  Mesh mesh = makeMesh(random, 3, 8);
+  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context).build(random.pick(3, 14));
+  ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
+  OwningOpRef<ModuleOp> module = serial->clone();
+  RandomAnnotation annotation(random, mesh, coverage);
+  annotation.annotate(*module);
+  ++coverage.cases;
+  coverage.unevenCases += annotation.isUneven();
+  std::string annotated = print(*module);
+  PassManager manager(&context);
+  partition::buildPipeline(manager);
+  ASSERT_TRUE(succeeded(manager.run(*module))) << annotated;
+  module->walk([&](Operation *op) {
+    if (isa<ConversionOpInterface, MaskOp>(op))
+      ++coverage.conversions[op->getName().getStringRef().str()];
+  });
+  compare(random, *serial, *module);
+  if (HasFatalFailure())
+    ADD_FAILURE() << "with the placements\n" << annotated;
+}
+
+TEST_F(RandomNetworks, distributedEqualsSerial) {
+  const char *cases = std::getenv("MESHWRIGHT_TEST_CASES");
+  int64_t rounds = cases ? std::atoll(cases) : 800;
+  for (int64_t round = 0; round < rounds; ++round) {
+    // A network of its own for every round, so that one can be repeated alone.
+    Random random(1000 + round);
+    SCOPED_TRACE(random.describe(round));
+    check(random, round);
+    if (HasFatalFailure())
+      return;
+  }
+  std::string table = coverage.print();
+  llvm::outs() << table;
+  // The floor: every factor that can be split has been, in equal and in unequal parts, and every conversion occurred.
+  for (auto &[name, count] : coverage.factors) {
+    EXPECT_GT(count.even, 0) << name;
+    if (count.mayBeUneven)
+      EXPECT_GT(count.uneven, 0) << name;
+  }
+  for (const char *name : {"dist.c_allreduce", "dist.c_reducescatter", "dist.c_allgather", "dist.c_alltoall",
+                           "dist.shard", "dist.to_partial", "dist.mask"})
+    EXPECT_GT(coverage.conversions[name], 0) << name;
+  EXPECT_GE(coverage.unevenCases * 5, coverage.cases);
+}
+
+} // namespace
