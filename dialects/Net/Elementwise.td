@@ -86,7 +86,7 @@ def Net_CompareOp : Net_Op<"compare", [Pure, Elementwise, SameTypeOperands, Same
   let arguments = (ins Net_CompareDirectionAttr:$direction, AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs,
                        UnitAttr:$total_order);
   let results = (outs StaticShapeTensorOf<[I1]>:$result);
-  let assemblyFormat = "$direction `,` $lhs `,` $rhs (`total_order` $total_order^)? attr-dict `:` type($lhs) `->` type($result)";
+  let assemblyFormat = "`` $direction `,` $lhs `,` $rhs (`total_order` $total_order^)? attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
 }
 

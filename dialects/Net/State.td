@@ -24,7 +24,7 @@ def Net_VariableOp : Net_Op<"variable", [Symbol]> {
   }];
   let arguments = (ins Net_VariableKindAttr:$kind, SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
                        OptionalAttr<Net_InitializerAttr>:$init, OptionalAttr<FlatSymbolRefAttr>:$like);
-  let assemblyFormat = "$kind $sym_name `:` $type (`=` $init^)? (`like` $like^)? attr-dict";
+  let assemblyFormat = "`` $kind $sym_name `:` $type (`=` $init^)? (`like` $like^)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

@@ -164,7 +164,7 @@ def Net_ReduceOp : Net_Op<"reduce", [Pure, SameOperandsAndResultElementType]> {
   }];
   let arguments = (ins Dist_ReduceKindAttr:$kind, AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$kind $operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "`` $kind $operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -180,7 +180,7 @@ def Net_ArgReduceOp : Net_Op<"arg_reduce", [Pure]> {
   }];
   let arguments = (ins Net_ArgKindAttr:$kind, AnyStaticShapeTensor:$operand, I64Attr:$dim);
   let results = (outs AnyStaticShapeTensor:$value, StaticShapeTensorOf<[AnyInteger]>:$index);
-  let assemblyFormat = "$kind $operand `dim` `=` $dim attr-dict `:` type($operand) `->` type($value) `,` type($index)";
+  let assemblyFormat = "`` $kind $operand `dim` `=` $dim attr-dict `:` type($operand) `->` type($value) `,` type($index)";
   let hasVerifier = 1;
 }
 
@@ -224,7 +224,7 @@ def Net_ScatterOp : Net_Op<"scatter", [Pure]> {
   let arguments = (ins Net_ScatterKindAttr:$kind, AnyStaticShapeTensor:$operand, StaticShapeTensorOf<[AnyInteger]>:$indices,
                        AnyStaticShapeTensor:$updates, Net_ScatterDimsAttr:$dims);
   let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$kind $operand `,` $indices `,` $updates $dims attr-dict `:` type($operand) `,` type($indices) `,` type($updates) `->` type($result)";
+  let assemblyFormat = "`` $kind $operand `,` $indices `,` $updates $dims attr-dict `:` type($operand) `,` type($indices) `,` type($updates) `->` type($result)";
   let hasVerifier = 1;
 }
 
