@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
+#include "Graph.h"
 #include "Known.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,32 +37,18 @@ static const ConverterMap &getConverters() {
 
 bool importer::isKnown(StringRef name) { return getConverters().contains(name); }
 
-/// Checks that a type is a tensor of static shape and of elements that the serial network has.
-static LogicalResult verifyType(Operation *op, Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return op->emitError() << op->getName() << " has a value of " << type << ", which is not a tensor";
-  for (auto [dim, size] : llvm::enumerate(tensor.getShape()))
-    if (ShapedType::isDynamic(size))
-      return op->emitError() << op->getName() << " has a value of " << type << ", whose dimension " << dim
-                             << " has no size; export with static shapes";
-  if (tensor.getEncoding())
-    return op->emitError() << op->getName() << " has a value of " << type << ", whose encoding is not known";
-  Type element = tensor.getElementType();
-  auto integer = dyn_cast<IntegerType>(element);
-  bool isInteger = integer && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
-  if (isInteger || isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element))
-    return success();
-  return op->emitError() << op->getName() << " has elements of " << element
-                         << "; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are known";
-}
-
+/// Checks that all values are what the serial network has.
 static LogicalResult verifyTypes(Operation *op) {
+  auto verify = [&](Type type) -> LogicalResult {
+    if (std::optional<std::string> problem = getTypeProblem(type))
+      return op->emitError() << op->getName() << " has a value of " << type << ", " << *problem;
+    return success();
+  };
   for (Type type : op->getOperandTypes())
-    if (failed(verifyType(op, type)))
+    if (failed(verify(type)))
       return failure();
   for (Type type : op->getResultTypes())
-    if (failed(verifyType(op, type)))
+    if (failed(verify(type)))
       return failure();
   return success();
 }

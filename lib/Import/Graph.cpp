@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -32,6 +33,32 @@ func::FuncOp importer::findGraph(ModuleOp module) {
     return {};
   }
   return graph;
+}
+
+static bool isKnownElement(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  if (integer)
+    return !integer.isSigned() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+  return isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(type);
+}
+
+std::optional<std::string> importer::getTypeProblem(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return "which is not a tensor of static shape";
+  int64_t elements = 1;
+  for (auto [dim, size] : llvm::enumerate(tensor.getShape())) {
+    if (ShapedType::isDynamic(size))
+      return ("whose dimension " + Twine(dim) + " has no size; export with static shapes").str();
+    // Eight bytes each have to fit.
+    if (llvm::MulOverflow(elements, size, elements) || elements > std::numeric_limits<int64_t>::max() / 8)
+      return "which has more elements than 60 bits count";
+  }
+  if (tensor.getEncoding())
+    return "whose encoding is not known";
+  if (!isKnownElement(tensor.getElementType()))
+    return "whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are";
+  return std::nullopt;
 }
 
 std::string importer::joinScopes(StringRef outer, StringRef inner) {

@@ -9,12 +9,17 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <optional>
 #include <string>
 
 namespace meshwright::importer {
 
 /// The module's only public function, which is of one block. Null after an error.
 mlir::func::FuncOp findGraph(mlir::ModuleOp module);
+
+/// Why a value cannot be of that type in the serial network, as a clause: ", whose dimension 0 has no size". Nothing if
+/// it can: values are tensors of static shape and known elements.
+std::optional<std::string> getTypeProblem(mlir::Type type);
 
 /// The scope `inner` below `outer`, either of which may be empty.
 std::string joinScopes(llvm::StringRef outer, llvm::StringRef inner);

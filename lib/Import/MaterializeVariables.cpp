@@ -117,10 +117,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       return emitError(argument.getLoc())
              << "variable " << name << " is given back as result " << result.getValue().getSExtValue()
              << "; graphs that update their own state are not known, export the loss";
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!type || !type.hasStaticShape())
-      return emitError(argument.getLoc())
-             << "variable " << name << " is of " << argument.getType() << ", which is not a tensor of static shape";
+    if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
+      return emitError(argument.getLoc()) << "variable " << name << " is of " << argument.getType() << ", " << *problem;
+    auto type = cast<RankedTensorType>(argument.getType());
     if (Operation *other = SymbolTable::lookupSymbolIn(getOperation(), name)) {
       auto diagnostic = emitError(argument.getLoc()) << "variable " << name << " is called like something else";
       diagnostic.attachNote(other->getLoc()) << "the other is here";

@@ -27,12 +27,9 @@ static bool isUnderstood(Operation *op) {
 static LogicalResult verifyOperation(Operation *op) {
   if (!isUnderstood(op))
     return op->emitError() << "operation " << op->getName() << " is neither of net nor has it a sharding rule";
-  for (Type type : op->getResultTypes()) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
-      return op->emitError() << op->getName() << " has a result of " << type
-                             << ", which is not a tensor of static shape";
-  }
+  for (Type type : op->getResultTypes())
+    if (std::optional<std::string> problem = getTypeProblem(type))
+      return op->emitError() << op->getName() << " has a result of " << type << ", " << *problem;
   if (auto variable = dyn_cast<net::VariableOp>(op); variable && variable.getSymName().empty())
     return op->emitError() << "a variable of " << variable.getType() << " has no name";
   return success();
@@ -53,10 +50,9 @@ struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
 
   static LogicalResult verifySignature(func::FuncOp graph) {
     for (BlockArgument argument : graph.getArguments()) {
-      auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-      if (!tensor || !tensor.hasStaticShape())
-        return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " is of " << argument.getType()
-                                            << ", which is not a tensor of static shape";
+      if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
+        return emitError(argument.getLoc())
+               << "input " << argument.getArgNumber() << " is of " << argument.getType() << ", " << *problem;
       if (!graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
         return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " has no name";
     }

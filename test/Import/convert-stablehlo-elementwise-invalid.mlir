@@ -35,7 +35,7 @@ func.func @dynamic(%arg0: tensor<4x?xf32>) -> tensor<4x?xf32> {
 // -----
 
 func.func @complex(%arg0: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  // expected-error @below {{stablehlo.negate has elements of 'complex<f32>'; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are known}}
+  // expected-error @below {{stablehlo.negate has a value of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are}}
   %0 = stablehlo.negate %arg0 : tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }
@@ -43,7 +43,7 @@ func.func @complex(%arg0: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
 // -----
 
 func.func @tuple(%arg0: tuple<tensor<4xf32>>) -> tensor<4xf32> {
-  // expected-error @below {{stablehlo.negate has a value of 'tuple<tensor<4xf32>>', which is not a tensor}}
+  // expected-error @below {{stablehlo.negate has a value of 'tuple<tensor<4xf32>>', which is not a tensor of static shape}}
   %0 = stablehlo.negate %arg0 : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -54,6 +54,14 @@ func.func @encoded(%arg0: tensor<4xf32, 3>) -> tensor<4xf32, 3> {
   // expected-error @below {{stablehlo.negate has a value of 'tensor<4xf32, 3 : i64>', whose encoding is not known}}
   %0 = stablehlo.negate %arg0 : tensor<4xf32, 3>
   return %0 : tensor<4xf32, 3>
+}
+
+// -----
+
+func.func @too_large(%arg0: tensor<4294967296x4294967296x0xf32>) -> tensor<4294967296x4294967296x0xf32> {
+  // expected-error @below {{stablehlo.negate has a value of 'tensor<4294967296x4294967296x0xf32>', which has more elements than 60 bits count}}
+  %0 = stablehlo.negate %arg0 : tensor<4294967296x4294967296x0xf32>
+  return %0 : tensor<4294967296x4294967296x0xf32>
 }
 
 // -----

@@ -21,7 +21,7 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_outpu
 
 // -----
 
-// expected-error @below {{variable p.w is of 'tensor<?xf32>', which is not a tensor of static shape}}
+// expected-error @below {{variable p.w is of 'tensor<?xf32>', whose dimension 0 has no size; export with static shapes}}
 func.func public @main(%arg0: tensor<?xf32> {net.name = "p.w"}) {
   return
 }
