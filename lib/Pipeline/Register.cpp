@@ -8,6 +8,7 @@
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
@@ -30,4 +31,5 @@ void meshwright::registerAllPasses() {
   annotate::registerAnnotatePasses();
   complete::registerCompletePasses();
   partition::registerPartitionPasses();
+  optimize::registerOptimizePasses();
 }

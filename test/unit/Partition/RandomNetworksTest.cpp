@@ -2,11 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random small networks in random placements: partitioned, run on all ranks, and compared with the serial network.
+// Random small networks in random placements: partitioned, run on all ranks, and compared with the serial network; then
+// optimized, and compared again.
 // MESHWRIGHT_TEST_CASES says how many (800 if it is not set), MESHWRIGHT_TEST_SEED from where.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -128,7 +130,13 @@ void RandomNetworks::check(Random &random, int64_t round) {
     if (isa<ConversionOpInterface, MaskOp>(op))
       ++coverage.conversions[op->getName().getStringRef().str()];
   });
-  compare(random, *serial, *module);
+  Random inputs = random;
+  compare(inputs, *serial, *module);
+  PassManager optimizer(&context);
+  optimize::buildPipeline(optimizer);
+  ASSERT_TRUE(succeeded(optimizer.run(*module))) << print(*module);
+  if (!HasFatalFailure())
+    compare(random, *serial, *module);
   if (HasFatalFailure())
     ADD_FAILURE() << "with the placements\n" << annotated;
 }

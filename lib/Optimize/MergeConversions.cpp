@@ -1,0 +1,149 @@
+//===- MergeConversions.cpp - one conversion where one is enough ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Partition makes the steps of each conversion by itself. Here equal ones become one, and reductions move behind the
+// sums in which they meet. Both look at every operation once, in order; a block is straight, so the first of two equal
+// conversions is there before the second.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Optimize/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include <map>
+
+namespace meshwright::optimize {
+#define GEN_PASS_DEF_MERGECONVERSIONSPASS
+#include "meshwright/Optimize/Passes.h.inc"
+} // namespace meshwright::optimize
+
+#define DEBUG_TYPE "dist-optimize-merge-conversions"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+//===----------------------------------------------------------------------===//
+// Equal conversions
+//===----------------------------------------------------------------------===//
+
+/// What makes two conversions equal: everything but what the user calls them.
+static SmallVector<const void *> getKey(Operation *op) {
+  SmallVector<const void *> key{op->getName().getAsOpaquePointer(),
+                                op->getPropertiesAsAttribute().getAsOpaquePointer()};
+  for (Value operand : op->getOperands())
+    key.push_back(operand.getAsOpaquePointer());
+  return key;
+}
+
+/// Replaces conversions by an equal one before them; returns how many.
+static unsigned mergeEqual(Block &block) {
+  std::map<SmallVector<const void *>, Operation *> seen;
+  unsigned merged = 0;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<ConversionOpInterface, MaskOp>(op))
+      continue;
+    auto [it, isNew] = seen.try_emplace(getKey(&op), &op);
+    if (isNew)
+      continue;
+    op.replaceAllUsesWith(it->second);
+    op.erase();
+    ++merged;
+  }
+  return merged;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions that meet
+//===----------------------------------------------------------------------===//
+
+/// The reduction of a partial sum that makes `value`, if nobody else uses it.
+static Operation *getReduction(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<AllReduceOp, ReduceScatterOp>(op) || !value.hasOneUse())
+    return nullptr;
+  return cast<ConversionOpInterface>(op).getFrom().getPartialKind() == ReduceKind::Sum ? op : nullptr;
+}
+
+/// Whether position i of the result depends on position i of the operand alone, in all dimensions.
+static bool isPositional(const TensorRule &operand, const TensorRule &result) {
+  auto equal = [](const auto &left, const auto &right) {
+    return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto pair) {
+             auto &[a, b] = pair;
+             return a.factor == b.factor && a.size == b.size && a.offset == b.offset;
+           });
+  };
+  return operand.dims.size() == result.dims.size() &&
+         llvm::all_of(llvm::zip(operand.dims, result.dims),
+                      [&](auto pair) { return equal(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+/// The operands of `op` in which it is linear and that are equal reductions, at least two; none otherwise.
+static ArrayRef<unsigned> findReducedOperands(Operation *op, const ShardingRule &rule) {
+  for (const PartialRule &partial : rule.partials) {
+    if (partial.kind != ReduceKind::Sum || partial.operands.size() < 2)
+      continue;
+    Operation *first = getReduction(op->getOperand(partial.operands.front()));
+    // What changes its shape on the way has to take all operands along.
+    if (!first || (isa<ReduceScatterOp>(first) && partial.operands.size() != op->getNumOperands()))
+      continue;
+    bool areEqual = llvm::all_of(partial.operands, [&](unsigned operand) {
+      Operation *other = getReduction(op->getOperand(operand));
+      return other && other->getName() == first->getName() &&
+             other->getPropertiesAsAttribute() == first->getPropertiesAsAttribute() &&
+             isPositional(rule.operands[operand], rule.results[0]);
+    });
+    if (areEqual)
+      return partial.operands;
+  }
+  return {};
+}
+
+/// Moves the reductions of operands behind `op`; returns how many that saves.
+static unsigned joinReductions(Operation *op) {
+  auto interface = dyn_cast<ShardingOpInterface>(op);
+  if (!interface || op->getNumResults() != 1)
+    return 0;
+  ShardingRule rule = interface.getShardingRule();
+  ArrayRef<unsigned> operands = findReducedOperands(op, rule);
+  if (operands.empty())
+    return 0;
+  auto reduction = cast<ConversionOpInterface>(op->getOperand(operands.front()).getDefiningOp());
+  if (getElementTypeOrSelf(op->getResult(0)) != getElementTypeOrSelf(reduction.getInput()))
+    return 0;
+  IRMapping mapping;
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  Operation *after = builder.clone(*reduction, mapping);
+  op->getResult(0).replaceAllUsesWith(after->getResult(0));
+  after->setOperand(0, op->getResult(0));
+  op->getResult(0).setType(reduction.getInput().getType());
+  for (unsigned operand : operands) {
+    Operation *old = op->getOperand(operand).getDefiningOp();
+    op->setOperand(operand, cast<ConversionOpInterface>(old).getInput());
+    old->erase();
+  }
+  for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+    if (Attribute attribute = op->getAttr(name))
+      after->setAttr(name, attribute);
+  return operands.size() - 1;
+}
+
+namespace {
+
+struct MergeConversionsPass : optimize::impl::MergeConversionsPassBase<MergeConversionsPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody()) {
+        numMerged += mergeEqual(block);
+        // A joined reduction comes after its sum, where the next sum finds it.
+        for (Operation &op : llvm::make_early_inc_range(block))
+          numJoined += joinReductions(&op);
+      }
+  }
+};
+
+} // namespace

@@ -1,0 +1,17 @@
+//===- Pipeline.cpp - the passes of Optimize, in order --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/Passes.h"
+#include "meshwright/Partition/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace meshwright;
+
+void optimize::buildPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(createMergeConversionsPass());
+  // What Partition forbade stays forbidden.
+  manager.addPass(partition::createVerifyPass());
+}
