@@ -12,6 +12,7 @@
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Train/Passes.h"
@@ -168,6 +169,8 @@ LogicalResult Compiler::annotate() {
 }
 
 LogicalResult Compiler::optimize() {
+  if (options.optimize && failed(runPasses(optimize::buildPipeline)))
+    return failure();
   plan.addProgram(*module);
   return success();
 }
