@@ -69,14 +69,14 @@ public:
 
 private:
   Status checkBuffer(const Buffer &buffer) {
-    if (buffer.offset() % 64 != 0)
-      return inputError("the offset {} is no multiple of 64", buffer.offset());
     if (buffer.offset() > program.arena_bytes() || buffer.bytes() > program.arena_bytes() - buffer.offset())
       return inputError("{} bytes at offset {} do not lie in the arena of {} bytes", buffer.bytes(), buffer.offset(),
                         program.arena_bytes());
     uint64_t size = getSize(buffer.dtype());
     if (size == 0)
       return inputError("element type {} is unknown", static_cast<int>(buffer.dtype()));
+    if (buffer.offset() % size != 0)
+      return inputError("the offset {} is no multiple of the {} bytes of an element", buffer.offset(), size);
     Shape shape(buffer.shape().begin(), buffer.shape().end());
     std::optional<uint64_t> elements = getNumElements(shape);
     if (!elements || *elements * size > buffer.bytes())

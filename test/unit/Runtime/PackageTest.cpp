@@ -69,7 +69,7 @@ TEST(Package, BuffersAreChecked) {
   };
   EXPECT_EQ(change([](Program &p) { p.set_arena_bytes(p.arena_bytes() - 64); }).substr(0, 21), "program 0: buffer 10:");
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_offset(3); }),
-            "program 0: buffer 0: the offset 3 is no multiple of 64");
+            "program 0: buffer 0: the offset 3 is no multiple of the 4 bytes of an element");
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_offset(uint64_t(0) - 64); }).substr(0, 20),
             "program 0: buffer 0:");
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_bytes(63); }),
