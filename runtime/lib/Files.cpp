@@ -105,19 +105,48 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
       return file.fail("open");
     return file;
   }
-  file.temporary = path + ".XXXXXX";
-  int descriptor = mkstemp(file.temporary.data());
+  file.replaces = true;
+  // A file without a name is gone when the process is, whatever ends it.
+  size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  int descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    file.temporary.clear();
-    return file.fail("create");
+    if (Status status = file.createNamed(descriptor); !status.ok())
+      return status;
   }
-  mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) != 0 || !(file.stream = fdopen(descriptor, "w"))) {
+  if (!(file.stream = fdopen(descriptor, "w"))) {
     ::close(descriptor);
     return file.fail("create");
   }
   return file;
+}
+
+/// For file systems that know no files without a name.
+Status OutputFile::createNamed(int &descriptor) {
+  temporary = name + ".XXXXXX";
+  descriptor = mkstemp(temporary.data());
+  if (descriptor < 0) {
+    temporary.clear();
+    return fail("create");
+  }
+  mode_t mask = umask(0);
+  umask(mask);
+  return fchmod(descriptor, 0666 & ~mask) == 0 ? Status() : fail("create");
+}
+
+/// Gives a file without a name a temporary one.
+Status OutputFile::link() {
+  std::string source = fmt::format("/proc/self/fd/{}", fileno(stream));
+  for (int attempt = 0; attempt != 100; ++attempt) {
+    std::string target = fmt::format("{}.{}-{}", name, getpid(), attempt);
+    if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary = target;
+      return {};
+    }
+    if (errno != EEXIST)
+      break;
+  }
+  return fail("write");
 }
 
 OutputFile::OutputFile(OutputFile &&other) noexcept { *this = std::move(other); }
@@ -126,6 +155,7 @@ OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
   std::swap(name, other.name);
   std::swap(temporary, other.temporary);
   std::swap(stream, other.stream);
+  std::swap(replaces, other.replaces);
   return *this;
 }
 
@@ -156,6 +186,8 @@ Status OutputFile::flush() { return std::fflush(stream) == 0 ? Status() : fail("
 
 Status OutputFile::commit() {
   MW_TRY(flush());
+  if (replaces && temporary.empty())
+    MW_TRY(link());
   if (stream != stdout) {
     int failed = std::fclose(stream);
     stream = nullptr;

@@ -150,8 +150,13 @@ struct MatmulSet::Implementation {
   std::vector<Call> calls;
   Arena scratch;
   uint64_t scratchBytes = 0;
-  /// By cause, the first product's name and how many there are.
-  std::map<std::string, std::pair<std::string, int>> slow;
+  /// By cause: the first product's name, how many there are, and their operations.
+  struct Slow {
+    std::string first;
+    int count = 0;
+    double flops = 0;
+  };
+  std::map<std::string, Slow> slow;
 
   ~Implementation() {
     for (Call &call : calls)
@@ -218,8 +223,13 @@ struct MatmulSet::Implementation {
     else
       cause = fmt::format("oneDNN has no fast product of {} and {} to {} with such strides", getName(p.lhsType),
                           getName(p.rhsType), getName(p.outType));
-    auto position = slow.try_emplace(cause, name, 0).first;
-    ++position->second.second;
+    Slow &entry = slow[cause];
+    if (entry.count++ == 0)
+      entry.first = name;
+    double flops = 2.0 * p.m * p.n * p.k;
+    for (int64_t size : p.batch)
+      flops *= size;
+    entry.flops += flops;
   }
 };
 
@@ -283,8 +293,8 @@ uint64_t MatmulSet::getScratchBytes() const { return implementation->scratchByte
 
 std::vector<std::string> MatmulSet::getWarnings() const {
   std::vector<std::string> lines;
-  for (const auto &[cause, first] : implementation->slow)
-    lines.push_back(
-        fmt::format("{}; the runtime's own loops compute {} ({} in all)", cause, first.first, first.second));
+  for (const auto &[cause, entry] : implementation->slow)
+    lines.push_back(fmt::format("{}; the runtime's own loops compute \"{}\" ({} in all, {:.2g} GFLOP)", cause,
+                                entry.first, entry.count, entry.flops / 1e9));
   return lines;
 }

@@ -116,9 +116,11 @@ Status checkCombination(const Options &options) {
     standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
-  int standardOutputs = (options.metrics == "-") + (options.outputs == "-") + (options.save == "-");
-  if (standardOutputs > 1)
-    return usageError("{} files are standard output where one can be", standardOutputs);
+  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save};
+  for (int i = 0; i != 3; ++i)
+    for (int j = 0; j != i; ++j)
+      if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
+        return usageError("two results are to be written to {}", *outputs[i]);
   if (options.threads > 1024)
     return usageError("--threads={} is above 1024", options.threads);
   return {};

@@ -6,6 +6,7 @@
 
 #include "Progress.h"
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace meshwright::tool;
@@ -65,8 +66,11 @@ void Progress::step(uint64_t done, const std::string &status) {
     return;
   last = now;
   double seconds = std::chrono::duration<double>(now - start).count(), rate = done / seconds;
-  std::string line = fmt::format("step {}/{}, {:.2f} steps/s, {} left{}{}", done, steps, rate,
-                                 formatTime((steps - done) / rate), status.empty() ? "" : ", ", status);
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  std::string line = fmt::format("step {}/{}, {:.2f} steps/s, {} left, {} peak{}{}", done, steps, rate,
+                                 formatTime((steps - done) / rate), formatBytes(usage.ru_maxrss * 1024.0),
+                                 status.empty() ? "" : ", ", status);
   clear();
   fmt::print(stderr, "{}{}", line, terminal ? "" : "\n");
   std::fflush(stderr);

@@ -39,7 +39,8 @@ private:
   bool mapped = false;
 };
 
-/// A file that is written beside its place and renamed when committed; without commit it leaves nothing behind.
+/// A file that is written without a name and gets it when committed; without commit it leaves nothing behind, even if
+/// the process is killed.
 class OutputFile {
 public:
   /// Creates the temporary file in the folder of `path`.
@@ -59,9 +60,13 @@ public:
 private:
   OutputFile() = default;
   void discard();
+  Status createNamed(int &descriptor);
+  Status link();
   Status fail(const char *what) const;
   std::string name, temporary;
   std::FILE *stream = nullptr;
+  /// Whether a regular file of that name is made or replaced (and no pipe written to).
+  bool replaces = false;
 };
 
 } // namespace meshwright::runtime
