@@ -35,17 +35,19 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     SmallVector<Rule> rules;
     if (!graph || failed(checkReplicas()) || failed(parseRules(rules)) || failed(checkGlobs(graph, rules)))
       return signalPassFailure();
-    graph.setSymName(kStepName);
+    SymbolTable symbols(getOperation());
     OpBuilder reads = OpBuilder::atBlockBegin(&graph.getBody().front());
     llvm::BitVector isVariable(graph.getNumArguments());
     for (BlockArgument argument : graph.getArguments())
       if (matches(parameters, getName(graph, argument.getArgNumber()))) {
         isVariable.set(argument.getArgNumber());
-        if (failed(materialize(graph, argument, rules, reads)))
+        if (failed(materialize(graph, argument, rules, symbols, reads)))
           return signalPassFailure();
       }
     leaveOutForeignAttributes(graph);
-    if (failed(graph.eraseArguments(isVariable)))
+    // A variable's name is the user's, the function's is nobody's.
+    bool isTaken = symbols.lookup(kStepName);
+    if (failed(graph.eraseArguments(isVariable)) || (!isTaken && failed(symbols.rename(graph, kStepName))))
       signalPassFailure();
   }
 
@@ -110,7 +112,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return diagnostic;
   }
 
-  LogicalResult materialize(func::FuncOp graph, BlockArgument argument, ArrayRef<Rule> rules, OpBuilder &reads) {
+  LogicalResult materialize(func::FuncOp graph, BlockArgument argument, ArrayRef<Rule> rules, SymbolTable &symbols,
+                            OpBuilder &reads) {
     unsigned index = argument.getArgNumber();
     StringRef name = getName(graph, index);
     if (auto result = graph.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output"))
@@ -120,7 +123,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
       return emitError(argument.getLoc()) << "variable " << name << " is of " << argument.getType() << ", " << *problem;
     auto type = cast<RankedTensorType>(argument.getType());
-    if (Operation *other = SymbolTable::lookupSymbolIn(getOperation(), name)) {
+    if (Operation *other = symbols.lookup(name)) {
       auto diagnostic = emitError(argument.getLoc()) << "variable " << name << " is called like something else";
       diagnostic.attachNote(other->getLoc()) << "the other is here";
       return diagnostic;
@@ -130,8 +133,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       if (matchGlob(rule.glob, name))
         initializer = rule.initializer;
     OpBuilder builder(graph);
-    net::VariableOp::create(builder, argument.getLoc(), net::VariableKind::Parameter, name, type, initializer,
-                            FlatSymbolRefAttr());
+    auto variable = net::VariableOp::create(builder, argument.getLoc(), net::VariableKind::Parameter, name, type,
+                                            initializer, FlatSymbolRefAttr());
+    symbols.insert(variable);
     auto read = net::ReadOp::create(reads, argument.getLoc(), type, name);
     argument.replaceAllUsesWith(read.getResult());
     ++numVariables;

@@ -27,3 +27,10 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
     return %1 : tensor<8xf32>
   }
 }
+
+// RUN: dist-opt %S/Inputs/variable-called-step.mlir --dist-import-materialize-variables="parameters=*" | FileCheck %s --check-prefix=TAKEN
+
+// Tests that the function makes way for a variable.
+// TAKEN: net.variable parameter @step : tensor<i64>
+// TAKEN: func.func public @main
+// TAKEN-NEXT: net.read @step

@@ -35,7 +35,7 @@ struct Options {
   std::vector<InitRule> inits;
 };
 
-/// The name of the function that a graph becomes.
+/// The name of the function that a graph becomes, unless a variable has it.
 inline constexpr llvm::StringLiteral kStepName = "step";
 
 /// Registers the dialects that exported text is written in (stablehlo, chlo, sdy). They are read, never printed.

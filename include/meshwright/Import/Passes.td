@@ -65,7 +65,7 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
   let summary = "Make variables of the arguments that are parameters";
   let description = [{
     An argument whose name matches a glob of `parameters` becomes a `net.variable` and a `net.read` at the entry; the function is then
-    called `@step`. A glob that matches nothing is an error.
+    called `@step`, unless a variable is. A glob that matches nothing is an error.
 
     ```mlir
     func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x"})
