@@ -42,50 +42,80 @@ uint64_t meshwright::runtime::getStreamKey(std::string_view name, uint64_t seed)
 //===----------------------------------------------------------------------===//
 
 /// ln x for a positive normal x: x = 2^e m with m in [sqrt(1/2), sqrt 2), ln m = 2 artanh((m - 1) / (m + 1)).
-static inline double logarithm(double x) {
+[[gnu::always_inline]] static inline double logarithm(double x) {
   uint64_t bits = std::bit_cast<uint64_t>(x);
-  int64_t exponent = static_cast<int64_t>(bits >> 52) - 1023;
   double m = std::bit_cast<double>((bits & 0xfffffffffffff) | 0x3ff0000000000000);
+  // The exponent as a double without a conversion: 2^52 + biased exponent, less 2^52 + 1023.
+  double e = std::bit_cast<double>((bits >> 52) | 0x4330000000000000) - 4503599627371519.0;
   bool high = m >= 0x1.6a09e667f3bcdp+0;
   m = high ? m * 0.5 : m;
-  double e = static_cast<double>(exponent + (high ? 1 : 0));
+  e = high ? e + 1.0 : e;
   double s = (m - 1.0) / (m + 1.0);
   double t = s * s;
   double sum = 1.0 / 21.0;
+#pragma clang loop unroll(full)
   for (int k = 19; k >= 1; k -= 2)
     sum = sum * t + 1.0 / k;
   return e * 0x1.62e42fefa39efp-1 + 2.0 * s * sum;
 }
 
 /// cos(2 pi u) for u in [0, 1): by quarters of the circle, with Taylor's polynomials on [-pi/4, pi/4].
-static inline double cosine(double u) {
-  double quarter = static_cast<double>(static_cast<int64_t>(u * 4.0 + 0.5));
+[[gnu::always_inline]] static inline double cosine(double u) {
+  double quarter = u >= 0.875 ? 4.0 : u >= 0.625 ? 3.0 : u >= 0.375 ? 2.0 : u >= 0.125 ? 1.0 : 0.0;
   double x = (u * 4.0 - quarter) * 0x1.921fb54442d18p+0;
   double t = x * x;
   double c = 1.0, s = 1.0;
+#pragma clang loop unroll(full)
   for (int k = 18; k >= 2; k -= 2) {
-    c = 1.0 - c * t / static_cast<double>(k * (k - 1));
-    s = 1.0 - s * t / static_cast<double>(k * (k + 1));
+    c = 1.0 - c * t * (1.0 / (k * (k - 1)));
+    s = 1.0 - s * t * (1.0 / (k * (k + 1)));
   }
   s = s * x;
-  int q = static_cast<int>(quarter) & 3;
-  double value = q & 1 ? s : c;
-  return q == 1 || q == 2 ? -value : value;
+  double value = quarter == 1.0 || quarter == 3.0 ? s : c;
+  return quarter == 1.0 || quarter == 2.0 ? -value : value;
 }
 
-static inline double normal(uint64_t key, uint64_t index) {
-  double u = static_cast<double>(draw(key, 2 * index) + 1) * 0x1p-53; // in (0, 1]
-  double v = static_cast<double>(draw(key, 2 * index + 1)) * 0x1p-53; // in [0, 1)
-  return std::sqrt(-2.0 * logarithm(u)) * cosine(v);
+/// Normal deviates of `count` elements from `index` on.
+[[gnu::always_inline]] static inline void computeNormals(uint64_t key, uint64_t index, uint64_t count, double *to) {
+  for (uint64_t i = 0; i != count; ++i) {
+    double u = static_cast<double>(draw(key, 2 * (index + i)) + 1) * 0x1p-53; // in (0, 1]
+    double v = static_cast<double>(draw(key, 2 * (index + i) + 1)) * 0x1p-53; // in [0, 1)
+    to[i] = std::sqrt(-2.0 * logarithm(u)) * cosine(v);
+  }
 }
 
-/// A normal deviate within two standard deviations: the first that is, of the streams key, mix(key ^ 1), mix(key ^
+// The same operations on as many elements at a time as the CPU has lanes for; each is rounded as it is alone.
+using NormalsFn = void (*)(uint64_t key, uint64_t index, uint64_t count, double *to);
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512dq"))) static void computeNormalsAvx512(uint64_t key, uint64_t index,
+                                                                             uint64_t count, double *to) {
+  computeNormals(key, index, count, to);
+}
+__attribute__((target("avx2"))) static void computeNormalsAvx2(uint64_t key, uint64_t index, uint64_t count,
+                                                               double *to) {
+  computeNormals(key, index, count, to);
+}
+#endif
+static void computeNormalsAny(uint64_t key, uint64_t index, uint64_t count, double *to) {
+  computeNormals(key, index, count, to);
+}
+
+static NormalsFn selectNormals() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+    return computeNormalsAvx512;
+  if (__builtin_cpu_supports("avx2"))
+    return computeNormalsAvx2;
+#endif
+  return computeNormalsAny;
+}
+
+/// Draws again what is beyond two standard deviations: the first that is not, of the streams mix(key ^ 1), mix(key ^
 /// 2)...
-static inline double truncatedNormal(uint64_t key, uint64_t index) {
-  double z = normal(key, index);
-  for (uint64_t attempt = 1; !(std::fabs(z) <= 2.0); ++attempt)
-    z = normal(mix(key ^ attempt), index);
-  return z;
+static void truncate(uint64_t key, uint64_t index, uint64_t count, double *values) {
+  for (uint64_t i = 0; i != count; ++i)
+    for (uint64_t attempt = 1; !(std::fabs(values[i]) <= 2.0); ++attempt)
+      computeNormalsAny(mix(key ^ attempt), index + i, 1, &values[i]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,23 +147,31 @@ template <typename T> T uniform(const Initializer &init, uint64_t key, uint64_t 
   return toDouble(value) < init.b() ? value : fromDouble<T>(init.a());
 }
 
+/// Normal deviates by way of a buffer that stays in the cache.
+template <typename T> void fillNormals(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, T *to) {
+  static const NormalsFn compute = selectNormals();
+  double a = init.a(), b = init.b(), values[512];
+  for (uint64_t at = 0; at < count; at += std::size(values)) {
+    uint64_t n = std::min<uint64_t>(std::size(values), count - at);
+    compute(key, index + at, n, values);
+    if (init.kind() == Initializer::TRUNCATED_NORMAL)
+      truncate(key, index + at, n, values);
+    for (uint64_t i = 0; i != n; ++i)
+      to[at + i] = fromDouble<T>(a + b * values[i]);
+  }
+}
+
 template <typename T> void fill(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, T *to) {
-  double a = init.a(), b = init.b();
   switch (init.kind()) {
   case Initializer::NORMAL:
-    for (uint64_t i = 0; i != count; ++i)
-      to[i] = fromDouble<T>(a + b * normal(key, index + i));
-    return;
   case Initializer::TRUNCATED_NORMAL:
-    for (uint64_t i = 0; i != count; ++i)
-      to[i] = fromDouble<T>(a + b * truncatedNormal(key, index + i));
-    return;
+    return fillNormals(init, key, index, count, to);
   case Initializer::UNIFORM:
     for (uint64_t i = 0; i != count; ++i)
       to[i] = uniform<T>(init, key, index + i);
     return;
   default:
-    std::fill(to, to + count, fromDouble<T>(a));
+    std::fill(to, to + count, fromDouble<T>(init.a()));
   }
 }
 
