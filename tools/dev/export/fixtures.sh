@@ -32,3 +32,4 @@ for network in gpt2-tiny-f64 mlp-tiny-f64; do
   "$python" "$here/reference.py" "$network" "$out/reference/$network"
 done
 "$python" "$here/reference.py" bert-tiny-f64 "$out/reference/bert-tiny-f64" --optimizers adamw
+"$python" "$here/optimizers.py" "$out/reference/optimizers"
