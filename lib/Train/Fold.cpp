@@ -14,8 +14,7 @@ using namespace meshwright;
 using namespace meshwright::net;
 using namespace meshwright::train;
 
-/// The splat constant that defines `value`, or null.
-static SplatElementsAttr getSplat(Value value) {
+SplatElementsAttr train::getSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
 }
@@ -88,20 +87,6 @@ static Value foldSelect(SelectOp op) {
   if (!predicate)
     return {};
   return predicate.getSplatValue<APInt>().isZero() ? op.getOnFalse() : op.getOnTrue();
-}
-
-static Value foldConvert(ConvertOp op, OpBuilder &builder) {
-  if (op.getOperand().getType() == op.getResult().getType())
-    return op.getOperand();
-  // Between floats one rounding is all that happens, here as there.
-  SplatElementsAttr splat = getSplat(op.getOperand());
-  auto to = dyn_cast<FloatType>(elementTypeOf(op.getResult()));
-  if (!splat || !to || !isa<FloatType>(splat.getElementType()))
-    return {};
-  APFloat value = splat.getSplatValue<APFloat>();
-  bool inexact;
-  value.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-  return makeConstant(builder, op.getResult(), DenseElementsAttr::get(typeOf(op.getResult()), value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,6 +241,8 @@ static Value foldLayout(Operation *op, NetBuilder &build) {
 
 Value train::foldOperation(Operation *op, OpBuilder &builder) {
   NetBuilder build(builder, op->getLoc());
+  if (Value constant = foldConstants(op, build))
+    return constant;
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](AddOp op) { return foldAdd(op, build); })
       .Case([&](SubtractOp op) { return foldSubtract(op, build); })
@@ -268,7 +255,9 @@ Value train::foldOperation(Operation *op, OpBuilder &builder) {
       .Case([&](MaximumOp op) { return foldExtremum(op, true); })
       .Case([&](MinimumOp op) { return foldExtremum(op, false); })
       .Case([&](SelectOp op) { return foldSelect(op); })
-      .Case([&](ConvertOp op) { return foldConvert(op, builder); })
+      .Case([&](ConvertOp op) {
+        return op.getOperand().getType() == op.getResult().getType() ? op.getOperand() : Value();
+      })
       .Case([&](ReduceOp op) { return foldReduce(op, build); })
       .Case([&](DotOp op) { return foldDot(op, build); })
       .Case([&](GatherOp op) { return foldGather(op, build); })

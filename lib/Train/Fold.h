@@ -15,6 +15,13 @@ namespace meshwright::train {
 /// The operands of `op` have been folded before.
 mlir::Value foldOperation(mlir::Operation *op, mlir::OpBuilder &builder);
 
+/// The splat constant that an elementwise operation makes of splat constants, where that needs no rounding but the one
+/// of its own; comparisons and logic whose result is known; null if there is none.
+mlir::Value foldConstants(mlir::Operation *op, net::NetBuilder &build);
+
+/// The splat constant that defines `value`, or null.
+mlir::SplatElementsAttr getSplat(mlir::Value value);
+
 } // namespace meshwright::train
 
 #endif

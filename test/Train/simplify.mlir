@@ -99,3 +99,53 @@ func.func @only_box(%x: tensor<8x15x1xf32>, %i: tensor<1xi32>) -> tensor<8x15xf3
   %0 = net.gather %x, %i <offsetDims = [0, 1], collapsedDims = [2], startIndexMap = [2], indexVectorDim = 0> sizes = [8, 15, 1] : tensor<8x15x1xf32>, tensor<1xi32> -> tensor<8x15xf32>
   return %0 : tensor<8x15xf32>
 }
+
+// -----
+
+// Tests that masks which are known disappear.
+
+// CHECK-LABEL: func.func @known_masks
+// CHECK-SAME: (%[[M:.*]]: tensor<4xi1>, %[[X:.*]]: tensor<4xf32>)
+func.func @known_masks(%m: tensor<4xi1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi32>, tensor<f64>, tensor<2xui8>) {
+  // CHECK-NEXT: %[[NAN:.*]] = net.constant dense<0x7FC00000>
+  // CHECK-NEXT: %[[S:.*]] = net.select %[[M]], %[[X]], %[[NAN]]
+  // CHECK-NEXT: %[[I:.*]] = net.constant dense<-2> : tensor<4xi32>
+  // CHECK-NEXT: %[[Q:.*]] = net.constant dense<0.33333333333333331> : tensor<f64>
+  // CHECK-NEXT: %[[U:.*]] = net.constant dense<44> : tensor<2xui8>
+  // CHECK-NEXT: return %[[S]], %[[I]], %[[Q]], %[[U]]
+  %one = net.constant dense<1.0> : tensor<4xf32>
+  %attended = net.convert %one : tensor<4xf32> -> tensor<4xi32>
+  %zero = net.constant dense<0> : tensor<4xi32>
+  %0 = net.compare ne, %attended, %zero : tensor<4xi32> -> tensor<4xi1>
+  %1 = net.convert %m : tensor<4xi1> -> tensor<4xi32>
+  %2 = net.compare ne, %1, %zero : tensor<4xi32> -> tensor<4xi1>
+  %3 = net.and %0, %2 : tensor<4xi1>
+  %4 = net.reduce and %0 dims = [0] : tensor<4xi1> -> tensor<i1>
+  %5 = net.broadcast %4 dims = [] : tensor<i1> -> tensor<4xi1>
+  %6 = net.and %3, %5 : tensor<4xi1>
+  %nan = net.constant dense<0x7FC00000> : tensor<4xf32>
+  %7 = net.select %6, %x, %nan : tensor<4xi1>, tensor<4xf32>
+  %minus = net.constant dense<-2.75> : tensor<4xf32>
+  %8 = net.convert %minus : tensor<4xf32> -> tensor<4xi32>
+  %three = net.constant dense<3> : tensor<i32>
+  %9 = net.convert %three : tensor<i32> -> tensor<f64>
+  %10 = net.constant dense<1.0> : tensor<f64>
+  %11 = net.divide %10, %9 : tensor<f64>
+  %150 = net.constant dense<150> : tensor<2xui8>
+  %12 = net.add %150, %150 : tensor<2xui8>
+  return %7, %8, %11, %12 : tensor<4xf32>, tensor<4xi32>, tensor<f64>, tensor<2xui8>
+}
+
+// -----
+
+// Tests that what cannot be known is left alone.
+
+// CHECK-LABEL: func.func @unknown
+func.func @unknown(%x: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xi1>) {
+  // CHECK: net.convert
+  // CHECK: net.compare lt
+  %nan = net.constant dense<0x7FC00000> : tensor<4xf32>
+  %0 = net.convert %nan : tensor<4xf32> -> tensor<4xi32>
+  %1 = net.compare lt, %x, %nan : tensor<4xf32> -> tensor<4xi1>
+  return %0, %1 : tensor<4xi32>, tensor<4xi1>
+}
