@@ -6,6 +6,9 @@
 // slice, padded with zeros to the whole. Adding them would read and write the whole several times, and would hide from
 // Partition that nothing but a regrouping happens; where the slices tile a dimension their cotangents are concatenated.
 //
+// A value from which rows are gathered gets back a scatter into zeros, often beside a cotangent of another kind: a tied
+// embedding, logits of which the label's is picked. The scatter goes into that one instead.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/NetBuilder.h"
@@ -72,6 +75,33 @@ static Value concatenatePieces(net::NetBuilder &build, SmallVector<Piece> pieces
   return build.concatenate(parts, dim);
 }
 
+/// The scatter by which `cotangent` adds into zeros, if nobody else uses it.
+static net::ScatterOp asScatter(Value cotangent) {
+  auto scatter = cotangent.getDefiningOp<net::ScatterOp>();
+  if (!scatter || !scatter->use_empty() || scatter.getKind() != net::ScatterKind::Add)
+    return {};
+  std::optional<APFloat> operand = net::getFloatSplat(scatter.getOperand());
+  return operand && operand->isZero() ? scatter : net::ScatterOp();
+}
+
+/// The sum of all terms in order, those that scatter last.
+static Value addUp(net::NetBuilder &build, ArrayRef<Value> terms) {
+  SmallVector<net::ScatterOp> scatters;
+  Value sum;
+  for (Value term : terms) {
+    if (net::ScatterOp scatter = asScatter(term))
+      scatters.push_back(scatter);
+    else
+      sum = sum ? build.add(sum, term) : term;
+  }
+  for (net::ScatterOp scatter : scatters)
+    sum = !sum ? scatter.getResult()
+               : net::ScatterOp::create(build.builder, build.location, sum.getType(), scatter.getKind(), sum,
+                                        scatter.getIndices(), scatter.getUpdates(), scatter.getDims())
+                     .getResult();
+  return sum;
+}
+
 Value train::sumCotangents(OpBuilder &builder, Location location, ArrayRef<Value> cotangents) {
   net::NetBuilder build(builder, location);
   SmallVector<Piece> pieces;
@@ -86,8 +116,5 @@ Value train::sumCotangents(OpBuilder &builder, Location location, ArrayRef<Value
     terms.insert(terms.begin(), whole);
   else
     terms.assign(cotangents.begin(), cotangents.end());
-  Value sum = terms.front();
-  for (Value term : llvm::drop_begin(terms))
-    sum = build.add(sum, term);
-  return sum;
+  return addUp(build, terms);
 }

@@ -135,3 +135,25 @@ func.func @step() -> (tensor<f64> {net.name = "loss"}, tensor<f64> {net.name = "
   // CHECK: net.name = "grad/used"
   return %2, %1 : tensor<f64>, tensor<f64>
 }
+
+// -----
+
+// Tests that what a gather gives back is scattered into the other cotangents of a value.
+
+net.variable parameter @table : tensor<5x3xf64>
+
+// CHECK-LABEL: func.func @tied_embedding
+func.func @tied_embedding(%ids: tensor<4x1xi32>, %x: tensor<2x3xf64>) -> tensor<f64> {
+  %w = net.read @table : tensor<5x3xf64>
+  %e = net.gather %w, %ids <offsetDims = [1], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 1> sizes = [1, 3] : tensor<5x3xf64>, tensor<4x1xi32> -> tensor<4x3xf64>
+  %l = net.dot %x, %w batch = [] x [] contract = [1] x [1] : tensor<2x3xf64>, tensor<5x3xf64> -> tensor<2x5xf64>
+  %s = net.sine %e : tensor<4x3xf64>
+  %t = net.sine %l : tensor<2x5xf64>
+  %a = net.reduce sum %s dims = [0, 1] : tensor<4x3xf64> -> tensor<f64>
+  %b = net.reduce sum %t dims = [0, 1] : tensor<2x5xf64> -> tensor<f64>
+  %loss = net.add %a, %b : tensor<f64>
+  // CHECK: %[[DOT:.*]] = net.dot {{.*}}backward
+  // CHECK: net.scatter add %[[DOT]], {{.*}}net.name = "grad/table"
+  // CHECK-NEXT: return
+  return %loss : tensor<f64>
+}
