@@ -11,6 +11,7 @@
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -77,7 +78,39 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       return signalPassFailure();
     annotateOperations();
     if (failed(nameArguments(graph)) || failed(nameResults(graph)))
-      signalPassFailure();
+      return signalPassFailure();
+    alignScopes(graph);
+  }
+
+  /// Flax puts the class of the whole model in front of every scope, where parameters have the argument's name. A block
+  /// has one name, so the class is left out: if one component alone ever stands in front of a parameter's first key.
+  void alignScopes(func::FuncOp graph) {
+    llvm::StringSet<> keys;
+    for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
+      auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
+      keys.insert(splitComponent(splitComponent(name.getValue()).second).first);
+    }
+    keys.erase("");
+    llvm::SetVector<StringRef> roots;
+    SmallVector<std::pair<Operation *, StringRef>> scoped;
+    graph.walk([&](Operation *op) {
+      auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+      if (!scope)
+        return;
+      scoped.emplace_back(op, scope.getValue());
+      auto [root, below] = splitComponent(scope.getValue());
+      if (!keys.contains(root) && keys.contains(splitComponent(below).first))
+        roots.insert(root);
+    });
+    if (roots.size() != 1)
+      return;
+    for (auto [op, scope] : scoped) {
+      auto [root, below] = splitComponent(scope);
+      if (root == roots.front() && below.empty())
+        op->removeDiscardableAttr(net::kScopeAttr);
+      else if (root == roots.front())
+        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), below));
+    }
   }
 
   void annotateOperations() {

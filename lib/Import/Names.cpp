@@ -21,6 +21,16 @@ std::string importer::escapeComponent(StringRef key) {
   return component;
 }
 
+std::pair<StringRef, StringRef> importer::splitComponent(StringRef name) {
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '.')
+      return {name.take_front(i), name.drop_front(i + 1)};
+    if (name[i] == '\\')
+      ++i;
+  }
+  return {name, {}};
+}
+
 /// Takes a quoted key from the front of `text`, which starts with the quote. Nothing if it does not end.
 static std::optional<std::string> takeQuoted(StringRef &text) {
   char quote = text.front();

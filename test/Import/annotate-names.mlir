@@ -47,3 +47,40 @@ func.func public @scopes(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   %9 = stablehlo.tan %8 : tensor<4xf32> loc(fused["model.mlir":3:5, callsite("b/tan" at "a/call")])
   return %9 : tensor<4xf32>
 }
+
+// -----
+
+// Tests that what stands in front of the parameters' keys alone is left out of all scopes.
+
+// CHECK-LABEL: func.func public @model
+func.func public @model(%arg0: tensor<4xf32> loc("p['h']['0']['w']"), %arg1: tensor<4xf32> loc("p['head']")) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}net.scope = "h.0"}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/Model/h/0/abs")
+  // CHECK-NEXT: stablehlo.ceil{{.*}}net.scope = "tied"}
+  %1 = stablehlo.ceil %0 : tensor<4xf32> loc("jit(f)/Model/tied/ceil")
+  // CHECK-NEXT: stablehlo.cosine{{.*}}{net.role = #net.role<forward>}
+  %2 = stablehlo.cosine %1 : tensor<4xf32> loc("jit(f)/Model/cos")
+  // CHECK-NEXT: stablehlo.floor{{.*}}net.scope = "loss"}
+  %3 = stablehlo.floor %2 : tensor<4xf32> loc("jit(f)/loss/floor")
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @two_models
+func.func public @two_models(%arg0: tensor<4xf32> loc("p['h']['0']['w']")) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}net.scope = "student.h.0"}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/student/h/0/abs")
+  // CHECK-NEXT: stablehlo.ceil{{.*}}net.scope = "teacher.h.0"}
+  %1 = stablehlo.ceil %0 : tensor<4xf32> loc("jit(f)/teacher/h/0/ceil")
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func public @aligned
+func.func public @aligned(%arg0: tensor<4xf32> loc("p['h']['h']['w']")) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}net.scope = "h.h"}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/h/h/abs")
+  return %0 : tensor<4xf32>
+}

@@ -10,11 +10,15 @@
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace meshwright::importer {
 
 /// A component of a dotted name: `key` with a backslash before each dot.
 std::string escapeComponent(llvm::StringRef key);
+
+/// The first component of a dotted name, and what follows its dot, if any.
+std::pair<llvm::StringRef, llvm::StringRef> splitComponent(llvm::StringRef name);
 
 /// The dotted name of a path in a tree as Python writes it: `p['h'][0].mu` is `p.h.0.mu`, `['a.b']` is `a\.b`. A text
 /// that is no such path is one component.

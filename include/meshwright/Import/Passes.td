@@ -14,7 +14,8 @@ def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
   let description = [{
     Arguments of the graph get `net.name` from their location (`p['w'][0]` becomes `p.w.0`, without one `arg3`), results from
     `jax.result_info` (without it `out3`), operations `net.scope` and `net.role` from the name in theirs. Two equal
-    names are an error.
+    names are an error. What stands in front of the parameters' names in every scope, as Flax's class of the model does, is left
+    out: operations of `p.transformer.h.0` are in scope `transformer.h.0`.
 
     ```mlir
     func.func public @main(%arg0: tensor<4xf32> loc("p['w']")) -> (tensor<4xf32> {jax.result_info = "result[0]"})

@@ -28,6 +28,15 @@ TEST(Names, EscapeDotsInsideOfKeys) {
   EXPECT_EQ(getDottedName("p[ 3 ]"), "p.3");
 }
 
+TEST(Names, SplitAtTheFirstDotBetweenComponents) {
+  using Parts = std::pair<llvm::StringRef, llvm::StringRef>;
+  EXPECT_EQ(splitComponent("a.b.c"), Parts("a", "b.c"));
+  EXPECT_EQ(splitComponent(R"(a\.b.c)"), Parts(R"(a\.b)", "c"));
+  EXPECT_EQ(splitComponent("a"), Parts("a", ""));
+  EXPECT_EQ(splitComponent(R"(a\)"), Parts(R"(a\)", ""));
+  EXPECT_EQ(splitComponent(""), Parts("", ""));
+}
+
 TEST(Names, TakeWhatIsNoPathAsOneComponent) {
   EXPECT_EQ(getDottedName("p['a"), "p['a");
   EXPECT_EQ(getDottedName("p['a'"), "p['a'");
