@@ -158,7 +158,11 @@ struct PadSharding : ShardingOpInterface::ExternalModel<PadSharding, PadOp> {
     }
     // A sum padded with zeros stays one; any reduction does if the value joins it.
     sharding::passEveryReduction(rule, {0, 1});
-    if (matchPattern(pad.getValue(), m_AnyZeroFloat()) || matchPattern(pad.getValue(), m_Zero()))
+    // Zero in any placement is zero.
+    Value value = pad.getValue();
+    while (auto reshard = value.getDefiningOp<ReshardOp>())
+      value = reshard.getInput();
+    if (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))
       rule.partials.insert(rule.partials.begin(), {ReduceKind::Sum, {0}});
     return rule;
   }

@@ -19,6 +19,14 @@ using namespace meshwright::test;
 
 static ArrayRef<int64_t> shapeOf(Type type) { return cast<RankedTensorType>(type).getShape(); }
 
+std::vector<std::string> Coverage::findMissing() const {
+  std::vector<std::string> missing;
+  for (auto &[name, count] : factors)
+    if (count.even == 0 || (count.mayBeUneven && count.uneven == 0))
+      missing.push_back(name);
+  return missing;
+}
+
 std::string Coverage::print() const {
   std::string text;
   llvm::raw_string_ostream stream(text);

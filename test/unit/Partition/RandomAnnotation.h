@@ -10,7 +10,6 @@
 #include "dialects/Dist/Interfaces.h"
 #include "test/unit/Random.h"
 #include <map>
-#include <set>
 
 namespace meshwright::test {
 
@@ -29,6 +28,8 @@ struct Coverage {
   std::map<std::string, int64_t> conversions;
   int64_t cases = 0, unevenCases = 0;
 
+  /// The roles of factors that no case has split yet, in equal parts or, where the rule lets them, in unequal ones.
+  std::vector<std::string> findMissing() const;
   std::string print() const;
 };
 

@@ -100,65 +100,94 @@ Value RandomNetwork::makeIndices(ArrayRef<int64_t> shape, int64_t bound) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-void RandomNetwork::addUnary() {
-  Value x = pick(f64);
-  Type type = x.getType();
-  switch (random.pick(0, 8)) {
-  case 0:
-    add(AbsOp::create(builder, type, x));
-    break;
-  case 1:
-    add(NegateOp::create(builder, type, x));
-    break;
-  case 2:
-    add(SineOp::create(builder, type, x));
-    break;
-  case 3:
-    add(LogisticOp::create(builder, type, x));
-    break;
-  case 4:
-    add(ErfOp::create(builder, type, x));
-    break;
-  case 5:
-    add(ExpOp::create(builder, type, TanhOp::create(builder, type, x)));
-    break;
-  default:
-    add(TanhOp::create(builder, type, x));
-    break;
+Value RandomNetwork::apply(StringRef name, ArrayRef<Value> operands, Type element) {
+  OperationState state(builder.getLoc(), ("net." + name).str());
+  state.addOperands(operands);
+  state.addTypes(typeOf(operands[0]).clone(element));
+  return builder.create(state)->getResult(0);
+}
+
+Value RandomNetwork::restrict(Value x, Domain domain) {
+  switch (domain) {
+  case Domain::Any:
+    return x;
+  case Domain::Small:
+    return apply("tanh", x, f64);
+  case Domain::Positive:
+    return apply("exponential", apply("tanh", x, f64), f64);
+  case Domain::Exact:
+    return apply("convert", make(shapeOf(x), i32), f64);
   }
+  llvm_unreachable("all domains are covered");
+}
+
+void RandomNetwork::addUnary() {
+  struct Choice {
+    const char *name;
+    Domain domain;
+  };
+  static constexpr Choice kChoices[] = {{"abs", Domain::Any},
+                                        {"cbrt", Domain::Positive},
+                                        {"ceil", Domain::Exact},
+                                        {"cosine", Domain::Any},
+                                        {"erf", Domain::Any},
+                                        {"erfc", Domain::Any},
+                                        {"exponential", Domain::Small},
+                                        {"exponential_minus_one", Domain::Small},
+                                        {"floor", Domain::Exact},
+                                        {"is_finite", Domain::Exact},
+                                        {"log", Domain::Positive},
+                                        {"log_plus_one", Domain::Positive},
+                                        {"logistic", Domain::Any},
+                                        {"negate", Domain::Any},
+                                        {"round_nearest_even", Domain::Exact},
+                                        {"rsqrt", Domain::Positive},
+                                        {"sign", Domain::Exact},
+                                        {"sine", Domain::Any},
+                                        {"sqrt", Domain::Positive},
+                                        {"tan", Domain::Small},
+                                        {"tanh", Domain::Any}};
+  const Choice &choice = kChoices[random.pick(0, std::size(kChoices) - 1)];
+  Value x = pick(f64);
+  add(apply(choice.name, restrict(x, choice.domain), StringRef(choice.name) == "is_finite" ? i1 : f64));
 }
 
 void RandomNetwork::addBinary() {
-  Value x = pick(random.chance(80) ? f64 : i32), y = pickLike(x);
-  Type type = x.getType();
-  switch (random.pick(0, 7)) {
-  case 0:
-    add(SubtractOp::create(builder, type, x, y));
-    break;
-  case 1:
-    add(MaximumOp::create(builder, type, x, y));
-    break;
-  case 2:
-    add(MinimumOp::create(builder, type, x, y));
-    break;
-  case 3:
-  case 4:
-    // Products are kept small.
-    if (typeOf(x).getElementType() == f64) {
-      Value squashed = TanhOp::create(builder, type, random.chance(20) ? x : y);
-      add(MultiplyOp::create(builder, type, squashed, x));
-    }
-    break;
-  case 5:
-    if (typeOf(x).getElementType() == f64) {
-      Value below = ExpOp::create(builder, type, TanhOp::create(builder, type, y));
-      add(DivideOp::create(builder, type, x, below));
-    }
-    break;
-  default:
-    add(AddOp::create(builder, type, x, y));
-    break;
+  struct Choice {
+    const char *name;
+    Domain left, right;
+  };
+  static constexpr Choice kFloats[] = {
+      {"add", Domain::Any, Domain::Any},          {"add", Domain::Any, Domain::Any},
+      {"subtract", Domain::Any, Domain::Any},     {"multiply", Domain::Small, Domain::Any},
+      {"multiply", Domain::Any, Domain::Small},   {"divide", Domain::Any, Domain::Positive},
+      {"maximum", Domain::Any, Domain::Any},      {"minimum", Domain::Any, Domain::Any},
+      {"atan2", Domain::Any, Domain::Positive},   {"power", Domain::Positive, Domain::Small},
+      {"remainder", Domain::Exact, Domain::Exact}};
+  static constexpr const char *kIntegers[] = {"add",
+                                              "subtract",
+                                              "multiply",
+                                              "divide",
+                                              "remainder",
+                                              "maximum",
+                                              "minimum",
+                                              "and",
+                                              "or",
+                                              "xor",
+                                              "shift_left",
+                                              "shift_right_logical",
+                                              "shift_right_arithmetic"};
+  if (random.chance(30)) {
+    Value x = pick(i32);
+    add(apply(kIntegers[random.pick(0, std::size(kIntegers) - 1)], {x, pickLike(x)}, i32));
+    return;
   }
+  const Choice &choice = kFloats[random.pick(0, std::size(kFloats) - 1)];
+  Value x = pick(f64), y = pickLike(x);
+  // A square now and then, which no partial value passes.
+  if (random.chance(10))
+    y = x;
+  add(apply(choice.name, {restrict(x, choice.left), restrict(y, choice.right)}, f64));
 }
 
 /// Predicates come from integers, which are exact on every mesh.

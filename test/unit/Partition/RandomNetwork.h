@@ -27,6 +27,10 @@ private:
   using Builder = mlir::ImplicitLocOpBuilder;
   using Shape = llvm::SmallVector<int64_t>;
 
+  /// What values an operation is given, so that a result depends on them continuously: rounding that another order of
+  /// sums brings must not become a jump.
+  enum class Domain { Any, Small, Positive, Exact };
+
   void addOperation();
   void addUnary();
   void addBinary();
@@ -54,6 +58,10 @@ private:
   mlir::Value make(llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// Random positions of that shape below `bound`, at times one that is out of range.
   mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, int64_t bound);
+  /// The operation of that name, elementwise on values of one shape.
+  mlir::Value apply(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands, mlir::Type element);
+  /// Numbers of that domain in the shape of `x`: made of it, but for `Exact`, which is made of integers.
+  mlir::Value restrict(mlir::Value x, Domain domain);
   mlir::Value makeDense(mlir::RankedTensorType type);
   mlir::Value add(mlir::Value value);
   int64_t pickSize() { return random.choose(std::vector<int64_t>{1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 12}); }
