@@ -9,6 +9,7 @@
 
 include "dialects/Dist/Conversions.td"
 include "dialects/Dist/DistBase.td"
+include "dialects/Dist/Schedule.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 

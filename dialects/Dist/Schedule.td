@@ -1,0 +1,120 @@
+//===- Schedule.td - operations of a scheduled rank program ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_SCHEDULE_TD
+#define MESHWRIGHT_DIALECTS_DIST_SCHEDULE_TD
+
+include "dialects/Dist/DistBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Dist_ScheduleOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
+
+def Dist_KernelOp : Dist_ScheduleOp<"kernel", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "operations that are compiled together";
+  let description = [{
+    The body computes the results from the inputs with operations that have a kernel lowering; kernels whose bodies are
+    equal are compiled once. Where `in_place` has an input's number for a result, not -1, the result may be
+    written where that input is.
+
+    - **C1**: the body has one argument per input, of its type, and yields one value per result, of its type.
+    - **C2**: `in_place`, where given, has one entry per result, an input of the same type or -1.
+
+    Example:
+    ```mlir
+    %1 = dist.kernel(%0) {
+    ^bb0(%x: tensor<4xf32>):
+      %y = net.exponential %x : tensor<4xf32>
+      dist.yield %y : tensor<4xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, OptionalAttr<DenseI64ArrayAttr>:$in_place);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` (`in_place` $in_place^)? $body attr-dict `:` functional-type($inputs, $results)";
+  let hasVerifier = 1;
+}
+
+def Dist_CollectiveKind : I32Enum<"CollectiveKind", "how the ranks of a group exchange contiguous memory", [
+    I32EnumCase<"AllReduce", 0, "all_reduce">,
+    I32EnumCase<"AllGather", 1, "all_gather">,
+    I32EnumCase<"ReduceScatter", 2, "reduce_scatter">,
+    I32EnumCase<"AllToAll", 3, "all_to_all">]> {
+  let cppNamespace = "::meshwright::dist";
+}
+
+def Dist_CollectiveKindAttr : EnumAttr<Dist_Dialect, Dist_CollectiveKind, "collective_kind">;
+
+def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
+  let summary = "an exchange of contiguous memory in a group";
+  let description = [{
+    With n ranks in the group of `axes`, in order of their coordinates, the first axis slowest: `all_reduce` takes and gives equally many elements;
+    `all_gather` gives n times as many, `reduce_scatter` an nth, part i from or for rank i; `all_to_all` takes and gives n parts.
+
+    - **C1**: the mesh has the axes.
+    - **C2**: the numbers of elements are as said.
+
+    Example: `%1 = dist.collective all_gather sum %0 axes ["tp"] : tensor<4xf32> -> tensor<2x4xf32>`
+  }];
+  let arguments = (ins Dist_CollectiveKindAttr:$kind, Dist_ReduceKindAttr:$reduction, AnyRankedTensor:$input,
+                       StrArrayAttr:$axes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $reduction $input `axes` $axes attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Dist_YieldOp : Dist_ScheduleOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "ends the body of a kernel";
+  let description = [{
+    Example: `dist.yield %0 : tensor<4xf32>`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+def Dist_ViewOp : Dist_ScheduleOp<"view", [Pure]> {
+  let summary = "part of a value's memory under another shape";
+  let description = [{
+    The result is the row-major elements of the input from element `offset` on, in the same memory.
+
+    - **C1**: input and result have the same element type, and the result ends inside the input.
+
+    Example: `%1 = dist.view %0 at 6 : tensor<4x6xf32> -> tensor<2x3xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$offset);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `at` $offset attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Dist_MatmulOp : Dist_ScheduleOp<"matmul", [Pure]> {
+  let summary = "a product that a library computes";
+  let description = [{
+    For every index of `batch` the m × n product of an m × k and a k × n matrix. The matrices lie in the operands and the
+    result by strides in elements: those of the batch dimensions, then of rows and of columns; in the operands from
+    an offset on. Sums are taken in f32 or wider.
+
+    - **C1**: strides have one entry per batch dimension and two more.
+    - **C2**: every element lies inside its tensor.
+
+    Example:
+    ```mlir
+    %2 = dist.matmul %0 at 0 [3, 1], %1 at 0 [4, 1] to [4, 1] batch [] m 2 n 4 k 3
+         : tensor<2x3xf32>, tensor<3x4xf32> -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, I64Attr:$lhs_offset, DenseI64ArrayAttr:$lhs_strides,
+                       I64Attr:$rhs_offset, DenseI64ArrayAttr:$rhs_strides, DenseI64ArrayAttr:$out_strides,
+                       DenseI64ArrayAttr:$batch, I64Attr:$m, I64Attr:$n, I64Attr:$k);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $lhs `at` $lhs_offset $lhs_strides `,` $rhs `at` $rhs_offset $rhs_strides `to` $out_strides
+    `batch` $batch `m` $m `n` $n `k` $k attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif
