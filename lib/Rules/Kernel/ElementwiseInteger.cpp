@@ -1,0 +1,148 @@
+//===- ElementwiseInteger.cpp - integers where the machine has no answer --===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elementwise.h"
+
+using namespace mlir;
+using namespace meshwright;
+using Predicate = mlir::arith::CmpIPredicate;
+
+static Value select(kernel::Builder &builder, Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, condition, yes, no);
+}
+static Value compare(kernel::Builder &builder, Predicate predicate, Value lhs, Value rhs) {
+  return arith::CmpIOp::create(builder, predicate, lhs, rhs);
+}
+static APInt allOnes(Type type) { return APInt::getAllOnes(type.getIntOrFloatBitWidth()); }
+
+namespace {
+
+/// What makes the machine's division trap, and a divisor that does not.
+struct Division {
+  Value byZero, overflows, divisor;
+
+  Division(kernel::Builder &builder, bool isUnsigned, Value lhs, Value rhs) {
+    Type type = lhs.getType();
+    Value zero = kernel::constant(builder, type, 0), one = kernel::constant(builder, type, 1);
+    byZero = compare(builder, Predicate::eq, rhs, zero);
+    Value unsafe = byZero;
+    if (!isUnsigned) {
+      APInt smallest = APInt::getSignedMinValue(type.getIntOrFloatBitWidth());
+      Value isSmallest = compare(builder, Predicate::eq, lhs, kernel::constantInt(builder, type, smallest));
+      Value byMinusOne = compare(builder, Predicate::eq, rhs, kernel::constantInt(builder, type, allOnes(type)));
+      overflows = arith::AndIOp::create(builder, isSmallest, byMinusOne);
+      unsafe = arith::OrIOp::create(builder, byZero, overflows);
+    }
+    divisor = select(builder, unsafe, one, rhs);
+  }
+};
+
+} // namespace
+
+Value kernel::divideIntegers(Builder &builder, bool isUnsigned, Value lhs, Value rhs) {
+  // By one, the safe divisor, the smallest stays itself, as it should where the quotient overflows.
+  Division division(builder, isUnsigned, lhs, rhs);
+  Value quotient = isUnsigned ? arith::DivUIOp::create(builder, lhs, division.divisor).getResult()
+                              : arith::DivSIOp::create(builder, lhs, division.divisor).getResult();
+  return select(builder, division.byZero, constantInt(builder, lhs.getType(), allOnes(lhs.getType())), quotient);
+}
+
+Value kernel::remainderOfIntegers(Builder &builder, bool isUnsigned, Value lhs, Value rhs) {
+  Division division(builder, isUnsigned, lhs, rhs);
+  Value remainder = isUnsigned ? arith::RemUIOp::create(builder, lhs, division.divisor).getResult()
+                               : arith::RemSIOp::create(builder, lhs, division.divisor).getResult();
+  return select(builder, division.byZero, lhs, remainder);
+}
+
+Value kernel::powerOfIntegers(Builder &builder, bool isUnsigned, Value base, Value exponent) {
+  Type type = base.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value zero = constant(builder, type, 0), one = constant(builder, type, 1);
+  Value result = one, square = base;
+  for (unsigned bit = 0; bit < width; ++bit) {
+    Value mask = constantInt(builder, type, APInt::getOneBitSet(width, bit));
+    Value unset = compare(builder, Predicate::eq, arith::AndIOp::create(builder, exponent, mask), zero);
+    result = select(builder, unset, result, arith::MulIOp::create(builder, result, square));
+    if (bit + 1 < width)
+      square = arith::MulIOp::create(builder, square, square);
+  }
+  if (isUnsigned)
+    return result;
+  Value minusOne = constantInt(builder, type, allOnes(type));
+  Value odd = compare(builder, Predicate::ne, arith::AndIOp::create(builder, exponent, one), zero);
+  Value reciprocal =
+      select(builder, compare(builder, Predicate::eq, base, minusOne), select(builder, odd, minusOne, one),
+             select(builder, compare(builder, Predicate::eq, base, one), one, zero));
+  return select(builder, compare(builder, Predicate::slt, exponent, zero), reciprocal, result);
+}
+
+Value kernel::shift(Builder &builder, Shift kind, Value lhs, Value rhs) {
+  Type type = lhs.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value inRange = compare(builder, Predicate::ult, rhs, constantInt(builder, type, APInt(width, width)));
+  Value zero = constant(builder, type, 0);
+  Value last = constantInt(builder, type, APInt(width, width - 1));
+  Value amount = select(builder, inRange, rhs, last);
+  if (kind == Shift::RightArithmetic)
+    return arith::ShRSIOp::create(builder, lhs, amount);
+  Value shifted = kind == Shift::Left ? arith::ShLIOp::create(builder, lhs, amount).getResult()
+                                      : arith::ShRUIOp::create(builder, lhs, amount).getResult();
+  return select(builder, inRange, shifted, zero);
+}
+
+/// Towards zero; what does not fit becomes the nearest that does, and NaN zero.
+static Value convertToInteger(kernel::Builder &builder, Type to, Value value) {
+  Type target = kernel::getSignless(to);
+  bool isUnsigned = kernel::isUnsigned(to);
+  unsigned width = target.getIntOrFloatBitWidth();
+  auto real = cast<FloatType>(value.getType());
+  APInt least = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+  APInt most = isUnsigned ? allOnes(target) : APInt::getSignedMaxValue(width);
+  // One beyond the largest is a power of two, which every float type holds or takes for infinite.
+  APFloat limit(real.getFloatSemantics());
+  limit.convertFromAPInt(most.zext(width + 1) + 1, /*IsSigned=*/false, APFloat::rmNearestTiesToEven);
+  APFloat floor(real.getFloatSemantics());
+  floor.convertFromAPInt(least, !isUnsigned, APFloat::rmNearestTiesToEven);
+  auto constant = [&](const APFloat &number) -> Value {
+    return arith::ConstantOp::create(builder, builder.getFloatAttr(real, number));
+  };
+  Value converted = isUnsigned ? arith::FPToUIOp::create(builder, target, value).getResult()
+                               : arith::FPToSIOp::create(builder, target, value).getResult();
+  using Float = arith::CmpFPredicate;
+  Value above = arith::CmpFOp::create(builder, Float::OGE, value, constant(limit));
+  Value below = arith::CmpFOp::create(builder, Float::OLE, value, constant(floor));
+  Value isNaN = arith::CmpFOp::create(builder, Float::UNO, value, value);
+  converted = select(builder, above, kernel::constantInt(builder, target, most), converted);
+  converted = select(builder, below, kernel::constantInt(builder, target, least), converted);
+  return select(builder, isNaN, kernel::constant(builder, target, 0), converted);
+}
+
+Value kernel::convert(Builder &builder, Type from, Type to, Value value) {
+  Type source = getSignless(from), target = getSignless(to);
+  if (to.isInteger(1) && !from.isInteger(1)) {
+    Value zero = constant(builder, source, 0);
+    if (isa<FloatType>(source))
+      return arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, value, zero);
+    return compare(builder, Predicate::ne, value, zero);
+  }
+  if (isa<FloatType>(source) && isa<FloatType>(target))
+    return convertFloat(builder, value, target);
+  if (isa<FloatType>(source))
+    return convertToInteger(builder, to, convertFloat(builder, value, getAccumulator(source)));
+  if (isa<FloatType>(target)) {
+    Type wide = getAccumulator(target);
+    Value number = isUnsigned(from) ? arith::UIToFPOp::create(builder, wide, value).getResult()
+                                    : arith::SIToFPOp::create(builder, wide, value).getResult();
+    return convertFloat(builder, number, target);
+  }
+  unsigned width = source.getIntOrFloatBitWidth(), wanted = target.getIntOrFloatBitWidth();
+  if (width == wanted)
+    return value;
+  if (width > wanted)
+    return arith::TruncIOp::create(builder, target, value);
+  return isUnsigned(from) ? arith::ExtUIOp::create(builder, target, value).getResult()
+                          : arith::ExtSIOp::create(builder, target, value).getResult();
+}
