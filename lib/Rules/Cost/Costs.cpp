@@ -1,0 +1,65 @@
+//===- Costs.cpp - what the operations of net cost ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Floating-point operations as papers count them: two per multiply-add of a product, one per element that is reduced or
+// computed, none for moving elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Rules/Rules.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::net;
+
+static int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+
+namespace {
+
+struct DotCost : CostOpInterface::ExternalModel<DotCost, DotOp> {
+  int64_t getFlops(Operation *op) const {
+    auto dot = cast<DotOp>(op);
+    int64_t flops = 2 * countElements(dot.getResult());
+    for (int64_t dim : dot.getLhsContract())
+      flops *= cast<RankedTensorType>(dot.getLhs().getType()).getDimSize(dim);
+    return flops;
+  }
+};
+
+/// One per element of the first operand.
+template <typename OpT> struct ReductionCost : CostOpInterface::ExternalModel<ReductionCost<OpT>, OpT> {
+  int64_t getFlops(Operation *op) const { return countElements(op->getOperand(0)); }
+};
+
+struct ScatterCost : CostOpInterface::ExternalModel<ScatterCost, ScatterOp> {
+  int64_t getFlops(Operation *op) const {
+    auto scatter = cast<ScatterOp>(op);
+    return scatter.getKind() == ScatterKind::Assign ? 0 : countElements(scatter.getUpdates());
+  }
+};
+
+/// Moving elements, naming variables and knowing constants computes nothing.
+template <typename OpT> struct NoCost : CostOpInterface::ExternalModel<NoCost<OpT>, OpT> {
+  int64_t getFlops(Operation *) const { return 0; }
+};
+
+template <typename... OpTs> void attachNoCost(MLIRContext *context) {
+  (OpTs::template attachInterface<NoCost<OpTs>>(*context), ...);
+}
+
+} // namespace
+
+void meshwright::registerNetCosts(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, NetDialect *) {
+    DotOp::attachInterface<DotCost>(*context);
+    ReduceOp::attachInterface<ReductionCost<ReduceOp>>(*context);
+    ArgReduceOp::attachInterface<ReductionCost<ArgReduceOp>>(*context);
+    ScatterOp::attachInterface<ScatterCost>(*context);
+    attachNoCost<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, GatherOp,
+                 ReadOp, AssignOp, VariableOp, ConvertOp, SelectOp>(context);
+  });
+}
