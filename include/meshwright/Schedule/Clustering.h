@@ -1,0 +1,57 @@
+//===- Clustering.h - which operations become one kernel --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Greedy and linear. Every operation has a *depth*: one more than the greatest depth that it depends on from outside
+// its cluster. An operation joins the deepest cluster that it reads from; two clusters of equal depth that it reads
+// from become one. Since every edge between clusters leads to a greater depth, no join can make a cycle.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_CLUSTERING_H
+#define MESHWRIGHT_SCHEDULE_CLUSTERING_H
+
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+
+namespace meshwright::schedule {
+
+struct ClusterProblem {
+  /// How an operation reads a value: element by element in its own order; one value for each row of its domain; or in
+  /// any other way, for which the value has to be in memory.
+  enum class Access { Same, Row, Memory };
+  struct Use {
+    /// The node that makes the value; -1 where it is there from the start.
+    int producer = -1;
+    Access access = Access::Memory;
+    /// Names the value, for operations that read the same one.
+    int value = -1;
+    /// How many elements the value has.
+    int64_t elements = 0;
+  };
+  struct Node {
+    enum Kind { Map, Reduce, Barrier } kind = Barrier;
+    /// The elements that it computes; of a reduction, those that it reads.
+    int64_t elements = 0;
+    /// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
+    int64_t kept = -1;
+    llvm::SmallVector<Use, 4> uses;
+  };
+  /// In order; producers come before their users.
+  llvm::SmallVector<Node> nodes;
+  /// The most operations in a cluster.
+  unsigned limit = 128;
+};
+
+struct Clustering {
+  /// For every node its cluster; -1 for barriers.
+  llvm::SmallVector<int> clusterOf;
+  /// All clusters and barriers in an order in which they can run: the nodes of each. Otherwise as in the problem.
+  llvm::SmallVector<llvm::SmallVector<unsigned>> order;
+};
+
+Clustering cluster(const ClusterProblem &problem);
+
+} // namespace meshwright::schedule
+
+#endif

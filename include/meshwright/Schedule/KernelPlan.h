@@ -1,0 +1,110 @@
+//===- KernelPlan.h - the loops of a kernel, before they are code -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel is a graph of `linalg.generic`s over one *domain* of N = rows × columns elements. Its plan follows the
+// outputs back to the inputs, element by element: a *node* is the element of a value at given indices, which are linear
+// forms of the loop variables. Layout operations vanish in the indices.
+//
+//     for every row                          the outer dimensions of the domain
+//       stage 0: for every column            the inner dimensions, the last of them in vectors
+//         row reductions of stage 0, outputs and accumulations that need no row reduction
+//       stage 1: for every column            what needs the results of stage 0
+//         ...
+//
+// A *row reduction* reduces the columns and is known at the end of its stage. Any other reduction is an *accumulation*:
+// it adds to its output in memory, in the order of the loops, and is known when the kernel ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_KERNELPLAN_H
+#define MESHWRIGHT_SCHEDULE_KERNELPLAN_H
+
+#include "meshwright/Schedule/LinearForm.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/MapVector.h"
+#include <memory>
+
+namespace meshwright::schedule {
+
+/// One element of a value.
+struct Node {
+  enum Kind { Load, Constant, Compute, RowResult };
+  Kind kind;
+  mlir::Value value;
+  llvm::SmallVector<LinearForm> indices;
+  /// Load: the kernel's argument and the row-major position in it. RowResult: the index of the reduction.
+  unsigned index = 0;
+  LinearForm position;
+  /// Compute: the operation, the value of its body that it is, and the nodes of the inputs and of what the body
+  /// extracts.
+  mlir::linalg::GenericOp op;
+  mlir::Value yielded;
+  llvm::SmallVector<Node *> operands;
+  llvm::MapVector<mlir::Operation *, Node *> extracts;
+  /// What the `linalg.index` operations of the body are.
+  llvm::MapVector<mlir::Operation *, LinearForm> indexForms;
+  /// Whether it changes along a row.
+  bool column = false;
+  /// The first stage in which it can be computed.
+  unsigned stage = 0;
+  /// Whether computing it again costs more than keeping it.
+  bool expensive = false;
+};
+
+struct Reduction {
+  mlir::linalg::GenericOp op;
+  /// The combination in the body, and the body's value that is combined.
+  mlir::Operation *combiner;
+  /// What is combined, at the domain's position.
+  Node *input;
+  /// The number that it starts from.
+  mlir::TypedAttr neutral;
+  bool row;
+  /// Where it accumulates: the output and the position in it.
+  std::optional<unsigned> output;
+  LinearForm position;
+};
+
+struct Store {
+  Node *node;
+  unsigned output;
+  LinearForm position;
+};
+
+struct KernelPlan {
+  /// Plans the kernel that `body` computes: its arguments are the inputs, `outputs` what leaves it. Returns null, and
+  /// why, where the operations are not of the two forms.
+  static std::unique_ptr<KernelPlan> create(mlir::Block &body, mlir::ValueRange outputs, std::string &reason);
+
+  /// The loops, by their variables: those over rows, then those over columns.
+  llvm::SmallVector<unsigned> loops;
+  unsigned numRowLoops = 0;
+  unsigned numStages = 1;
+  Variables variables;
+  /// In computed variables: whose body computes it, and the value there.
+  llvm::MapVector<unsigned, std::pair<Node *, mlir::Value>> computed;
+  llvm::SmallVector<Reduction> reductions;
+  llvm::SmallVector<Store> stores;
+
+  bool isColumn(const LinearForm &form) const;
+  /// Whether output `output` may have the same memory as input `input`: every element is read where it is written.
+  bool canShare(unsigned input, unsigned output) const;
+  /// The number of columns.
+  int64_t getNumColumns() const;
+
+  std::vector<std::unique_ptr<Node>> nodes;
+};
+
+/// Whether `op` only names elements of its input: a layout operation.
+bool isMove(mlir::linalg::GenericOp op);
+/// The combination at the end of a reduction's body; null where the body has another form.
+mlir::Operation *getCombiner(mlir::linalg::GenericOp op);
+/// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
+int64_t getKeptElements(mlir::linalg::GenericOp op);
+/// Whether every iterator is parallel.
+bool isParallel(mlir::linalg::GenericOp op);
+
+} // namespace meshwright::schedule
+
+#endif

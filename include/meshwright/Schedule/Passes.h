@@ -1,0 +1,37 @@
+//===- Passes.h - the passes of Schedule ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From operations of one rank to what the runtime executes: kernels, products and collectives on buffers of one arena.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_PASSES_H
+#define MESHWRIGHT_SCHEDULE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace meshwright::schedule {
+
+/// Names of the discardable attributes that hold places in the arena.
+inline constexpr llvm::StringLiteral kOffsetsAttr = "dist.offsets";
+inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
+inline constexpr llvm::StringLiteral kArenaBytesAttr = "dist.arena_bytes";
+inline constexpr llvm::StringLiteral kPersistentBytesAttr = "dist.persistent_bytes";
+inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
+
+#define GEN_PASS_DECL
+#include "meshwright/Schedule/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "meshwright/Schedule/Passes.h.inc"
+
+/// Adds the passes of Schedule, in order.
+void buildPipeline(mlir::OpPassManager &manager);
+
+} // namespace meshwright::schedule
+
+#endif

@@ -1,0 +1,501 @@
+//===- FormKernels.cpp - operations into kernels and products -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layout operations are never computed where their reader can address through them. What is left over has to be in
+// memory: operands of collectives, products and kernels that stand alone, what is assigned and returned. Those are
+// views of other memory where they are contiguous, and copied where they are not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "OpForms.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Clustering.h"
+#include "meshwright/Schedule/Passes.h"
+#include "meshwright/Schedule/PlannedKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+#define DEBUG_TYPE "dist-schedule-form-kernels"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using Access = ClusterProblem::Access;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+namespace {
+
+/// Rewrites one function.
+class Former {
+public:
+  Former(func::FuncOp func, OpForms &forms) : func(func), block(func.getBody().front()), forms(forms) {}
+
+  void run();
+
+  unsigned numKernels = 0, numProducts = 0, numCopies = 0;
+
+private:
+  // What has to be in memory.
+  void separateState();
+  void prepareProducts();
+  void canonicalizeOperand(net::DotOp dot, bool left);
+  void requireMemory();
+  bool isMaterialized(Operation *op) const { return materialized.contains(op); }
+  std::optional<View> findMemory(Value value);
+  bool isMadeFromNothing(Value value);
+
+  // The problem.
+  void makeProblem();
+  void addUses(Operation *op, const OpForm &form, ClusterProblem::Node &node);
+  void addUse(ClusterProblem::Node &node, Value base, Access access);
+  Access classify(const LinearForm &position, int64_t elements, ArrayRef<int64_t> domain, const Variables &variables);
+  bool isLeaf(Operation *op);
+
+  // The answer.
+  void rebuild(const Clustering &clustering);
+  void buildProduct(net::DotOp dot, const Product &product);
+  void buildKernel(ArrayRef<unsigned> members);
+  bool canPlan(dist::KernelOp kernel);
+  Value getMemory(Value value);
+  void moveToEnd(Operation *op);
+
+  func::FuncOp func;
+  Block &block;
+  OpForms &forms;
+  /// Layout operations and sources that are computed after all.
+  llvm::DenseSet<Operation *> materialized;
+  llvm::MapVector<Operation *, Product> products;
+  ClusterProblem problem;
+  /// Node and operation, both ways; and the nodes that use what a node makes.
+  SmallVector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> nodeOf;
+  SmallVector<SmallVector<unsigned>> usersOf;
+  llvm::DenseMap<Value, int> valueIds;
+  /// Where old values are now.
+  IRMapping moved;
+  llvm::DenseMap<Attribute, bool> planned;
+};
+
+} // namespace
+
+/// What a variable or an input is is neither assigned nor returned itself: it may be overwritten before.
+void Former::separateState() {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<net::AssignOp, func::ReturnOp>(op))
+      continue;
+    for (OpOperand &operand : op.getOpOperands()) {
+      Variables variables;
+      SmallVector<LinearForm> indices(typeOf(operand.get()).getRank());
+      View view = traceView(operand.get(), indices, variables, forms, [](Operation *) { return false; });
+      Operation *source = view.base.getDefiningOp();
+      if (source && !isLeaf(source))
+        continue;
+      OpBuilder builder(&op);
+      auto copy = net::ReshapeOp::create(builder, op.getLoc(), operand.get().getType(), operand.get());
+      operand.set(copy);
+      materialized.insert(copy);
+    }
+  }
+}
+
+/// Variables, constants, coordinates: there from the start.
+bool Former::isLeaf(Operation *op) {
+  return op->getNumOperands() == 0 && forms.get(op).kind == OpForm::None && op->getNumResults() > 0;
+}
+
+/// Puts a copy in the order [batch, own, sum] before `dot`.
+void Former::canonicalizeOperand(net::DotOp dot, bool left) {
+  ArrayRef<int64_t> batch = left ? dot.getLhsBatch() : dot.getRhsBatch();
+  ArrayRef<int64_t> contract = left ? dot.getLhsContract() : dot.getRhsContract();
+  SmallVector<int64_t> order(batch);
+  llvm::append_range(order, left ? dot.getLhsFree() : dot.getRhsFree());
+  llvm::append_range(order, contract);
+  Value operand = left ? dot.getLhs() : dot.getRhs();
+  SmallVector<int64_t> shape, batchDims, contractDims;
+  for (int64_t dim : order)
+    shape.push_back(typeOf(operand).getDimSize(dim));
+  for (size_t dim = 0; dim < batch.size(); ++dim)
+    batchDims.push_back(dim);
+  for (size_t dim = order.size() - contract.size(); dim < order.size(); ++dim)
+    contractDims.push_back(dim);
+  OpBuilder builder(dot);
+  auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
+  materialized.insert(copy);
+  if (left) {
+    dot.getLhsMutable().assign(copy);
+    dot.setLhsBatch(batchDims);
+    dot.setLhsContract(contractDims);
+    return;
+  }
+  dot.getRhsMutable().assign(copy);
+  dot.setRhsBatch(batchDims);
+  dot.setRhsContract(contractDims);
+}
+
+void Former::prepareProducts() {
+  auto stop = [&](Operation *op) { return isMaterialized(op); };
+  for (net::DotOp dot : llvm::make_early_inc_range(block.getOps<net::DotOp>())) {
+    if (!isLibraryProduct(dot))
+      continue;
+    ProductBlockers blockers;
+    FailureOr<Product> product = analyzeProduct(dot, forms, stop, blockers);
+    if (failed(product)) {
+      if (blockers.lhs)
+        canonicalizeOperand(dot, /*left=*/true);
+      if (blockers.rhs)
+        canonicalizeOperand(dot, /*left=*/false);
+      product = analyzeProduct(dot, forms, stop, blockers);
+    }
+    if (failed(product))
+      continue;
+    products[dot] = *product;
+    if (product->transpose)
+      materialized.insert(product->transpose);
+  }
+}
+
+/// The contiguous memory that holds `value`, where there is.
+std::optional<View> Former::findMemory(Value value) {
+  Variables variables;
+  SmallVector<LinearForm> indices;
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  for (int64_t extent : shape)
+    indices.push_back(extent == 1 ? LinearForm(0) : LinearForm::variable(variables.add(Variables::Loop, extent)));
+  View view = traceView(value, indices, variables, forms, [&](Operation *op) { return isMaterialized(op); });
+  if (isMadeFromNothing(view.base))
+    return std::nullopt;
+  LinearForm expected = variables.linearize(indices, shape);
+  LinearForm start = view.position + expected * -1;
+  int64_t bytes = start.constant * ((typeOf(value).getElementTypeBitWidth() + 7) / 8);
+  if (!start.isConstant() || bytes % 64 != 0)
+    return std::nullopt;
+  view.position = start;
+  return view;
+}
+
+/// Whether moves alone lead from a constant or the like to `value`.
+bool Former::isMadeFromNothing(Value value) {
+  Variables variables;
+  SmallVector<LinearForm> indices(typeOf(value).getRank());
+  View view = traceView(value, indices, variables, forms, [&](Operation *op) { return isMaterialized(op); });
+  Operation *op = view.base.getDefiningOp();
+  return op && !isMaterialized(op) && forms.get(op).kind == OpForm::Source;
+}
+
+/// Marks what operations need in memory that can look through nothing.
+void Former::requireMemory() {
+  for (Operation &op : block) {
+    OpForm::Kind kind = forms.get(&op).kind;
+    bool looksThrough = kind == OpForm::Move || kind == OpForm::Source || kind == OpForm::Map || kind == OpForm::Reduce;
+    if (looksThrough || products.contains(&op))
+      continue;
+    for (Value operand : op.getOperands()) {
+      if ((kind == OpForm::Alone && isMadeFromNothing(operand)) || findMemory(operand))
+        continue;
+      materialized.insert(operand.getDefiningOp());
+      ++numCopies;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+/// How `position` in a value runs along the domain: like the domain, or once for each of its rows.
+Access Former::classify(const LinearForm &position, int64_t elements, ArrayRef<int64_t> domain,
+                        const Variables &variables) {
+  int64_t total = 1;
+  for (int64_t extent : domain)
+    total *= extent;
+  if (elements == 0 || total % elements != 0)
+    return Access::Memory;
+  int64_t columns = total / elements, stride = total;
+  LinearForm expected;
+  for (auto [dim, extent] : llvm::enumerate(domain)) {
+    stride /= extent;
+    if (extent == 1)
+      continue;
+    if (stride >= columns && stride % columns == 0)
+      expected = expected + LinearForm::variable(dim) * (stride / columns);
+    else if (stride * extent > columns)
+      return Access::Memory;
+  }
+  if (position != expected)
+    return Access::Memory;
+  return columns == 1 ? Access::Same : Access::Row;
+}
+
+void Former::addUses(Operation *op, const OpForm &form, ClusterProblem::Node &node) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    Variables variables;
+    SmallVector<LinearForm> loops, indices;
+    bool direct = node.kind != ClusterProblem::Node::Barrier && index < form.maps.size() && form.maps[index];
+    if (direct) {
+      for (int64_t extent : form.domain) {
+        unsigned variable = variables.add(Variables::Loop, extent);
+        loops.push_back(extent == 1 ? LinearForm(0) : LinearForm::variable(variable));
+      }
+      for (AffineExpr expr : form.maps[index].getResults())
+        indices.push_back(variables.evaluate(expr, loops));
+    } else {
+      indices.resize(typeOf(operand).getRank());
+    }
+    View view = traceView(operand, indices, variables, forms, [&](Operation *op) { return isMaterialized(op); });
+    int64_t elements = typeOf(view.base).getNumElements();
+    addUse(node, view.base, direct ? classify(view.position, elements, form.domain, variables) : Access::Memory);
+  }
+}
+
+void Former::addUse(ClusterProblem::Node &node, Value base, Access access) {
+  ClusterProblem::Use use;
+  use.access = access;
+  use.elements = typeOf(base).getNumElements();
+  use.value = valueIds.try_emplace(base, valueIds.size()).first->second;
+  if (Operation *producer = base.getDefiningOp(); producer && nodeOf.contains(producer))
+    use.producer = nodeOf[producer];
+  node.uses.push_back(use);
+}
+
+void Former::makeProblem() {
+  for (Operation &op : block) {
+    const OpForm &form = forms.get(&op);
+    bool computed = isMaterialized(&op);
+    if (isLeaf(&op) || (!computed && (form.kind == OpForm::Move || form.kind == OpForm::Source)))
+      continue;
+    ClusterProblem::Node node;
+    bool isKernel = !products.contains(&op);
+    // What a product writes in another order is the product's.
+    if (computed && forms.get(&op).kind == OpForm::Move)
+      if (auto dot = op.getOperand(0).getDefiningOp<net::DotOp>(); dot && products.contains(dot))
+        isKernel &= products[dot].transpose != &op;
+    if (isKernel && form.kind == OpForm::Reduce) {
+      node.kind = ClusterProblem::Node::Reduce;
+      node.kept = form.kept;
+    } else if (isKernel && (form.kind == OpForm::Map || form.kind == OpForm::Move || form.kind == OpForm::Source)) {
+      node.kind = ClusterProblem::Node::Map;
+    }
+    node.elements = 1;
+    for (int64_t extent : form.domain)
+      node.elements *= extent;
+    if (auto product = products.find(&op); product != products.end()) {
+      addUse(node, product->second.lhs.base, Access::Memory);
+      addUse(node, product->second.rhs.base, Access::Memory);
+    } else {
+      addUses(&op, form, node);
+    }
+    unsigned index = problem.nodes.size();
+    for (const ClusterProblem::Use &use : node.uses)
+      if (use.producer >= 0)
+        usersOf[use.producer].push_back(index);
+    nodeOf[&op] = index;
+    ops.push_back(&op);
+    problem.nodes.push_back(std::move(node));
+    usersOf.emplace_back();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The answer
+//===----------------------------------------------------------------------===//
+
+/// `value` in the new program, contiguous.
+Value Former::getMemory(Value value) {
+  if (Value known = moved.lookupOrNull(value))
+    return known;
+  std::optional<View> view = findMemory(value);
+  Value base = moved.lookupOrDefault(view->base);
+  if (base.getType() == value.getType() && view->position.constant == 0)
+    return base;
+  OpBuilder builder(block.getTerminator());
+  return dist::ViewOp::create(builder, value.getLoc(), value.getType(), base, view->position.constant);
+}
+
+void Former::moveToEnd(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(getMemory(operand.get()));
+    return;
+  }
+  OpBuilder builder(block.getTerminator());
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, getMemory(operand));
+  Operation *clone = builder.clone(*op, mapping);
+  moved.map(op->getResults(), clone->getResults());
+}
+
+void Former::buildProduct(net::DotOp dot, const Product &product) {
+  OpBuilder builder(block.getTerminator());
+  Operation *result = product.transpose ? product.transpose : dot.getOperation();
+  SmallVector<int64_t> lhs(product.lhs.batch), rhs(product.rhs.batch), out(product.outBatch);
+  lhs.append({product.lhs.own, product.lhs.sum});
+  rhs.append({product.rhs.sum, product.rhs.own});
+  out.append({product.outRow, product.outColumn});
+  auto matmul = dist::MatmulOp::create(builder, dot.getLoc(), result->getResult(0).getType(),
+                                       moved.lookupOrDefault(product.lhs.base), moved.lookupOrDefault(product.rhs.base),
+                                       product.lhs.offset, lhs, product.rhs.offset, rhs, out, product.batch, product.m,
+                                       product.n, product.k);
+  matmul->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+  moved.map(result->getResult(0), matmul.getResult());
+  ++numProducts;
+}
+
+namespace {
+
+/// Copies operations into the body of a kernel, with the layout operations between them; what else they read becomes
+/// inputs.
+struct BodyBuilder {
+  OpBuilder builder;
+  Block &body;
+  function_ref<bool(Operation *)> isInside;
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+
+  Value get(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (op && isInside(op)) {
+      clone(op);
+      return mapping.lookup(value);
+    }
+    inputs.push_back(value);
+    Value argument = body.addArgument(value.getType(), value.getLoc());
+    mapping.map(value, argument);
+    return argument;
+  }
+
+  void clone(Operation *op) {
+    for (Value operand : op->getOperands())
+      get(operand);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+  }
+};
+
+} // namespace
+
+/// Builds the kernel of `members`; one per member where the loops cannot be planned together.
+void Former::buildKernel(ArrayRef<unsigned> members) {
+  llvm::DenseSet<unsigned> inside(members.begin(), members.end());
+  OpBuilder builder(block.getTerminator());
+  SmallVector<Value> outputs;
+  Operation *named = ops[members.back()];
+  for (unsigned member : members) {
+    if (llvm::all_of(usersOf[member], [&](unsigned user) { return inside.contains(user); }))
+      continue;
+    llvm::append_range(outputs, ops[member]->getResults());
+    named = ops[member];
+  }
+  // What nothing uses is not computed.
+  if (outputs.empty())
+    return;
+  auto kernel = dist::KernelOp::create(builder, named->getLoc(), ValueRange(outputs).getTypes(), ValueRange(),
+                                       DenseI64ArrayAttr());
+  Block &body = kernel.getBody().emplaceBlock();
+  bool alone = forms.get(named).kind == OpForm::Alone;
+  auto isInside = [&](Operation *op) {
+    auto node = nodeOf.find(op);
+    if (node != nodeOf.end())
+      return inside.contains(node->second);
+    OpForm::Kind kind = forms.get(op).kind;
+    // A kernel of its own looks through nothing.
+    return kind == OpForm::Source || (kind == OpForm::Move && (!alone || isMadeFromNothing(op->getResult(0))));
+  };
+  BodyBuilder copier{OpBuilder::atBlockEnd(&body), body, isInside, {}, {}};
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(copier.get(output));
+  dist::YieldOp::create(copier.builder, named->getLoc(), yielded);
+  for (Value &input : copier.inputs)
+    input = getMemory(input);
+  kernel.getInputsMutable().assign(copier.inputs);
+  if (members.size() > 1 && !canPlan(kernel)) {
+    kernel.erase();
+    for (unsigned member : members)
+      buildKernel(member);
+    return;
+  }
+  kernel->setDiscardableAttrs(named->getDiscardableAttrDictionary());
+  moved.map(outputs, SmallVector<Value>(kernel.getResults()));
+  ++numKernels;
+}
+
+bool Former::canPlan(dist::KernelOp kernel) {
+  auto [known, isNew] = planned.try_emplace(StringAttr::get(kernel.getContext(), getKernelText(kernel)));
+  if (isNew)
+    known->second = planKernel(kernel).plan != nullptr;
+  return known->second;
+}
+
+void Former::rebuild(const Clustering &clustering) {
+  SmallVector<Operation *> leaves, old;
+  for (Operation &op : block.without_terminator())
+    (isLeaf(&op) ? leaves : old).push_back(&op);
+  // What is there from the start stays, in front.
+  for (Operation *op : leaves)
+    op->moveBefore(block.getTerminator());
+  for (ArrayRef<unsigned> members : clustering.order) {
+    Operation *op = ops[members.front()];
+    const OpForm &form = forms.get(op);
+    if (problem.nodes[members.front()].kind != ClusterProblem::Node::Barrier || form.kind == OpForm::Alone) {
+      buildKernel(members);
+      continue;
+    }
+    if (auto product = products.find(op); product != products.end()) {
+      buildProduct(cast<net::DotOp>(op), product->second);
+      continue;
+    }
+    // The transposition that a product has done.
+    if (form.kind == OpForm::Move)
+      continue;
+    moveToEnd(op);
+  }
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+}
+
+void Former::run() {
+  separateState();
+  prepareProducts();
+  requireMemory();
+  makeProblem();
+  rebuild(cluster(problem));
+}
+
+namespace {
+
+struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
+  void runOnOperation() override {
+    OpForms forms;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      if (!func.getBody().hasOneBlock()) {
+        func.emitError() << "function has " << func.getBody().getBlocks().size() << " blocks; a step has one";
+        return signalPassFailure();
+      }
+      Former former(func, forms);
+      former.run();
+      numKernels += former.numKernels;
+      numProducts += former.numProducts;
+      numCopies += former.numCopies;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,21 @@
+//===- Pipeline.cpp - the passes of Schedule, in order --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace meshwright;
+
+void schedule::buildPipeline(mlir::OpPassManager &manager) {
+  // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
+  manager.addPass(createLowerConversionsPass());
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(createFormKernelsPass());
+  // From here on the order of operations is the order of execution, and places depend on it.
+  manager.addPass(createAssignBuffersPass());
+  manager.addPass(createVerifyPass());
+}

@@ -1,0 +1,55 @@
+//===- PlannedKernel.cpp - a kernel and its plan --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Schedule/KernelBody.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+PlannedKernel schedule::planKernel(dist::KernelOp kernel) {
+  PlannedKernel planned{ModuleOp::create(kernel.getLoc()), nullptr, {}};
+  OpBuilder builder = OpBuilder::atBlockEnd(planned.module->getBody());
+  SmallVector<Type> inputs;
+  for (Value input : kernel.getInputs())
+    inputs.push_back(getSignless(input.getType()));
+  auto func = func::FuncOp::create(builder, kernel.getLoc(), "tensors", builder.getFunctionType(inputs, {}));
+  Block *block = func.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  FailureOr<SmallVector<Value>> outputs = lowerBody(kernel.getBody().front(), builder, block->getArguments());
+  func::ReturnOp::create(builder, kernel.getLoc());
+  if (failed(outputs)) {
+    planned.reason = "an operation has no lowering";
+    return planned;
+  }
+  planned.plan = KernelPlan::create(*block, *outputs, planned.reason);
+  return planned;
+}
+
+std::string schedule::getKernelText(dist::KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::DenseMap<Value, unsigned> numbers;
+  Block &body = kernel.getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    numbers.try_emplace(argument, numbers.size());
+    stream << argument.getType() << ' ';
+  }
+  for (Operation &op : body) {
+    stream << '\n' << op.getName() << ' ' << op.getPropertiesAsAttribute();
+    for (Value operand : op.getOperands())
+      stream << ' ' << numbers.lookup(operand);
+    for (Value result : op.getResults()) {
+      numbers.try_emplace(result, numbers.size());
+      stream << ' ' << result.getType();
+    }
+  }
+  if (auto inPlace = kernel.getInPlaceAttr())
+    stream << '\n' << inPlace;
+  return text;
+}

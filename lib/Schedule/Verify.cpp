@@ -1,0 +1,171 @@
+//===- Verify.cpp - the gate of Schedule ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Derives lifetimes again from the operations, and compares the places that values state: nothing here relies on how
+// they were assigned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Storage.h"
+#include "meshwright/Schedule/Arena.h"
+#include "meshwright/Schedule/Passes.h"
+#include <map>
+#include <numeric>
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_VERIFYPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// A value's place, and the steps between which nothing else may be there.
+struct Place {
+  Value value;
+  int64_t offset, bytes, first, last;
+};
+
+class Checker {
+public:
+  explicit Checker(func::FuncOp func) : func(func), storage(func) {}
+  LogicalResult run();
+
+private:
+  LogicalResult checkOperations();
+  LogicalResult collect();
+  LogicalResult checkOverlaps();
+  bool mayShare(const Place &old, const Place &young) const;
+
+  func::FuncOp func;
+  Storage storage;
+  SmallVector<Place> places;
+};
+
+} // namespace
+
+static std::optional<int64_t> getOffset(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto attr = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kOffsetAttr);
+    return attr ? std::optional(attr.getInt()) : std::nullopt;
+  }
+  auto result = cast<OpResult>(value);
+  auto attr = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  if (!attr || attr.size() != result.getOwner()->getNumResults())
+    return std::nullopt;
+  return attr[result.getResultNumber()];
+}
+
+LogicalResult Checker::checkOperations() {
+  for (Operation &op : func.getBody().front()) {
+    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CoordinateOp, dist::KernelOp, dist::MatmulOp,
+                     dist::ViewOp, func::ReturnOp>(op) ||
+                 op.hasTrait<OpTrait::ConstantLike>();
+    if (!known)
+      return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";
+  }
+  return success();
+}
+
+LogicalResult Checker::collect() {
+  auto arena = func->getAttrOfType<IntegerAttr>(kArenaBytesAttr);
+  if (!arena)
+    return func.emitError() << "function has no " << kArenaBytesAttr;
+  auto add = [&](Value value, int64_t first, int64_t last) -> LogicalResult {
+    std::optional<int64_t> offset = getOffset(value);
+    int64_t bytes = Storage::getBytes(value.getType());
+    if (!offset)
+      return emitError(value.getLoc()) << "value has no place in the arena";
+    if (*offset < 0 || *offset % 64 != 0 || *offset + bytes > arena.getInt())
+      return emitError(value.getLoc()) << "value of " << bytes << " bytes is at offset " << *offset
+                                       << " of an arena of " << arena.getInt();
+    if (storage.getRoot(value) == value)
+      places.push_back({value, *offset, bytes, first, last});
+    else if (*offset != *getOffset(storage.getRoot(value)) + storage.getOffset(value))
+      return emitError(value.getLoc()) << "view is at offset " << *offset << ", not in its input at "
+                                       << *getOffset(storage.getRoot(value)) + storage.getOffset(value);
+    return success();
+  };
+  for (BlockArgument argument : func.getArguments())
+    if (failed(add(argument, 0, storage.getEnd())))
+      return failure();
+  for (Operation &op : func.getBody().front())
+    for (Value result : op.getResults()) {
+      bool persists = Storage::isPersistent(&op);
+      // A variable's memory may hold the new value as soon as the old one is not read any more.
+      int64_t first = isa<net::ReadOp>(op) || persists ? 0 : storage.getStep(&op);
+      if (failed(add(result, first, persists ? storage.getEnd() : storage.getLastUse(result))))
+        return failure();
+    }
+  return success();
+}
+
+/// Whether `young` may begin where `old` ends in the same step: a kernel that writes in place says so.
+bool Checker::mayShare(const Place &old, const Place &young) const {
+  auto kernel = young.value.getDefiningOp<dist::KernelOp>();
+  if (!kernel || !kernel.getInPlace() || old.last != young.first || old.offset != young.offset ||
+      old.bytes != young.bytes)
+    return false;
+  int64_t input = (*kernel.getInPlace())[cast<OpResult>(young.value).getResultNumber()];
+  return input >= 0 && storage.getRoot(kernel.getInputs()[input]) == old.value;
+}
+
+LogicalResult Checker::checkOverlaps() {
+  SmallVector<unsigned> order(places.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](unsigned left, unsigned right) {
+    return std::make_pair(places[left].first, left) < std::make_pair(places[right].first, right);
+  });
+  // By offset; lives at least as long as the sweep has come.
+  std::map<int64_t, const Place *> live;
+  std::multimap<int64_t, const Place *> ends;
+  for (unsigned index : order) {
+    const Place &place = places[index];
+    if (place.bytes == 0)
+      continue;
+    while (!ends.empty() && ends.begin()->first < place.first) {
+      auto dead = live.find(ends.begin()->second->offset);
+      if (dead != live.end() && dead->second == ends.begin()->second)
+        live.erase(dead);
+      ends.erase(ends.begin());
+    }
+    auto next = live.upper_bound(place.offset);
+    for (auto near : {next, next == live.begin() ? live.end() : std::prev(next)}) {
+      if (near == live.end())
+        continue;
+      const Place &other = *near->second;
+      bool apart = other.offset + other.bytes <= place.offset || place.offset + place.bytes <= other.offset;
+      if (apart || mayShare(other, place))
+        continue;
+      InFlightDiagnostic error = emitError(place.value.getLoc())
+                                 << "value at offset " << place.offset << " overlaps one of " << other.bytes
+                                 << " bytes at offset " << other.offset << " that is still read";
+      error.attachNote(other.value.getLoc()) << "the other value is made here";
+      return error;
+    }
+    live[place.offset] = &place;
+    ends.insert({place.last, &place});
+  }
+  return success();
+}
+
+LogicalResult Checker::run() {
+  return success(succeeded(checkOperations()) && succeeded(collect()) && succeeded(checkOverlaps()));
+}
+
+namespace {
+
+struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(Checker(func).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
