@@ -7,11 +7,14 @@
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Emit/Emit.h"
+#include "meshwright/Emit/Passes.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
+#include "meshwright/Schedule/Passes.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,7 +23,10 @@ using namespace meshwright;
 void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::func::FuncDialect, dist::DistDialect, net::NetDialect>();
   importer::registerSourceDialects(registry);
+  emit::registerKernelDialects(registry);
+  registerNetCosts(registry);
   registerNetDerivatives(registry);
+  registerNetKernels(registry);
   registerNetSharding(registry);
 }
 
@@ -32,4 +38,6 @@ void meshwright::registerAllPasses() {
   complete::registerCompletePasses();
   partition::registerPartitionPasses();
   optimize::registerOptimizePasses();
+  schedule::registerSchedulePasses();
+  emit::registerEmitPasses();
 }

@@ -1,0 +1,37 @@
+//===- Emit.h - from scheduled programs to a package ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EMIT_EMIT_H
+#define MESHWRIGHT_EMIT_EMIT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace meshwright::emit {
+
+struct EmitOptions {
+  /// The folder of the package; what is there is replaced.
+  std::string path;
+  /// What kernels are compiled for: `x86-64-v3`, `native`.
+  llvm::SmallVector<std::string> targets = {"x86-64-v3"};
+  /// Free text for `dist-run --show`.
+  std::string producer;
+  /// What the metrics report, by name; empty where there is none.
+  std::string loss, gradNorm, learningRate;
+  double modelFlopsPerStep = 0;
+  int64_t tokensPerStep = 0;
+};
+
+/// Writes the package of `module`, whose function has been through Schedule. `serial`, where there is one, is the
+/// scheduled program of one rank with global shapes; `module` itself is where it has no mesh. The folder appears whole
+/// or not at all. Kernels that are equal are compiled once, as many at a time as there are processors.
+mlir::LogicalResult emitPackage(mlir::ModuleOp module, mlir::ModuleOp serial, const EmitOptions &options);
+
+/// Makes the dialects and interfaces known that code generation needs.
+void registerKernelDialects(mlir::DialectRegistry &registry);
+
+} // namespace meshwright::emit
+
+#endif

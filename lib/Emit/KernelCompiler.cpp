@@ -1,0 +1,130 @@
+//===- KernelCompiler.cpp - from kernels to a shared object ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelCompiler.h"
+#include "KernelModule.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+
+static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+
+/// The machine that `target` names. The host's features are asked for one by one: on a virtual machine the name of its
+/// processor promises what is not there.
+static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std::string &error) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple(kTriple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  std::string features, processor = target.str();
+  if (target == "native") {
+    processor = "x86-64";
+    SmallVector<std::string> list;
+    for (auto &feature : llvm::sys::getHostCPUFeatures())
+      list.push_back((feature.second ? "+" : "-") + feature.first().str());
+    llvm::sort(list);
+    features = llvm::join(list, ",");
+  }
+  llvm::TargetOptions options;
+  options.NoTrappingFPMath = true;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder passes(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graph);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graph, modules);
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+/// Compiles one kernel to the object file `path`.
+static LogicalResult compileKernel(const KernelJob &job, StringRef target, StringRef path) {
+  OwningOpRef<ModuleOp> source = buildKernelModule(job.kernel, job.symbol);
+  if (!source)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*source, context, job.symbol);
+  if (!module)
+    return job.kernel->emitError() << "kernel cannot be translated to LLVM";
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
+  if (!machine)
+    return job.kernel->emitError() << "no code can be generated for target \"" << target << "\": " << error;
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  optimize(*module, *machine);
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (code)
+    return job.kernel->emitError() << "cannot write " << path << ": " << code.message();
+  llvm::legacy::PassManager codegen;
+  if (machine->addPassesToEmitFile(codegen, file, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return job.kernel->emitError() << "target \"" << target << "\" writes no object files";
+  codegen.run(*module);
+  return success();
+}
+
+/// Links `objects` with the first linker that is there.
+static LogicalResult link(ArrayRef<std::string> objects, StringRef path, Location location) {
+  static constexpr llvm::StringLiteral names[] = {"ld.lld-22", "ld.lld", "ld"};
+  std::string linker;
+  for (StringRef name : names)
+    if (auto found = llvm::sys::findProgramByName(name); found && linker.empty())
+      linker = *found;
+  if (linker.empty())
+    if (auto found = llvm::sys::findProgramByName("ld.lld", {MESHWRIGHT_LLVM_TOOLS}))
+      linker = *found;
+  if (linker.empty())
+    return emitError(location) << "no linker was found; install one of ld.lld-22, ld.lld and ld";
+  SmallVector<StringRef> arguments = {linker, "-shared", "--build-id=none", "-z", "noexecstack", "-o", path};
+  llvm::append_range(arguments, objects);
+  std::string error;
+  if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, {}, 0, 0, &error) != 0)
+    return emitError(location) << "linker " << linker << " failed" << (error.empty() ? "" : ": ") << error;
+  return success();
+}
+
+LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, StringRef path, Location location) {
+  SmallVector<std::string> objects;
+  for (size_t index = 0; index < jobs.size(); ++index)
+    objects.push_back((path + "." + Twine(index) + ".o").str());
+  auto compile = [&](size_t index) { return compileKernel(jobs[index], target, objects[index]); };
+  LogicalResult result = failableParallelForEachN(location.getContext(), 0, jobs.size(), compile);
+  if (succeeded(result))
+    result = link(objects, path, location);
+  for (const std::string &object : objects)
+    llvm::sys::fs::remove(object);
+  return result;
+}

@@ -1,0 +1,28 @@
+//===- KernelCompiler.h - from kernels to a shared object -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_KERNELCOMPILER_H
+#define MESHWRIGHT_LIB_EMIT_KERNELCOMPILER_H
+
+#include "dialects/Dist/Dist.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace meshwright::emit {
+
+/// A kernel to compile, and the name of its function.
+struct KernelJob {
+  dist::KernelOp kernel;
+  std::string symbol;
+};
+
+/// Compiles `jobs` for `target` (`x86-64-v3`, `native`), as many at a time as the context has threads, and links them
+/// into the shared object `path`. Errors are emitted at `location` or at the kernel.
+mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
+                                   mlir::Location location);
+
+} // namespace meshwright::emit
+
+#endif

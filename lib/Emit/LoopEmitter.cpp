@@ -1,0 +1,329 @@
+//===- LoopEmitter.cpp - a kernel's plan as loops -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using namespace meshwright::emit;
+
+/// Rows larger than this are computed again rather than kept on the stack.
+static constexpr int64_t kMaxKeptBytes = 1 << 20;
+
+unsigned emit::getNumLanes(int64_t extent) {
+  unsigned lanes = 16;
+  while (lanes > extent)
+    lanes /= 2;
+  return std::max(lanes, 1u);
+}
+
+static scf::ForOp buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, ValueRange carried,
+                            function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value lower = arith::ConstantIndexOp::create(builder, from), upper = arith::ConstantIndexOp::create(builder, to);
+  Value stride = arith::ConstantIndexOp::create(builder, step);
+  auto loop = scf::ForOp::create(builder, lower, upper, stride, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  // Without carried values the loop has its terminator already.
+  Block *block = loop.getBody();
+  if (!block->empty())
+    block->getTerminator()->erase();
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, results);
+  return loop;
+}
+
+Value LoopEmitter::combine(const Reduction &reduction, Value lhs, Value rhs) {
+  OperationState state(builder.getLoc(), reduction.combiner->getName());
+  state.addOperands({lhs, rhs});
+  state.addTypes(lhs.getType());
+  state.propertiesAttr = reduction.combiner->getPropertiesAsAttribute();
+  return builder.create(state)->getResult(0);
+}
+
+/// The lanes as a tree: the upper half onto the lower until one is left.
+Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
+  SmallVector<Value> values;
+  for (int64_t lane = 0; lane < cast<VectorType>(vector.getType()).getNumElements(); ++lane)
+    values.push_back(vector::ExtractOp::create(builder, vector, lane));
+  for (size_t half = values.size() / 2; half > 0; half /= 2)
+    for (size_t lane = 0; lane < half; ++lane)
+      values[lane] = combine(reduction, values[lane], values[lane + half]);
+  return values[0];
+}
+
+/// Whether its sum is carried along the innermost loop, and not in memory all the time.
+bool LoopEmitter::isCarried(const Reduction &reduction) const {
+  return reduction.row || (laneLoop && !reduction.position.uses(*laneLoop));
+}
+
+/// Lanes must not meet in memory: a position that divides the innermost variable is computed one by one.
+unsigned LoopEmitter::chooseWidth() const {
+  if (!laneLoop)
+    return 1;
+  for (const Reduction &reduction : plan.reductions)
+    if (reduction.output && llvm::any_of(reduction.position.terms,
+                                         [&](auto term) { return plan.variables[term.first].kind != Variables::Loop; }))
+      return 1;
+  return getNumLanes(plan.variables[*laneLoop].extent);
+}
+
+SmallVector<Node *> LoopEmitter::getRoots(const Stage &stage) const {
+  SmallVector<Node *> roots;
+  for (unsigned index : stage.reductions)
+    roots.push_back(plan.reductions[index].input);
+  for (unsigned index : stage.stores)
+    roots.push_back(plan.stores[index].node);
+  return roots;
+}
+
+void LoopEmitter::emit() {
+  if (plan.loops.size() > plan.numRowLoops)
+    laneLoop = plan.loops.back();
+  width = chooseWidth();
+  stages.resize(plan.numStages);
+  for (auto [index, reduction] : llvm::enumerate(plan.reductions))
+    stages[reduction.input->stage].reductions.push_back(index);
+  for (auto [index, store] : llvm::enumerate(plan.stores))
+    if (plan.isColumn(store.position))
+      stages[store.node->stage].stores.push_back(index);
+  rowResults.resize(plan.reductions.size());
+  chooseKept();
+  initializeAccumulations();
+  emitRows(0);
+}
+
+/// Elements that are dear to compute and needed in several stages get a buffer of one row.
+void LoopEmitter::chooseKept() {
+  llvm::MapVector<Node *, unsigned> first;
+  SetVector<Node *> again;
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    SetVector<Node *> visited;
+    SmallVector<Node *> worklist = getRoots(stage);
+    while (!worklist.empty()) {
+      Node *node = worklist.pop_back_val();
+      if (!node->column || node->kind != Node::Compute || !visited.insert(node))
+        continue;
+      auto [known, isNew] = first.insert({node, index});
+      if (node->expensive && !isNew)
+        again.insert(node);
+      llvm::append_range(worklist, node->operands);
+      for (auto &[op, child] : node->extracts)
+        worklist.push_back(child);
+    }
+  }
+  int64_t bytes = 0, columns = plan.getNumColumns();
+  for (Node *node : again) {
+    Type element = getElementTypeOrSelf(node->yielded.getType());
+    Type memory = element.isInteger(1) ? builder.getI8Type() : element;
+    bytes += columns * memory.getIntOrFloatBitWidth() / 8;
+    if (bytes > kMaxKeptBytes)
+      return;
+    Value size = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(columns));
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    kept[node] = {LLVM::AllocaOp::create(builder, pointer, memory, size, /*alignment=*/64), first.find(node)->second};
+  }
+}
+
+void LoopEmitter::initializeAccumulations() {
+  for (const Reduction &reduction : plan.reductions) {
+    if (!reduction.output)
+      continue;
+    unsigned argument = numInputs + *reduction.output;
+    int64_t elements = types[argument].getNumElements();
+    auto fill = [&](int64_t from, int64_t to, unsigned step) {
+      if (from == to)
+        return;
+      buildLoop(builder, from, to, step, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+        lanes = step;
+        LaneIndex index{iv, {}, 1};
+        Value neutral = arith::ConstantOp::create(builder, reduction.neutral);
+        store(pointers[argument], toVector(neutral), index);
+        return {};
+      });
+    };
+    unsigned step = getNumLanes(elements);
+    fill(0, elements / step * step, step);
+    fill(elements / step * step, elements, 1);
+  }
+  lanes = 1;
+}
+
+void LoopEmitter::emitRows(unsigned loop) {
+  if (loop == plan.numRowLoops)
+    return emitStages();
+  unsigned variable = plan.loops[loop];
+  buildLoop(builder, 0, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+    ivs[variable] = iv;
+    emitRows(loop + 1);
+    return {};
+  });
+}
+
+void LoopEmitter::emitStages() {
+  rowValues.clear();
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    currentStage = index;
+    emitRowStores(index);
+    if (stage.empty())
+      continue;
+    prepareRowNodes(getRoots(stage));
+    // One accumulator per lane and one for the rest of every row reduction.
+    SmallVector<Value> carried;
+    for (unsigned reduction : stage.reductions) {
+      if (!plan.reductions[reduction].row)
+        continue;
+      Value neutral = arith::ConstantOp::create(builder, plan.reductions[reduction].neutral);
+      lanes = width;
+      carried.push_back(toVector(neutral));
+      lanes = 1;
+      carried.push_back(neutral);
+    }
+    carried = emitColumns(stage, plan.numRowLoops, carried);
+    size_t next = 0;
+    for (unsigned reduction : stage.reductions) {
+      if (!plan.reductions[reduction].row)
+        continue;
+      Value sum = carried[next], rest = carried[next + 1];
+      next += 2;
+      if (width > 1)
+        sum = sumLanes(plan.reductions[reduction], sum);
+      rowResults[reduction] = width > 1 ? combine(plan.reductions[reduction], sum, rest) : sum;
+    }
+  }
+  currentStage = stages.size();
+  emitRowStores(stages.size());
+}
+
+void LoopEmitter::emitRowStores(unsigned stage) {
+  for (const Store &store : plan.stores) {
+    if (plan.isColumn(store.position) || store.node->stage != stage)
+      continue;
+    columnValues.clear();
+    this->store(pointers[numInputs + store.output], emitNode(store.node), emitIndex(store.position));
+  }
+}
+
+/// Computes before the loop over columns what does not change along it.
+void LoopEmitter::prepareRowNodes(ArrayRef<Node *> roots) {
+  SetVector<Node *> visited;
+  SmallVector<Node *> worklist(roots.rbegin(), roots.rend());
+  while (!worklist.empty()) {
+    Node *node = worklist.pop_back_val();
+    if (!visited.insert(node))
+      continue;
+    if (!node->column) {
+      emitNode(node);
+      continue;
+    }
+    if (kept.contains(node) && kept[node].second < currentStage)
+      continue;
+    // What a body extracts is read at indices that the body computes.
+    llvm::append_range(worklist, llvm::reverse(node->operands));
+  }
+}
+
+SmallVector<Value> LoopEmitter::emitColumns(const Stage &stage, unsigned loop, ArrayRef<Value> carried) {
+  if (loop == plan.loops.size()) {
+    lanes = 1;
+    columnValues.clear();
+    return emitElements(stage, carried);
+  }
+  if (loop + 1 == plan.loops.size())
+    return emitInnermost(stage, carried);
+  unsigned variable = plan.loops[loop];
+  auto result = buildLoop(builder, 0, plan.variables[variable].extent, 1, carried, [&](Value iv, ValueRange args) {
+    ivs[variable] = iv;
+    return emitColumns(stage, loop + 1, llvm::to_vector(args));
+  });
+  return llvm::to_vector_of<Value>(result.getResults());
+}
+
+/// The innermost loop in vectors, then its rest in scalars. Sums that stay in one place along it join the carried ones.
+SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value> carried) {
+  int64_t extent = plan.variables[*laneLoop].extent;
+  SmallVector<Value> values(carried);
+  for (unsigned index : stage.reductions) {
+    const Reduction &reduction = plan.reductions[index];
+    if (reduction.row || !isCarried(reduction))
+      continue;
+    Value neutral = arith::ConstantOp::create(builder, reduction.neutral);
+    lanes = width;
+    values.push_back(toVector(neutral));
+    lanes = 1;
+    values.push_back(neutral);
+  }
+  auto run = [&](int64_t from, int64_t to, unsigned step) {
+    if (from == to)
+      return;
+    auto loop = buildLoop(builder, from, to, step, values, [&](Value iv, ValueRange args) {
+      ivs[*laneLoop] = iv;
+      lanes = step;
+      columnValues.clear();
+      SmallVector<Value> results = emitElements(stage, llvm::to_vector(args));
+      lanes = 1;
+      return results;
+    });
+    values.assign(loop.getResults().begin(), loop.getResults().end());
+  };
+  int64_t main = extent / width * width;
+  run(0, main, width);
+  if (width > 1)
+    run(main, extent, 1);
+
+  size_t next = carried.size();
+  for (unsigned index : stage.reductions) {
+    const Reduction &reduction = plan.reductions[index];
+    if (reduction.row || !isCarried(reduction))
+      continue;
+    Value sum = values[next], rest = values[next + 1];
+    next += 2;
+    if (width > 1)
+      sum = combine(reduction, sumLanes(reduction, sum), rest);
+    unsigned argument = numInputs + *reduction.output;
+    LaneIndex at = emitIndex(reduction.position);
+    Value old = load(pointers[argument], types[argument].getElementType(), at);
+    store(pointers[argument], combine(reduction, old, sum), at);
+  }
+  values.truncate(carried.size());
+  return values;
+}
+
+/// One iteration: everything is computed before anything is stored, because an output may be where an input was.
+SmallVector<Value> LoopEmitter::emitElements(const Stage &stage, ArrayRef<Value> carried) {
+  SmallVector<Value> results(carried), elements;
+  inColumns = true;
+  for (Node *root : getRoots(stage))
+    elements.push_back(emitNode(root));
+  inColumns = false;
+  size_t next = 0, element = 0, memory = 0;
+  for (unsigned index : stage.reductions)
+    memory += plan.reductions[index].row ? 2 : 0;
+  for (unsigned index : stage.reductions) {
+    const Reduction &reduction = plan.reductions[index];
+    Value value = toVector(elements[element++]);
+    if (isCarried(reduction)) {
+      size_t &slot = reduction.row ? next : memory;
+      // The accumulator per lane, or the one for the rest.
+      size_t which = slot + (lanes == width ? 0 : 1);
+      results[which] = combine(reduction, results[which], value);
+      slot += 2;
+      continue;
+    }
+    unsigned argument = numInputs + *reduction.output;
+    LaneIndex at = emitIndex(reduction.position);
+    Value old = load(pointers[argument], types[argument].getElementType(), at);
+    store(pointers[argument], combine(reduction, toVector(old), value), at);
+  }
+  for (unsigned index : stage.stores)
+    store(pointers[numInputs + plan.stores[index].output], elements[element++], emitIndex(plan.stores[index].position));
+  return results;
+}

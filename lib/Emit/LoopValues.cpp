@@ -1,0 +1,254 @@
+//===- LoopValues.cpp - the elements that a kernel's loops compute --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A value is a scalar as long as it is the same in all lanes, and a vector from where it is not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using namespace meshwright::emit;
+
+/// In memory a boolean is a byte.
+static Type getMemoryType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+Type LoopEmitter::toVectorType(Type type) {
+  if (lanes == 1)
+    return type;
+  return VectorType::get({static_cast<int64_t>(lanes)}, getElementTypeOrSelf(type));
+}
+
+Value LoopEmitter::toVector(Value value) {
+  if (lanes == 1 || isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(builder, toVectorType(value.getType()), value);
+}
+
+Value LoopEmitter::getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, value); }
+
+/// `lhs + rhs`, either of which may be missing.
+static Value add(LoopBuilder &builder, Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AddIOp::create(builder, lhs, rhs, arith::IntegerOverflowFlags::nsw);
+}
+
+static Value scale(LoopBuilder &builder, Value value, int64_t factor) {
+  if (factor == 1)
+    return value;
+  Value constant = arith::ConstantIndexOp::create(builder, factor);
+  if (auto type = dyn_cast<VectorType>(value.getType()))
+    constant = vector::BroadcastOp::create(builder, type, constant);
+  return arith::MulIOp::create(builder, value, constant, arith::IntegerOverflowFlags::nsw);
+}
+
+LoopEmitter::LaneIndex LoopEmitter::emitIndex(const LinearForm &form) {
+  LaneIndex result;
+  for (auto [index, coefficient] : form.terms) {
+    const Variables::Variable &variable = plan.variables[index];
+    Value value;
+    if (variable.kind == Variables::Loop) {
+      value = ivs[index];
+      if (lanes > 1 && index == *laneLoop)
+        result.stride += coefficient;
+    } else if (variable.kind == Variables::Computed) {
+      auto where = plan.computed.find(index)->second;
+      value = bodyValues[where];
+    } else {
+      value = emitDivision(variable);
+    }
+    Value &sum = isa<VectorType>(value.getType()) ? result.vector : result.scalar;
+    sum = add(builder, sum, scale(builder, value, coefficient));
+  }
+  if (form.constant != 0 || !result.scalar)
+    result.scalar = add(builder, result.scalar, getIndex(form.constant));
+  return result;
+}
+
+/// A quotient or remainder, towards minus infinity.
+Value LoopEmitter::emitDivision(const Variables::Variable &variable) {
+  Value base = toValue(emitIndex(variable.base)), divisor = getIndex(variable.divisor);
+  if (isa<VectorType>(base.getType()))
+    divisor = toVector(divisor);
+  auto range = plan.variables.getRange(variable.base);
+  bool natural = range && range->first >= 0;
+  Value quotient = natural ? arith::DivUIOp::create(builder, base, divisor).getResult()
+                           : arith::FloorDivSIOp::create(builder, base, divisor).getResult();
+  if (variable.kind == Variables::Quotient)
+    return quotient;
+  return arith::SubIOp::create(builder, base, arith::MulIOp::create(builder, quotient, divisor));
+}
+
+Value LoopEmitter::toValue(const LaneIndex &index) {
+  if (index.isUniform())
+    return index.scalar;
+  Value sum = index.vector ? add(builder, toVector(index.scalar), index.vector) : toVector(index.scalar);
+  if (index.stride == 0)
+    return sum;
+  SmallVector<int64_t> steps;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    steps.push_back(lane * index.stride);
+  auto type = cast<VectorType>(toVectorType(builder.getIndexType()));
+  auto values = DenseIntElementsAttr::get(type, steps);
+  return add(builder, sum, arith::ConstantOp::create(builder, type, values));
+}
+
+Value LoopEmitter::getAddress(Value base, Type element, Value index) {
+  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+  return LLVM::GEPOp::create(builder, base.getType(), element, base, ValueRange{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value LoopEmitter::loadOne(Value base, Type element, Value index, bool vector) {
+  Type memory = getMemoryType(element);
+  Value address = getAddress(base, memory, index);
+  unsigned alignment = memory.getIntOrFloatBitWidth() / 8;
+  Value value = LLVM::LoadOp::create(builder, vector ? toVectorType(memory) : memory, address, alignment);
+  if (memory == element)
+    return value;
+  return arith::TruncIOp::create(builder, vector ? toVectorType(element) : element, value);
+}
+
+Value LoopEmitter::load(Value base, Type element, const LaneIndex &index) {
+  if (index.isUniform())
+    return loadOne(base, element, index.scalar, /*vector=*/false);
+  if (index.stride == 1 && !index.vector)
+    return loadOne(base, element, index.scalar, /*vector=*/true);
+  auto type = cast<VectorType>(toVectorType(element));
+  Value result = arith::ConstantOp::create(builder, type, builder.getZeroAttr(type));
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
+    if (index.vector)
+      position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
+    result = vector::InsertOp::create(builder, loadOne(base, element, position, false), result, int64_t(lane));
+  }
+  return result;
+}
+
+void LoopEmitter::storeOne(Value base, Value value, Value index) {
+  Type element = getElementTypeOrSelf(value.getType()), memory = getMemoryType(element);
+  if (memory != element) {
+    Type wide = isa<VectorType>(value.getType()) ? toVectorType(memory) : memory;
+    value = arith::ExtUIOp::create(builder, wide, value);
+  }
+  LLVM::StoreOp::create(builder, value, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
+}
+
+void LoopEmitter::store(Value base, Value value, const LaneIndex &index) {
+  if (lanes == 1)
+    return storeOne(base, value, index.scalar);
+  value = toVector(value);
+  if (index.stride == 1 && !index.vector)
+    return storeOne(base, value, index.scalar);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
+    if (index.vector)
+      position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
+    storeOne(base, vector::ExtractOp::create(builder, value, int64_t(lane)), position);
+  }
+}
+
+Value LoopEmitter::emitNode(Node *node) {
+  if (Value value = rowValues.lookup(node))
+    return value;
+  if (Value value = columnValues.lookup(node))
+    return value;
+  Value value;
+  auto buffer = kept.find(node);
+  if (buffer == kept.end()) {
+    value = computeNode(node);
+  } else {
+    // One row of elements, at the position in the row.
+    LinearForm position;
+    int64_t stride = 1;
+    for (unsigned loop : llvm::reverse(ArrayRef(plan.loops).drop_front(plan.numRowLoops))) {
+      position = position + LinearForm::variable(loop) * stride;
+      stride *= plan.variables[loop].extent;
+    }
+    Type element = getElementTypeOrSelf(node->yielded.getType());
+    if (buffer->second.second < currentStage) {
+      value = load(buffer->second.first, element, emitIndex(position));
+    } else {
+      value = computeNode(node);
+      store(buffer->second.first, value, emitIndex(position));
+    }
+  }
+  (inColumns ? columnValues : rowValues)[node] = value;
+  return value;
+}
+
+Value LoopEmitter::computeNode(Node *node) {
+  switch (node->kind) {
+  case Node::Load:
+    return load(pointers[node->index], types[node->index].getElementType(), emitIndex(node->position));
+  case Node::RowResult:
+    return rowResults[node->index];
+  case Node::Compute:
+    return cloneBody(node);
+  case Node::Constant:
+    break;
+  }
+  auto constant = node->value.getDefiningOp<arith::ConstantOp>();
+  TypedAttr value = constant.getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    value = dense.getSplatValue<TypedAttr>();
+  return arith::ConstantOp::create(builder, value);
+}
+
+Value LoopEmitter::cloneBody(Node *node) {
+  IRMapping mapping;
+  Block &body = *node->op.getBody();
+  for (auto [argument, operand] : llvm::zip(body.getArguments(), node->operands))
+    mapping.map(argument, emitNode(operand));
+  Operation *combiner = isParallel(node->op) ? nullptr : getCombiner(node->op);
+  for (Operation &op : body.without_terminator()) {
+    if (&op == combiner)
+      continue;
+    Value value;
+    if (auto index = node->indexForms.find(&op); index != node->indexForms.end())
+      value = toValue(emitIndex(index->second));
+    else if (auto extract = node->extracts.find(&op); extract != node->extracts.end())
+      value = emitNode(extract->second);
+    else
+      value = cloneOperation(op, mapping);
+    mapping.map(op.getResult(0), value);
+    bodyValues[{node, op.getResult(0)}] = value;
+  }
+  if (Operation *outside = node->yielded.getDefiningOp(); outside && outside->getBlock() != &body)
+    return cloneOperation(*outside, mapping);
+  return mapping.lookup(node->yielded);
+}
+
+Value LoopEmitter::cloneOperation(Operation &op, IRMapping &mapping) {
+  SmallVector<Value> operands;
+  bool varies = false;
+  for (Value operand : op.getOperands()) {
+    Value value = mapping.lookupOrNull(operand);
+    // From above the body only constants are taken.
+    if (!value)
+      value = cloneOperation(*operand.getDefiningOp(), mapping);
+    operands.push_back(value);
+    varies |= isa<VectorType>(value.getType());
+  }
+  if (varies)
+    for (Value &operand : operands)
+      operand = toVector(operand);
+  OperationState state(builder.getLoc(), op.getName());
+  state.addOperands(operands);
+  for (Type type : op.getResultTypes())
+    state.addTypes(varies ? toVectorType(type) : type);
+  state.addAttributes(op.getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op.getPropertiesAsAttribute();
+  return builder.create(state)->getResult(0);
+}

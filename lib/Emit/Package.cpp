@@ -1,0 +1,267 @@
+//===- Package.cpp - from scheduled programs to a package -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything is written to a folder beside the package's, which takes its name when all is there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelCompiler.h"
+#include "KernelModule.h"
+#include "ProgramWriter.h"
+#include "dialects/Dist/Placement.h"
+#include "meshwright/Emit/Emit.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+
+static constexpr uint32_t kVersion = 1;
+
+namespace {
+
+class PackageWriter {
+public:
+  PackageWriter(ModuleOp module, ModuleOp serial, const EmitOptions &options)
+      : module(module), serial(serial), options(options) {
+    if (dist::MeshOp op = dist::findMesh(module))
+      mesh = op.getMesh();
+  }
+
+  LogicalResult write();
+
+private:
+  LogicalResult describe();
+  LogicalResult describeVariables();
+  LogicalResult describePorts(func::FuncOp func);
+  LogicalResult describeValue(Location location, Type local, Attribute global, Attribute mapping, DType &dtype,
+                              google::protobuf::RepeatedField<int64_t> &shape, meshwright::Placement &placement);
+  LogicalResult writePrograms();
+  LogicalResult writeFiles(StringRef folder);
+  LogicalResult writeFile(StringRef path, StringRef bytes);
+  InFlightDiagnostic error() { return emitError(module.getLoc()); }
+
+  ModuleOp module, serial;
+  const EmitOptions &options;
+  std::optional<dist::Mesh> mesh;
+  Package package;
+  KernelTable kernels;
+  ConstantTable constants;
+};
+
+} // namespace
+
+static FailureOr<func::FuncOp> findStep(ModuleOp module) {
+  func::FuncOp step;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    if (step)
+      return func.emitError() << "module has a second function @" << func.getSymName() << "; a package holds one step";
+    step = func;
+  }
+  if (!step)
+    return emitError(module.getLoc()) << "module has no function to make a package of";
+  return step;
+}
+
+/// States type, global shape and placement of a value that a rank holds as `local`.
+LogicalResult PackageWriter::describeValue(Location location, Type local, Attribute global, Attribute mapping,
+                                           DType &dtype, google::protobuf::RepeatedField<int64_t> &shape,
+                                           meshwright::Placement &placement) {
+  auto type = cast<RankedTensorType>(global ? cast<TypeAttr>(global).getValue() : local);
+  dtype = getDType(type.getElementType());
+  if (dtype == DTYPE_INVALID)
+    return emitError(location) << "element type " << type.getElementType() << " has no place in a package";
+  shape.Add(type.getShape().begin(), type.getShape().end());
+  auto attr = dyn_cast_or_null<dist::MappingAttr>(mapping);
+  std::optional<dist::Placement> resolved;
+  if (attr && mesh) {
+    FailureOr<dist::Placement> found =
+        dist::Placement::resolve(attr, *mesh, type.getShape(), [&] { return emitError(location); });
+    if (failed(found))
+      return failure();
+    resolved = *found;
+  }
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    DimSplits &splits = *placement.add_dims();
+    if (!resolved)
+      continue;
+    for (const dist::Split &split : resolved->dims[dim]) {
+      Split &entry = *splits.add_splits();
+      entry.set_axis(split.axis);
+      entry.set_extent(split.extent);
+      entry.set_stride(split.stride);
+    }
+  }
+  return success();
+}
+
+LogicalResult PackageWriter::describeVariables() {
+  for (auto op : module.getOps<net::VariableOp>()) {
+    Variable &variable = *package.add_variables();
+    variable.set_name(op.getSymName().str());
+    variable.set_kind(static_cast<Variable::Kind>(op.getKind()));
+    DType dtype;
+    if (failed(describeValue(op.getLoc(), op.getTensorType(), op->getAttr(dist::kGlobalTypeAttr),
+                             op->getAttr(dist::kMappingAttr), dtype, *variable.mutable_shape(),
+                             *variable.mutable_placement())))
+      return failure();
+    variable.set_dtype(dtype);
+    variable.set_location(getLocationText(op.getLoc()));
+    if (net::InitializerAttr init = op.getInitAttr()) {
+      variable.mutable_init()->set_kind(static_cast<Initializer::Kind>(init.getKind()));
+      variable.mutable_init()->set_a(init.getA().getValueAsDouble());
+      variable.mutable_init()->set_b(init.getB().getValueAsDouble());
+    }
+  }
+  return success();
+}
+
+LogicalResult PackageWriter::describePorts(func::FuncOp func) {
+  auto describe = [&](Port &port, Location location, Type type, StringRef fallback, auto getAttr) -> LogicalResult {
+    auto name = dyn_cast_or_null<StringAttr>(getAttr(net::kNameAttr));
+    port.set_name(name ? name.str() : fallback.str());
+    DType dtype;
+    if (failed(describeValue(location, type, getAttr(dist::kGlobalTypeAttr), getAttr(dist::kMappingAttr), dtype,
+                             *port.mutable_shape(), *port.mutable_placement())))
+      return failure();
+    port.set_dtype(dtype);
+    return success();
+  };
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    Port &port = *package.add_inputs();
+    auto getAttr = [&](StringRef name) { return func.getArgAttr(index, name); };
+    if (failed(describe(port, argument.getLoc(), argument.getType(), "arg" + std::to_string(index), getAttr)))
+      return failure();
+    auto batch = dyn_cast_or_null<IntegerAttr>(getAttr("net.batch_dim"));
+    port.set_batch_dim(batch ? batch.getInt() : -1);
+    if (auto least = dyn_cast_or_null<FloatAttr>(getAttr("net.min")))
+      port.set_min(least.getValueAsDouble());
+    if (auto most = dyn_cast_or_null<FloatAttr>(getAttr("net.max")))
+      port.set_max(most.getValueAsDouble());
+  }
+  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+    Port &port = *package.add_outputs();
+    auto getAttr = [&](StringRef name) { return func.getResultAttr(index, name); };
+    if (failed(describe(port, func.getLoc(), type, "out" + std::to_string(index), getAttr)))
+      return failure();
+    port.set_batch_dim(-1);
+    port.set_result(!getAttr("net.fetched"));
+  }
+  return success();
+}
+
+LogicalResult PackageWriter::describe() {
+  package.set_version(kVersion);
+  package.set_producer(options.producer);
+  if (mesh)
+    for (dist::Axis axis = 0; axis < mesh->getNumAxes(); ++axis) {
+      Axis &entry = *package.add_axes();
+      entry.set_name(mesh->getName(axis).str());
+      entry.set_size(mesh->getSize(axis));
+    }
+  Metrics &metrics = *package.mutable_metrics();
+  metrics.set_loss(options.loss);
+  metrics.set_grad_norm(options.gradNorm);
+  metrics.set_learning_rate(options.learningRate);
+  metrics.set_model_flops_per_step(options.modelFlopsPerStep);
+  metrics.set_tokens_per_step(options.tokensPerStep);
+  FailureOr<func::FuncOp> step = findStep(module);
+  if (failed(step) || failed(describeVariables()) || failed(describePorts(*step)))
+    return failure();
+  return success();
+}
+
+LogicalResult PackageWriter::writePrograms() {
+  auto writeProgram = [&](ModuleOp source, Program &program) -> LogicalResult {
+    FailureOr<func::FuncOp> step = findStep(source);
+    if (failed(step))
+      return failure();
+    // The variables in the order of the package, whatever theirs is.
+    SmallVector<net::VariableOp> variables;
+    for (const Variable &variable : package.variables()) {
+      auto op = source.lookupSymbol<net::VariableOp>(variable.name());
+      if (!op)
+        return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
+      variables.push_back(op);
+    }
+    return ProgramWriter(*step, kernels, constants, program).write(variables);
+  };
+  if (failed(writeProgram(module, *package.add_programs())))
+    return failure();
+  int64_t ranks = mesh ? mesh->getNumRanks() : 1;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    package.add_program_of_rank(0);
+  if (serial)
+    return writeProgram(serial, *package.mutable_serial());
+  if (!mesh)
+    *package.mutable_serial() = package.programs(0);
+  return success();
+}
+
+LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (!code) {
+    file << bytes;
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
+  if (code)
+    return error() << "cannot write " << path << ": " << code.message();
+  return success();
+}
+
+LogicalResult PackageWriter::writeFiles(StringRef folder) {
+  // Kernels are compiled side by side, whatever the passes do.
+  MLIRContext *context = module.getContext();
+  loadKernelDialects(*context);
+  bool threads = context->isMultithreadingEnabled();
+  context->enableMultithreading();
+  llvm::scope_exit restore([&] { context->enableMultithreading(threads); });
+  for (const std::string &target : options.targets) {
+    std::string file = "kernels-" + target + ".so";
+    if (failed(compileKernels(kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
+      return failure();
+    KernelLibrary &library = *package.add_libraries();
+    library.set_target(target);
+    library.set_file(file);
+  }
+  std::string bytes;
+  if (!package.SerializeToString(&bytes))
+    return error() << "package is larger than 2 GiB without its constants";
+  return success(succeeded(writeFile((folder + "/constants.bin").str(), constants.getBytes())) &&
+                 succeeded(writeFile((folder + "/package.pb").str(), bytes)));
+}
+
+LogicalResult PackageWriter::write() {
+  if (failed(describe()) || failed(writePrograms()))
+    return failure();
+  StringRef path = StringRef(options.path).rtrim('/');
+  std::string folder = (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
+  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
+  if (std::error_code code = llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/false))
+    return error() << "cannot make folder " << folder << ": " << code.message();
+  if (failed(writeFiles(folder)))
+    return failure();
+  if (llvm::sys::fs::exists(path)) {
+    if (!llvm::sys::fs::exists(path + "/package.pb"))
+      return error() << "folder " << path << " exists and is no package; it is left as it is";
+    llvm::sys::fs::remove_directories(path);
+  }
+  if (std::error_code code = llvm::sys::fs::rename(folder, path))
+    return error() << "cannot rename " << folder << " to " << path << ": " << code.message();
+  return success();
+}
+
+LogicalResult emit::emitPackage(ModuleOp module, ModuleOp serial, const EmitOptions &options) {
+  return PackageWriter(module, serial, options).write();
+}

@@ -1,0 +1,80 @@
+//===- ProgramWriter.h - a scheduled function as a program ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
+#define MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
+
+#include "KernelCompiler.h"
+#include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "package.pb.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace meshwright::emit {
+
+/// The kernels of a package, each once.
+class KernelTable {
+public:
+  /// The name of the function that computes `kernel`.
+  llvm::StringRef getSymbol(dist::KernelOp kernel);
+  llvm::ArrayRef<KernelJob> getJobs() const { return jobs; }
+
+private:
+  llvm::StringMap<unsigned> known;
+  llvm::SmallVector<KernelJob> jobs;
+};
+
+/// The bytes of `constants.bin`, equal ones once.
+class ConstantTable {
+public:
+  uint64_t add(mlir::ElementsAttr value);
+  llvm::StringRef getBytes() const { return bytes; }
+
+private:
+  llvm::StringMap<uint64_t> known;
+  std::string bytes;
+};
+
+/// `file:line` where `location` leads to one, else empty.
+std::string getLocationText(mlir::Location location);
+/// The element type of the schema; invalid where it has none.
+DType getDType(mlir::Type element);
+
+/// Writes one function of a scheduled module.
+class ProgramWriter {
+public:
+  ProgramWriter(mlir::func::FuncOp func, KernelTable &kernels, ConstantTable &constants, Program &program)
+      : func(func), kernels(kernels), constants(constants), program(program) {}
+
+  /// `variables` and the function's results in the order of the package.
+  mlir::LogicalResult write(llvm::ArrayRef<net::VariableOp> variables);
+
+private:
+  uint32_t addBuffer(mlir::RankedTensorType type, uint64_t offset, llvm::StringRef name);
+  uint32_t getBuffer(mlir::Value value);
+  /// The memory of a value from element `offset` on.
+  uint32_t getBufferFrom(mlir::Value value, int64_t offset);
+  mlir::LogicalResult addInstruction(mlir::Operation &op);
+  void addKernel(dist::KernelOp op, Instruction &instruction);
+  void addMatmul(dist::MatmulOp op, Instruction &instruction);
+  mlir::LogicalResult addCollective(dist::CollectiveOp op, Instruction &instruction);
+  void addAssign(net::AssignOp op);
+  void addOutputs(mlir::func::ReturnOp op);
+  Instruction *startInstruction(mlir::Operation *op);
+
+  mlir::func::FuncOp func;
+  KernelTable &kernels;
+  ConstantTable &constants;
+  Program &program;
+  Task *task = nullptr;
+  llvm::DenseMap<mlir::Value, uint32_t> buffers;
+  llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
+  uint32_t nextTag = 0;
+};
+
+} // namespace meshwright::emit
+
+#endif
