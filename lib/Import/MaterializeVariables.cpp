@@ -45,9 +45,10 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
           return signalPassFailure();
       }
     leaveOutForeignAttributes(graph);
-    // A variable's name is the user's, the function's is nobody's.
-    bool isTaken = symbols.lookup(kStepName);
-    if (failed(graph.eraseArguments(isVariable)) || (!isTaken && failed(symbols.rename(graph, kStepName))))
+    // A variable's name is the user's, the function's is nobody's: nothing refers to it.
+    if (!symbols.lookup(kStepName))
+      graph.setSymName(kStepName);
+    if (failed(graph.eraseArguments(isVariable)))
       signalPassFailure();
   }
 
