@@ -12,6 +12,11 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
+/// The distance of 1 from the next number.
+static double getEpsilon(DType type) {
+  return type == F64 ? 0x1p-52 : type == F32 ? 0x1p-23 : type == F16 ? 0x1p-10 : 0x1p-7;
+}
+
 double meshwright::runtime::getTolerance(DType type) {
   switch (type) {
   case F64:
@@ -83,7 +88,8 @@ double meshwright::runtime::getNorm(const TensorView &value) {
   });
 }
 
-Comparison meshwright::runtime::compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic) {
+Comparison meshwright::runtime::compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic,
+                                        double noise) {
   assert(a.type == b.type && a.bytes.size() == b.bytes.size() && "only values of one type and shape are compared");
   Comparison result;
   uint64_t size = getSize(a.type);
@@ -94,7 +100,7 @@ Comparison meshwright::runtime::compare(const TensorView &a, const TensorView &b
       result.difference += std::memcmp(a.bytes.data() + i, b.bytes.data() + i, size) != 0;
     return result;
   }
-  result.tolerance = std::max(getTolerance(a.type), getTolerance(arithmetic));
+  result.tolerance = std::max({getTolerance(a.type), getTolerance(arithmetic), 8 * noise});
   return dispatch(a.type, [&](auto zero) {
     using T = decltype(zero);
     double distance = norm(a.size(), [&](uint64_t i) {
@@ -110,5 +116,23 @@ Comparison meshwright::runtime::compare(const TensorView &a, const TensorView &b
     double yardstick = std::max(reference, scale);
     result.difference = distance == 0 ? 0 : distance / yardstick;
     return result;
+  });
+}
+
+void meshwright::runtime::perturb(DType type, std::span<std::byte> value, DType arithmetic) {
+  double epsilon = std::max(getEpsilon(type), getEpsilon(arithmetic));
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_integral_v<T>) {
+      T *elements = reinterpret_cast<T *>(value.data());
+      for (uint64_t i = 0, n = value.size() / sizeof(T); i != n; ++i) {
+        double sign = (i * 0x9e3779b97f4a7c15) >> 63 ? 1.0 : -1.0;
+        double changed = toDouble(elements[i]) * (1 + sign * epsilon);
+        if constexpr (std::is_same_v<T, double>)
+          elements[i] = changed;
+        else
+          elements[i] = T(static_cast<float>(changed));
+      }
+    }
   });
 }

@@ -77,3 +77,26 @@ TEST(Comparator, NormsDoNotOverflow) {
   EXPECT_DOUBLE_EQ(getNorm(make<double>(F64, std::vector<double>(1000, 2)).view()), std::sqrt(4000.0));
   EXPECT_EQ(getNorm(make<double>(F64, {}).view()), 0);
 }
+
+TEST(Comparator, NoiseOfTheReferenceIsTolerated) {
+  Tensor a = make(F64, std::vector<double>{1 + 1e-9}), b = make(F64, std::vector<double>{1});
+  EXPECT_FALSE(compare(a.view(), b.view(), 0, F64, 1e-10).agrees());
+  EXPECT_TRUE(compare(a.view(), b.view(), 0, F64, 2e-10).agrees());
+}
+
+TEST(Comparator, PerturbedValuesDifferByOneRounding) {
+  Tensor values = make(F32, std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 0, -4});
+  Tensor before = values;
+  perturb(F32, values.bytes, F32);
+  int up = 0;
+  for (int i = 0; i != 8; ++i) {
+    EXPECT_EQ(std::fabs(values.as<float>()[i] - 1), 0x1p-23f);
+    up += values.as<float>()[i] > 1;
+  }
+  EXPECT_GT(up, 1);
+  EXPECT_LT(up, 7);
+  EXPECT_EQ(values.as<float>()[8], 0);
+  EXPECT_EQ(std::fabs(values.as<float>()[9] + 4), 0x1p-21f);
+  perturb(F32, before.bytes, BF16);
+  EXPECT_EQ(std::fabs(before.as<float>()[0] - 1), 0x1p-7f) << "by the roundings of the arithmetic";
+}

@@ -35,7 +35,15 @@ struct Comparison {
 
 /// Compares `a` with `b`, the reference; their types and shapes are equal. `arithmetic` is the narrowest float type of
 /// the program that made them; the wider one of it and the value's own tolerance counts.
-Comparison compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic);
+///
+/// `noise` is how far the reference is from itself when its program starts from values that differ by one rounding, as
+/// `difference` measures it. Some results are nothing but rounding, and grown: Adam divides a gradient that is zero in
+/// exact arithmetic by its own size. 8 times the noise is tolerated where that is more.
+Comparison compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic, double noise = 0);
+
+/// Multiplies every element of a float value by 1 + u or 1 - u, by turns that follow no pattern, with u the distance of
+/// 1 from the next number of `arithmetic` or of the value's own type, whichever is wider.
+void perturb(DType type, std::span<std::byte> value, DType arithmetic);
 
 } // namespace meshwright::runtime
 
