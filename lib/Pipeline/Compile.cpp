@@ -6,15 +6,18 @@
 
 #include "meshwright/Pipeline/Compile.h"
 #include "Diagnostics.h"
+#include "Metrics.h"
 #include "Plan.h"
 #include "RankProgram.h"
 #include "StrategyOptions.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Emit/Emit.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
+#include "meshwright/Schedule/Passes.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -74,6 +77,8 @@ private:
   LogicalResult train();
   LogicalResult annotate();
   LogicalResult optimize();
+  LogicalResult schedule();
+  LogicalResult emit();
   LogicalResult finish();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
   void report(Stage stage, double seconds);
@@ -87,6 +92,7 @@ private:
   strategy::StrategyFile strategy;
   OwningOpRef<ModuleOp> module;
   Plan plan;
+  emit::EmitOptions emitOptions;
   /// The training step before it was distributed.
   OwningOpRef<ModuleOp> serial;
 };
@@ -165,6 +171,8 @@ LogicalResult Compiler::annotate() {
   if (!options.emit.empty() && options.serial)
     serial = module->clone();
   plan.addSerial(*module);
+  describeMetrics(*module, emitOptions);
+  emitOptions.modelFlopsPerStep = static_cast<double>(plan.getSerialFlops());
   return annotate::annotate(*module, strategy);
 }
 
@@ -173,6 +181,24 @@ LogicalResult Compiler::optimize() {
     return failure();
   plan.addProgram(*module);
   return success();
+}
+
+LogicalResult Compiler::schedule() {
+  if (serial) {
+    std::swap(module, serial);
+    LogicalResult scheduled = runPasses(schedule::buildPipeline);
+    std::swap(module, serial);
+    if (failed(scheduled))
+      return failure();
+  }
+  return runPasses(schedule::buildPipeline);
+}
+
+LogicalResult Compiler::emit() {
+  emitOptions.path = options.emit;
+  if (!options.targets.empty())
+    emitOptions.targets.assign(options.targets.begin(), options.targets.end());
+  return emit::emitPackage(*module, serial.get(), emitOptions);
 }
 
 LogicalResult Compiler::runStage(Stage stage) {
@@ -193,8 +219,9 @@ LogicalResult Compiler::runStage(Stage stage) {
   case Stage::Optimize:
     return optimize();
   case Stage::Schedule:
+    return schedule();
   case Stage::Emit:
-    return success();
+    return emit();
   }
   return failure();
 }

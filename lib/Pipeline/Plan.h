@@ -54,6 +54,8 @@ public:
   /// Notes the memory of the rank program; after Schedule.
   void addMemory(mlir::ModuleOp module);
 
+  int64_t getSerialFlops() const { return serialFlops; }
+
   void printJson(llvm::raw_ostream &out) const;
   void printText(llvm::raw_ostream &out) const;
 

@@ -101,6 +101,8 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
   setOptimizer(options.optimizer, strategy.train());
   options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
+  // The metrics report it.
+  options.fetch.values.push_back("lr");
   return options;
 }
 

@@ -1,0 +1,44 @@
+//===- Metrics.cpp - what a package reports while it runs -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Metrics.h"
+#include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+/// Tokens of one step, or samples where the inputs are no integers; 0 where no input has a batch.
+static int64_t countTokens(func::FuncOp func) {
+  int64_t samples = 0;
+  for (BlockArgument argument : func.getArguments()) {
+    auto dim = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "net.batch_dim");
+    if (!dim)
+      continue;
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (isa<IntegerType>(type.getElementType()))
+      return type.getNumElements();
+    if (samples == 0)
+      samples = type.getDimSize(dim.getInt());
+  }
+  return samples;
+}
+
+void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
+  for (auto func : serial.getOps<func::FuncOp>()) {
+    for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+      auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!name || !tensor || tensor.getRank() != 0)
+        continue;
+      if (name == "lr")
+        options.learningRate = name.str();
+      else if (options.loss.empty() && isa<FloatType>(tensor.getElementType()))
+        options.loss = name.str();
+    }
+    options.tokensPerStep = countTokens(func);
+  }
+}

@@ -1,0 +1,20 @@
+//===- Metrics.h - what a package reports while it runs ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PIPELINE_METRICS_H
+#define MESHWRIGHT_LIB_PIPELINE_METRICS_H
+
+#include "meshwright/Emit/Emit.h"
+
+namespace meshwright {
+
+/// Fills in what the metrics report from the serial step: the loss is the first scalar float among its results, the
+/// learning rate the result `lr`; a token is an element of the first integer input with a batch, else a sample is.
+void describeMetrics(mlir::ModuleOp serial, emit::EmitOptions &options);
+
+} // namespace meshwright
+
+#endif
