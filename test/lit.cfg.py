@@ -12,7 +12,7 @@ import lit.formats
 config.name = "Meshwright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".py"]
-config.excludes = ["lit.cfg.py", "fixtures", "unit", "lib", "Inputs"]
+config.excludes = ["lit.cfg.py", "case.py", "fixtures", "unit", "lib", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
@@ -24,6 +24,8 @@ config.substitutions += [
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),
+    # Debian's interpreter, for which setup installs numpy; another one may stand before it in PATH.
+    ("%python", "/usr/bin/python3"),
 ]
 
 path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]

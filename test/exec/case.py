@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
+
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
+
+NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
+split the batch. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+variables and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
+run is repeated and has to have the same bits.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+TOLERANCE = 1e-11
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+
+# Per network: its inputs, and which dimension of which parameters tensor parallelism splits: (glob, dim, groups, of the vocabulary).
+NETWORKS = {
+    "gpt2": {
+        "inputs": ["ids"],
+        "splits": [("*.attn.c_attn.kernel", 0, 3, False), ("*.attn.c_attn.bias", 0, 3, False),
+                   ("*.attn.c_proj.kernel", 1, 1, False), ("*.mlp.c_fc.kernel", 0, 1, False),
+                   ("*.mlp.c_fc.bias", 0, 1, False), ("*.mlp.c_proj.kernel", 1, 1, False),
+                   ("*.wte.embedding", 0, 1, True)],
+    },
+    "bert": {
+        "inputs": ["ids", "mask", "labels"],
+        "splits": [("*.attention.self.?.kernel", 1, 1, False), ("*.attention.self.?.bias", 0, 1, False),
+                   ("*.attention.output.dense.kernel", 0, 1, False), ("*.intermediate.dense.kernel", 1, 1, False),
+                   ("*.intermediate.dense.bias", 0, 1, False), ("*.layer.?.output.dense.kernel", 0, 1, False),
+                   ("*.word_embeddings.embedding", 0, 1, True), ("*.cls.predictions.bias", 0, 1, True)],
+    },
+    "mlp": {
+        "inputs": ["x", "y"],
+        "splits": [("*.layer0.kernel", 1, 1, False), ("*.layer0.bias", 0, 1, False), ("*.layer1.kernel", 0, 1, False),
+                   ("*.layer2.kernel", 1, 1, True), ("*.layer2.bias", 0, 1, True)],
+    },
+}
+
+OPTIMIZERS = {
+    "sgd": "sgd { lr { constant: 0.1 } }",
+    "momentum": "momentum { lr { constant: 0.1 } momentum: 0.9 }",
+    "adam": "adam { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 }",
+    "adamw": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 decay: "*.kernel" }',
+}
+RATES = {"sgd": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3}
+
+
+def read_safetensors(path):
+    """The tensors of a file, by name."""
+    data = pathlib.Path(path).read_bytes()
+    size, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    types = {"F64": "f8", "F32": "f4", "I64": "i8", "I32": "i4", "U8": "u1", "BOOL": "?"}
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in entry["data_offsets"])
+            tensors[name] = numpy.frombuffer(data[begin:end], "<" + types[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
+def make_strategy(network, spec, optimizer):
+    """The strategy in protobuf text."""
+    mesh, *options = spec.split("+")
+    axes = [] if mesh == "serial" else [re.fullmatch(r"([a-z]+)(\d+)", axis).groups() for axis in mesh.split("x")]
+    lines = []
+    if axes:
+        lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
+    lines.append('model { parameters: "p.*" ' +
+                 " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
+    lines.append(f"train {{ {OPTIMIZERS[optimizer]} }}")
+    lines.append('fetch: "grad/*"')
+    data = [name for name, _ in axes if name != "tp"]
+    if data:
+        lines.append("data { " + " ".join(f'axes: "{name}"' for name in data) + " }")
+    if any(name == "tp" for name, _ in axes):
+        splits = [split for split in network["splits"] if not (split[3] and "novocab" in options)]
+        lines.append('tensor { axis: "tp"' + (" sequence: true" if "sequence" in options else ""))
+        for glob, dim, groups, _ in splits:
+            groups = 1 if "contiguous" in options else groups
+            lines.append(f'  split {{ match: "{glob}" dim: {dim} groups: {groups} }}')
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def compare(what, ours, theirs, scale, tolerance):
+    """Compares every tensor of `theirs`; the comparator's rule: |a - b| <= tolerance * max(|b|, scale)."""
+    worst, worst_name = 0.0, ""
+    for name, expected in theirs.items():
+        if name not in ours:
+            sys.exit(f"{what}: {name} is missing")
+        if ours[name].shape != expected.shape:
+            sys.exit(f"{what}: {name} has shape {ours[name].shape}, not {expected.shape}")
+        distance = numpy.linalg.norm((ours[name] - expected).ravel().astype(float))
+        ratio = float(distance / max(numpy.linalg.norm(expected.ravel()), scale))
+        if not ratio <= worst:
+            worst, worst_name = ratio, name
+    print(f"{what}: {len(theirs)} compared with JAX, largest difference {worst:.2e} ({worst_name})")
+    if not worst <= tolerance:
+        sys.exit(f"{what}: {worst_name} differs by {worst:.3e}, allowed is {tolerance:.0e}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("mesh")
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--no-optimize", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--graph", type=pathlib.Path)
+    parser.add_argument("--reference", type=pathlib.Path)
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE)
+    parser.add_argument("--loss-tolerance", type=float, default=TOLERANCE)
+    parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
+    arguments = parser.parse_args()
+    network = NETWORKS[arguments.network]
+    graph = arguments.graph or FIXTURES / f"{arguments.network}-tiny-f64.mlir"
+    reference = arguments.reference or FIXTURES / "reference" / f"{arguments.network}-tiny-f64"
+    with contextlib.ExitStack() as stack:
+        folder = arguments.folder or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "strategy.textproto").write_text(make_strategy(network, arguments.mesh, arguments.optimizer))
+        package = folder / "package"
+        passes = ["--no-optimize"] if arguments.no_optimize else []
+        run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
+            f"--emit={package}", "--quiet", *passes)
+        common = ["dist-run", package, f"--init={reference}/init.safetensors",
+                  f"--feed={reference}/batch{{step}}.safetensors", "--quiet"]
+        run(*common, "--steps=1", f"--outputs={folder}/first.safetensors")
+        run(*common, f"--steps={arguments.steps}", f"--save={folder}/final.safetensors",
+            f"--metrics={folder}/metrics.jsonl", f"--outputs={folder}/outputs.safetensors", "--check-serial")
+        gradients = read_safetensors(reference / "gradients.safetensors")
+        loss = gradients.pop("loss")
+        first = read_safetensors(folder / "first.safetensors")
+        norm = numpy.sqrt(sum(float(numpy.sum(gradient.astype(float)**2)) for gradient in gradients.values()))
+        compare("gradients", first, gradients, 1e-3 * norm, arguments.tolerance)
+        metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        final = read_safetensors(reference / f"{arguments.optimizer}.safetensors")
+        losses = final.pop("losses")
+        compare("losses", {"losses": numpy.array([step["loss"] for step in metrics])},
+                {"losses": losses[:arguments.steps]}, 0, arguments.loss_tolerance)
+        if abs(metrics[0]["loss"] - float(loss)) > arguments.loss_tolerance * abs(float(loss)):
+            sys.exit(f"loss is {metrics[0]['loss']}, not {float(loss)}")
+        if arguments.steps == 3:
+            compare("variables", read_safetensors(folder / "final.safetensors"), final, RATES[arguments.optimizer],
+                    arguments.tolerance)
+        if arguments.again:
+            run(*common, f"--steps={arguments.steps}", f"--save={folder}/again.safetensors",
+                f"--outputs={folder}/outputs-again.safetensors")
+            for left, right in (("final", "again"), ("outputs", "outputs-again")):
+                if (folder / f"{left}.safetensors").read_bytes() != (folder / f"{right}.safetensors").read_bytes():
+                    sys.exit(f"{left} has other bits in a second run")
+            print("a second run has the same bits")
+
+
+if __name__ == "__main__":
+    main()
