@@ -17,6 +17,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include <mutex>
 
 using namespace mlir;
@@ -24,6 +25,22 @@ using namespace meshwright;
 using namespace meshwright::emit;
 
 static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+
+SmallVector<std::string> emit::getCpuFeatures(StringRef target) {
+  SmallVector<std::string> features;
+  if (target == "native") {
+    for (auto &feature : llvm::sys::getHostCPUFeatures())
+      if (feature.second)
+        features.push_back(feature.first().str());
+  } else {
+    SmallVector<StringRef> names;
+    llvm::X86::getFeaturesForCPU(target, names);
+    for (StringRef name : names)
+      features.push_back(name.str());
+  }
+  llvm::sort(features);
+  return features;
+}
 
 /// The machine that `target` names. The host's features are asked for one by one: on a virtual machine the name of its
 /// processor promises what is not there.

@@ -9,6 +9,7 @@
 
 #include "dialects/Dist/Dist.h"
 #include "llvm/ADT/SmallVector.h"
+#include <string>
 
 namespace meshwright::emit {
 
@@ -22,6 +23,9 @@ struct KernelJob {
 /// into the shared object `path`. Errors are emitted at `location` or at the kernel.
 mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
                                    mlir::Location location);
+
+/// What the code for `target` needs of a CPU, by LLVM's names.
+llvm::SmallVector<std::string> getCpuFeatures(llvm::StringRef target);
 
 } // namespace meshwright::emit
 

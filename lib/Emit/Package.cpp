@@ -234,6 +234,8 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
     KernelLibrary &library = *package.add_libraries();
     library.set_target(target);
     library.set_file(file);
+    for (const std::string &feature : getCpuFeatures(target))
+      library.add_cpu_features(feature);
   }
   std::string bytes;
   if (!package.SerializeToString(&bytes))

@@ -20,15 +20,19 @@ static std::string normalizeFeature(std::string_view name) {
   for (char c : name)
     if (c != '_' && c != '-' && c != '.' && c != '+')
       result += c;
-  return result;
+  // LLVM counts from the second one on.
+  return result == "bmi" ? "bmi1" : result;
 }
 
-/// Features that code generators use for ordinary code and that /proc/cpuinfo names alike.
+/// Features that code generators use for ordinary code and that every /proc/cpuinfo names if they are there. Others are
+/// taken on trust: a kernel may be older than a CPU's newest features.
 static bool matters(const std::string &feature) {
-  for (const char *prefix : {"avx", "fma", "f16c", "bmi", "amx"})
-    if (feature.starts_with(prefix))
-      return feature != "fma4";
-  return false;
+  static const std::set<std::string> known = {
+      "avx",        "avx2",       "fma",         "f16c",       "bmi1",         "bmi2",
+      "avx512f",    "avx512cd",   "avx512bw",    "avx512dq",   "avx512vl",     "avx512er",
+      "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
+      "avx512bf16", "avx512fp16", "amxtile",     "amxint8",    "amxbf16"};
+  return known.contains(feature);
 }
 
 std::vector<std::string> meshwright::runtime::getMissingFeatures(std::span<const std::string> wanted,
