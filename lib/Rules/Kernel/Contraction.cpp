@@ -34,7 +34,10 @@ struct DotKernel : KernelOpInterface::ExternalModel<DotKernel, DotOp> {
       lhs[dim] = builder.getAffineDimExpr(next++);
     for (int64_t dim : dot.getRhsFree())
       rhs[dim] = builder.getAffineDimExpr(next++);
-    auto result = AffineMap::getMultiDimIdentityMap(rank, builder.getContext()).getMajorSubMap(next);
+    SmallVector<AffineExpr> kept;
+    for (int64_t dim = 0; dim < next; ++dim)
+      kept.push_back(builder.getAffineDimExpr(dim));
+    auto result = AffineMap::get(rank, 0, kept, builder.getContext());
     for (auto [left, right] : llvm::zip(dot.getLhsContract(), dot.getRhsContract()))
       lhs[left] = rhs[right] = builder.getAffineDimExpr(next++);
     AffineMap maps[] = {AffineMap::get(rank, 0, lhs, builder.getContext()),

@@ -147,6 +147,9 @@ Value kernel::reduceElements(Builder &builder, ReduceKind kind, RankedTensorType
                              ValueRange inputs, ArrayRef<AffineMap> maps, Body body) {
   Type element = result.getElementType();
   RankedTensorType type = getSignless(result);
+  // Over no dimension every element is combined with nothing.
+  if (resultMap.getNumDims() == resultMap.getNumResults())
+    return mapElements(builder, type, inputs, maps, body);
   Value empty = tensor::EmptyOp::create(builder, type.getShape(), type.getElementType());
   Value init = linalg::FillOp::create(builder, getNeutral(builder, kind, element), empty).getResult(0);
   SmallVector<AffineMap> all(maps);
