@@ -149,8 +149,11 @@ LogicalResult Planner::checkForms() {
     if (typeOf(generic.getResult(0)).getNumElements() == 0)
       return fail("a result is empty");
     generics.push_back(generic);
-    if (isParallel(generic))
+    if (isParallel(generic)) {
+      if (!generic.getBody()->getArguments().back().use_empty())
+        return fail("an operation without reduction reads its output");
       continue;
+    }
     auto init = generic.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
     if (!getCombiner(generic) || !init || !init.getInputs()[0].getDefiningOp<arith::ConstantOp>())
       return fail("a reduction does not combine its accumulator once");
