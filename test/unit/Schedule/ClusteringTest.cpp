@@ -1,0 +1,146 @@
+//===- ClusteringTest.cpp - which operations become one kernel ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Clustering.h"
+#include "test/unit/Random.h"
+#include "gtest/gtest.h"
+
+using namespace meshwright;
+using namespace meshwright::schedule;
+using Access = ClusterProblem::Access;
+using Node = ClusterProblem::Node;
+
+namespace {
+
+/// Builds problems node by node; values are named by their producers, what is there from the start by negative numbers.
+struct ProblemBuilder {
+  ClusterProblem problem;
+
+  static ClusterProblem::Use use(int producer, int64_t elements, Access access = Access::Same) {
+    return {producer, access, producer < 0 ? 1000 - producer : producer, elements};
+  }
+  int add(Node::Kind kind, int64_t elements, std::initializer_list<ClusterProblem::Use> uses, int64_t kept = -1) {
+    Node node{kind, elements, kept, {}};
+    node.uses.append(uses.begin(), uses.end());
+    problem.nodes.push_back(node);
+    return problem.nodes.size() - 1;
+  }
+  int map(int64_t elements, std::initializer_list<ClusterProblem::Use> uses) { return add(Node::Map, elements, uses); }
+  int barrier(std::initializer_list<ClusterProblem::Use> uses) { return add(Node::Barrier, 0, uses); }
+};
+
+} // namespace
+
+TEST(Clustering, ElementwiseChainsJoin) {
+  ProblemBuilder b;
+  int x = b.map(64, {b.use(-1, 64)});
+  int y = b.map(64, {b.use(x, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[x], result.clusterOf[y]);
+  EXPECT_EQ(result.order.size(), 1u);
+}
+
+TEST(Clustering, SoftmaxIsOneKernel) {
+  ProblemBuilder b;
+  int logits = b.barrier({});
+  int max = b.add(Node::Reduce, 64, {b.use(logits, 64)}, 8);
+  int shifted = b.map(64, {b.use(logits, 64), b.use(max, 8, Access::Row)});
+  int exponential = b.map(64, {b.use(shifted, 64)});
+  int sum = b.add(Node::Reduce, 64, {b.use(exponential, 64)}, 8);
+  int log = b.map(8, {b.use(sum, 8)});
+  int quotient = b.map(64, {b.use(exponential, 64), b.use(sum, 8, Access::Row)});
+  Clustering result = cluster(b.problem);
+  for (int node : {shifted, exponential, sum, log, quotient})
+    EXPECT_EQ(result.clusterOf[node], result.clusterOf[max]) << node;
+  EXPECT_EQ(result.clusterOf[logits], -1);
+}
+
+TEST(Clustering, WhatAColumnReductionMakesIsReadInAnotherKernel) {
+  ProblemBuilder b;
+  int x = b.map(64, {b.use(-1, 64)});
+  int sum = b.add(Node::Reduce, 64, {b.use(x, 64)}, -1);
+  int y = b.map(8, {b.use(sum, 8)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[sum], result.clusterOf[x]);
+  EXPECT_NE(result.clusterOf[y], result.clusterOf[sum]);
+}
+
+TEST(Clustering, RowsOfAnotherLengthAreAnotherKernel) {
+  ProblemBuilder b;
+  int x = b.map(64, {b.use(-1, 64)});
+  int left = b.add(Node::Reduce, 64, {b.use(x, 64)}, 8);
+  int right = b.add(Node::Reduce, 64, {b.use(x, 64)}, 4);
+  int user = b.map(64, {b.use(x, 64), b.use(right, 4, Access::Row)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[left], result.clusterOf[x]);
+  EXPECT_NE(result.clusterOf[user], result.clusterOf[x]);
+}
+
+TEST(Clustering, WhatDependsOnABarrierInBetweenDoesNotJoin) {
+  ProblemBuilder b;
+  int x = b.map(64, {b.use(-1, 64)});
+  int product = b.barrier({b.use(x, 64, Access::Memory)});
+  int y = b.map(64, {b.use(x, 64), b.use(product, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_NE(result.clusterOf[x], result.clusterOf[y]);
+}
+
+TEST(Clustering, TwoUpdatesThatMeetBecomeOne) {
+  // The moments of Adam, made from the same gradient, and the parameter that reads both.
+  ProblemBuilder b;
+  int gradient = b.barrier({});
+  int m = b.map(64, {b.use(-1, 64), b.use(gradient, 64)});
+  int v = b.map(64, {b.use(-2, 64), b.use(gradient, 64)});
+  int p = b.map(64, {b.use(-3, 64), b.use(m, 64), b.use(v, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[m], result.clusterOf[p]);
+  EXPECT_EQ(result.clusterOf[v], result.clusterOf[p]);
+}
+
+/// Random graphs: the order has everything once, and what is read comes before who reads it.
+TEST(Clustering, RandomGraphsStayAcyclic) {
+  test::Random random;
+  size_t nodes = 0, kernels = 0;
+  for (int round = 0; round < 300; ++round) {
+    ProblemBuilder b;
+    int count = 5 + random.pick(0, 60 - 1);
+    for (int index = 0; index < count; ++index) {
+      Node node;
+      unsigned kind = random.pick(0, 10 - 1);
+      node.kind = kind == 0 ? Node::Barrier : kind < 3 ? Node::Reduce : Node::Map;
+      node.elements = random.pick(0, 5 - 1) == 0 ? 8 : 64;
+      node.kept = node.kind == Node::Reduce ? (random.pick(0, 2 - 1) ? 8 : -1) : -1;
+      for (unsigned use = 0; use < 1 + random.pick(0, 3 - 1); ++use) {
+        int producer = static_cast<int>(random.pick(0, index + 2 - 1)) - 2;
+        producer = std::max(producer, -1);
+        int64_t elements = producer < 0 ? 64 : b.problem.nodes[producer].elements;
+        node.uses.push_back(b.use(producer, elements, static_cast<Access>(random.pick(0, 3 - 1))));
+      }
+      b.problem.nodes.push_back(node);
+    }
+    Clustering result = cluster(b.problem);
+    std::vector<int> position(count, -1);
+    for (size_t item = 0; item < result.order.size(); ++item)
+      for (unsigned node : result.order[item]) {
+        ASSERT_EQ(position[node], -1);
+        position[node] = item;
+      }
+    for (int node = 0; node < count; ++node) {
+      ASSERT_NE(position[node], -1) << "round " << round;
+      for (const ClusterProblem::Use &use : b.problem.nodes[node].uses)
+        if (use.producer >= 0) {
+          ASSERT_LE(position[use.producer], position[node]) << "round " << round;
+          if (position[use.producer] == position[node]) {
+            EXPECT_NE(use.access, Access::Memory);
+          }
+        }
+    }
+    nodes += count;
+    kernels += result.order.size();
+  }
+  printf("%zu operations in %zu kernels and barriers\n", nodes, kernels);
+  EXPECT_LT(kernels, nodes);
+}
