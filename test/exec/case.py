@@ -6,7 +6,7 @@ usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous] [--optimizer=adamw
 
 NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
-variables and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
+variables (after 3 steps) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
 import argparse
