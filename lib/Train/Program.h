@@ -8,6 +8,7 @@
 #define MESHWRIGHT_LIB_TRAIN_PROGRAM_H
 
 #include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace meshwright::train {

@@ -68,6 +68,7 @@ private:
   Result transferProduct(Value lhs, Value rhs, int64_t sign) const;
   Result transferReduce(net::ReduceOp op) const;
   Result transferGather(net::GatherOp op) const;
+  Result transferSelect(net::SelectOp op) const;
   /// Two values of which each element is one or the other.
   Result join(Value first, Value second) const;
   const Dependence *get(Value value) const {
@@ -215,6 +216,14 @@ Result ShiftAnalysis::join(Value first, Value second) const {
   return isAbsorbing(left ? second : first, one.multiplicative) ? Result(one) : std::nullopt;
 }
 
+Result ShiftAnalysis::transferSelect(net::SelectOp op) const {
+  // What stands in for a value that is not finite does not matter: there is no derivative there.
+  auto finite = op.getPredicate().getDefiningOp<net::IsFiniteOp>();
+  if (finite && finite.getOperand() == op.getOnTrue() && get(op.getOnTrue()) && !get(op.getOnFalse()))
+    return *get(op.getOnTrue());
+  return join(op.getOnTrue(), op.getOnFalse());
+}
+
 Result ShiftAnalysis::transfer(Operation *op) const {
   if (isa<net::BroadcastOp, net::TransposeOp, net::ReshapeOp, net::SliceOp>(op))
     return transferLayout(op);
@@ -244,7 +253,7 @@ Result ShiftAnalysis::transfer(Operation *op) const {
   if (auto gather = dyn_cast<net::GatherOp>(op))
     return transferGather(gather);
   if (auto select = dyn_cast<net::SelectOp>(op))
-    return join(select.getOnTrue(), select.getOnFalse());
+    return transferSelect(select);
   if (isa<net::MaximumOp, net::MinimumOp>(op))
     return join(op->getOperand(0), op->getOperand(1));
   return std::nullopt;

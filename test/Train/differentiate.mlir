@@ -157,3 +157,37 @@ func.func @tied_embedding(%ids: tensor<4x1xi32>, %x: tensor<2x3xf64>) -> tensor<
   // CHECK-NEXT: return
   return %loss : tensor<f64>
 }
+
+// -----
+
+// Tests that one maximum may serve a softmax and a logsumexp, which replaces it where it is not finite.
+
+net.variable parameter @w : tensor<3x4xf64>
+
+// CHECK-LABEL: func.func @shared_maximum
+func.func @shared_maximum(%v: tensor<3x4xf64>) -> tensor<f64> {
+  %z = net.read @w : tensor<3x4xf64>
+  %m = net.reduce max %z dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %zero = net.constant dense<0.0> : tensor<3xf64>
+  %f = net.is_finite %m : tensor<3xf64> -> tensor<3xi1>
+  %k = net.select %f, %m, %zero : tensor<3xi1>, tensor<3xf64>
+  %kb = net.broadcast %k dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %ks = net.subtract %z, %kb : tensor<3x4xf64>
+  %ke = net.exponential %ks : tensor<3x4xf64>
+  %kt = net.reduce sum %ke dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %kl = net.log %kt : tensor<3xf64>
+  %lse = net.add %kl, %k : tensor<3xf64>
+  %mb = net.broadcast %m dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %s = net.subtract %z, %mb : tensor<3x4xf64>
+  %e = net.exponential %s : tensor<3x4xf64>
+  %t = net.reduce sum %e dims = [1] : tensor<3x4xf64> -> tensor<3xf64>
+  %tb = net.broadcast %t dims = [0] : tensor<3xf64> -> tensor<3x4xf64>
+  %p = net.divide %e, %tb : tensor<3x4xf64>
+  %c = net.multiply %p, %v : tensor<3x4xf64>
+  %a = net.reduce sum %c dims = [0, 1] : tensor<3x4xf64> -> tensor<f64>
+  %b = net.reduce sum %lse dims = [0] : tensor<3xf64> -> tensor<f64>
+  %loss = net.add %a, %b : tensor<f64>
+  // CHECK-NOT: net.compare
+  // CHECK: net.name = "grad/w"
+  return %loss : tensor<f64>
+}

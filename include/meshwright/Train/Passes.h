@@ -8,6 +8,7 @@
 #define MESHWRIGHT_TRAIN_PASSES_H
 
 #include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
