@@ -183,6 +183,14 @@ Value Lowering::collective(CollectiveKind kind, ReduceKind reduction, Value inpu
   return op;
 }
 
+/// How many digits of its dimension stand before that of `axis`. Strides do not tell: those of a digit and of one that
+/// splits a single part further may be equal.
+static size_t getLevel(const Placement &placement, Axis axis) {
+  auto [dim, split] = *placement.findSplit(axis);
+  ArrayRef<Split> splits = placement.dims[dim];
+  return llvm::find(splits, split) - splits.begin();
+}
+
 /// The axes as the group counts its members, and their sizes.
 static SmallVector<Axis> sortAxes(ArrayRef<Axis> axes) {
   SmallVector<Axis> sorted(axes);
@@ -201,9 +209,8 @@ Value Lowering::gather(ConversionOpInterface op, const Conversion &conversion) {
   Placement placement = conversion.from;
   SmallVector<Axis> waiting = axes;
   while (!waiting.empty()) {
-    const Axis *minor = llvm::min_element(waiting, [&](Axis left, Axis right) {
-      return placement.findSplit(left)->second.stride < placement.findSplit(right)->second.stride;
-    });
+    const Axis *minor = llvm::max_element(
+        waiting, [&](Axis left, Axis right) { return getLevel(placement, left) < getLevel(placement, right); });
     unsigned position = minor - waiting.begin();
     Shape order = {position};
     for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim)
@@ -221,11 +228,8 @@ Value Lowering::reduceScatter(ConversionOpInterface op, const Conversion &conver
   SmallVector<Axis> axes = sortAxes(conversion.axes);
   // Major digits are taken out first; in the end the first axis has to be the outermost.
   SmallVector<Axis> order = axes;
-  llvm::sort(order, [&](Axis left, Axis right) {
-    int64_t leftStride = conversion.to.findSplit(left)->second.stride;
-    int64_t rightStride = conversion.to.findSplit(right)->second.stride;
-    return leftStride != rightStride ? leftStride > rightStride : left < right;
-  });
+  llvm::stable_sort(
+      order, [&](Axis left, Axis right) { return getLevel(conversion.to, left) < getLevel(conversion.to, right); });
   Value value = op.getInput();
   Placement placement = conversion.to;
   for (Axis axis : order)

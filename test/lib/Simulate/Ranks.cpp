@@ -93,8 +93,7 @@ static std::vector<std::vector<int64_t>> invert(const std::vector<std::vector<in
   return positions;
 }
 
-/// The ranks that agree with `rank` on all axes but `axes`.
-static std::vector<int64_t> getGroup(const Mesh &mesh, int64_t rank, ArrayRef<Axis> axes) {
+std::vector<int64_t> test::getGroup(const Mesh &mesh, int64_t rank, ArrayRef<Axis> axes) {
   std::vector<int64_t> group;
   for (int64_t other = 0; other < mesh.getNumRanks(); ++other) {
     bool agrees = true;

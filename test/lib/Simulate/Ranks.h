@@ -23,6 +23,9 @@ double reduce(dist::ReduceKind kind, double lhs, double rhs);
 /// The neutral element of `kind` among the numbers that an element type of these bounds has.
 double getNeutral(dist::ReduceKind kind, double lowest, double highest);
 
+/// The ranks that agree with `rank` on all axes but `axes`, in order: the first axis is the slowest.
+std::vector<int64_t> getGroup(const dist::Mesh &mesh, int64_t rank, llvm::ArrayRef<dist::Axis> axes);
+
 /// For every rank and local position the row-major index of the element of the whole value that is there, or -1 where
 /// the position lies beyond the rank's part.
 std::vector<std::vector<int64_t>> getElements(const dist::Placement &placement, const dist::Mesh &mesh,

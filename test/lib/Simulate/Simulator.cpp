@@ -117,11 +117,41 @@ FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
   return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), numbers);
 }
 
+RankTensors Simulator::exchange(CollectiveOp op, const RankTensors &input) {
+  PerRank inputs = toNumbers(input), outputs(inputs.size());
+  SmallVector<Axis> axes;
+  for (StringRef name : op.getAxes().getAsValueRange<StringAttr>())
+    axes.push_back(*mesh.find(name));
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    std::vector<int64_t> group = test::getGroup(mesh, rank, axes);
+    int64_t self = llvm::find(group, rank) - group.begin();
+    // Part `index` of what `member` has, of as many parts as there are ranks.
+    auto getPart = [&](int64_t member, int64_t index) {
+      size_t size = inputs[member].size() / group.size();
+      return ArrayRef(inputs[member]).slice(index * size, size);
+    };
+    std::vector<double> &output = outputs[rank];
+    for (int64_t member : group) {
+      ArrayRef<double> part = inputs[member];
+      if (op.getKind() == CollectiveKind::ReduceScatter || op.getKind() == CollectiveKind::AllToAll)
+        part = getPart(member, self);
+      if (op.getKind() == CollectiveKind::AllGather || op.getKind() == CollectiveKind::AllToAll || output.empty())
+        output.insert(output.end(), part.begin(), part.end());
+      else
+        for (auto [sum, term] : llvm::zip_equal(output, part))
+          sum = test::reduce(op.getReduction(), sum, term);
+    }
+  }
+  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), outputs);
+}
+
 FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return convert(conversion, *operands[0]);
   if (auto maskOp = dyn_cast<MaskOp>(op))
     return mask(maskOp, *operands[0]);
+  if (auto collective = dyn_cast<CollectiveOp>(op))
+    return exchange(collective, *operands[0]);
   RankTensors results;
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
     if (auto coordinate = dyn_cast<CoordinateOp>(op)) {

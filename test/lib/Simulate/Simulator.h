@@ -35,6 +35,7 @@ private:
   mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, llvm::ArrayRef<const RankTensors *> operands);
   mlir::FailureOr<RankTensors> convert(dist::ConversionOpInterface op, const RankTensors &input);
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
+  RankTensors exchange(dist::CollectiveOp op, const RankTensors &input);
   mlir::LogicalResult step(mlir::Operation *op);
   RankTensors distribute(const evaluate::Tensor &whole, const dist::Placement &placement);
   mlir::FailureOr<evaluate::Tensor> collect(const RankTensors &parts, mlir::RankedTensorType global,

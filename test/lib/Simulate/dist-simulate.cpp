@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // dist-simulate SERIAL PARTITIONED --init=parameters.safetensors --feed=batch{step}.safetensors --steps=3
-//   --tolerance=1e-11: runs the serial network by the plain interpreter and the partitioned one on all its ranks, and says
-//   how far outputs and variables are apart. Exit status 3 where that is more than the tolerance.
+//   --tolerance=1e-11: runs the serial network by the plain interpreter and the partitioned one on all its ranks, and
+//   says how far outputs and variables are apart. Exit status 3 where that is more than the tolerance.
 //
 //===----------------------------------------------------------------------===//
 

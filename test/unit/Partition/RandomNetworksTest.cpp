@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random small networks in random placements: partitioned, run on all ranks, and compared with the serial network; then
-// optimized, and compared again.
+// optimized, and compared again; then with collectives on contiguous memory, and compared again.
 // MESHWRIGHT_TEST_CASES says how many (800 if it is not set), MESHWRIGHT_TEST_SEED from where.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,7 @@
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Rules/Rules.h"
+#include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -132,11 +133,17 @@ void RandomNetworks::check(Random &random, int64_t round) {
   });
   Random inputs = random;
   compare(inputs, *serial, *module);
-  PassManager optimizer(&context);
-  optimize::buildPipeline(optimizer);
-  ASSERT_TRUE(succeeded(optimizer.run(*module))) << print(*module);
-  if (!HasFatalFailure())
-    compare(random, *serial, *module);
+  // After Optimize, and with collectives on contiguous memory as Schedule makes them.
+  for (auto build : {optimize::buildPipeline,
+                     +[](OpPassManager &manager) { manager.addPass(schedule::createLowerConversionsPass()); }}) {
+    PassManager next(&context);
+    build(next);
+    std::string before = print(*module);
+    ASSERT_TRUE(succeeded(next.run(*module))) << before;
+    Random same = random;
+    if (!HasFatalFailure())
+      compare(same, *serial, *module);
+  }
   if (HasFatalFailure())
     ADD_FAILURE() << "with the placements\n" << annotated;
 }
