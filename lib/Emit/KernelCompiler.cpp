@@ -26,6 +26,10 @@ using namespace meshwright::emit;
 
 static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 
+bool emit::isKnownTarget(StringRef target) {
+  return target == "native" || llvm::X86::parseArchX86(target, /*Only64Bit=*/true) != llvm::X86::CK_None;
+}
+
 SmallVector<std::string> emit::getCpuFeatures(StringRef target) {
   SmallVector<std::string> features;
   if (target == "native") {

@@ -24,6 +24,9 @@ struct KernelJob {
 mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
                                    mlir::Location location);
 
+/// Whether `target` is `native` or a 64-bit processor that LLVM knows by this name.
+bool isKnownTarget(llvm::StringRef target);
+
 /// What the code for `target` needs of a CPU, by LLVM's names.
 llvm::SmallVector<std::string> getCpuFeatures(llvm::StringRef target);
 

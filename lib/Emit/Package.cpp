@@ -245,6 +245,10 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
 }
 
 LogicalResult PackageWriter::write() {
+  for (const std::string &target : options.targets)
+    if (!isKnownTarget(target))
+      return error() << "target \"" << target << "\" is not known; native is, and so are LLVM's names of 64-bit "
+                     << "processors, x86-64-v3 and x86-64-v4 among them";
   if (failed(describe()) || failed(writePrograms()))
     return failure();
   StringRef path = StringRef(options.path).rtrim('/');

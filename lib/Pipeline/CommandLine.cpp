@@ -101,7 +101,10 @@ void printHelp() {
   for (const Flag &flag : getFlags()) {
     if (group != flag.group)
       out << "\n" << (group = flag.group) << ":\n";
-    std::string left = std::string("  --") + flag.name + (*flag.value ? std::string("=") + flag.value : "");
+    bool isShort = StringRef(flag.name).size() == 1;
+    std::string left = std::string(isShort ? "  -" : "  --") + flag.name;
+    if (*flag.value)
+      left += std::string(isShort ? " " : "=") + flag.value;
     out << left;
     out.indent(left.size() < 26 ? 26 - left.size() : 1) << flag.help << "\n";
   }

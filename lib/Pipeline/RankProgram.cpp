@@ -25,11 +25,12 @@ FailureOr<int64_t> meshwright::parseCoordinate(ModuleOp module, StringRef text) 
     auto [name, number] = part.split('=');
     std::optional<dist::Axis> axis = mesh.find(name.trim());
     if (!axis)
-      return emitError(module.getLoc()) << "--coordinate names axis \"" << name << "\", which the mesh does not have";
+      return emitError(UnknownLoc::get(module.getContext()))
+             << "--coordinate names axis \"" << name << "\", which the mesh does not have";
     int64_t &coordinate = coordinates[*axis];
     if (number.trim().getAsInteger(10, coordinate) || coordinate < 0 || coordinate >= mesh.getSize(*axis))
-      return emitError(module.getLoc()) << "--coordinate asks for \"" << number << "\" on axis \"" << name
-                                        << "\", which has size " << mesh.getSize(*axis);
+      return emitError(UnknownLoc::get(module.getContext())) << "--coordinate asks for \"" << number << "\" on axis \""
+                                                             << name << "\", which has size " << mesh.getSize(*axis);
   }
   return mesh.getRank(coordinates);
 }
@@ -37,7 +38,8 @@ FailureOr<int64_t> meshwright::parseCoordinate(ModuleOp module, StringRef text) 
 LogicalResult meshwright::specializeForRank(ModuleOp module, int64_t rank) {
   dist::Mesh mesh = getMesh(module);
   if (rank < 0 || rank >= mesh.getNumRanks())
-    return emitError(module.getLoc()) << "there is no rank " << rank << "; the mesh has " << mesh.getNumRanks();
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "there is no rank " << rank << "; the mesh has " << mesh.getNumRanks();
   module.walk([&](dist::CoordinateOp op) {
     OpBuilder builder(op);
     int64_t coordinate = mesh.getCoordinate(rank, *mesh.find(op.getAxis()));

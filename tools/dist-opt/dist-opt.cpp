@@ -8,6 +8,19 @@
 #include "meshwright/Pipeline/Pipeline.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+/// Runs single passes as mlir-opt does. A wrong option is wrong usage and not the input's fault.
+static int runPasses(int argc, char **argv, mlir::DialectRegistry &registry) {
+  llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"), llvm::cl::init("-"));
+  llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output file"), llvm::cl::init("-"));
+  std::string header = mlir::registerCLIOptions("Meshwright: single passes\n", registry);
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, header, &llvm::errs()))
+    return meshwright::ExitUsage;
+  bool failed = mlir::failed(mlir::MlirOptMain(argc, argv, input, output, registry));
+  return failed ? meshwright::ExitInput : meshwright::ExitDone;
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -15,6 +28,5 @@ int main(int argc, char **argv) {
   meshwright::registerAllPasses();
   if (meshwright::isCompileCommand(argc, argv))
     return meshwright::runCompileCommand(argc, argv, registry);
-  return mlir::failed(
-      mlir::MlirOptMain(argc, argv, "Meshwright: serial training networks to distributed rank programs\n", registry));
+  return runPasses(argc, argv, registry);
 }
