@@ -112,6 +112,17 @@ bool AxisSolver::fits(const Candidate &candidate, OpIndex op) const {
   return true;
 }
 
+/// Whether `value` can be kept in `state` beside what the axes before this one decided and what is given on the others.
+bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
+  for (const auto &[other, decided] : done)
+    if (!compatible(state, decided.values[value]))
+      return false;
+  for (auto [other, column] : llvm::enumerate(graph.given))
+    if (other != axis && column[value] && !compatible(state, *column[value]))
+      return false;
+  return true;
+}
+
 std::optional<AxisSolver::Candidate> AxisSolver::makeSplit(OpIndex op, const FactorSplit &split) const {
   const ShardingRule &rule = graph.ops[op].rule;
   const FactorInfo &factor = rule.factors[split.factor];
@@ -199,6 +210,7 @@ std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
 
 double AxisSolver::convertBytes(double size, const State &from, const State &to) const {
   double share = static_cast<double>(n - 1) / n;
+  ++numSteps;
   if (from == to)
     return 0;
   switch (from.kind) {
@@ -220,27 +232,14 @@ double AxisSolver::convertCost(ValueIndex value, const State &from, const State 
   return paid;
 }
 
-/// Whether `value`, which is split, can be computed whole for nothing because what it is made of is there whole.
-bool AxisSolver::isFreeWhole(ValueIndex value) const {
-  const GraphValue &entry = graph.values[value];
-  if (entry.def < 0 || given[value] || entry.uses.size() != 1 || kinds[entry.def] != Candidate::Kind::Split ||
-      !isElementwise(graph.ops[entry.def].rule))
-    return false;
-  return llvm::all_of(graph.ops[entry.def].operands, [&](ValueIndex operand) {
-    return plan.values[operand].isReplicated() || llvm::is_contained(available[operand], State::replicated());
-  });
-}
-
 /// What reading `value` in state `target` costs beyond what is paid already.
-double AxisSolver::readCost(ValueIndex value, const State &target) {
+double AxisSolver::readCost(ValueIndex value, const State &target, int depth) {
   const State &from = plan.values[value];
   if (from == target || llvm::is_contained(available[value], target))
     return 0;
-  if (from.isPartial() && !target.isPartial())
-    return cheapest(value, target).cost;
-  if (from.isSplit() && target.isReplicated() && isFreeWhole(value))
-    return 0;
-  return convertCost(value, from, target);
+  if (from.isReplicated() || target.isPartial())
+    return convertCost(value, from, target);
+  return cheapest(value, target, depth).cost;
 }
 
 double AxisSolver::cost(OpIndex op, const Candidate &candidate) {
@@ -257,20 +256,32 @@ double AxisSolver::cost(OpIndex op, const Candidate &candidate) {
   return total;
 }
 
+/// Whether a conversion of `value` may become one of the operands of the operation that made it: a partial value that
+/// passed through, or a split one with a single use.
+bool AxisSolver::canConvertBefore(ValueIndex value) const {
+  const GraphValue &entry = graph.values[value];
+  if (entry.def < 0 || graph.ops[entry.def].results.size() != 1)
+    return false;
+  if (plan.values[value].isPartial())
+    return kinds[entry.def] == Candidate::Kind::Partial;
+  return kinds[entry.def] == Candidate::Kind::Split && entry.uses.size() == 1 && !given[value] &&
+         plan.computes[entry.def].front() == plan.values[value];
+}
+
 AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, int depth) {
   for (const Place &place : places[value])
     if (place.target == target)
       return place;
-  Place best{target, convertBytes(bytes[value], plan.values[value], target), false};
+  Place best{target, convertCost(value, plan.values[value], target), false};
   OpIndex op = graph.values[value].def;
-  if (op >= 0 && kinds[op] == Candidate::Kind::Partial && graph.ops[op].results.size() == 1 && depth < kMaxDepth) {
+  if (depth < kMaxDepth && canConvertBefore(value)) {
     std::optional<Candidate> moved = target.isSplit() ? splitByResult(op, 0, target) : makeWhole(op);
     if (moved) {
       double total = 0;
       for (auto [operand, state] : llvm::zip(graph.ops[op].operands, moved->operands))
-        total += plan.values[operand].isPartial() && !state.isPartial() ? cheapest(operand, state, depth + 1).cost
-                                                                        : readCost(operand, state);
-      if (total <= best.cost)
+        total += readCost(operand, state, depth + 1);
+      // A sum is joined late, but a part is kept as long as it costs nothing.
+      if (plan.values[value].isPartial() ? total <= best.cost : total < best.cost)
         best = {target, total, true};
     }
   }
@@ -336,8 +347,9 @@ State AxisSolver::reduceTarget(ValueIndex value) const {
   return State::replicated();
 }
 
-/// Reduces the partial `value` at the cheapest place on its way back.
-void AxisSolver::settle(ValueIndex value, const State &target) {
+/// Converts `value` at the cheapest place on its way back; whole, where other axes are in the way of `wanted`.
+void AxisSolver::settle(ValueIndex value, const State &wanted) {
+  State target = fitsOthers(value, wanted) ? wanted : State::replicated();
   Place place = cheapest(value, target);
   if (place.atOperands) {
     OpIndex op = graph.values[value].def;
@@ -351,14 +363,12 @@ void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
   ValueIndex value = graph.ops[op].operands[operand];
   plan.operands[op][operand] = target;
   const State &kept = plan.values[value];
-  if (kept.isPartial() && !target.isPartial()) {
+  if (kept == target || kept.isReplicated() || target.isPartial())
+    return;
+  if (kept.isPartial() || cheapest(value, target).atOperands)
     settle(value, target);
-  } else if (kept.isSplit() && target.isReplicated() && isFreeWhole(value)) {
-    apply(graph.values[value].def, makeWhole(graph.values[value].def));
-    plan.values[value] = target;
-  } else if (kept.isSplit() && kept != target && !llvm::is_contained(available[value], target)) {
+  else if (!llvm::is_contained(available[value], target))
     available[value].push_back(target);
-  }
 }
 
 void AxisSolver::apply(OpIndex op, Candidate candidate) {
@@ -390,6 +400,8 @@ void AxisSolver::keep(ValueIndex value) {
     plan.values[value] = *given[value];
   else if (partial && entry.uses.size() > 1)
     settle(value, reduceTarget(value));
+  if (plan.values[value].isSplit() && !given[value] && !fitsOthers(value, plan.values[value]))
+    plan.values[value] = State::replicated();
   if (!plan.values[value].isPartial())
     addAvailable(value);
 }

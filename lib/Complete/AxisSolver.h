@@ -20,6 +20,8 @@ public:
              llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done);
 
   AxisPlan solve();
+  /// How many conversions were priced so far: what the time of a solver is made of.
+  int64_t getNumSteps() const { return numSteps; }
 
 private:
   /// One way to compute an operation.
@@ -28,8 +30,7 @@ private:
     llvm::SmallVector<State, 3> operands;
     llvm::SmallVector<State, 1> results;
   };
-  /// The cheapest place to convert a partial value: at the value itself or at the operands of the operation that made
-  /// it.
+  /// The cheapest place to convert a value: where it is, or at the operands of the operation that made it.
   struct Place {
     State target;
     double cost = 0;
@@ -51,8 +52,8 @@ private:
   // Costs, in bytes that a rank sends.
   double convertBytes(double bytes, const State &from, const State &to) const;
   double convertCost(ValueIndex value, const State &from, const State &to) const;
-  double readCost(ValueIndex value, const State &target);
-  bool isFreeWhole(ValueIndex value) const;
+  double readCost(ValueIndex value, const State &target, int depth = 0);
+  bool canConvertBefore(ValueIndex value) const;
   double countBytes() const;
   double cost(OpIndex op, const Candidate &candidate);
   Place cheapest(ValueIndex value, const State &target, int depth = 0);
@@ -66,7 +67,7 @@ private:
   void require(OpIndex op, unsigned operand, const State &target);
   void keep(ValueIndex value);
   State reduceTarget(ValueIndex value) const;
-  void settle(ValueIndex value, const State &target);
+  void settle(ValueIndex value, const State &wanted);
   void addAvailable(ValueIndex value);
 
   // The second look; each returns whether there is reason for another sweep.
@@ -93,6 +94,7 @@ private:
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;
   llvm::SmallVector<double, 0> bytes;
 
+  mutable int64_t numSteps = 0;
   AxisPlan plan;
   /// Where values were kept before the sweep in reverse.
   llvm::SmallVector<State, 0> forward;

@@ -19,11 +19,6 @@ using namespace meshwright::dist;
 // Reverse
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` can be kept in `state` beside what the axes before this one decided.
-bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
-  return llvm::all_of(done, [&](const auto &entry) { return compatible(state, entry.second.values[value]); });
-}
-
 /// The one split state in which uses read the replicated `value`; the uses that do not are `others`.
 std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
   std::optional<State> target;

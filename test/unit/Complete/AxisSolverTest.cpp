@@ -1,0 +1,150 @@
+//===- AxisSolverTest.cpp - plans against all plans -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Complete/AxisSolver.h"
+#include "Optimum.h"
+#include "RandomProgram.h"
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/RuleCheck.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Complete/Passes.h"
+#include "meshwright/Rules/Rules.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+using namespace meshwright::test;
+
+namespace {
+
+class AxisSolverTest : public ::testing::Test {
+protected:
+  AxisSolverTest() {
+    DialectRegistry registry;
+    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
+    registerNetSharding(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  /// Parses `text` and numbers its function; keeps the module alive.
+  Graph build(const std::string &text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    mesh = findMesh(*module).getMesh();
+    FailureOr<Graph> graph = Graph::build(*module->getOps<func::FuncOp>().begin(), mesh);
+    EXPECT_TRUE(succeeded(graph)) << text;
+    return *graph;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  Mesh mesh;
+};
+
+/// The placements that attribute `name` of `op` states, resolved for `values`.
+SmallVector<Placement> getPlacements(Operation *op, StringRef name, ValueRange values, const Mesh &mesh) {
+  SmallVector<Placement> placements;
+  auto mappings = op->getAttrOfType<ArrayAttr>(name);
+  for (auto [index, value] : llvm::enumerate(values))
+    placements.push_back(*Placement::resolve(cast<MappingAttr>(mappings[index]), mesh,
+                                             cast<RankedTensorType>(value.getType()).getShape(),
+                                             [&] { return op->emitError(); }));
+  return placements;
+}
+
+} // namespace
+
+// Tests that plans of small programs are close to the best of all plans.
+TEST_F(AxisSolverTest, SendsFewBytes) {
+  Random random(41);
+  int64_t compared = 0, optimal = 0, free = 0;
+  double worst = 1, sum = 0, sent = 0, fewest = 0;
+  for (int64_t round = 0; round < 600; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    ProgramOptions options;
+    options.numOps = random.pick(3, 6);
+    std::string text = makeProgram(random, options);
+    Graph graph = build(text);
+    double paid = getPlanBytes(graph, AxisSolver(graph, mesh, 0, /*dataAxis=*/false, {}).solve(), 2);
+    if (std::isinf(paid)) // A weight split in a way that its product cannot follow has to move.
+      continue;
+    double best = findFewestBytes(graph, 0, 2, paid);
+    ASSERT_LE(best, paid) << text;
+    ++compared;
+    sent += paid;
+    fewest += best;
+    optimal += paid == best;
+    free += paid == 0;
+    // Where nothing has to be sent at all a ratio says nothing; a byte stands in.
+    double ratio = (paid + 1) / (best + 1);
+    sum += ratio;
+    if (ratio > worst && std::getenv("MESHWRIGHT_TEST_SHOW"))
+      llvm::errs() << "ratio " << ratio << "\n" << text;
+    worst = std::max(worst, ratio);
+  }
+  RecordProperty("compared", static_cast<int>(compared));
+  std::cout << compared << " programs: " << optimal << " plans are the best (" << free << " send nothing); mean ratio "
+            << sum / compared << ", worst " << worst << ", all bytes " << sent / fewest << " of the fewest\n";
+  EXPECT_GE(compared, 500);
+}
+
+// Tests that on meshes of several axes every operation follows its rule on every axis: what is read and computed is
+// judged against the rule by its own check, so that no partial value reaches an operation that it does not pass.
+TEST_F(AxisSolverTest, FollowsTheRules) {
+  Random random(42);
+  int64_t split = 0, partial = 0;
+  for (int64_t round = 0; round < 300; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    ProgramOptions options;
+    options.axes = {"dp", "tp", "sp"};
+    options.mesh = "\"dp\" = " + std::to_string(random.pick(1, 3)) + ", \"tp\" = " + std::to_string(random.pick(2, 3)) +
+                   ", \"sp\" = 2";
+    options.numOps = random.pick(4, 12);
+    std::string text = makeProgram(random, options);
+    if (random.chance(50))
+      text.insert(text.find(">\n") + 1, " {dist.data_axes = [\"dp\"]}");
+    module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module) << text;
+    mesh = findMesh(*module).getMesh();
+    PassManager manager(&context);
+    buildPipeline(manager);
+    ASSERT_TRUE(succeeded(manager.run(*module))) << text;
+    module->walk([&](Operation *op) {
+      auto sharded = dyn_cast<ShardingOpInterface>(op);
+      if (!sharded)
+        return;
+      auto computes = op->hasAttr(kComputesAttr) ? kComputesAttr : kResultsAttr;
+      auto plans = checkRule(sharded.getShardingRule(), mesh, getPlacements(op, kOperandsAttr, op->getOperands(), mesh),
+                             getPlacements(op, computes, op->getResults(), mesh), [&] { return op->emitError(); });
+      ASSERT_TRUE(succeeded(plans)) << text;
+      for (const dist::AxisPlan &plan : *plans) {
+        split += plan.kind == dist::AxisPlan::Kind::SplitFactor;
+        partial += plan.kind == dist::AxisPlan::Kind::Partial;
+      }
+    });
+  }
+  // The cases are not empty: operations were split, and partial values passed.
+  EXPECT_GE(split, 1000);
+  EXPECT_GE(partial, 15);
+}
+
+// Tests that the work grows as the program does.
+TEST_F(AxisSolverTest, IsLinear) {
+  auto countSteps = [&](int64_t blocks) {
+    Graph graph = build(makeChain(blocks));
+    AxisSolver solver(graph, mesh, 0, /*dataAxis=*/false, {});
+    solver.solve();
+    return static_cast<double>(solver.getNumSteps()) / blocks;
+  };
+  double small = countSteps(200);
+  EXPECT_LE(countSteps(400), 1.01 * small);
+  EXPECT_LE(countSteps(800), 1.01 * small);
+}
