@@ -62,6 +62,7 @@ private:
   void run();
   void visit(OpIndex op);
   void visitSink(OpIndex op);
+  void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
   void apply(OpIndex op, Candidate candidate);
   void require(OpIndex op, unsigned operand, const State &target);

@@ -1,0 +1,160 @@
+//===- Candidates.cpp - the ways to compute an operation ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AxisSolver.h"
+
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+/// Whether all operands and the result of `rule` have the same dimensions, with one factor each.
+bool AxisSolver::isElementwise(const ShardingRule &rule) {
+  if (rule.results.size() != 1)
+    return false;
+  auto same = [&](const TensorRule &tensor) {
+    const auto &dims = rule.results.front().dims;
+    if (tensor.dims.size() != dims.size())
+      return false;
+    for (auto [mine, theirs] : llvm::zip(tensor.dims, dims))
+      if (mine.size() != 1 || theirs.size() != 1 || mine.front().factor != theirs.front().factor ||
+          mine.front().size != theirs.front().size)
+        return false;
+    return true;
+  };
+  return llvm::all_of(rule.operands, same);
+}
+
+/// Whether two axes can split the same dimension like that: their digits are nested.
+static bool nests(const State &a, const State &b) {
+  if (a.dim != b.dim)
+    return true;
+  const State &major = a.stride >= b.extent ? a : b, &minor = a.stride >= b.extent ? b : a;
+  return major.stride >= minor.extent && major.stride % minor.extent == 0;
+}
+
+bool AxisSolver::compatible(const State &mine, const State &other) {
+  if (mine.isSplit() && other.isSplit())
+    return nests(mine, other);
+  return !(mine.isPartial() && other.isPartial()) || mine.reduction == other.reduction;
+}
+
+bool AxisSolver::fits(const Candidate &candidate, OpIndex op) const {
+  for (const auto &[other, decided] : done) {
+    for (auto [mine, theirs] : llvm::zip(candidate.operands, decided.operands[op]))
+      if (!compatible(mine, theirs))
+        return false;
+    for (auto [mine, theirs, value] : llvm::zip(candidate.results, decided.computes[op], graph.ops[op].results))
+      if (!compatible(mine, theirs) || !compatible(mine, decided.values[value]))
+        return false;
+  }
+  return true;
+}
+
+/// Whether `value` can be kept in `state` beside what the axes before this one decided and what is given on the others.
+bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
+  for (const auto &[other, decided] : done)
+    if (!compatible(state, decided.values[value]))
+      return false;
+  for (auto [other, column] : llvm::enumerate(graph.given))
+    if (other != axis && column[value] && !compatible(state, *column[value]))
+      return false;
+  return true;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::makeSplit(OpIndex op, const FactorSplit &split) const {
+  const ShardingRule &rule = graph.ops[op].rule;
+  const FactorInfo &factor = rule.factors[split.factor];
+  Candidate candidate{Candidate::Kind::Split, {}, {}};
+  bool uneven = split.extent != split.stride * n;
+  if (!factor.splittable || (uneven && !factor.uneven))
+    return std::nullopt;
+  auto place = [&](const TensorRule &tensor, State absent) -> std::optional<State> {
+    TensorSplit part = toTensorSplit(tensor, split, n);
+    if (part.kind == TensorSplit::Kind::Illegal)
+      return std::nullopt;
+    return part.kind == TensorSplit::Kind::Present ? State::split(part.dim, part.extent, part.stride) : absent;
+  };
+  for (auto [index, tensor] : llvm::enumerate(rule.operands)) {
+    bool partial = llvm::is_contained(factor.partialOperands, static_cast<unsigned>(index));
+    auto state = place(tensor, partial ? State::partial(factor.reduction) : State::replicated());
+    if (!state)
+      return std::nullopt;
+    candidate.operands.push_back(*state);
+  }
+  for (const TensorRule &tensor : rule.results) {
+    auto state = place(tensor, State::partial(factor.reduction));
+    if (!state)
+      return std::nullopt;
+    candidate.results.push_back(*state);
+  }
+  if (!fits(candidate, op))
+    return std::nullopt;
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::makePartial(OpIndex op, const PartialRule &partial) const {
+  const GraphOp &graphOp = graph.ops[op];
+  Candidate candidate{Candidate::Kind::Partial, {}, {}};
+  candidate.operands.assign(graphOp.operands.size(), State::replicated());
+  bool any = false;
+  for (unsigned operand : partial.operands) {
+    any |= plan.values[graphOp.operands[operand]] == State::partial(partial.kind);
+    candidate.operands[operand] = State::partial(partial.kind);
+  }
+  candidate.results.assign(graphOp.results.size(), State::partial(partial.kind));
+  if (!any || !fits(candidate, op))
+    return std::nullopt;
+  return candidate;
+}
+
+AxisSolver::Candidate AxisSolver::makeWhole(OpIndex op) const {
+  Candidate candidate;
+  candidate.operands.assign(graph.ops[op].operands.size(), State::replicated());
+  candidate.results.assign(graph.ops[op].results.size(), State::replicated());
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::splitByOperand(OpIndex op, unsigned operand) const {
+  const State &state = plan.values[graph.ops[op].operands[operand]];
+  if (!state.isSplit())
+    return std::nullopt;
+  auto split = toFactorSplit(graph.ops[op].rule.operands[operand], state.dim, state.extent, state.stride, n);
+  return split ? makeSplit(op, *split) : std::nullopt;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::splitByResult(OpIndex op, unsigned result, const State &state) const {
+  if (!state.isSplit())
+    return std::nullopt;
+  auto split = toFactorSplit(graph.ops[op].rule.results[result], state.dim, state.extent, state.stride, n);
+  if (!split)
+    return std::nullopt;
+  std::optional<Candidate> candidate = makeSplit(op, *split);
+  if (!candidate || candidate->results[result] != state)
+    return std::nullopt;
+  return candidate;
+}
+
+std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
+  for (auto [index, operand] : llvm::enumerate(graph.ops[op].operands))
+    if (graph.weight[operand] && placed[operand])
+      if (auto candidate = splitByOperand(op, index))
+        return candidate;
+  return std::nullopt;
+}
+
+/// Another factor than the one that an operand splits: costs an exchange of parts, where following the operand would
+/// leave a sum to reduce, or not be possible at all.
+void AxisSolver::addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const {
+  const GraphOp &graphOp = graph.ops[op];
+  auto isSplit = [&](ValueIndex operand) { return plan.values[operand].isSplit(); };
+  auto isPartial = [&](ValueIndex operand) { return plan.values[operand].isPartial(); };
+  if (llvm::none_of(graphOp.operands, isSplit) || llvm::any_of(graphOp.operands, isPartial))
+    return;
+  for (auto [index, factor] : llvm::enumerate(graphOp.rule.factors))
+    if (factor.size % n == 0)
+      if (auto candidate = makeSplit(op, {static_cast<unsigned>(index), factor.size, factor.size / n, /*open=*/true}))
+        candidates.push_back(*candidate);
+}
