@@ -4,12 +4,13 @@
 //
 // One sweep over the operations in the order constants, what is made of weights by layout operations, the rest. Each
 // operation takes the cheapest of: split a factor that one of its operands (or the given placement of a result) splits;
-// let partial operands pass, where it is linear or monotone in them; be computed whole. What makes the plans good:
+// let partial operands pass, where it is linear or monotone in them; be computed whole; split another factor, which
+// exchanges parts. What makes the plans good:
 //
 //  * An operation that reads a split weight splits that factor, whatever it costs: weights never move.
 //  * A partial value with one use travels on; where its use refuses it, it is reduced at the cheapest place on the way
-//  back,
-//    so that a sum is reduced before it is broadcast and after it is joined with others.
+//    back, so that a sum is reduced before it is broadcast and after it is joined with others. What is gathered is
+//    gathered at the cheapest place, too.
 //  * A partial value with several uses is reduced where it is made, scattered if a use already needs it split.
 //  * A state that anchored users will ask for anyway is free for everybody else.
 //
@@ -29,8 +30,8 @@ namespace {
 constexpr double kWeightPenalty = 1e6;
 constexpr double kDataPenalty = 1e3;
 constexpr double kImpossible = 1e30;
-/// How far a reduction is followed back; longer chains reduce on the way.
-constexpr int kMaxDepth = 64;
+/// How many operations a conversion is followed back; in longer chains it stands on the way.
+constexpr int kMaxLength = 256;
 } // namespace
 
 AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
@@ -129,21 +130,31 @@ bool AxisSolver::canConvertBefore(ValueIndex value) const {
          plan.computes[entry.def].front() == plan.values[value];
 }
 
-AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, int depth) {
+const AxisSolver::Place *AxisSolver::findPlace(ValueIndex value, const State &target) const {
   for (const Place &place : places[value])
     if (place.target == target)
-      return place;
-  Place best{target, convertCost(value, plan.values[value], target), false};
+      return &place;
+  return nullptr;
+}
+
+AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, int depth) {
+  if (const Place *place = findPlace(value, target))
+    return *place;
+  Place best{target, convertCost(value, plan.values[value], target), 0};
   OpIndex op = graph.values[value].def;
-  if (depth < kMaxDepth && canConvertBefore(value)) {
+  if (depth < kMaxLength && canConvertBefore(value)) {
     std::optional<Candidate> moved = target.isSplit() ? splitByResult(op, 0, target) : makeWhole(op);
     if (moved) {
       double total = 0;
-      for (auto [operand, state] : llvm::zip(graph.ops[op].operands, moved->operands))
+      int length = 0;
+      for (auto [operand, state] : llvm::zip(graph.ops[op].operands, moved->operands)) {
         total += readCost(operand, state, depth + 1);
+        if (const Place *place = findPlace(operand, state))
+          length = std::max(length, place->length);
+      }
       // A sum is joined late, but a part is kept as long as it costs nothing.
-      if (plan.values[value].isPartial() ? total <= best.cost : total < best.cost)
-        best = {target, total, true};
+      if (length < kMaxLength && (plan.values[value].isPartial() ? total <= best.cost : total < best.cost))
+        best = {target, total, length + 1};
     }
   }
   places[value].push_back(best);
@@ -213,7 +224,7 @@ State AxisSolver::reduceTarget(ValueIndex value) const {
 void AxisSolver::settle(ValueIndex value, const State &wanted) {
   State target = fitsOthers(value, wanted) ? wanted : State::replicated();
   Place place = cheapest(value, target);
-  if (place.atOperands) {
+  if (place.length > 0) {
     OpIndex op = graph.values[value].def;
     Candidate moved = target.isSplit() ? *splitByResult(op, 0, target) : makeWhole(op);
     apply(op, moved);
@@ -227,7 +238,7 @@ void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
   const State &kept = plan.values[value];
   if (kept == target || kept.isReplicated() || target.isPartial())
     return;
-  if (kept.isPartial() || cheapest(value, target).atOperands)
+  if (kept.isPartial() || cheapest(value, target).length > 0)
     settle(value, target);
   else if (!llvm::is_contained(available[value], target))
     available[value].push_back(target);

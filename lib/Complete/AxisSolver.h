@@ -34,7 +34,8 @@ private:
   struct Place {
     State target;
     double cost = 0;
-    bool atOperands = false;
+    /// How many operations lie between the value and the conversion; 0 at the value itself.
+    int length = 0;
   };
 
   // Candidates of an operation.
@@ -56,6 +57,7 @@ private:
   bool canConvertBefore(ValueIndex value) const;
   double countBytes() const;
   double cost(OpIndex op, const Candidate &candidate);
+  const Place *findPlace(ValueIndex value, const State &target) const;
   Place cheapest(ValueIndex value, const State &target, int depth = 0);
 
   // The sweeps.

@@ -49,6 +49,17 @@ protected:
   Mesh mesh;
 };
 
+/// A chain of linear operations on one partial value, which then has to be reduced.
+std::string makePartialChain(int64_t length) {
+  std::string body;
+  for (int64_t op = 0; op < length; ++op)
+    body += "%v" + std::to_string(op + 1) + " = net.negate %v" + std::to_string(op) + " : tensor<6xf32>\n";
+  return "dist.mesh @mesh <[\"tp\" = 2]>\n"
+         "func.func @f(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims = [[], [\"tp\"]]>}) -> tensor<6xf32> {\n"
+         "%v0 = net.reduce sum %x dims = [1] : tensor<6x8xf32> -> tensor<6xf32>\n" +
+         body + "%y = net.tanh %v" + std::to_string(length) + " : tensor<6xf32>\nreturn %y : tensor<6xf32>\n}\n";
+}
+
 /// The placements that attribute `name` of `op` states, resolved for `values`.
 SmallVector<Placement> getPlacements(Operation *op, StringRef name, ValueRange values, const Mesh &mesh) {
   SmallVector<Placement> placements;
@@ -62,7 +73,8 @@ SmallVector<Placement> getPlacements(Operation *op, StringRef name, ValueRange v
 
 } // namespace
 
-// Tests that plans of small programs are close to the best of all plans.
+// Tests that plans of small programs are close to the best of all plans. The programs are harder than networks: inputs
+// are split at random, and nothing ties their splits to those of the weights. MESHWRIGHT_TEST_SHOW prints the worst.
 TEST_F(AxisSolverTest, SendsFewBytes) {
   Random random(41);
   int64_t compared = 0, optimal = 0, free = 0;
@@ -90,10 +102,11 @@ TEST_F(AxisSolverTest, SendsFewBytes) {
       llvm::errs() << "ratio " << ratio << "\n" << text;
     worst = std::max(worst, ratio);
   }
-  RecordProperty("compared", static_cast<int>(compared));
   std::cout << compared << " programs: " << optimal << " plans are the best (" << free << " send nothing); mean ratio "
             << sum / compared << ", worst " << worst << ", all bytes " << sent / fewest << " of the fewest\n";
   EXPECT_GE(compared, 500);
+  EXPECT_GE(optimal, 0.8 * compared);
+  EXPECT_LE(sent, 1.25 * fewest);
 }
 
 // Tests that on meshes of several axes every operation follows its rule on every axis: what is read and computed is
@@ -147,4 +160,10 @@ TEST_F(AxisSolverTest, IsLinear) {
   double small = countSteps(200);
   EXPECT_LE(countSteps(400), 1.01 * small);
   EXPECT_LE(countSteps(800), 1.01 * small);
+}
+
+// Tests that a partial value that travels far neither overflows the stack nor is reduced more than once.
+TEST_F(AxisSolverTest, ReducesOnceAfterALongWay) {
+  Graph graph = build(makePartialChain(20000));
+  EXPECT_EQ(getPlanBytes(graph, AxisSolver(graph, mesh, 0, /*dataAxis=*/false, {}).solve(), 2), 6 * 4);
 }
