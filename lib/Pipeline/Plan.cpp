@@ -8,6 +8,8 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Passes.h"
+#include "meshwright/Schedule/Report.h"
 #include "meshwright/Support/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -32,6 +34,9 @@ static int64_t countFlops(ModuleOp module) {
   });
   return flops;
 }
+
+/// How many of the values that live at the peak are named.
+static constexpr size_t kShownLive = 20;
 
 static std::string toText(Type type) {
   std::string text;
@@ -147,10 +152,19 @@ void Plan::addProgram(ModuleOp module) {
 
 void Plan::addMemory(ModuleOp module) {
   for (auto func : module.getOps<func::FuncOp>()) {
-    if (auto bytes = func->getAttrOfType<IntegerAttr>("dist.arena_bytes"))
-      peakBytes = bytes.getInt();
-    if (auto bytes = func->getAttrOfType<IntegerAttr>("dist.persistent_bytes"))
-      persistentBytes = bytes.getInt();
+    auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
+    auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
+    if (!arena || !persistent)
+      continue;
+    peakBytes = arena.getInt();
+    persistentBytes = persistent.getInt();
+    schedule::Report report = schedule::describe(func);
+    numKernels = report.numKernels;
+    numProducts = report.numProducts;
+    trafficBytes = report.trafficBytes;
+    liveBytes = report.liveBytes;
+    for (auto [value, bytes] : ArrayRef(report.liveAtPeak).take_front(kShownLive))
+      liveAtPeak.push_back({describeValue(value), bytes});
   }
 }
 
@@ -167,6 +181,21 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
+
+void Plan::printMemory(llvm::json::OStream &json) const {
+  json.attribute("kernels", numKernels);
+  json.attributeArray("live_at_peak", [&] {
+    for (const PlannedValue &value : liveAtPeak)
+      json.object([&] {
+        json.attribute("bytes", value.bytes);
+        json.attribute("value", value.name);
+      });
+  });
+  json.attribute("live_bytes", liveBytes);
+  json.attribute("peak_bytes", *peakBytes);
+  json.attribute("persistent_bytes", *persistentBytes);
+  json.attribute("products", numProducts);
+}
 
 void Plan::printJson(llvm::raw_ostream &out) const {
   llvm::json::OStream json(out, 2);
@@ -198,10 +227,10 @@ void Plan::printJson(llvm::raw_ostream &out) const {
         });
         json.attribute("flops", rankFlops);
         if (peakBytes)
-          json.attribute("peak_bytes", *peakBytes);
-        if (persistentBytes)
-          json.attribute("persistent_bytes", *persistentBytes);
+          printMemory(json);
         json.attribute("ranks", mesh.getNumRanks());
+        if (peakBytes)
+          json.attribute("traffic_bytes", trafficBytes);
       });
     });
     json.attribute("serial_flops", serialFlops);
@@ -246,8 +275,14 @@ void Plan::printText(llvm::raw_ostream &out) const {
     state += variable.bytesPerRank;
   out << llvm::format("variables: %zu, %.1f MB per rank\n", variables.size(), state / 1e6);
   out << llvm::format("operations: %.3f GFLOP per rank, %.3f serial\n", rankFlops / 1e9, serialFlops / 1e9);
-  if (peakBytes)
-    out << llvm::format("arena: %.1f MB per rank\n", *peakBytes / 1e6);
+  if (peakBytes) {
+    out << llvm::format("arena: %.1f MB per rank, %.1f of it persistent; %.1f live at the busiest moment:\n",
+                        *peakBytes / 1e6, *persistentBytes / 1e6, liveBytes / 1e6);
+    for (const PlannedValue &value : ArrayRef(liveAtPeak).take_front(5))
+      out << llvm::format("    %10.3f MB  ", value.bytes / 1e6) << value.name << "\n";
+    out << numKernels << " kernels and " << numProducts
+        << llvm::format(" products read and write %.1f MB\n", trafficBytes / 1e6);
+  }
   double bytes = 0;
   for (const auto &[kind, total] : getTotals()) {
     out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),

@@ -9,6 +9,7 @@
 
 #include "dialects/Dist/Mesh.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 #include <map>
 #include <string>
 #include <vector>
@@ -44,6 +45,12 @@ struct PlannedVariable {
   int64_t paddingBytes = 0;
 };
 
+/// A value that lives at the busiest moment of a step.
+struct PlannedValue {
+  std::string name;
+  int64_t bytes = 0;
+};
+
 /// What a compiled step will do, from the program itself and not from what the passes meant.
 class Plan {
 public:
@@ -65,6 +72,7 @@ private:
     double bytes = 0;
   };
   std::map<std::string, Total> getTotals() const;
+  void printMemory(llvm::json::OStream &json) const;
 
   dist::Mesh mesh;
   std::vector<PlannedVariable> variables;
@@ -72,8 +80,13 @@ private:
   /// Floating-point operations of the serial step and of one rank; every rank has the same program.
   int64_t serialFlops = 0;
   int64_t rankFlops = 0;
+  /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
+  int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
+  /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
+  std::vector<PlannedValue> liveAtPeak;
+  int64_t liveBytes = 0;
 };
 
 } // namespace meshwright

@@ -55,6 +55,13 @@ def check(name, conversions, least, most, edit=lambda text: text):
     ratio = program["flops"] * ranks / result["serial_flops"]
     if ratio > 1.05:
         sys.exit(f"{name}: a rank computes {ratio:.3f} of its share")
+    # No layout of the arena needs less than what lives at the busiest moment; this one wastes little beside it.
+    arena = program["peak_bytes"] - program["persistent_bytes"]
+    if not program["live_bytes"] <= arena <= 1.1 * program["live_bytes"]:
+        sys.exit(f"{name}: {program['live_bytes']} bytes live at the peak but the arena has {arena}")
+    state = sum(variable["bytes_per_rank"] for variable in result["variables"])
+    if not state <= program["persistent_bytes"] <= 1.01 * state:
+        sys.exit(f"{name}: variables have {state} bytes but {program['persistent_bytes']} are persistent")
     print(f"{name}: {totals['conversions']} conversions, {totals['bytes'] / 1e6:.1f} MB, {ratio:.3f} of the share,",
           " ".join(f"{kind} {total['count']}" for kind, total in totals["by_kind"].items()))
     return program["conversions"], log

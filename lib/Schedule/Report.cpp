@@ -1,0 +1,73 @@
+//===- Report.cpp - what a scheduled step runs and holds ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Report.h"
+#include "Storage.h"
+#include "meshwright/Schedule/Passes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// A value with memory of its own in the step's part of the arena, and the steps in which it lives.
+struct Lifetime {
+  Value value;
+  int64_t bytes, first, last;
+};
+
+} // namespace
+
+/// The values that `dist.offsets` places behind the persistent part.
+static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &storage) {
+  auto persistent = func->getAttrOfType<IntegerAttr>(kPersistentBytesAttr);
+  SmallVector<Lifetime> lifetimes;
+  for (Operation &op : func.getBody().front()) {
+    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+    if (!offsets || !persistent)
+      continue;
+    for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef()))
+      if (offset >= persistent.getInt() && storage.getRoot(result) == result)
+        lifetimes.push_back(
+            {result, Storage::getBytes(result.getType()), storage.getStep(&op), storage.getLastUse(result)});
+  }
+  return lifetimes;
+}
+
+Report schedule::describe(func::FuncOp func) {
+  Report report;
+  for (Operation &op : func.getBody().front()) {
+    report.numKernels += isa<dist::KernelOp>(op);
+    report.numProducts += isa<dist::MatmulOp>(op);
+    if (!isa<dist::KernelOp, dist::MatmulOp>(op))
+      continue;
+    for (Type type : op.getOperandTypes())
+      report.trafficBytes += Storage::getBytes(type);
+    for (Type type : op.getResultTypes())
+      report.trafficBytes += Storage::getBytes(type);
+  }
+  Storage storage(func);
+  SmallVector<Lifetime> lifetimes = getLifetimes(func, storage);
+  SmallVector<int64_t> change(storage.getEnd() + 2, 0);
+  for (const Lifetime &lifetime : lifetimes) {
+    change[lifetime.first] += lifetime.bytes;
+    change[lifetime.last + 1] -= lifetime.bytes;
+  }
+  int64_t live = 0, busiest = 0;
+  for (auto [step, bytes] : llvm::enumerate(change)) {
+    live += bytes;
+    if (live > report.liveBytes) {
+      report.liveBytes = live;
+      busiest = step;
+    }
+  }
+  for (const Lifetime &lifetime : lifetimes)
+    if (lifetime.first <= busiest && busiest <= lifetime.last)
+      report.liveAtPeak.push_back({lifetime.value, lifetime.bytes});
+  llvm::stable_sort(report.liveAtPeak, [](const auto &a, const auto &b) { return a.second > b.second; });
+  return report;
+}
