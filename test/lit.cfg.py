@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configuration of the lit tests.
 
-Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM; python3.
-Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it may not exist yet); %source, the
-repository.
+Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
+Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
+may not exist yet); %source, the repository.
 """
 import os
 
@@ -16,7 +16,7 @@ config.excludes = ["lit.cfg.py", "case.py", "exit-status.py", "fixtures", "unit"
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
-# numpy comes with Debian's interpreter.
+# Debian's interpreter, for which setup installs numpy; another one may stand before it in PATH.
 python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
 
 config.substitutions += [
@@ -24,8 +24,6 @@ config.substitutions += [
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),
-    # Debian's interpreter, for which setup installs numpy; another one may stand before it in PATH.
-    ("%python", "/usr/bin/python3"),
 ]
 
 path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]
