@@ -143,12 +143,38 @@ static void fillConstants(func::FuncOp func) {
   });
 }
 
+/// Temporaries that bufferization needs lie on the stack, or are freed at the end where they are large.
+static void placeTemporaries(func::FuncOp func) {
+  constexpr int64_t kMaxStackBytes = 1 << 16;
+  SmallVector<memref::AllocOp> allocations;
+  func.walk([&](memref::AllocOp op) { allocations.push_back(op); });
+  for (memref::AllocOp op : allocations) {
+    MemRefType type = op.getType();
+    LoopBuilder builder(op.getLoc(), op);
+    bool isOutside = op->getBlock() == &func.getBody().front();
+    if (isOutside && type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8) > kMaxStackBytes) {
+      builder.setInsertionPoint(func.getBody().front().getTerminator());
+      memref::DeallocOp::create(builder, op);
+      continue;
+    }
+    if (!isOutside)
+      builder.setInsertionPointToStart(&func.getBody().front());
+    op.replaceAllUsesWith(memref::AllocaOp::create(builder, type).getResult());
+    op.erase();
+  }
+}
+
 /// The way for operations that are not of the planned forms: buffers for tensors, one loop nest per operation.
 LogicalResult KernelModuleBuilder::bufferize() {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Type> memrefs;
-  for (RankedTensorType type : types)
-    memrefs.push_back(MemRefType::get(type.getShape(), type.getElementType()));
+  llvm::SmallDenseSet<unsigned> written;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    if (pointerOf[index] == memrefs.size())
+      memrefs.push_back(MemRefType::get(type.getShape(), type.getElementType()));
+    if (index >= getNumInputs())
+      written.insert(pointerOf[index]);
+  }
   auto func = func::FuncOp::create(builder, location, implementation, builder.getFunctionType(memrefs, {}));
   func.setPrivate();
   for (unsigned index = 0; index < memrefs.size(); ++index)
@@ -157,14 +183,15 @@ LogicalResult KernelModuleBuilder::bufferize() {
   builder.setInsertionPointToEnd(block);
   SmallVector<Value> inputs;
   for (unsigned index = 0; index < getNumInputs(); ++index)
-    inputs.push_back(bufferization::ToTensorOp::create(builder, location, types[index], block->getArgument(index),
-                                                       /*restrict=*/true, /*writable=*/false));
+    inputs.push_back(bufferization::ToTensorOp::create(builder, location, types[index],
+                                                       block->getArgument(pointerOf[index]), /*restrict=*/true,
+                                                       /*writable=*/written.contains(pointerOf[index])));
   FailureOr<SmallVector<Value>> outputs = schedule::lowerBody(kernel.getBody().front(), builder, inputs);
   if (failed(outputs))
     return failure();
-  for (auto [output, argument] : llvm::zip(*outputs, block->getArguments().drop_front(getNumInputs())))
-    bufferization::MaterializeInDestinationOp::create(builder, location, Type(), output, argument, /*restrict=*/true,
-                                                      /*writable=*/true);
+  for (auto [output, which] : llvm::zip(*outputs, ArrayRef(pointerOf).drop_front(getNumInputs())))
+    bufferization::MaterializeInDestinationOp::create(builder, location, Type(), output, block->getArgument(which),
+                                                      /*restrict=*/true, /*writable=*/true);
   func::ReturnOp::create(builder, location);
 
   fillConstants(func);
@@ -184,6 +211,7 @@ LogicalResult KernelModuleBuilder::bufferize() {
       return kernel.emitError() << "kernel has an operation without loops";
     rewriter.eraseOp(op);
   }
+  placeTemporaries(func);
   return success();
 }
 

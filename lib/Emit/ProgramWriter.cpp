@@ -77,13 +77,12 @@ StringRef KernelTable::getSymbol(dist::KernelOp kernel) {
 uint64_t ConstantTable::add(ElementsAttr value) {
   auto type = cast<RankedTensorType>(value.getType());
   std::string data;
-  unsigned width = type.getElementTypeBitWidth(), size = getElementBytes(type.getElementType());
+  unsigned size = getElementBytes(type.getElementType());
   auto append = [&](APInt number) {
     number = number.zextOrTrunc(size * 8);
     for (unsigned byte = 0; byte < size; ++byte)
       data.push_back(static_cast<char>(number.extractBitsAsZExtValue(8, byte * 8)));
   };
-  (void)width;
   if (isa<FloatType>(type.getElementType()))
     for (APFloat number : value.getValues<APFloat>())
       append(number.bitcastToAPInt());

@@ -37,6 +37,9 @@ public:
 private:
   void placePersistent();
   void updateInPlace();
+  void reuseInputs();
+  std::optional<unsigned> findReusable(dist::KernelOp kernel, unsigned output);
+  Value getPlace(Value root) const;
   bool canUpdate(net::AssignOp assign, net::ReadOp read);
   bool canShare(dist::KernelOp kernel, unsigned input, unsigned output);
   void placeStep();
@@ -51,6 +54,8 @@ private:
   llvm::MapVector<StringAttr, int64_t> variables;
   /// Offsets of roots.
   llvm::DenseMap<Value, int64_t> offsets;
+  /// Results that are where an input of their kernel was.
+  llvm::DenseMap<Value, Value> reused;
   llvm::DenseMap<StringAttr, net::ReadOp> reads;
 };
 
@@ -80,8 +85,9 @@ bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) 
   std::string text = getKernelText(kernel) + "/" + std::to_string(input) + "/" + std::to_string(output);
   auto [known, isNew] = shareable.try_emplace(StringAttr::get(kernel.getContext(), text));
   if (isNew) {
+    // Without a plan bufferization copies what would be overwritten too early.
     PlannedKernel planned = planKernel(kernel);
-    known->second = planned.plan && planned.plan->canShare(input, output);
+    known->second = !planned.plan || planned.plan->canShare(input, output);
   }
   return known->second;
 }
@@ -127,20 +133,66 @@ void Assigner::updateInPlace() {
   }
 }
 
+/// The value whose memory `root` is in.
+Value Assigner::getPlace(Value root) const {
+  while (Value input = reused.lookup(root))
+    root = input;
+  return root;
+}
+
+/// An input of `kernel` that dies in it and that output `output` can overwrite.
+std::optional<unsigned> Assigner::findReusable(dist::KernelOp kernel, unsigned output) {
+  auto inPlace = kernel.getInPlace();
+  for (auto [index, input] : llvm::enumerate(kernel.getInputs())) {
+    Value root = storage.getRoot(input);
+    bool once = llvm::count_if(kernel.getInputs(), [&](Value other) { return storage.getRoot(other) == root; }) == 1;
+    if (root != input || !once || offsets.contains(getPlace(root)) || !root.getDefiningOp() ||
+        input.getType() != kernel.getResult(output).getType() || storage.getLastUse(root) != storage.getStep(kernel) ||
+        (inPlace && llvm::is_contained(*inPlace, static_cast<int64_t>(index))))
+      continue;
+    if (canShare(kernel, index, output))
+      return index;
+  }
+  return std::nullopt;
+}
+
+/// What dies in a kernel leaves its memory to a result where it can: less memory, and in the cache already.
+void Assigner::reuseInputs() {
+  for (auto kernel : func.getBody().front().getOps<dist::KernelOp>())
+    for (OpResult result : kernel->getResults()) {
+      if (offsets.contains(result))
+        continue;
+      std::optional<unsigned> input = findReusable(kernel, result.getResultNumber());
+      if (!input)
+        continue;
+      SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
+      if (auto known = kernel.getInPlace())
+        inPlace.assign(known->begin(), known->end());
+      inPlace[result.getResultNumber()] = *input;
+      kernel.setInPlace(inPlace);
+      reused[result] = kernel.getInputs()[*input];
+    }
+}
+
 void Assigner::placeStep() {
   ArenaProblem problem;
-  SmallVector<Value> values;
+  llvm::MapVector<Value, unsigned> buffers;
   for (Operation &op : func.getBody().front())
     for (Value result : op.getResults()) {
       if (storage.getRoot(result) != result || offsets.contains(result))
         continue;
-      problem.buffers.push_back(
-          {Storage::getBytes(result.getType()), storage.getStep(&op), storage.getLastUse(result)});
-      values.push_back(result);
+      auto [buffer, isNew] = buffers.insert({getPlace(result), problem.buffers.size()});
+      int64_t last = storage.getLastUse(result);
+      if (isNew)
+        problem.buffers.push_back({Storage::getBytes(result.getType()), storage.getStep(&op), last});
+      else
+        problem.buffers[buffer->second].last = std::max(problem.buffers[buffer->second].last, last);
     }
   ArenaLayout layout = layOut(problem);
-  for (auto [value, offset] : llvm::zip(values, layout.offsets))
-    offsets[value] = persistent + offset;
+  for (auto [value, buffer] : buffers)
+    offsets[value] = persistent + layout.offsets[buffer];
+  for (auto [result, input] : reused)
+    offsets[result] = offsets[getPlace(result)];
   arena = persistent + layout.bytes;
 }
 
@@ -167,6 +219,7 @@ void Assigner::state() {
 void Assigner::run() {
   placePersistent();
   updateInPlace();
+  reuseInputs();
   placeStep();
   state();
 }
