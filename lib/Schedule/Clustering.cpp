@@ -48,6 +48,10 @@ private:
   int findJoin(unsigned index, unsigned deepest);
   int findSibling(const Node &node, unsigned wanted);
   void join(unsigned index, int cluster);
+  void findUsers();
+  void sink();
+  int findOnlyUser(unsigned index);
+  SmallVector<bool> chooseStored();
   SmallVector<SmallVector<unsigned>> sort();
 
   const ClusterProblem &problem;
@@ -58,6 +62,8 @@ private:
   SmallVector<bool> late;
   /// The last cluster that reads a value as a whole.
   DenseMap<int, int> readers;
+  /// For every node the nodes that use what it makes, and how.
+  SmallVector<SmallVector<std::pair<unsigned, const ClusterProblem::Use *>, 2>> users;
 };
 
 } // namespace
@@ -122,7 +128,7 @@ int Greedy::findJoin(unsigned index, unsigned deepest) {
 /// A cluster of depth `wanted` over the same domain that reads a value that `node` reads too.
 int Greedy::findSibling(const Node &node, unsigned wanted) {
   for (const ClusterProblem::Use &use : node.uses) {
-    if (use.access != Access::Same || use.elements != node.elements)
+    if (use.access != Access::Same || use.elements != node.elements || use.value < 0)
       continue;
     auto reader = readers.find(use.value);
     if (reader == readers.end())
@@ -148,8 +154,97 @@ void Greedy::join(unsigned index, int target) {
     late[index] = node.kept < 0 || node.kept != cluster.rows;
   }
   for (const ClusterProblem::Use &use : node.uses)
-    if (use.access == Access::Same && use.elements == cluster.elements)
+    if (use.access == Access::Same && use.elements == cluster.elements && use.value >= 0)
       readers[use.value] = target;
+}
+
+void Greedy::findUsers() {
+  users.resize(problem.nodes.size());
+  for (auto [index, node] : enumerate(problem.nodes))
+    for (const ClusterProblem::Use &use : node.uses)
+      if (use.producer >= 0)
+        users[use.producer].push_back({index, &use});
+}
+
+/// The cluster that alone reads what node `index` makes, in a way that can be inside it; -1 where there is none.
+int Greedy::findOnlyUser(unsigned index) {
+  const Node &node = problem.nodes[index];
+  int target = -1;
+  for (auto [user, use] : users[index]) {
+    int cluster = clusterOf[user] < 0 ? -1 : find(clusterOf[user]);
+    if (cluster < 0 || (target >= 0 && cluster != target) || use->access == Access::Memory)
+      return -1;
+    target = cluster;
+    const Cluster &into = clusters[cluster];
+    bool whole = use->access == Access::Same && node.elements == into.elements;
+    bool row = node.elements == into.rows && node.elements != into.elements;
+    if ((!whole && !row) || into.size >= problem.limit)
+      return -1;
+  }
+  return target;
+}
+
+/// Moves what a single later cluster reads into it, the last first, so that chains move as a whole. Its operands are
+/// made before, as everything that it depends on is less deep.
+void Greedy::sink() {
+  constexpr unsigned kMaxReads = 2;
+  for (size_t index = problem.nodes.size(); index-- > 0;) {
+    const Node &node = problem.nodes[index];
+    if (node.kind != Node::Map || users[index].empty())
+      continue;
+    int target = findOnlyUser(index);
+    unsigned reads = count_if(
+        node.uses, [&](const ClusterProblem::Use &use) { return use.value >= 0 && use.elements >= node.elements; });
+    if (target < 0 || target == find(clusterOf[index]) || reads > kMaxReads)
+      continue;
+    --clusters[find(clusterOf[index])].size;
+    clusterOf[index] = target;
+    ++clusters[target].size;
+  }
+}
+
+/// What other clusters read is stored, unless they can compute it by a few cheap operations from one value of the same
+/// size that is in memory anyway: reading that costs the same, and the store is saved.
+SmallVector<bool> Greedy::chooseStored() {
+  constexpr unsigned kMaxOperations = 8;
+  struct Recipe {
+    bool exists = false;
+    unsigned operations = 1;
+    SmallSetVector<int, 2> sources;
+  };
+  SmallVector<bool> stored(problem.nodes.size(), true);
+  SmallVector<Recipe> recipes(problem.nodes.size());
+  int numNodes = problem.nodes.size();
+  for (auto [index, node] : enumerate(problem.nodes)) {
+    if (node.kind == Node::Barrier)
+      continue;
+    Recipe &recipe = recipes[index];
+    recipe.exists = node.kind == Node::Map && !node.expensive;
+    for (const ClusterProblem::Use &use : node.uses) {
+      bool whole = use.elements >= node.elements;
+      bool made = use.producer >= 0 && !stored[use.producer];
+      recipe.exists &= use.value < 0 || !whole || use.access == Access::Same;
+      if (made) {
+        const Recipe &operand = recipes[use.producer];
+        recipe.exists &= operand.exists && whole;
+        recipe.operations += operand.operations;
+        recipe.sources.insert(operand.sources.begin(), operand.sources.end());
+      } else if (whole && use.value >= 0) {
+        recipe.sources.insert(use.producer >= 0 ? use.producer : numNodes + use.value);
+      }
+    }
+    bool outside = false;
+    for (auto [user, use] : users[index]) {
+      if (clusterOf[user] == clusterOf[index])
+        continue;
+      outside = true;
+      recipe.exists &=
+          clusterOf[user] >= 0 && use->access == Access::Same && clusters[clusterOf[user]].elements == node.elements;
+    }
+    recipe.exists &= recipe.operations <= kMaxOperations;
+    stored[index] = outside && (!recipe.exists || recipe.sources.size() > 1);
+  }
+  return stored;
 }
 
 Clustering Greedy::run() {
@@ -171,18 +266,40 @@ Clustering Greedy::run() {
     }
     join(index, target);
   }
+  findUsers();
+  sink();
   for (int &cluster : clusterOf)
     if (cluster >= 0)
       cluster = find(cluster);
-  return {clusterOf, sort()};
+  return {clusterOf, chooseStored(), sort()};
 }
 
-/// A topological order of clusters and barriers; among those that are ready the one with the earliest node.
-SmallVector<SmallVector<unsigned>> Greedy::sort() {
-  SmallVector<int> itemOf(problem.nodes.size());
+namespace {
+
+/// Clusters and barriers as items to be put in order.
+class Sorter {
+public:
+  Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf);
+  SmallVector<SmallVector<unsigned>> run();
+
+private:
+  void release(int item);
+
   SmallVector<SmallVector<unsigned>> items;
+  /// What waits for an item: for its values, or for it to have read what will be overwritten.
+  SmallVector<SmallSetVector<int, 4>> users, successors;
+  SmallVector<unsigned> waiting, waitingSoftly;
+  SmallVector<bool> early, done;
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready, readyEarly;
+};
+
+} // namespace
+
+Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
+  SmallVector<int> itemOf(problem.nodes.size());
   DenseMap<int, int> itemOfCluster;
   for (unsigned index = 0; index < problem.nodes.size(); ++index) {
+    itemOf[index] = items.size();
     if (clusterOf[index] >= 0) {
       auto [known, isNew] = itemOfCluster.insert({clusterOf[index], static_cast<int>(items.size())});
       itemOf[index] = known->second;
@@ -190,32 +307,62 @@ SmallVector<SmallVector<unsigned>> Greedy::sort() {
         items[known->second].push_back(index);
         continue;
       }
-    } else {
-      itemOf[index] = items.size();
     }
     items.push_back({index});
   }
-  SmallVector<SmallSetVector<int, 4>> users(items.size());
-  SmallVector<unsigned> waiting(items.size(), 0);
-  for (auto [index, node] : enumerate(problem.nodes))
+  users.resize(items.size());
+  successors.resize(items.size());
+  waiting.resize(items.size(), 0);
+  waitingSoftly.resize(items.size(), 0);
+  done.resize(items.size(), false);
+  early.resize(items.size(), false);
+  for (auto [index, node] : enumerate(problem.nodes)) {
+    int item = itemOf[index];
+    early[item] = node.early;
     for (const ClusterProblem::Use &use : node.uses)
-      if (use.producer >= 0 && itemOf[use.producer] != itemOf[index] &&
-          users[itemOf[use.producer]].insert(itemOf[index]))
-        ++waiting[itemOf[index]];
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (unsigned item = 0; item < items.size(); ++item)
-    if (waiting[item] == 0)
-      ready.push(item);
+      if (use.producer >= 0 && itemOf[use.producer] != item && users[itemOf[use.producer]].insert(item))
+        ++waiting[item];
+    for (unsigned before : node.after)
+      if (itemOf[before] != item && successors[itemOf[before]].insert(item))
+        ++waitingSoftly[item];
+  }
+  // What only early ones use is early.
+  for (size_t item = items.size(); item-- > 0;)
+    early[item] = early[item] || (!users[item].empty() && all_of(users[item], [&](int user) { return early[user]; }));
+}
+
+void Sorter::release(int item) {
+  if (waiting[item] != 0 || done[item])
+    return;
+  ready.push(item);
+  if (early[item] && waitingSoftly[item] == 0)
+    readyEarly.push(item);
+}
+
+SmallVector<SmallVector<unsigned>> Sorter::run() {
   SmallVector<SmallVector<unsigned>> order;
+  for (unsigned item = 0; item < items.size(); ++item)
+    release(item);
   while (!ready.empty()) {
-    int item = ready.top();
-    ready.pop();
+    auto &queue = readyEarly.empty() ? ready : readyEarly;
+    int item = queue.top();
+    queue.pop();
+    if (done[item])
+      continue;
+    done[item] = true;
     order.push_back(items[item]);
-    for (int user : users[item])
-      if (--waiting[user] == 0)
-        ready.push(user);
+    for (int user : users[item]) {
+      --waiting[user];
+      release(user);
+    }
+    for (int successor : successors[item])
+      if (--waitingSoftly[successor] == 0)
+        release(successor);
   }
   return order;
 }
+
+/// A topological order; among what is ready the early, then what has the earliest node.
+SmallVector<SmallVector<unsigned>> Greedy::sort() { return Sorter(problem, clusterOf).run(); }
 
 Clustering meshwright::schedule::cluster(const ClusterProblem &problem) { return Greedy(problem).run(); }

@@ -62,6 +62,7 @@ private:
   void addUses(Operation *op, const OpForm &form, ClusterProblem::Node &node);
   void addUse(ClusterProblem::Node &node, Value base, Access access);
   Access classify(const LinearForm &position, int64_t elements, ArrayRef<int64_t> domain, const Variables &variables);
+  void orderUpdates();
   bool isLeaf(Operation *op);
 
   // The answer.
@@ -83,6 +84,8 @@ private:
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, unsigned> nodeOf;
   SmallVector<SmallVector<unsigned>> usersOf;
+  /// Nodes whose values are in memory; the others are computed wherever they are read.
+  SmallVector<bool> stored;
   llvm::DenseMap<Value, int> valueIds;
   /// Where old values are now.
   IRMapping moved;
@@ -264,10 +267,35 @@ void Former::addUse(ClusterProblem::Node &node, Value base, Access access) {
   ClusterProblem::Use use;
   use.access = access;
   use.elements = typeOf(base).getNumElements();
-  use.value = valueIds.try_emplace(base, valueIds.size()).first->second;
+  if (!isMadeFromNothing(base))
+    use.value = valueIds.try_emplace(base, valueIds.size()).first->second;
   if (Operation *producer = base.getDefiningOp(); producer && nodeOf.contains(producer))
     use.producer = nodeOf[producer];
   node.uses.push_back(use);
+}
+
+/// Assignments come as soon as they can, and after what reads the old value.
+void Former::orderUpdates() {
+  llvm::DenseMap<Attribute, int> readers;
+  for (auto read : block.getOps<net::ReadOp>())
+    if (auto value = valueIds.find(read.getResult()); value != valueIds.end())
+      readers[read.getVariableAttr()] = value->second;
+  llvm::DenseMap<int, SmallVector<unsigned>> readersOf;
+  for (auto [index, node] : llvm::enumerate(problem.nodes))
+    for (const ClusterProblem::Use &use : node.uses)
+      if (use.value >= 0)
+        readersOf[use.value].push_back(index);
+  for (auto assign : block.getOps<net::AssignOp>()) {
+    ClusterProblem::Node &node = problem.nodes[nodeOf[assign]];
+    node.early = true;
+    auto value = readers.find(assign.getVariableAttr());
+    if (value == readers.end())
+      continue;
+    // What makes the new value waits for the readers, not the assignment, which does nothing.
+    for (const ClusterProblem::Use &use : node.uses)
+      if (use.producer >= 0)
+        llvm::append_range(problem.nodes[use.producer].after, readersOf[value->second]);
+  }
 }
 
 void Former::makeProblem() {
@@ -288,6 +316,7 @@ void Former::makeProblem() {
     } else if (isKernel && (form.kind == OpForm::Map || form.kind == OpForm::Move || form.kind == OpForm::Source)) {
       node.kind = ClusterProblem::Node::Map;
     }
+    node.expensive = form.expensive;
     node.elements = 1;
     for (int64_t extent : form.domain)
       node.elements *= extent;
@@ -396,7 +425,7 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   SmallVector<Value> outputs;
   Operation *named = ops[members.back()];
   for (unsigned member : members) {
-    if (llvm::all_of(usersOf[member], [&](unsigned user) { return inside.contains(user); }))
+    if (!stored[member] || llvm::all_of(usersOf[member], [&](unsigned user) { return inside.contains(user); }))
       continue;
     llvm::append_range(outputs, ops[member]->getResults());
     named = ops[member];
@@ -411,7 +440,7 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   auto isInside = [&](Operation *op) {
     auto node = nodeOf.find(op);
     if (node != nodeOf.end())
-      return inside.contains(node->second);
+      return inside.contains(node->second) || !stored[node->second];
     OpForm::Kind kind = forms.get(op).kind;
     // A kernel of its own looks through nothing.
     return kind == OpForm::Source || (kind == OpForm::Move && (!alone || isMadeFromNothing(op->getResult(0))));
@@ -426,8 +455,10 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   kernel.getInputsMutable().assign(copier.inputs);
   if (members.size() > 1 && !canPlan(kernel)) {
     kernel.erase();
-    for (unsigned member : members)
+    for (unsigned member : members) {
+      stored[member] = true;
       buildKernel(member);
+    }
     return;
   }
   kernel->setDiscardableAttrs(named->getDiscardableAttrDictionary());
@@ -443,6 +474,7 @@ bool Former::canPlan(dist::KernelOp kernel) {
 }
 
 void Former::rebuild(const Clustering &clustering) {
+  stored = clustering.stored;
   SmallVector<Operation *> leaves, old;
   for (Operation &op : block.without_terminator())
     (isLeaf(&op) ? leaves : old).push_back(&op);
@@ -474,6 +506,7 @@ void Former::run() {
   prepareProducts();
   requireMemory();
   makeProblem();
+  orderUpdates();
   rebuild(cluster(problem));
 }
 

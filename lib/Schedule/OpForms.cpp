@@ -75,8 +75,11 @@ OpForm OpForms::classify(Operation *op) {
   }
   func::ReturnOp::create(builder, location);
   std::string reason;
-  if (!KernelPlan::create(*block, *results, reason))
+  std::unique_ptr<KernelPlan> plan = KernelPlan::create(*block, *results, reason);
+  if (!plan)
     return form;
+  form.expensive =
+      llvm::any_of(plan->nodes, [](const auto &node) { return node->expensive || !node->extracts.empty(); });
   GenericOp main;
   for (GenericOp generic : block->getOps<GenericOp>())
     if (!main || !isParallel(generic) || (isParallel(main) && generic == result))

@@ -36,6 +36,8 @@ struct OpForm {
   llvm::SmallVector<mlir::AffineMap> maps;
   /// Reduce: the elements that a reduction of the innermost dimensions keeps; -1 for any other.
   int64_t kept = -1;
+  /// Map: whether computing it again is worse than a load and a store.
+  bool expensive = false;
 };
 
 /// Finds forms, once for operations that are alike.

@@ -24,7 +24,7 @@ struct ClusterProblem {
     /// The node that makes the value; -1 where it is there from the start.
     int producer = -1;
     Access access = Access::Memory;
-    /// Names the value, for operations that read the same one.
+    /// Names the value, for operations that read the same one; -1 for what is not in memory.
     int value = -1;
     /// How many elements the value has.
     int64_t elements = 0;
@@ -36,6 +36,12 @@ struct ClusterProblem {
     /// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
     int64_t kept = -1;
     llvm::SmallVector<Use, 4> uses;
+    /// Whether computing it again is worse than keeping it.
+    bool expensive = false;
+    /// Whether it should run as soon as it can, because memory becomes free: an assignment.
+    bool early = false;
+    /// What should run before it, where the order leaves the choice: readers of the memory that it overwrites.
+    llvm::SmallVector<unsigned, 0> after;
   };
   /// In order; producers come before their users.
   llvm::SmallVector<Node> nodes;
@@ -46,7 +52,11 @@ struct ClusterProblem {
 struct Clustering {
   /// For every node its cluster; -1 for barriers.
   llvm::SmallVector<int> clusterOf;
-  /// All clusters and barriers in an order in which they can run: the nodes of each. Otherwise as in the problem.
+  /// For every node whether what it makes has to be in memory. Clusters that read another's value that is not compute
+  /// it again.
+  llvm::SmallVector<bool> stored;
+  /// All clusters and barriers in an order in which they can run, the nodes of each: as in the problem, but early ones
+  /// as soon as they can.
   llvm::SmallVector<llvm::SmallVector<unsigned>> order;
 };
 

@@ -23,7 +23,10 @@ struct ProblemBuilder {
     return {producer, access, producer < 0 ? 1000 - producer : producer, elements};
   }
   int add(Node::Kind kind, int64_t elements, std::initializer_list<ClusterProblem::Use> uses, int64_t kept = -1) {
-    Node node{kind, elements, kept, {}};
+    Node node;
+    node.kind = kind;
+    node.elements = elements;
+    node.kept = kept;
     node.uses.append(uses.begin(), uses.end());
     problem.nodes.push_back(node);
     return problem.nodes.size() - 1;
@@ -98,6 +101,52 @@ TEST(Clustering, TwoUpdatesThatMeetBecomeOne) {
   Clustering result = cluster(b.problem);
   EXPECT_EQ(result.clusterOf[m], result.clusterOf[p]);
   EXPECT_EQ(result.clusterOf[v], result.clusterOf[p]);
+}
+
+TEST(Clustering, WhatOneLaterKernelReadsMovesThere) {
+  // The decayed moment, of a variable alone, is computed where it is added to the gradient.
+  ProblemBuilder b;
+  int decayed = b.map(64, {b.use(-1, 64)});
+  int gradient = b.barrier({});
+  int sum = b.map(64, {b.use(decayed, 64), b.use(gradient, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[decayed], result.clusterOf[sum]);
+  EXPECT_FALSE(result.stored[decayed]);
+}
+
+TEST(Clustering, CheapOperationsOnAStoredValueAreComputedAgain) {
+  ProblemBuilder b;
+  int x = b.barrier({});
+  int square = b.map(64, {b.use(x, 64)});
+  int cube = b.map(64, {b.use(square, 64), b.use(x, 64)});
+  int tanh = b.map(64, {b.use(cube, 64)});
+  b.problem.nodes[tanh].expensive = true;
+  int product = b.barrier({b.use(tanh, 64, Access::Memory)});
+  int derivative = b.map(64, {b.use(square, 64), b.use(tanh, 64), b.use(product, 64)});
+  b.barrier({b.use(derivative, 64, Access::Memory)});
+  Clustering result = cluster(b.problem);
+  EXPECT_FALSE(result.stored[square]);
+  EXPECT_FALSE(result.stored[cube]);
+  EXPECT_TRUE(result.stored[tanh]);
+  EXPECT_TRUE(result.stored[derivative]);
+}
+
+TEST(Clustering, UpdatesRunAsSoonAsTheyCanButAfterReaders) {
+  ProblemBuilder b;
+  int gradient = b.barrier({});
+  int other = b.barrier({b.use(gradient, 64, Access::Memory)});
+  int reader = b.barrier({b.use(-1, 64, Access::Memory), b.use(other, 64, Access::Memory)});
+  int late = b.barrier({b.use(reader, 64, Access::Memory)});
+  int update = b.map(64, {b.use(-1, 64), b.use(gradient, 64)});
+  int assign = b.barrier({b.use(update, 64, Access::Memory)});
+  b.problem.nodes[assign].early = true;
+  b.problem.nodes[update].after = {static_cast<unsigned>(reader)};
+  Clustering result = cluster(b.problem);
+  std::vector<unsigned> order;
+  for (auto &item : result.order)
+    order.push_back(item.front());
+  EXPECT_EQ(order, (std::vector<unsigned>{0, 1, 2, static_cast<unsigned>(update), static_cast<unsigned>(assign),
+                                          static_cast<unsigned>(late)}));
 }
 
 /// Random graphs: the order has everything once, and what is read comes before who reads it.
