@@ -48,7 +48,7 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
   // Constants, then what is made of weights, then the rest; each in program order, so that definitions come before
   // uses.
   llvm::SmallVector<int> rank(graph.ops.size());
-  llvm::SmallVector<bool> constant(graph.values.size(), false);
+  constant.assign(graph.values.size(), false);
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     bool isConstant = !op.sink && llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
     bool isSource = !op.results.empty() && graph.source[op.results.front()];
@@ -336,23 +336,27 @@ void AxisSolver::run() {
   sweepBack();
 }
 
+/// Decides everything once more with what `look` annotates, and keeps that if it sends fewer bytes.
+void AxisSolver::improve(bool (AxisSolver::*look)()) {
+  double before = countBytes();
+  auto givenBefore = given;
+  auto offeredBefore = offered;
+  if (!(this->*look)())
+    return;
+  run();
+  if (countBytes() < before)
+    return;
+  given = std::move(givenBefore);
+  offered = std::move(offeredBefore);
+  run();
+}
+
 AxisPlan AxisSolver::solve() {
   run();
-  double best = countBytes();
-  for (auto look : {&AxisSolver::annotateSliced, &AxisSolver::annotateStored, &AxisSolver::offerGathered}) {
-    auto givenBefore = given;
-    auto offeredBefore = offered;
-    if (!(this->*look)())
-      continue;
+  // What most uses slice is followed through even where it sends a little more: it is what was annotated.
+  if (annotateSliced())
     run();
-    double bytes = countBytes();
-    if (bytes <= best) {
-      best = bytes;
-      continue;
-    }
-    given = std::move(givenBefore);
-    offered = std::move(offeredBefore);
-    run();
-  }
+  improve(&AxisSolver::annotateStored);
+  improve(&AxisSolver::offerGathered);
   return std::move(plan);
 }

@@ -62,6 +62,7 @@ private:
 
   // The sweeps.
   void run();
+  void improve(bool (AxisSolver::*look)());
   void visit(OpIndex op);
   void visitSink(OpIndex op);
   void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
@@ -96,6 +97,8 @@ private:
   /// States that a value is offered in because a look at the plan found that it is converted anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;
   llvm::SmallVector<double, 0> bytes;
+  /// Values made of constants alone.
+  llvm::SmallVector<bool, 0> constant;
 
   mutable int64_t numSteps = 0;
   AxisPlan plan;

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The forward sweep decides an operation by what stands before it. Here the plan is read from its end: what all uses
-// slice is computed in parts, what most uses slice is kept in parts, what is stored elsewhere than it is computed is
-// converted where it is narrowest, and what several elementwise operations lead to gathers of is gathered once. All but
-// the first are annotations for another sweep, which is kept only if it sends no more bytes.
+// slice is computed in parts, what is stored elsewhere than it is computed is converted where it is narrowest, what
+// most uses slice is kept in parts, and what several elementwise operations lead to gathers of is gathered once. All
+// but the first are annotations for another sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,15 +63,15 @@ void AxisSolver::sweepBack() {
     sinkInto(op);
 }
 
-/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Returns whether any
-/// was.
+/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Constants gain
+/// nothing by it. Returns whether any was.
 bool AxisSolver::annotateSliced() {
   bool any = false;
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
     llvm::SmallVector<Use> others;
     std::optional<State> target = slicedTo(value, others);
-    if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
-        !fitsOthers(value, *target))
+    if (graph.source[value] || given[value] || constant[value] || !plan.values[value].isReplicated() || !target ||
+        others.empty() || !fitsOthers(value, *target))
       continue;
     const GraphValue &entry = graph.values[value];
     bool reduced = plan.computes[entry.def][entry.result].isPartial();
