@@ -3,7 +3,7 @@
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
 Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
-may not exist yet); %source, the repository.
+may not exist yet); %source, the repository; %bin, the folder of the tools.
 """
 import os
 
@@ -24,6 +24,7 @@ config.substitutions += [
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),
+    ("%bin", os.path.join(config.build_dir, "bin")),
 ]
 
 path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]
