@@ -223,7 +223,8 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
   return success();
 }
 
-/// Nothing where the value was computed in the variable's place.
+/// Nothing where the value was computed in the variable's place. Copies come last: until the step ends the old value
+/// may be read, and the new one stays.
 void ProgramWriter::addAssign(net::AssignOp op) {
   uint32_t variable = variableBuffers[op.getVariableAttr().getAttr()], value = getBuffer(op.getValue());
   if (program.buffers(variable).offset() == program.buffers(value).offset())
@@ -256,11 +257,11 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     addMatmul(matmul, *startInstruction(&op));
   } else if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
     return addCollective(collective, *startInstruction(&op));
-  } else if (auto assign = dyn_cast<net::AssignOp>(op)) {
-    addAssign(assign);
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    for (auto assign : func.getBody().front().getOps<net::AssignOp>())
+      addAssign(assign);
     addOutputs(ret);
-  } else if (!isa<dist::ViewOp>(op)) {
+  } else if (!isa<dist::ViewOp, net::AssignOp>(op)) {
     return op.emitError() << "operation " << op.getName() << " is not one that a package can hold";
   }
   return success();
