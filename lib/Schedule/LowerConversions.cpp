@@ -74,11 +74,15 @@ Value Lowering::reshape(Value value, Shape shape) {
 }
 
 Value Lowering::transpose(Value value, Shape permutation) {
-  if (llvm::is_sorted(permutation))
-    return value;
-  Shape shape;
-  for (int64_t dim : permutation)
+  Shape shape, moved;
+  for (int64_t dim : permutation) {
     shape.push_back(typeOf(value).getDimSize(dim));
+    if (shape.back() != 1)
+      moved.push_back(dim);
+  }
+  // Where only dimensions of one element move, the elements stay.
+  if (llvm::is_sorted(moved))
+    return reshape(value, shape);
   return net::TransposeOp::create(builder, typeOf(value).clone(shape), value, permutation);
 }
 
