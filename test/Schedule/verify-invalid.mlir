@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: dist-opt %s --dist-schedule-verify --split-input-file --verify-diagnostics
+
+// Tests that the gate of Schedule finds what the runtime could not execute.
+
+func.func @operation_left_over(%x: tensor<16xf32> {dist.offset = 0 : i64}) -> tensor<16xf32> attributes {dist.arena_bytes = 128 : i64} {
+  // expected-error @below {{operation net.exponential is left over; the runtime has none of that name}}
+  %0 = net.exponential %x {dist.offsets = array<i64: 64>} : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
+// expected-error @below {{function has no dist.arena_bytes}}
+func.func @no_arena() {
+  return
+}
+
+// -----
+
+func.func @no_place(%x: tensor<4x4xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
+  // expected-error @below {{value has no place in the arena}}
+  %0 = dist.matmul %x at 0 [4, 1], %x at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @outside(%x: tensor<4x4xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
+  // expected-error @below {{value of 64 bytes is at offset 128 of an arena of 128}}
+  %0 = dist.matmul %x at 0 [4, 1], %x at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 128>} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @overlap(
+    // expected-note @below {{the other value is made here}}
+    %x: tensor<4x4xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
+  // expected-error @below {{value at offset 0 overlaps one of 64 bytes at offset 0 that is still read}}
+  %0 = dist.matmul %x at 0 [4, 1], %x at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 0>} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+net.variable parameter @w : tensor<4x4xf32>
+
+// The new value is written where the old one is, which the second product still reads.
+func.func @old_value_overwritten() attributes {dist.arena_bytes = 192 : i64} {
+  // expected-note @below {{the other value is made here}}
+  %w = net.read @w {dist.offsets = array<i64: 0>} : tensor<4x4xf32>
+  // expected-error @below {{value at offset 0 overlaps one of 64 bytes at offset 0 that is still read}}
+  %0 = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 0>} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %1 = dist.matmul %w at 0 [4, 1], %0 at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 64>} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  net.assign @w, %0 : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @view_elsewhere(%x: tensor<32xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 256 : i64} {
+  // expected-error @below {{view is at offset 128, not in its input at 64}}
+  %0 = dist.view %x at 16 {dist.offsets = array<i64: 128>} : tensor<32xf32> -> tensor<16xf32>
+  return
+}

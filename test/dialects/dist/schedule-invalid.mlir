@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: dist-opt %s --split-input-file --verify-diagnostics
+
+// Tests the constraints of the operations of a scheduled program.
+
+func.func @kernel_c1_arguments(%x: tensor<4xf32>) {
+  // expected-error @below {{has a body with 0 arguments for 1 inputs, or of other types}}
+  %0 = dist.kernel(%x) {
+    %c = net.constant dense<1.0> : tensor<4xf32>
+    dist.yield %c : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c1_results(%x: tensor<4xf32>) {
+  // expected-error @below {{yields not the 2 results that it has}}
+  %0:2 = dist.kernel(%x) {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @kernel_c2_count(%x: tensor<4xf32>) {
+  // expected-error @below {{says of 2 results where they go but has 1}}
+  %0 = dist.kernel(%x) in_place [0, 0] {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c2_range(%x: tensor<4xf32>) {
+  // expected-error @below {{writes result 0 to input 1 of 1}}
+  %0 = dist.kernel(%x) in_place [1] {
+  ^bb0(%a: tensor<4xf32>):
+    dist.yield %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c2_type(%x: tensor<2x2xf32>) {
+  // expected-error @below {{writes result 0 of 'tensor<4xf32>' to an input of 'tensor<2x2xf32>'}}
+  %0 = dist.kernel(%x) in_place [0] {
+  ^bb0(%a: tensor<2x2xf32>):
+    %b = net.reshape %a : tensor<2x2xf32> -> tensor<4xf32>
+    dist.yield %b : tensor<4xf32>
+  } : (tensor<2x2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @view_c1_type(%x: tensor<4xf32>) {
+  // expected-error @below {{shows 'tensor<4xf32>' as 'tensor<4xi32>'}}
+  %0 = dist.view %x at 0 : tensor<4xf32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @view_c1_range(%x: tensor<4xf32>) {
+  // expected-error @below {{shows elements 2 to 5 of 4}}
+  %0 = dist.view %x at 2 : tensor<4xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<4x4xf32>) {
+  // expected-error @below {{has 1 strides for the 2 dimensions of lhs}}
+  %0 = dist.matmul %x at 0 [4], %x at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<4x4xf32>) {
+  // expected-error @below {{reaches elements 1 to 16 of 16 in rhs}}
+  %0 = dist.matmul %x at 0 [4, 1], %x at 1 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{names axis "dp", which the module's mesh does not have}}
+  %0 = dist.collective all_reduce sum %x axes ["dp"] : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c2(%x: tensor<5xf32>) {
+  // expected-error @below {{makes 3 elements of 5 in a group of 2}}
+  %0 = dist.collective reduce_scatter sum %x axes ["tp"] : tensor<5xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @collective_without_mesh(%x: tensor<5xf32>) {
+  // expected-error @below {{stands in a module without mesh}}
+  %0 = dist.collective all_reduce sum %x axes ["tp"] : tensor<5xf32> -> tensor<5xf32>
+  return
+}
