@@ -160,6 +160,7 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
     if (HasFatalFailure())
       return;
   }
+  llvm::outs() << StringRef(Random().describe(0)).split(',').first << "\n";
   std::string table = coverage.print();
   llvm::outs() << table;
   // The floor: every factor that can be split has been, in equal and in unequal parts, and every operation and every
