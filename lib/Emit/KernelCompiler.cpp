@@ -8,6 +8,7 @@
 #include "KernelModule.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -90,6 +91,45 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
+/// Adds `__truncsfbf2`, which rounds f32 to bf16, to nearest and ties to even: LLVM calls it where it selects between
+/// values of bf16, and Debian's compilers do not bring it. It is seen inside the shared object alone.
+static void addRounding(llvm::Module &module) {
+  llvm::Type *f32 = llvm::Type::getFloatTy(module.getContext()), *bf16 = llvm::Type::getBFloatTy(module.getContext());
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(bf16, {f32}, false),
+                                          llvm::GlobalValue::WeakODRLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  llvm::Value *bits = builder.CreateBitCast(function->getArg(0), builder.getInt32Ty());
+  llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded = builder.CreateAdd(builder.CreateAdd(bits, builder.getInt32(0x7fff)), odd);
+  llvm::Value *quiet = builder.CreateOr(bits, builder.getInt32(0x400000));
+  llvm::Value *magnitude = builder.CreateAnd(bits, builder.getInt32(0x7fffffff));
+  llvm::Value *isNan = builder.CreateICmpUGT(magnitude, builder.getInt32(0x7f800000));
+  llvm::Value *high = builder.CreateLShr(builder.CreateSelect(isNan, quiet, rounded), 16);
+  builder.CreateRet(builder.CreateBitCast(builder.CreateTrunc(high, builder.getInt16Ty()), bf16));
+}
+
+/// Compiles `module` for `target` to the object file `path`.
+static LogicalResult compileModule(llvm::Module &module, StringRef target, StringRef path,
+                                   llvm::function_ref<InFlightDiagnostic()> emitError) {
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
+  if (!machine)
+    return emitError() << "no code can be generated for target \"" << target << "\": " << error;
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  optimize(module, *machine);
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (code)
+    return emitError() << "cannot write " << path << ": " << code.message();
+  llvm::legacy::PassManager codegen;
+  if (machine->addPassesToEmitFile(codegen, file, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return emitError() << "target \"" << target << "\" writes no object files";
+  codegen.run(module);
+  return success();
+}
+
 /// Compiles one kernel to the object file `path`.
 static LogicalResult compileKernel(const KernelJob &job, StringRef target, StringRef path) {
   OwningOpRef<ModuleOp> source = buildKernelModule(job.kernel, job.symbol);
@@ -99,22 +139,15 @@ static LogicalResult compileKernel(const KernelJob &job, StringRef target, Strin
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*source, context, job.symbol);
   if (!module)
     return job.kernel->emitError() << "kernel cannot be translated to LLVM";
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
-  if (!machine)
-    return job.kernel->emitError() << "no code can be generated for target \"" << target << "\": " << error;
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  optimize(*module, *machine);
-  std::error_code code;
-  llvm::raw_fd_ostream file(path, code);
-  if (code)
-    return job.kernel->emitError() << "cannot write " << path << ": " << code.message();
-  llvm::legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, file, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return job.kernel->emitError() << "target \"" << target << "\" writes no object files";
-  codegen.run(*module);
-  return success();
+  return compileModule(*module, target, path, [&] { return job.kernel->emitError(); });
+}
+
+/// Compiles what kernels call to the object file `path`.
+static LogicalResult compileHelpers(StringRef target, StringRef path, Location location) {
+  llvm::LLVMContext context;
+  llvm::Module module("helpers", context);
+  addRounding(module);
+  return compileModule(module, target, path, [&] { return emitError(location); });
 }
 
 /// Links `objects` with the first linker that is there.
@@ -141,8 +174,11 @@ LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, S
   SmallVector<std::string> objects;
   for (size_t index = 0; index < jobs.size(); ++index)
     objects.push_back((path + "." + Twine(index) + ".o").str());
+  objects.push_back((path + ".helpers.o").str());
   auto compile = [&](size_t index) { return compileKernel(jobs[index], target, objects[index]); };
   LogicalResult result = failableParallelForEachN(location.getContext(), 0, jobs.size(), compile);
+  if (succeeded(result))
+    result = compileHelpers(target, objects.back(), location);
   if (succeeded(result))
     result = link(objects, path, location);
   for (const std::string &object : objects)
