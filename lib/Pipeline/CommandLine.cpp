@@ -193,6 +193,8 @@ int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegi
     options.to = Stage::Emit;
   if (options.to == Stage::Emit && options.emit.empty())
     return usageError("--to=emit needs --emit");
+  if (!(options.plan.empty() && options.explain.empty()) && options.to < Stage::Partition)
+    return usageError("--plan and --explain need conversions, which there are from partition on");
   if (options.from > options.to)
     return usageError("--from=" + stringifyStage(options.from) + " comes after --to=" + stringifyStage(options.to));
   return compile(options, registry);

@@ -251,6 +251,8 @@ LogicalResult Compiler::finish() {
   if (rank && failed(specializeForRank(*module, *rank)))
     return failure();
   if (!options.plan.empty() || !options.explain.empty()) {
+    if (options.to == Stage::Partition)
+      plan.addProgram(*module);
     plan.addMemory(*module);
     if ((!options.plan.empty() &&
          failed(writeFile(options.plan, [&](llvm::raw_ostream &out) { plan.printJson(out); }))) ||
