@@ -60,18 +60,23 @@ Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
   return values[0];
 }
 
-/// Whether its sum is carried along the innermost loop, and not in memory all the time.
-bool LoopEmitter::isCarried(const Reduction &reduction) const {
-  return reduction.row || (laneLoop && !reduction.position.uses(*laneLoop));
+/// Whether all of `form` is loops; quotients and remainders change along loops that they do not name.
+static bool isLinear(const KernelPlan &plan, const LinearForm &form) {
+  return llvm::all_of(form.terms, [&](auto term) { return plan.variables[term.first].kind == Variables::Loop; });
 }
 
-/// Lanes must not meet in memory: a position that divides the innermost variable is computed one by one.
+/// Whether its sum is carried along the innermost loop, and not in memory all the time.
+bool LoopEmitter::isCarried(const Reduction &reduction) const {
+  return reduction.row ||
+         (laneLoop && isLinear(plan, reduction.position) && !reduction.position.uses(*laneLoop));
+}
+
+/// Lanes must not meet in memory: where a position is not linear, elements are computed one by one.
 unsigned LoopEmitter::chooseWidth() const {
   if (!laneLoop)
     return 1;
   for (const Reduction &reduction : plan.reductions)
-    if (reduction.output && llvm::any_of(reduction.position.terms,
-                                         [&](auto term) { return plan.variables[term.first].kind != Variables::Loop; }))
+    if (reduction.output && !isLinear(plan, reduction.position))
       return 1;
   return getNumLanes(plan.variables[*laneLoop].extent);
 }

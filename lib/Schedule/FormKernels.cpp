@@ -137,6 +137,7 @@ void Former::canonicalizeOperand(net::DotOp dot, bool left) {
   OpBuilder builder(dot);
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
   materialized.insert(copy);
+  forms.forget(dot);
   if (left) {
     dot.getLhsMutable().assign(copy);
     dot.setLhsBatch(batchDims);
@@ -198,18 +199,27 @@ bool Former::isMadeFromNothing(Value value) {
   return op && !isMaterialized(op) && forms.get(op).kind == OpForm::Source;
 }
 
-/// Marks what operations need in memory that can look through nothing.
+/// Marks what operations need in memory that can look through nothing. What is copied hides what it was copied from, so
+/// that views through it are looked at again, until no more copies are needed.
 void Former::requireMemory() {
+  SmallVector<Operation *> readers;
   for (Operation &op : block) {
     OpForm::Kind kind = forms.get(&op).kind;
     bool looksThrough = kind == OpForm::Move || kind == OpForm::Source || kind == OpForm::Map || kind == OpForm::Reduce;
-    if (looksThrough || products.contains(&op))
-      continue;
-    for (Value operand : op.getOperands()) {
-      if ((kind == OpForm::Alone && isMadeFromNothing(operand)) || findMemory(operand))
-        continue;
-      materialized.insert(operand.getDefiningOp());
-      ++numCopies;
+    if (!looksThrough && !products.contains(&op))
+      readers.push_back(&op);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation *op : readers) {
+      bool alone = forms.get(op).kind == OpForm::Alone;
+      for (Value operand : op->getOperands()) {
+        if ((alone && isMadeFromNothing(operand)) || findMemory(operand))
+          continue;
+        materialized.insert(operand.getDefiningOp());
+        ++numCopies;
+        changed = true;
+      }
     }
   }
 }
@@ -350,7 +360,9 @@ Value Former::getMemory(Value value) {
   if (base.getType() == value.getType() && view->position.constant == 0)
     return base;
   OpBuilder builder(block.getTerminator());
-  return dist::ViewOp::create(builder, value.getLoc(), value.getType(), base, view->position.constant);
+  Value part = dist::ViewOp::create(builder, value.getLoc(), value.getType(), base, view->position.constant);
+  moved.map(value, part);
+  return part;
 }
 
 void Former::moveToEnd(Operation *op) {
@@ -452,6 +464,8 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   dist::YieldOp::create(copier.builder, named->getLoc(), yielded);
   for (Value &input : copier.inputs)
     input = getMemory(input);
+  // Views that this took stand behind the kernel.
+  kernel->moveBefore(block.getTerminator());
   kernel.getInputsMutable().assign(copier.inputs);
   if (members.size() > 1 && !canPlan(kernel)) {
     kernel.erase();
@@ -499,6 +513,7 @@ void Former::rebuild(const Clustering &clustering) {
   }
   for (Operation *op : llvm::reverse(old))
     op->erase();
+  forms.forgetAll();
 }
 
 void Former::run() {

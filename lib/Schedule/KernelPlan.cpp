@@ -211,6 +211,11 @@ void Planner::makeLoops() {
         strides.push_back(scale);
     }
   };
+  // What is accumulated and stored comes before what is read: it should be linear.
+  for (GenericOp op : reductionOps)
+    addShape(op.getStaticLoopRanges());
+  for (Value output : outputs)
+    addShape(typeOf(output).getShape());
   for (GenericOp op : generics) {
     addShape(op.getStaticLoopRanges());
     for (Value operand : op->getOperands())

@@ -18,6 +18,8 @@ using namespace meshwright::schedule;
 using linalg::GenericOp;
 
 const OpForm &OpForms::get(Operation *op) {
+  if (const OpForm *form = byOperation.lookup(op))
+    return *form;
   SmallVector<Attribute> key = {StringAttr::get(op->getContext(), op->getName().getStringRef()),
                                 op->getPropertiesAsAttribute()};
   for (Type type : op->getOperandTypes())
@@ -30,6 +32,7 @@ const OpForm &OpForms::get(Operation *op) {
   auto [entry, isNew] = known.try_emplace(ArrayAttr::get(op->getContext(), key));
   if (isNew)
     entry->second = std::make_unique<OpForm>(classify(op));
+  byOperation[op] = entry->second.get();
   return *entry->second;
 }
 

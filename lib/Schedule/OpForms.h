@@ -44,10 +44,15 @@ struct OpForm {
 class OpForms {
 public:
   const OpForm &get(mlir::Operation *op);
+  /// To be called when `op` was changed.
+  void forget(mlir::Operation *op) { byOperation.erase(op); }
+  /// To be called when operations were erased.
+  void forgetAll() { byOperation.clear(); }
 
 private:
   OpForm classify(mlir::Operation *op);
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<OpForm>> known;
+  llvm::DenseMap<mlir::Operation *, const OpForm *> byOperation;
 };
 
 /// A value as part of another's memory: element `position` of `base`, in variables of whoever looks.

@@ -181,3 +181,16 @@ func.func @scatter_stands_alone(%ids: tensor<3x1xi32>, %x: tensor<3x4xf32>) -> t
   %2 = net.exponential %1 : tensor<9x4xf32>
   return %2 : tensor<9x4xf32>
 }
+
+// -----
+
+// A kernel that looks through nothing gets a view.
+// CHECK-LABEL: @scatter_reads_a_view
+// CHECK: %[[IDS:.*]] = dist.view %arg0 at 0 : tensor<3xi32> -> tensor<3x1xi32>
+// CHECK: dist.kernel(%arg2, %[[IDS]], %arg1)
+func.func @scatter_reads_a_view(%ids: tensor<3xi32>, %x: tensor<3x4xf32>, %y: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  %0 = net.reshape %ids : tensor<3xi32> -> tensor<3x1xi32>
+  %1 = net.scatter add %y, %0, %x <updateWindowDims = [1], insertedDims = [0], operandBatchingDims = [], indicesBatchingDims = [], scatterDimsToOperandDims = [0], indexVectorDim = 1>
+     : tensor<9x4xf32>, tensor<3x1xi32>, tensor<3x4xf32> -> tensor<9x4xf32>
+  return %1 : tensor<9x4xf32>
+}
