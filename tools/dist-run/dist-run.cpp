@@ -10,15 +10,19 @@
 #include <csignal>
 #include <cstdio>
 #include <fmt/core.h>
+#include <system_error>
 
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
 static Status runTool(const Options &options) {
   MW_TRY_ASSIGN(LoadedPackage package, LoadedPackage::open(options.package));
-  if (options.show)
-    return show(package);
-  return run(package, options);
+  // fmt throws where a write is cut short.
+  try {
+    return options.show ? show(package) : run(package, options);
+  } catch (const std::system_error &) {
+    return inputError("cannot write standard output");
+  }
 }
 
 int main(int argc, char **argv) {
