@@ -5,11 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Strategy/Strategy.h"
+#include "Numbers.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace meshwright;
@@ -147,13 +148,6 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
   return success();
 }
 
-/// The shortest decimal text of `value`.
-static SmallString<16> toText(double value) {
-  SmallString<16> text;
-  llvm::APFloat(value).toString(text);
-  return text;
-}
-
 LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
   const Train &train = strategy.train();
   struct {
@@ -167,13 +161,16 @@ LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
   for (const auto &[path, value] : fractions)
     if (!(value >= 0 && value < 1))
       return emitError(getLoc(context, path)) << path << " is " << toText(value) << "; it lies in [0, 1)";
+  double norm = train.clip().global_norm();
+  if (train.clip().has_global_norm() && !(norm > 0 && std::isfinite(norm)))
+    return emitError(getLoc(context, "train.clip.global_norm"))
+           << "train.clip.global_norm is " << toText(norm) << "; it is positive";
   return success();
 }
 
 LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
-  if (failed(resolveSizes(ranks, context)) || failed(checkAxes(context)))
-    return failure();
-  return checkTrain(context);
+  return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkAxes(context)) &&
+                 succeeded(checkTrain(context)) && succeeded(checkZero(context)) && succeeded(checkReduce(context)));
 }
 
 dist::Mesh StrategyFile::getMesh() const {

@@ -142,3 +142,121 @@ TEST_F(StrategyTest, NumbersOutOfRange) {
   EXPECT_EQ(check("train { adam { beta1: -0.5 } }"), "train.adam.beta1 is -0.5; it lies in [0, 1)");
   EXPECT_EQ(check("train { adamw { beta2: nan } }"), "train.adamw.beta2 is NaN; it lies in [0, 1)");
 }
+
+namespace {
+
+/// A strategy with two data axes and a tensor axis; `zero` begins in line 3, column 1.
+std::string withZero(StringRef zero, StringRef train = "train { sgd {} }") {
+  return "mesh { axes { name: \"dp\" size: 2 } axes { name: \"sp\" size: 2 } axes { name: \"tp\" size: 2 } }\n"
+         "data { axes: \"dp\" axes: \"sp\" } " +
+         train.str() + "\n" + zero.str();
+}
+
+} // namespace
+
+// Tests the defaults of sharded data parallelism, and that a group of one rank is legal.
+TEST_F(StrategyTest, ZeroDefaults) {
+  StrategyFile file = parse(withZero("zero { axes: \"sp\" }"));
+  EXPECT_TRUE(succeeded(file.check(0, &context)));
+  const Zero &zero = file.get().zero();
+  EXPECT_EQ(zero.stage(), 1);
+  EXPECT_EQ(zero.ownership(), Zero::SLICES);
+  EXPECT_EQ(zero.order(), Zero::BALANCED);
+  EXPECT_EQ(zero.prefetch(), 1);
+  EXPECT_EQ(zero.bucket_megabytes(), 32);
+  EXPECT_EQ(zero.max_in_flight(), 8);
+  EXPECT_EQ(zero.keep_within_megabytes(), 0);
+  EXPECT_EQ(zero.persist_below_kilobytes(), 0);
+  EXPECT_FALSE(zero.has_max_live_megabytes());
+  EXPECT_EQ(file.get().reduce().scale(), Reduce::LOSS);
+  EXPECT_EQ(file.get().reduce().communicate(), Reduce::GRADIENT);
+  EXPECT_EQ(
+      check("mesh { axes { name: \"dp\" size: 1 } } data { axes: \"dp\" } train { sgd {} } zero { axes: \"dp\" }"), "");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 }", "")), "");
+}
+
+// Tests that the axes of zero are some of those that data is split over.
+TEST_F(StrategyTest, ZeroAxes) {
+  EXPECT_EQ(check(withZero("zero { axes: \"xp\" }")), "the mesh has no axis \"xp\"");
+  EXPECT_EQ(check(withZero("zero { axes: \"tp\" }")), "axis \"tp\" is not among data.axes");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" axes: \"dp\" }")), "axis \"dp\" stands twice in zero.axes");
+  EXPECT_EQ(check(withZero("zero { stage: 2 }")), "zero has no axes; it takes some of data.axes");
+  EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 2 } } train { sgd {} } zero { axes: \"dp\" }"),
+            "zero shards over some of data.axes, but there are none");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 2 }", "")),
+            "zero at stage 2 shards what train makes, but there is no train; stage 3 shards parameters without it");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"sp\" }")),
+            "axis \"sp\" is not among zero.axes");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"dp\" backward_axes: \"dp\" }")),
+            "axis \"dp\" stands twice in zero.backward_axes");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 ownership: WHOLE backward_axes: \"dp\" }")),
+            "zero.backward_axes gathers slices, but ownership is WHOLE; it needs SLICES");
+}
+
+// Tests that there are three stages and that what is about fetching parameters is refused before the third.
+TEST_F(StrategyTest, ZeroStages) {
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 4 }")), "zero.stage is 4; stages are 1, 2 and 3");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 0 }", "")), "zero.stage is 0; stages are 1, 2 and 3");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" order: IN_ORDER }")),
+            "zero.order chooses owners, but ownership is SLICES; it needs WHOLE");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" order: IN_ORDER ownership: WHOLE }")), "");
+  std::pair<std::string, std::string> fields[] = {{"segment", "{ megabytes: 1 }"},    {"prefetch", ": 0"},
+                                                  {"keep_within_megabytes", ": 1"},   {"max_live_megabytes", ": 1"},
+                                                  {"persist_below_kilobytes", ": 1"}, {"backward_axes", ": \"dp\""}};
+  for (const auto &[name, value] : fields) {
+    EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 " + name + value + " }")), "");
+    EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 2 " + name + value + " }")),
+              "zero." + name + " is about fetching parameters and needs stage 3, but zero.stage is 2");
+  }
+}
+
+// Tests that segments are cut one way, and that no threshold is zero, negative or not a number.
+TEST_F(StrategyTest, ZeroNumbers) {
+  auto atStage3 = [&](const std::string &fields) {
+    return check(withZero("zero { axes: \"dp\" stage: 3 " + fields + " }"));
+  };
+  EXPECT_EQ(atStage3("segment { megabytes: 1 anchors: \"a\" }"),
+            "zero.segment has both megabytes and anchors; it takes one of them");
+  EXPECT_EQ(atStage3("segment { anchors: \"a\" anchors: \"b\" anchors: \"a\" }"),
+            "anchor \"a\" stands twice in zero.segment");
+  EXPECT_EQ(atStage3("segment { megabytes: 0 }"), "zero.segment.megabytes is 0; it is positive");
+  EXPECT_EQ(atStage3("segment { megabytes: -1 }"), "zero.segment.megabytes is -1; it is positive");
+  EXPECT_EQ(atStage3("segment { megabytes: nan }"), "zero.segment.megabytes is NaN; it is positive");
+  EXPECT_EQ(atStage3("bucket_megabytes: inf"), "zero.bucket_megabytes is +Inf; it is positive");
+  EXPECT_EQ(atStage3("max_live_megabytes: 0"), "zero.max_live_megabytes is 0; it is positive");
+  EXPECT_EQ(atStage3("keep_within_megabytes: -0.5"), "zero.keep_within_megabytes is -0.5; it is at least 0");
+  EXPECT_EQ(atStage3("persist_below_kilobytes: nan"), "zero.persist_below_kilobytes is NaN; it is at least 0");
+  EXPECT_EQ(atStage3("prefetch: -1"), "zero.prefetch is -1; it is at least 0");
+  EXPECT_EQ(atStage3("max_in_flight: 0"), "zero.max_in_flight is 0; it is at least 1");
+}
+
+// Tests that complaints stand at the field they are about.
+TEST_F(StrategyTest, ZeroLocations) {
+  std::pair<std::string, unsigned> texts[] = {{"zero { axes: \"dp\" axes: \"tp\" }", 19},
+                                              {"zero { axes: \"dp\" stage: 7 }", 19},
+                                              {"zero { axes: \"dp\" prefetch: 2 }", 19},
+                                              {"zero { axes: \"dp\" stage: 3 segment { megabytes: 0 } }", 38},
+                                              {"zero { axes: \"dp\" bucket_megabytes: 0 }", 19},
+                                              {"reduce { scale: AFTER } zero { }", 25}};
+  for (const auto &[text, column] : texts) {
+    Location loc = UnknownLoc::get(&context);
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      loc = diagnostic.getLocation();
+      return success();
+    });
+    EXPECT_TRUE(failed(parse(withZero(text)).check(0, &context)));
+    EXPECT_EQ(loc, Location(FileLineColLoc::get(&context, "s.textproto", 3, column))) << text;
+  }
+}
+
+// Tests that a bound on the norm is positive, and that how gradients are reduced needs gradients and axes.
+TEST_F(StrategyTest, ClipAndReduce) {
+  EXPECT_EQ(check("train { sgd {} clip { global_norm: 0 } }"), "train.clip.global_norm is 0; it is positive");
+  EXPECT_EQ(check("train { sgd {} clip { global_norm: nan } }"), "train.clip.global_norm is NaN; it is positive");
+  EXPECT_EQ(check("train { sgd {} clip { global_norm: 0.5 } }"), "");
+  EXPECT_EQ(check("train { sgd {} clip { } }"), "");
+  EXPECT_EQ(check("train { sgd {} } reduce { scale: AFTER }"), "reduce is about data.axes, but there are none");
+  EXPECT_EQ(check(withZero("reduce { communicate: F16 }", "")),
+            "reduce is about the gradients that train makes, but there is no train");
+  EXPECT_EQ(check(withZero("reduce { scale: BEFORE communicate: BF16 }")), "");
+}

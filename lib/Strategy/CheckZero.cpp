@@ -1,0 +1,144 @@
+//===- CheckZero.cpp - what can be said of zero and reduce alone ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Numbers.h"
+#include "meshwright/Strategy/Strategy.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::strategy;
+
+namespace {
+
+/// The checks of one `zero`, in the order of its fields.
+class ZeroChecker {
+public:
+  ZeroChecker(const StrategyFile &file, MLIRContext *context)
+      : file(file), zero(file.get().zero()), mesh(file.getMesh()), context(context) {}
+
+  LogicalResult check() const {
+    return success(succeeded(checkSurroundings()) && succeeded(checkAxes()) && succeeded(checkStage()) &&
+                   succeeded(checkSegment()) && succeeded(checkNumbers()) && succeeded(checkBackwardAxes()));
+  }
+
+private:
+  InFlightDiagnostic error(const Twine &field) const { return emitError(file.getLoc(context, ("zero" + field).str())); }
+
+  LogicalResult checkSurroundings() const {
+    if (zero.stage() < 1 || zero.stage() > 3)
+      return error(".stage") << "zero.stage is " << zero.stage() << "; stages are 1, 2 and 3";
+    if (file.get().data().axes().empty())
+      return error("") << "zero shards over some of data.axes, but there are none";
+    if (zero.axes().empty())
+      return error("") << "zero has no axes; it takes some of data.axes";
+    if (!file.get().has_train() && zero.stage() < 3)
+      return error("") << "zero at stage " << zero.stage()
+                       << " shards what train makes, but there is no train; stage 3 shards parameters without it";
+    return success();
+  }
+
+  LogicalResult checkAxes() const {
+    llvm::StringSet<> seen;
+    for (const auto &[index, axis] : llvm::enumerate(zero.axes())) {
+      if (!mesh.find(axis))
+        return error(".axes[" + Twine(index) + "]") << "the mesh has no axis \"" << axis << "\"";
+      if (!llvm::is_contained(file.get().data().axes(), axis))
+        return error(".axes[" + Twine(index) + "]") << "axis \"" << axis << "\" is not among data.axes";
+      if (!seen.insert(axis).second)
+        return error(".axes[" + Twine(index) + "]") << "axis \"" << axis << "\" stands twice in zero.axes";
+    }
+    return success();
+  }
+
+  LogicalResult checkStage() const {
+    if (zero.has_order() && zero.ownership() != Zero::WHOLE)
+      return error(".order") << "zero.order chooses owners, but ownership is SLICES; it needs WHOLE";
+    std::pair<bool, const char *> thirdStage[] = {{zero.has_segment(), "segment"},
+                                                  {zero.has_prefetch(), "prefetch"},
+                                                  {zero.has_keep_within_megabytes(), "keep_within_megabytes"},
+                                                  {zero.has_persist_below_kilobytes(), "persist_below_kilobytes"},
+                                                  {zero.has_max_live_megabytes(), "max_live_megabytes"},
+                                                  {!zero.backward_axes().empty(), "backward_axes"}};
+    for (auto [given, field] : thirdStage)
+      if (given && zero.stage() < 3)
+        return error("." + Twine(field)) << "zero." << field << " is about fetching parameters and needs stage 3, but"
+                                         << " zero.stage is " << zero.stage();
+    return success();
+  }
+
+  LogicalResult checkSegment() const {
+    const Segment &segment = zero.segment();
+    if (segment.has_megabytes() && !segment.anchors().empty())
+      return error(".segment.anchors[0]") << "zero.segment has both megabytes and anchors; it takes one of them";
+    llvm::StringSet<> seen;
+    for (const auto &[index, anchor] : llvm::enumerate(segment.anchors()))
+      if (!seen.insert(anchor).second)
+        return error(".segment.anchors[" + Twine(index) + "]")
+               << "anchor \"" << anchor << "\" stands twice in zero.segment";
+    return success();
+  }
+
+  LogicalResult checkNumbers() const {
+    std::tuple<bool, const char *, double> positive[] = {
+        {zero.segment().has_megabytes(), "segment.megabytes", zero.segment().megabytes()},
+        {true, "bucket_megabytes", zero.bucket_megabytes()},
+        {zero.has_max_live_megabytes(), "max_live_megabytes", zero.max_live_megabytes()}};
+    for (auto [given, field, value] : positive)
+      if (given && !(value > 0 && std::isfinite(value)))
+        return error("." + Twine(field)) << "zero." << field << " is " << toText(value) << "; it is positive";
+    std::pair<const char *, double> thresholds[] = {{"keep_within_megabytes", zero.keep_within_megabytes()},
+                                                    {"persist_below_kilobytes", zero.persist_below_kilobytes()}};
+    for (auto [field, value] : thresholds)
+      if (!(value >= 0 && std::isfinite(value)))
+        return error("." + Twine(field)) << "zero." << field << " is " << toText(value) << "; it is at least 0";
+    if (zero.prefetch() < 0)
+      return error(".prefetch") << "zero.prefetch is " << zero.prefetch() << "; it is at least 0";
+    if (zero.max_in_flight() < 1)
+      return error(".max_in_flight") << "zero.max_in_flight is " << zero.max_in_flight() << "; it is at least 1";
+    return success();
+  }
+
+  LogicalResult checkBackwardAxes() const {
+    llvm::StringSet<> seen;
+    for (const auto &[index, axis] : llvm::enumerate(zero.backward_axes())) {
+      if (zero.ownership() == Zero::WHOLE)
+        return error(".backward_axes[" + Twine(index) + "]")
+               << "zero.backward_axes gathers slices, but ownership is WHOLE; it needs SLICES";
+      if (!llvm::is_contained(zero.axes(), axis))
+        return error(".backward_axes[" + Twine(index) + "]") << "axis \"" << axis << "\" is not among zero.axes";
+      if (!seen.insert(axis).second)
+        return error(".backward_axes[" + Twine(index) + "]")
+               << "axis \"" << axis << "\" stands twice in zero.backward_axes";
+    }
+    return success();
+  }
+
+  const StrategyFile &file;
+  const Zero &zero;
+  dist::Mesh mesh;
+  MLIRContext *context;
+};
+
+} // namespace
+
+LogicalResult StrategyFile::checkZero(MLIRContext *context) const {
+  return success(!strategy.has_zero() || succeeded(ZeroChecker(*this, context).check()));
+}
+
+LogicalResult StrategyFile::checkReduce(MLIRContext *context) const {
+  if (!strategy.has_reduce())
+    return success();
+  if (strategy.data().axes().empty())
+    return emitError(getLoc(context, "reduce")) << "reduce is about data.axes, but there are none";
+  if (!strategy.has_train())
+    return emitError(getLoc(context, "reduce"))
+           << "reduce is about the gradients that train makes, but there is no train";
+  return success();
+}
