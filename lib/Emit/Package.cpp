@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static constexpr uint32_t kVersion = 1;
+static constexpr uint32_t kVersion = 2;
 
 namespace {
 

@@ -214,9 +214,12 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
   collective.set_dtype(getDType(typeOf(op.getInput()).getElementType()));
   int64_t count = typeOf(op.getInput()).getNumElements();
   bool parts = op.getKind() == dist::CollectiveKind::ReduceScatter || op.getKind() == dist::CollectiveKind::AllToAll;
-  collective.set_count(parts ? count / members : count);
-  collective.set_in(getBuffer(op.getInput()));
-  collective.set_out(getBuffer(op.getResult()));
+  CollectivePart &part = *collective.add_parts();
+  part.set_count(parts ? count / members : count);
+  part.set_in(getBuffer(op.getInput()));
+  part.set_out(getBuffer(op.getResult()));
+  part.set_name(instruction.name());
+  part.set_location(instruction.location());
   collective.set_tag(nextTag++);
   if (auto reason = op->getAttrOfType<StringAttr>("dist.reason"))
     collective.set_reason(reason.str());

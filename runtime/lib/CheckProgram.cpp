@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/Communicator.h"
-#include "meshwright/runtime/Package.h"
+#include "CheckCollectives.h"
 #include <algorithm>
 
 using namespace meshwright;
@@ -34,8 +33,9 @@ namespace {
 
 class ProgramChecker {
 public:
-  ProgramChecker(const LoadedPackage &package, const Program &program, const Mesh &mesh, const ProgramLayouts &layouts)
-      : package(package), program(program), mesh(mesh), layouts(layouts) {}
+  ProgramChecker(const LoadedPackage &package, const Program &program, const Mesh &mesh, const ProgramLayouts &layouts,
+                 std::span<const int64_t> ranks)
+      : package(package), program(program), mesh(mesh), layouts(layouts), collectives(program, mesh, ranks) {}
 
   Status check() {
     if (program.persistent_bytes() > program.arena_bytes())
@@ -52,10 +52,8 @@ public:
     MW_TRY(checkPersistent());
     for (const Task &task : program.tasks())
       for (int i = 0; i != task.instructions_size(); ++i) {
-        const Instruction &instruction = task.instructions(i);
-        MW_TRY(checkInstruction(instruction)
-                   .within(fmt::format("task \"{}\", instruction {} ({}{}{})", task.name(), i, instruction.name(),
-                                       instruction.location().empty() ? "" : ", ", instruction.location())));
+        if (Status status = checkInstruction(task.instructions(i)); !status.ok())
+          return status.within(describeInstruction(task, i));
       }
     for (const ScheduleItem &item : program.schedule()) {
       if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
@@ -64,7 +62,7 @@ public:
         return inputError("the schedule runs micro-batch {} in slot {}, where this runtime knows only 0 in 0",
                           item.micro_batch(), item.slot());
     }
-    return {};
+    return checkInFlight(program);
   }
 
 private:
@@ -157,11 +155,13 @@ private:
     case Instruction::kMatmul:
       return checkMatmul(instruction.matmul());
     case Instruction::kCollective:
-      return checkCollective(instruction.collective());
+      return collectives.check(instruction.collective());
     case Instruction::kCopy:
       return checkCopy(instruction.copy());
     case Instruction::kCoordinate:
       return checkCoordinate(instruction.coordinate());
+    case Instruction::kWait:
+      return {};
     default:
       return inputError("the instruction is of a kind that this runtime does not know");
     }
@@ -244,47 +244,6 @@ private:
     return x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
   }
 
-  Status checkCollective(const Collective &collective) {
-    if (!Collective::Kind_IsValid(collective.kind()) || !Collective::Reduction_IsValid(collective.reduction()))
-      return inputError("collective kind {} with reduction {} is unknown", static_cast<int>(collective.kind()),
-                        static_cast<int>(collective.reduction()));
-    uint64_t members = 1;
-    for (int i = 0; i != collective.axes_size(); ++i) {
-      uint32_t axis = collective.axes(i);
-      if (axis >= mesh.getNumAxes())
-        return inputError("the group has axis {} of a mesh with {} axes", axis, mesh.getNumAxes());
-      if (std::find(collective.axes().begin(), collective.axes().begin() + i, axis) != collective.axes().begin() + i)
-        return inputError("the group has the axis \"{}\" twice", mesh.getName(axis));
-      members *= mesh.getSize(axis);
-    }
-    uint64_t size = getSize(collective.dtype());
-    if (size == 0)
-      return inputError("element type {} is unknown", static_cast<int>(collective.dtype()));
-    bool reduces = collective.kind() == Collective::ALL_REDUCE || collective.kind() == Collective::REDUCE_SCATTER;
-    if (reduces && !isReducible(collective.reduction(), collective.dtype()))
-      return inputError("the reduction {} is not defined on {}", Collective::Reduction_Name(collective.reduction()),
-                        getName(collective.dtype()));
-    MW_TRY(checkIndex(collective.in()));
-    MW_TRY(checkIndex(collective.out()));
-    bool manyIn = collective.kind() == Collective::REDUCE_SCATTER || collective.kind() == Collective::ALL_TO_ALL;
-    bool manyOut = collective.kind() == Collective::ALL_GATHER || collective.kind() == Collective::ALL_TO_ALL;
-    auto fits = [&](uint32_t buffer, bool many) -> Status {
-      uint64_t bytes;
-      if (__builtin_mul_overflow(collective.count(), size * (many ? members : 1), &bytes) ||
-          bytes > program.buffers(buffer).bytes())
-        return inputError("{} elements of {} for {} members do not fit the {} bytes of buffer {}", collective.count(),
-                          getName(collective.dtype()), many ? members : 1, program.buffers(buffer).bytes(), buffer);
-      return {};
-    };
-    MW_TRY(fits(collective.in(), manyIn));
-    MW_TRY(fits(collective.out(), manyOut));
-    bool inPlace = collective.kind() == Collective::ALL_REDUCE &&
-                   program.buffers(collective.in()).offset() == program.buffers(collective.out()).offset();
-    if (!inPlace && overlap(collective.in(), collective.out()))
-      return inputError("the result in buffer {} overlaps the operand in buffer {}", collective.out(), collective.in());
-    return {};
-  }
-
   Status checkCopy(const Copy &copy) {
     MW_TRY(checkIndex(copy.from()));
     MW_TRY(checkIndex(copy.to()));
@@ -309,12 +268,14 @@ private:
   const Program &program;
   const Mesh &mesh;
   const ProgramLayouts &layouts;
+  CollectiveChecker collectives;
   std::vector<uint32_t> persistent;
 };
 
 } // namespace
 
 Status meshwright::runtime::checkProgram(const LoadedPackage &package, const Program &program, const Mesh &mesh,
-                                         const ProgramLayouts &layouts, const std::string &context) {
-  return ProgramChecker(package, program, mesh, layouts).check().within(context);
+                                         const ProgramLayouts &layouts, std::span<const int64_t> ranks,
+                                         const std::string &context) {
+  return ProgramChecker(package, program, mesh, layouts, ranks).check().within(context);
 }

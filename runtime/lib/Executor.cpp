@@ -14,7 +14,7 @@ namespace {
 
 /// An instruction with its addresses, as small as can be: a step walks the list from end to end.
 struct CompiledInstruction {
-  enum class Kind : uint8_t { Kernel, Matmul, Collective, Copy, Coordinate };
+  enum class Kind : uint8_t { Kernel, Matmul, Collective, Copy, Coordinate, Wait };
   Kind kind;
   uint32_t number = 0; // of the product or collective; the coordinate's value
   union {
@@ -107,6 +107,9 @@ struct Executor::Implementation {
       compiled.from = getAddress(instruction.copy().from());
       compiled.bytes = getArrayBytes(context.program.buffers(instruction.copy().to()));
       return compiled;
+    case Instruction::kWait:
+      compiled.kind = CompiledInstruction::Kind::Wait;
+      return compiled;
     default:
       compiled.kind = CompiledInstruction::Kind::Coordinate;
       compiled.to = getAddress(instruction.coordinate().buffer());
@@ -121,9 +124,9 @@ struct Executor::Implementation {
     call.kind = collective.kind();
     call.reduction = collective.reduction();
     call.type = collective.dtype();
-    call.count = collective.count();
-    call.in = getAddress(collective.in());
-    call.out = getAddress(collective.out());
+    for (const CollectivePart &part : collective.parts())
+      call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in()) : nullptr,
+                            part.has_out() ? getAddress(part.out()) : nullptr, part.root()});
     call.members = context.mesh.getGroup(context.rank, std::span(collective.axes().data(), collective.axes().size()));
     call.tag = collective.tag();
     call.name = instruction.name();
@@ -155,6 +158,8 @@ struct Executor::Implementation {
       }
       case CompiledInstruction::Kind::Collective:
         MW_TRY(context.communicator.execute(instruction.number));
+        break;
+      case CompiledInstruction::Kind::Wait:
         break;
       case CompiledInstruction::Kind::Copy:
         std::memmove(instruction.to, instruction.from, instruction.bytes);

@@ -44,10 +44,7 @@ std::vector<int64_t> Mesh::getGroup(int64_t rank, std::span<const uint32_t> axes
   std::vector<int64_t> strides(sizes.size(), 1);
   for (size_t axis = sizes.size(); axis-- > 1;)
     strides[axis - 1] = strides[axis] * sizes[axis];
-  int64_t base = rank;
-  for (uint32_t axis : axes)
-    base -= rank / strides[axis] % sizes[axis] * strides[axis];
-  std::vector<int64_t> group = {base};
+  std::vector<int64_t> group = {getFirstOfGroup(rank, axes)};
   for (uint32_t axis : axes) {
     std::vector<int64_t> next;
     for (int64_t member : group)
@@ -56,6 +53,16 @@ std::vector<int64_t> Mesh::getGroup(int64_t rank, std::span<const uint32_t> axes
     group = std::move(next);
   }
   return group;
+}
+
+int64_t Mesh::getFirstOfGroup(int64_t rank, std::span<const uint32_t> axes) const {
+  std::vector<int64_t> coordinates = getCoordinates(rank);
+  for (uint32_t axis : axes)
+    coordinates[axis] = 0;
+  int64_t first = 0;
+  for (size_t axis = 0; axis != sizes.size(); ++axis)
+    first = first * sizes[axis] + coordinates[axis];
+  return first;
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +108,38 @@ Result<Layout> Layout::create(const Placement &placement, const Mesh &mesh, Shap
     layout.localShape[dim] = local * left;
   }
   std::sort(layout.axes.begin(), layout.axes.end());
+  MW_TRY(layout.addSupport(placement, mesh));
   return layout;
+}
+
+Status Layout::addSupport(const Placement &placement, const Mesh &mesh) {
+  for (const Support &entry : placement.support()) {
+    if (entry.axis() >= mesh.getNumAxes())
+      return inputError("the support is over axis {} of a mesh with {} axes", entry.axis(), mesh.getNumAxes());
+    const std::string &name = mesh.getName(entry.axis());
+    if (std::binary_search(axes.begin(), axes.end(), entry.axis()))
+      return inputError("axis \"{}\" splits the value and says which ranks hold it", name);
+    for (const auto &known : support)
+      if (known.first == entry.axis())
+        return inputError("the support names the axis \"{}\" twice", name);
+    if (entry.coordinates().empty())
+      return inputError("no coordinate of axis \"{}\" holds the value", name);
+    int64_t before = -1;
+    for (int64_t coordinate : entry.coordinates()) {
+      if (coordinate <= before || coordinate >= mesh.getSize(entry.axis()))
+        return inputError("coordinate {} follows {} in the support over axis \"{}\" of size {}", coordinate, before,
+                          name, mesh.getSize(entry.axis()));
+      before = coordinate;
+    }
+    support.push_back({entry.axis(), {entry.coordinates().begin(), entry.coordinates().end()}});
+  }
+  return {};
+}
+
+bool Layout::isHeldAt(std::span<const int64_t> coordinates) const {
+  return std::all_of(support.begin(), support.end(), [&](const auto &entry) {
+    return std::binary_search(entry.second.begin(), entry.second.end(), coordinates[entry.first]);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Package.h"
+#include "CheckCollectives.h"
 #include "meshwright/runtime/InitialValues.h"
+#include <array>
 #include <google/protobuf/stubs/logging.h>
 #include <set>
 #include <unistd.h>
@@ -14,7 +16,9 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 
 /// The schema that this runtime reads.
-static constexpr uint32_t schemaVersion = 1;
+static constexpr uint32_t schemaVersion = 2;
+/// A small package could otherwise keep its reader busy for days.
+static constexpr uint64_t maxInstructions = uint64_t(1) << 28;
 
 Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::string path = folder + "/package.pb";
@@ -74,6 +78,15 @@ template <typename Values> Status checkNames(const Values &values, const char *w
   return {};
 }
 
+/// The instructions of a step, as often as its schedule runs them. The schedule has not been checked.
+uint64_t countInstructions(const Program &program) {
+  uint64_t count = 0;
+  for (const ScheduleItem &item : program.schedule())
+    if (item.task() < static_cast<uint32_t>(program.tasks_size()))
+      count += program.tasks(static_cast<int>(item.task())).instructions_size();
+  return count;
+}
+
 void narrow(const Program &program, DType &narrowest) {
   for (const Buffer &buffer : program.buffers())
     if (isFloat(buffer.dtype()) &&
@@ -109,22 +122,64 @@ Status LoadedPackage::check() {
   for (const Port &port : message.outputs())
     MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs));
 
-  if (message.program_of_rank_size() != mesh.getNumRanks())
-    return inputError("the mesh has {} ranks but the package gives programs to {}", mesh.getNumRanks(),
-                      message.program_of_rank_size());
-  for (uint32_t program : message.program_of_rank())
-    if (program >= static_cast<uint32_t>(message.programs_size()))
-      return inputError("a rank runs program {} but the package has {}", program, message.programs_size());
-  for (int i = 0; i != message.programs_size(); ++i)
-    MW_TRY(checkProgram(*this, message.programs(i), mesh, layouts, fmt::format("program {}", i)));
-  if (message.has_serial()) {
-    MW_TRY(checkProgram(*this, message.serial(), Mesh(), serialLayouts, "serial program"));
-  }
+  MW_TRY(checkPrograms());
   for (const KernelLibrary &library : message.libraries())
     if (library.file().empty() || library.file().find('/') != std::string::npos || library.file().starts_with("."))
       return inputError("the kernels of target \"{}\" are in \"{}\", which is no file of the package", library.target(),
                         library.file());
   return {};
+}
+
+Status LoadedPackage::checkPrograms() {
+  const meshwright::Package &message = *content;
+  if (message.program_of_rank_size() != mesh.getNumRanks())
+    return inputError("the mesh has {} ranks but the package gives programs to {}", mesh.getNumRanks(),
+                      message.program_of_rank_size());
+  std::vector<std::vector<int64_t>> ranks(message.programs_size());
+  for (int rank = 0; rank != message.program_of_rank_size(); ++rank) {
+    uint32_t program = message.program_of_rank(rank);
+    if (program >= static_cast<uint32_t>(message.programs_size()))
+      return inputError("a rank runs program {} but the package has {}", program, message.programs_size());
+    ranks[program].push_back(rank);
+  }
+  uint64_t instructions = 0;
+  for (const Program &program : message.programs())
+    instructions += countInstructions(program);
+  if (instructions > maxInstructions)
+    return inputError("the schedules run {} instructions, more than {}", instructions, maxInstructions);
+  for (int i = 0; i != message.programs_size(); ++i)
+    MW_TRY(checkProgram(*this, message.programs(i), mesh, layouts, ranks[i], fmt::format("program {}", i)));
+  if (message.has_serial()) {
+    if (countInstructions(message.serial()) > maxInstructions)
+      return inputError("the schedule of the serial program runs {} instructions, more than {}",
+                        countInstructions(message.serial()), maxInstructions);
+    MW_TRY(checkProgram(*this, message.serial(), Mesh(), serialLayouts, std::array<int64_t, 1>(), "serial program"));
+  }
+  MW_TRY(checkSupports());
+  return checkGroups(message, mesh);
+}
+
+/// No rank has a place for what it does not hold.
+Status LoadedPackage::checkSupports() const {
+  auto check = [&](const auto &values, const std::vector<Layout> &valueLayouts, const char *what,
+                   auto getPlaces) -> Status {
+    for (int i = 0; i != values.size(); ++i) {
+      if (valueLayouts[i].isOnAllRanks())
+        continue;
+      for (int rank = 0; rank != content->program_of_rank_size(); ++rank) {
+        const Program &program = content->programs(static_cast<int>(content->program_of_rank(rank)));
+        if (getPlaces(program)[i] != -1 && !valueLayouts[i].isHeldAt(mesh.getCoordinates(rank)))
+          return inputError("rank {} has a place for {} \"{}\", which it does not hold", rank, what, values[i].name());
+      }
+    }
+    return {};
+  };
+  MW_TRY(check(content->variables(), layouts.variables, "variable",
+               [](const Program &program) -> const auto & { return program.variable_buffers(); }));
+  MW_TRY(check(content->inputs(), layouts.inputs, "input",
+               [](const Program &program) -> const auto & { return program.input_buffers(); }));
+  return check(content->outputs(), layouts.outputs, "output",
+               [](const Program &program) -> const auto & { return program.output_buffers(); });
 }
 
 DType LoadedPackage::getArithmetic() const {

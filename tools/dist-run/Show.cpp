@@ -61,11 +61,15 @@ static void showProgram(const std::string &title, const Program &program) {
       case Instruction::kCollective: {
         auto &[number, bytes] = collectives[std::string(runtime::getName(instruction.collective().kind()))];
         ++number;
-        bytes += instruction.collective().count() * getSize(instruction.collective().dtype());
+        for (const CollectivePart &part : instruction.collective().parts())
+          bytes += part.count() * getSize(instruction.collective().dtype());
         break;
       }
       case Instruction::kCopy:
         ++kinds["copies"];
+        break;
+      case Instruction::kWait:
+        ++kinds["waits"];
         break;
       default:
         ++kinds["coordinates"];

@@ -5,7 +5,8 @@
 // A collective is: meet, work, meet. At the first meeting the members have shown their buffers and descriptions, which
 // have to agree; then each reads the others' buffers and writes what it is responsible for; after the second meeting
 // the buffers belong to their ranks again. Cost per member, with n members and B bytes of the full value: an all-reduce
-// reads B and writes B in its slice of all buffers, the others read and write their result once.
+// reads B and writes B in its slice of all buffers, a reduce reads B in its slice, the others read and write their
+// result once.
 //
 // Ranks that wait sleep on a condition variable, so that many ranks share few cores. One lock guards all meetings;
 // it is held for a few instructions. When every rank waits or has finished, nobody can come any more: that is reported
@@ -55,6 +56,8 @@ private:
     std::vector<std::byte *> outputs;
   };
   void work(Prepared &prepared);
+  void reducePart(Prepared &prepared, size_t index);
+  void movePart(Prepared &prepared, size_t index);
 
   Hub &hub;
   int64_t rank;
@@ -173,12 +176,32 @@ private:
     const CollectiveCall &first = *group.calls[0];
     for (size_t i = 1; i != group.calls.size(); ++i) {
       const CollectiveCall &call = *group.calls[i];
-      if (call.kind != first.kind || call.count != first.count || call.type != first.type ||
-          call.reduction != first.reduction || call.tag != first.tag)
-        return faultError("{} of {} {} meets {} of {} {}", describe(group.members[0], first), first.count,
-                          getName(first.type), describe(group.members[i], call), call.count, getName(call.type));
+      auto conflict = [&](const std::string &a, const std::string &b) {
+        return faultError("{} of {} meets {} of {}", describe(group.members[0], first), a,
+                          describe(group.members[i], call), b);
+      };
+      if (call.kind != first.kind || call.type != first.type || call.reduction != first.reduction ||
+          call.tag != first.tag || call.parts.size() != first.parts.size())
+        return conflict(describeSize(first), describeSize(call));
+      for (size_t part = 0; part != call.parts.size(); ++part) {
+        const CallPart &a = first.parts[part], &b = call.parts[part];
+        if (a.count != b.count)
+          return conflict(fmt::format("{} {}", a.count, getName(first.type)),
+                          fmt::format("{} {}", b.count, getName(call.type)));
+        if (a.root != b.root && hasRoot(call.kind))
+          return conflict(fmt::format("member {}", a.root), fmt::format("member {}", b.root));
+      }
     }
     return {};
+  }
+
+  /// What is moved, as in messages: `2 f32`, `3 parts of 120 f32`.
+  static std::string describeSize(const CollectiveCall &call) {
+    uint64_t count = 0;
+    for (const CallPart &part : call.parts)
+      count += part.count;
+    std::string parts = call.parts.size() == 1 ? "" : fmt::format("{} parts of ", call.parts.size());
+    return fmt::format("{}{} {}", parts, count, getName(call.type));
   }
 
   std::mutex mutex;
@@ -206,37 +229,58 @@ Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
 }
 
 void InprocCommunicator::work(Prepared &prepared) {
+  for (size_t part = 0; part != prepared.call.parts.size(); ++part)
+    if (isReducing(prepared.call.kind))
+      reducePart(prepared, part);
+    else
+      movePart(prepared, part);
+}
+
+void InprocCommunicator::reducePart(Prepared &prepared, size_t index) {
   const CollectiveCall &call = prepared.call;
+  const CallPart &part = call.parts[index];
   uint64_t n = prepared.group->members.size(), me = prepared.position, size = getSize(call.type);
-  uint64_t bytes = call.count * size;
-  auto input = [&](uint64_t member) { return prepared.group->calls[member]->in; };
+  auto getPart = [&](uint64_t member) -> const CallPart & { return prepared.group->calls[member]->parts[index]; };
+  if (call.kind == Collective::REDUCE_SCATTER) {
+    for (uint64_t i = 0; i != n; ++i)
+      prepared.inputs[i] = getPart(i).in + me * part.count * size;
+    return prepared.reduce(prepared.inputs, std::span(&part.out, 1), 0, part.count);
+  }
+  for (uint64_t i = 0; i != n; ++i) {
+    prepared.inputs[i] = getPart(i).in;
+    prepared.outputs[i] = getPart(i).out;
+  }
+  std::span<std::byte *const> outputs = prepared.outputs;
+  if (call.kind == Collective::REDUCE)
+    outputs = outputs.subspan(part.root, 1);
+  // Slices begin at multiples of a cache line, so that no line has two writers.
+  uint64_t line = 64 / size;
+  uint64_t slice = ((part.count + n - 1) / n + line - 1) / line * line;
+  uint64_t begin = std::min(me * slice, part.count), end = std::min(begin + slice, part.count);
+  prepared.reduce(prepared.inputs, outputs, begin, end);
+}
+
+void InprocCommunicator::movePart(Prepared &prepared, size_t index) {
+  const CollectiveCall &call = prepared.call;
+  const CallPart &part = call.parts[index];
+  uint64_t n = prepared.group->members.size(), bytes = part.count * getSize(call.type);
+  auto getPart = [&](uint64_t member) -> const CallPart & { return prepared.group->calls[member]->parts[index]; };
   auto copy = [&](std::byte *to, const std::byte *from) {
     if (bytes != 0)
       std::memcpy(to, from, bytes);
   };
   switch (call.kind) {
-  case Collective::ALL_REDUCE: {
-    for (uint64_t i = 0; i != n; ++i) {
-      prepared.inputs[i] = input(i);
-      prepared.outputs[i] = prepared.group->calls[i]->out;
-    }
-    // Slices begin at multiples of a cache line, so that no line has two writers.
-    uint64_t line = 64 / size;
-    uint64_t slice = ((call.count + n - 1) / n + line - 1) / line * line;
-    uint64_t begin = std::min(me * slice, call.count), end = std::min(begin + slice, call.count);
-    return prepared.reduce(prepared.inputs, prepared.outputs, begin, end);
-  }
-  case Collective::REDUCE_SCATTER:
-    for (uint64_t i = 0; i != n; ++i)
-      prepared.inputs[i] = input(i) + me * bytes;
-    return prepared.reduce(prepared.inputs, std::span(&call.out, 1), 0, call.count);
   case Collective::ALL_GATHER:
     for (uint64_t i = 0; i != n; ++i)
-      copy(call.out + i * bytes, input(i));
+      copy(part.out + i * bytes, getPart(i).in);
+    return;
+  case Collective::ALL_TO_ALL:
+    for (uint64_t i = 0; i != n; ++i)
+      copy(part.out + i * bytes, getPart(i).in + prepared.position * bytes);
     return;
   default:
-    for (uint64_t i = 0; i != n; ++i)
-      copy(call.out + i * bytes, input(i) + me * bytes);
+    if (part.out && part.out != part.in)
+      copy(part.out, getPart(part.root).in);
   }
 }
 

@@ -23,9 +23,26 @@ std::string_view meshwright::runtime::getName(Collective::Kind kind) {
     return "c_reducescatter";
   case Collective::ALL_TO_ALL:
     return "c_alltoall";
+  case Collective::BROADCAST:
+    return "c_broadcast";
+  case Collective::REDUCE:
+    return "c_reduce";
   default:
     return "collective of an unknown kind";
   }
+}
+
+bool meshwright::runtime::isReducing(Collective::Kind kind) {
+  return kind == Collective::ALL_REDUCE || kind == Collective::REDUCE_SCATTER || kind == Collective::REDUCE;
+}
+bool meshwright::runtime::hasRoot(Collective::Kind kind) {
+  return kind == Collective::BROADCAST || kind == Collective::REDUCE;
+}
+bool meshwright::runtime::hasOperandPerMember(Collective::Kind kind) {
+  return kind == Collective::REDUCE_SCATTER || kind == Collective::ALL_TO_ALL;
+}
+bool meshwright::runtime::hasResultPerMember(Collective::Kind kind) {
+  return kind == Collective::ALL_GATHER || kind == Collective::ALL_TO_ALL;
 }
 
 bool meshwright::runtime::isReducible(Collective::Reduction reduction, DType type) {

@@ -22,6 +22,9 @@ using namespace meshwright::test;
 namespace {
 
 const std::vector<DType> allTypes = {F32, F64, BF16, F16, I1, I8, I16, I32, I64, U8, U16, U32, U64};
+const std::vector<Collective::Kind> allKinds = {Collective::ALL_REDUCE,     Collective::ALL_GATHER,
+                                                Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL,
+                                                Collective::BROADCAST,      Collective::REDUCE};
 const std::vector<Collective::Reduction> allReductions = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
                                                           Collective::MIN, Collective::AND,     Collective::OR};
 
@@ -106,25 +109,32 @@ struct Case {
   DType type;
   uint64_t count;
   int64_t ranks;
-  bool inPlace;
+  bool inPlace = false;
+  /// Of them the i-th has `count` + i elements and, where there is one, the root i + 1 mod `ranks`.
+  size_t parts = 1;
 };
 
-/// What member `me` has to hold afterwards.
-std::vector<std::byte> getExpected(const Case &c, const std::vector<std::vector<std::byte>> &inputs, int64_t me) {
+/// What member `me` has to hold afterwards, where it has a result.
+std::vector<std::byte> getExpected(const Case &c, uint64_t count, int64_t root,
+                                   const std::vector<std::vector<std::byte>> &inputs, int64_t me) {
   std::vector<std::byte> expected;
-  uint64_t bytes = c.count * getSize(c.type);
+  uint64_t bytes = count * getSize(c.type);
   switch (c.kind) {
   case Collective::ALL_REDUCE:
-    for (uint64_t i = 0; i != c.count; ++i)
+  case Collective::REDUCE:
+    for (uint64_t i = 0; i != count; ++i)
       appendReduced(expected, c.reduction, c.type, inputs, i);
     break;
   case Collective::REDUCE_SCATTER:
-    for (uint64_t i = 0; i != c.count; ++i)
-      appendReduced(expected, c.reduction, c.type, inputs, me * c.count + i);
+    for (uint64_t i = 0; i != count; ++i)
+      appendReduced(expected, c.reduction, c.type, inputs, me * count + i);
     break;
   case Collective::ALL_GATHER:
     for (const auto &input : inputs)
       expected.insert(expected.end(), input.begin(), input.end());
+    break;
+  case Collective::BROADCAST:
+    expected = inputs[root];
     break;
   default:
     for (const auto &input : inputs)
@@ -133,40 +143,66 @@ std::vector<std::byte> getExpected(const Case &c, const std::vector<std::vector<
   return expected;
 }
 
+/// One part on all ranks.
+struct PartBuffers {
+  uint64_t count;
+  int64_t root;
+  std::vector<std::vector<std::byte>> inputs, operands, results;
+
+  PartBuffers(const Case &c, size_t index, Random &random)
+      : count(c.count + index), root(static_cast<int64_t>(index + 1) % c.ranks) {
+    for (int64_t rank = 0; rank != c.ranks; ++rank) {
+      inputs.push_back(makeElements(random, c.type, count * (hasOperandPerMember(c.kind) ? c.ranks : 1)));
+      results.emplace_back(count * (hasResultPerMember(c.kind) ? c.ranks : 1) * getSize(c.type));
+    }
+    operands = inputs;
+  }
+
+  CallPart getPart(const Case &c, int64_t rank) {
+    bool hasIn = c.kind != Collective::BROADCAST || rank == root, hasOut = c.kind != Collective::REDUCE || rank == root;
+    std::byte *in = hasIn ? operands[rank].data() : nullptr;
+    std::byte *out = !hasOut ? nullptr : c.inPlace && hasIn ? in : results[rank].data();
+    return {count, in, out, static_cast<uint32_t>(root)};
+  }
+
+  void check(const Case &c) const {
+    for (int64_t rank = 0; rank != c.ranks; ++rank) {
+      bool hasIn = c.kind != Collective::BROADCAST || rank == root;
+      bool hasOut = c.kind != Collective::REDUCE || rank == root;
+      bool inPlace = c.inPlace && hasIn && hasOut;
+      const auto &found = inPlace ? operands[rank] : results[rank];
+      if (hasOut)
+        ASSERT_EQ(found, getExpected(c, count, root, inputs, rank)) << "rank " << rank;
+      if (!inPlace)
+        ASSERT_EQ(operands[rank], inputs[rank]) << "rank " << rank << " keeps its operand";
+    }
+  }
+};
+
 void check(const Case &c, Random &random) {
-  SCOPED_TRACE(fmt::format("{} {} {} count {} ranks {}{}", runtime::getName(c.kind),
-                           Collective::Reduction_Name(c.reduction), runtime::getName(c.type), c.count, c.ranks,
+  SCOPED_TRACE(fmt::format("{} {} {} count {} ranks {} parts {}{}", runtime::getName(c.kind),
+                           Collective::Reduction_Name(c.reduction), runtime::getName(c.type), c.count, c.ranks, c.parts,
                            c.inPlace ? " in place" : ""));
   auto backend = createInprocBackend(c.ranks);
-  bool manyIn = c.kind == Collective::REDUCE_SCATTER || c.kind == Collective::ALL_TO_ALL;
-  bool manyOut = c.kind == Collective::ALL_GATHER || c.kind == Collective::ALL_TO_ALL;
-  std::vector<std::vector<std::byte>> inputs, buffers, outputs;
-  std::vector<int64_t> members;
-  for (int64_t rank = 0; rank != c.ranks; ++rank) {
-    inputs.push_back(makeElements(random, c.type, c.count * (manyIn ? c.ranks : 1)));
-    outputs.emplace_back(c.count * (manyOut ? c.ranks : 1) * getSize(c.type));
-    members.push_back(rank);
-  }
-  buffers = inputs;
+  std::vector<PartBuffers> parts;
+  for (size_t part = 0; part != c.parts; ++part)
+    parts.emplace_back(c, part, random);
   for (int64_t rank = 0; rank != c.ranks; ++rank) {
     CollectiveCall call;
     call.kind = c.kind;
     call.reduction = c.reduction;
     call.type = c.type;
-    call.count = c.count;
-    call.in = buffers[rank].data();
-    call.out = c.inPlace ? buffers[rank].data() : outputs[rank].data();
-    call.members = members;
+    for (PartBuffers &part : parts)
+      call.parts.push_back(part.getPart(c, rank));
+    for (int64_t member = 0; member != c.ranks; ++member)
+      call.members.push_back(member);
     ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
   }
   for (const Status &status :
        runRanks(*backend, c.ranks, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); }))
     ASSERT_TRUE(status.ok()) << status.message();
-  for (int64_t rank = 0; rank != c.ranks; ++rank) {
-    ASSERT_EQ(c.inPlace ? buffers[rank] : outputs[rank], getExpected(c, inputs, rank)) << "rank " << rank;
-    if (!c.inPlace)
-      ASSERT_EQ(buffers[rank], inputs[rank]) << "rank " << rank << " keeps its operand";
-  }
+  for (const PartBuffers &part : parts)
+    part.check(c);
 }
 
 } // namespace
@@ -179,6 +215,7 @@ TEST(Collectives, EveryReductionOfEveryType) {
         continue;
       for (int64_t ranks : {1, 3, 4})
         for (uint64_t count : {0, 1, 37}) {
+          check({Collective::REDUCE, reduction, type, count, ranks, false, 2}, random);
           check({Collective::ALL_REDUCE, reduction, type, count, ranks, false}, random);
           check({Collective::ALL_REDUCE, reduction, type, count, ranks, true}, random);
           check({Collective::REDUCE_SCATTER, reduction, type, count, ranks, false}, random);
@@ -198,21 +235,50 @@ TEST(Collectives, ReductionsThatAreNotDefined) {
 TEST(Collectives, EveryMovementOfEveryType) {
   Random random;
   for (DType type : allTypes)
-    for (Collective::Kind kind : {Collective::ALL_GATHER, Collective::ALL_TO_ALL})
-      for (int64_t ranks : {1, 2, 3, 8})
+    for (Collective::Kind kind : {Collective::ALL_GATHER, Collective::ALL_TO_ALL, Collective::BROADCAST})
+      for (int64_t ranks : {1, 3, 4})
         for (uint64_t count : {0, 1, 37})
           check({kind, Collective::SUM, type, count, ranks, false}, random);
 }
 
 TEST(Collectives, EverySizeAndNumberOfRanks) {
   Random random;
-  for (Collective::Kind kind :
-       {Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL})
+  for (Collective::Kind kind : allKinds)
     for (int64_t ranks : {1, 2, 3, 4, 8})
       for (uint64_t count : {0, 1, 2, 15, 16, 17, 1000, 65536}) {
         check({kind, Collective::SUM, F32, count, ranks, false}, random);
         check({kind, Collective::SUM, BF16, count, ranks, false}, random);
       }
+}
+
+TEST(Collectives, SeveralPartsAndInPlace) {
+  Random random;
+  for (Collective::Kind kind : allKinds)
+    for (int64_t ranks : {1, 2, 3, 4, 5})
+      for (size_t parts : {1, 2, 7}) {
+        check({kind, Collective::SUM, F32, 100, ranks, false, parts}, random);
+        check({kind, Collective::SUM, F16, 0, ranks, false, parts}, random);
+        if (kind == Collective::ALL_REDUCE || hasRoot(kind))
+          check({kind, Collective::SUM, F64, 33, ranks, true, parts}, random);
+      }
+}
+
+TEST(Collectives, RootOfABroadcastMayHaveNoResult) {
+  auto backend = createInprocBackend(2);
+  float value = 3, result = 0;
+  for (int64_t rank : {0, 1}) {
+    CollectiveCall call;
+    call.kind = Collective::BROADCAST;
+    std::byte *in = rank == 1 ? reinterpret_cast<std::byte *>(&value) : nullptr;
+    std::byte *out = rank == 0 ? reinterpret_cast<std::byte *>(&result) : nullptr;
+    call.parts = {{1, in, out, 1}};
+    call.members = {0, 1};
+    ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
+  }
+  for (const Status &status :
+       runRanks(*backend, 2, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); }))
+    EXPECT_TRUE(status.ok());
+  EXPECT_EQ(result, 3);
 }
 
 TEST(Collectives, MaximumKeepsWhatIsNoNumber) {
@@ -224,9 +290,7 @@ TEST(Collectives, MaximumKeepsWhatIsNoNumber) {
       for (int64_t rank = 0; rank != 3; ++rank) {
         CollectiveCall call;
         call.reduction = reduction;
-        call.count = 1;
-        call.in = reinterpret_cast<std::byte *>(&values[rank]);
-        call.out = reinterpret_cast<std::byte *>(&results[rank]);
+        call.parts = {{1, reinterpret_cast<std::byte *>(&values[rank]), reinterpret_cast<std::byte *>(&results[rank])}};
         call.members = {0, 1, 2};
         ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
       }
@@ -254,9 +318,8 @@ TEST(Collectives, OverlappingGroupsInManySteps) {
     for (size_t i = 0; i != 3; ++i) {
       CollectiveCall call;
       call.type = F64;
-      call.count = 1;
-      call.in = reinterpret_cast<std::byte *>(i == 0 ? &values[rank] : &sums[rank * 3 + i - 1]);
-      call.out = reinterpret_cast<std::byte *>(&sums[rank * 3 + i]);
+      call.parts = {{1, reinterpret_cast<std::byte *>(i == 0 ? &values[rank] : &sums[rank * 3 + i - 1]),
+                     reinterpret_cast<std::byte *>(&sums[rank * 3 + i])}};
       call.members = groups[i];
       ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
     }
@@ -286,8 +349,8 @@ struct TwoRanks {
 
   void prepare(int64_t rank, uint32_t tag, uint64_t count) {
     CollectiveCall call;
-    call.count = count;
-    call.in = call.out = reinterpret_cast<std::byte *>(buffers[rank]);
+    std::byte *buffer = reinterpret_cast<std::byte *>(buffers[rank]);
+    call.parts = {{count, buffer, buffer}};
     call.members = {0, 1};
     call.tag = tag;
     call.name = "grad/w";

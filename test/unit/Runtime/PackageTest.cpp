@@ -47,8 +47,8 @@ TEST(Package, MissingOrForeignFilesAreErrors) {
 }
 
 TEST(Package, TablesAreChecked) {
-  EXPECT_EQ(getError([](Package &p) { p.set_version(2); }),
-            "the package has schema version 2 but this runtime reads version 1");
+  EXPECT_EQ(getError([](Package &p) { p.set_version(1); }),
+            "the package has schema version 1 but this runtime reads version 2");
   EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
             "the mesh has 4 ranks but the package gives programs to 5");
   EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");
@@ -117,13 +117,12 @@ TEST(Package, InstructionsAreChecked) {
             "the group has axis 2 of a mesh with 2 axes");
   EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_axes(0, 1); }),
             "the group has the axis \"tp\" twice");
-  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_count(uint64_t(1) << 63); }),
+  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->mutable_parts(0)->set_count(uint64_t(1) << 63); }),
             "9223372036854775808 elements of f32 for 1 members do not fit the 4 bytes of buffer 7");
   EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_kind(Collective::ALL_GATHER); }),
             "1 elements of f32 for 4 members do not fit the 4 bytes of buffer 7");
   EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_collective()->set_reduction(Collective::AND); }),
             "the reduction AND is not defined on f32");
-  EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_copy()->set_to(0); }), "");
   EXPECT_EQ(change(2, [](Instruction &i) { i.mutable_copy()->set_to(7); }),
             "buffer 0 of 64 bytes is copied to buffer 7 of 4 bytes");
   EXPECT_EQ(change(2, [](Instruction &i) { i.clear_kind(); }),
@@ -132,6 +131,44 @@ TEST(Package, InstructionsAreChecked) {
             "the coordinate is written to buffer 0 of 64 bytes of f32 where an i32 is wanted");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_schedule(0)->set_task(3); }),
             "program 0: the schedule runs task 3 but the program has 1");
+}
+
+TEST(Package, MembersOfAGroupIssueTheSame) {
+  auto getFaultyError = [](Fault fault) { return getError([&](Package &p) { p = makePackage(fault); }); };
+  EXPECT_EQ(getFaultyError(Fault::MissingMember),
+            "ranks 0 and 3 are in one group, but where rank 0 issues c_allreduce #2 (loss, hand.mlir:3) of 1 f32, rank "
+            "3 issues nothing");
+  EXPECT_EQ(getFaultyError(Fault::OtherCount),
+            "ranks 0 and 3 are in one group, but where rank 0 issues c_allreduce #1 (loss, hand.mlir:3) of 1 f32, rank "
+            "3 issues c_allreduce #1 (loss, hand.mlir:3) of 2 f32");
+  auto getMessage = [](std::function<void(Collective &)> fn) {
+    // Rank 3 runs a program of its own.
+    std::string error = getError([&](Package &p) {
+      fn(*p.mutable_programs(1)->mutable_tasks(0)->mutable_instructions(2)->mutable_collective());
+    });
+    size_t at = error.find("rank 3 issues ");
+    return at == std::string::npos ? error : error.substr(at + 14);
+  };
+  EXPECT_EQ(getMessage([](Collective &) {}), "");
+  EXPECT_EQ(getMessage([](Collective &c) { c.set_tag(9); }), "c_allreduce #9 (loss, hand.mlir:3) of 1 f32");
+  EXPECT_EQ(getMessage([](Collective &c) { c.set_reduction(Collective::MAX); }),
+            "c_allreduce #2 (loss, hand.mlir:3) of 1 f32");
+  EXPECT_EQ(getMessage([](Collective &c) { c.set_dtype(I32); }), "c_allreduce #2 (loss, hand.mlir:3) of 1 i32");
+  EXPECT_EQ(getMessage([](Collective &c) { *c.add_parts() = c.parts(0), c.mutable_parts(1)->set_count(0); }),
+            "c_allreduce #2 (loss, hand.mlir:3) of 2 parts of 1 f32");
+  // The order of the axes is that of the members.
+  EXPECT_EQ(getMessage([](Collective &c) { c.set_axes(0, 1), c.set_axes(1, 0); }), "nothing");
+}
+
+TEST(Package, SchedulesThatNeverEndAreErrors) {
+  EXPECT_EQ(getError([](Package &p) {
+              Program &program = *p.mutable_programs(0);
+              for (int i = 0; i != 1 << 14; ++i) {
+                program.mutable_tasks(0)->add_instructions();
+                program.add_schedule();
+              }
+            }),
+            "the schedules run 268550156 instructions, more than 268435456");
 }
 
 TEST(Package, KernelsThatAreNotThereAreErrors) {

@@ -83,10 +83,12 @@ public:
     for (uint32_t axis : axes)
       collective->add_axes(axis);
     collective->set_dtype(F32);
-    collective->set_count(count);
-    collective->set_in(in);
-    collective->set_out(out);
     collective->set_tag(tag);
+    CollectivePart *part = collective->add_parts();
+    part->set_name(name);
+    part->set_count(count);
+    part->set_in(in);
+    part->set_out(out);
   }
   void addCoordinate(uint32_t buffer, uint32_t axis) {
     Coordinate *coordinate = add("coordinate")->mutable_coordinate();
@@ -156,7 +158,7 @@ template <typename Value> void describe(Value *value, const std::string &name, s
 
 Package meshwright::test::makePackage(Fault fault) {
   Package package;
-  package.set_version(1);
+  package.set_version(2);
   package.set_producer("hand");
   for (const char *name : {"dp", "tp"}) {
     Axis *axis = package.add_axes();

@@ -16,7 +16,7 @@
 
 namespace meshwright::test {
 
-/// What is wrong with a package that is meant to be caught while it runs.
+/// What is wrong with a package.
 enum class Fault {
   None,
   MissingReduction, ///< the gradient is not summed over dp: replicas of w differ

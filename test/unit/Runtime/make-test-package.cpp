@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// usage: make-test-package FOLDER [none|missing-reduction|wrong-scale|missing-member|other-count|initializers]
+// usage: make-test-package FOLDER
+// [none|missing-reduction|wrong-scale|missing-member|other-count|huge-arena|initializers]
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@ using namespace meshwright::test;
 /// Variables of all initializers and types, with placements that leave a rank boxes of them, and nothing else.
 static Package makeInitializers() {
   Package package;
-  package.set_version(1);
+  package.set_version(2);
   for (const char *name : {"a", "b"}) {
     Axis *axis = package.add_axes();
     axis->set_name(name);
@@ -73,10 +74,13 @@ int main(int argc, char **argv) {
                                                {"missing-member", Fault::MissingMember},
                                                {"other-count", Fault::OtherCount}};
   std::string kind = argc > 2 ? argv[2] : "none";
-  if (argc < 2 || (kind != "initializers" && !faults.contains(kind))) {
+  if (argc < 2 || (kind != "initializers" && kind != "huge-arena" && !faults.contains(kind))) {
     std::fprintf(stderr, "usage: make-test-package FOLDER [KIND]\n");
     return 2;
   }
-  Package package = kind == "initializers" ? makeInitializers() : makePackage(faults.at(kind));
+  Package package =
+      kind == "initializers" ? makeInitializers() : makePackage(faults.contains(kind) ? faults.at(kind) : Fault::None);
+  if (kind == "huge-arena")
+    package.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
   return writePackage(package, argv[1]) ? 0 : 1;
 }

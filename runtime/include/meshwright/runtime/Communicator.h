@@ -20,14 +20,21 @@
 
 namespace meshwright::runtime {
 
-/// A collective as one of its members sees it. Sizes are in elements; see the package schema for what the buffers hold.
+/// A value among those that a collective moves. Sizes are in elements; see the package schema for what the buffers hold
+/// and which may be absent or one.
+struct CallPart {
+  uint64_t count = 0;
+  const std::byte *in = nullptr; ///< null where this rank has none
+  std::byte *out = nullptr;      ///< null where this rank has none
+  uint32_t root = 0;             ///< of broadcasts and reduces: the member's index
+};
+
+/// A collective as one of its members sees it.
 struct CollectiveCall {
   Collective::Kind kind = Collective::ALL_REDUCE;
   Collective::Reduction reduction = Collective::SUM;
   DType type = F32;
-  uint64_t count = 0;
-  const std::byte *in = nullptr;
-  std::byte *out = nullptr;     ///< may be `in` for an all-reduce, else apart from it
+  std::vector<CallPart> parts;
   std::vector<int64_t> members; ///< ranks, in the order of their coordinates
   uint32_t tag = 0;
   std::string name;     ///< for messages: the value's name
@@ -36,6 +43,13 @@ struct CollectiveCall {
 
 /// As in messages: `c_allreduce`.
 std::string_view getName(Collective::Kind kind);
+
+/// Whether a collective of that kind reduces; whether it has a root; whether the operand of a part, or its result, has
+/// `count` elements for every member and not `count` in all.
+bool isReducing(Collective::Kind kind);
+bool hasRoot(Collective::Kind kind);
+bool hasOperandPerMember(Collective::Kind kind);
+bool hasResultPerMember(Collective::Kind kind);
 
 /// Whether a reduction is defined on a type: sums and products on numbers, `and` and `or` on integers and i1, maximum
 /// and minimum on all.

@@ -30,6 +30,8 @@ public:
   std::vector<int64_t> getCoordinates(int64_t rank) const;
   /// The ranks that differ from `rank` on `axes` only, ordered by their coordinates there, the first of `axes` slowest.
   std::vector<int64_t> getGroup(int64_t rank, std::span<const uint32_t> axes) const;
+  /// The first of them.
+  int64_t getFirstOfGroup(int64_t rank, std::span<const uint32_t> axes) const;
 
 private:
   std::vector<std::string> names;
@@ -56,9 +58,13 @@ public:
   const Shape &getLocalShape() const { return localShape; }
   /// The axes that split a dimension.
   const std::vector<uint32_t> &getAxes() const { return axes; }
+  /// Whether the rank of these coordinates holds a part at all; whether every rank does.
+  bool isHeldAt(std::span<const int64_t> coordinates) const;
+  bool isOnAllRanks() const { return support.empty(); }
 
 private:
   friend class LocalPart;
+  Status addSupport(const Placement &placement, const Mesh &mesh);
   struct Digit {
     uint32_t axis;
     int64_t extent, stride;
@@ -66,6 +72,8 @@ private:
   Shape shape, localShape;
   std::vector<std::vector<Digit>> dims;
   std::vector<uint32_t> axes;
+  /// The coordinates that hold the value, of the axes where not all do; they ascend.
+  std::vector<std::pair<uint32_t, std::vector<int64_t>>> support;
 };
 
 /// What one rank holds under a layout.

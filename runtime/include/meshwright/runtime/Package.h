@@ -44,6 +44,8 @@ public:
 private:
   LoadedPackage() = default;
   Status check();
+  Status checkPrograms();
+  Status checkSupports() const;
 
   std::unique_ptr<meshwright::Package> content;
   std::string folder;
@@ -52,9 +54,9 @@ private:
   ProgramLayouts layouts, serialLayouts;
 };
 
-/// Checks one program against the package that holds it. `context` names it in errors.
+/// Checks one program against the package that holds it and the ranks that run it. `context` names it in errors.
 Status checkProgram(const LoadedPackage &package, const Program &program, const Mesh &mesh,
-                    const ProgramLayouts &layouts, const std::string &context);
+                    const ProgramLayouts &layouts, std::span<const int64_t> ranks, const std::string &context);
 
 /// The bytes of a checked buffer's array (the buffer may be larger).
 uint64_t getArrayBytes(const Buffer &buffer);
