@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
 inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
 /// On variables, arguments and results of functions of local type: the type of the whole value.
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
+/// On an operation of the serial program, a unit: a partial operand passes through it before it is reduced, whatever
+/// that costs. Where a sum travels in another type, or is scaled first, or meets others, is written so.
+inline constexpr llvm::StringLiteral kTravelsAttr = "dist.travels";
 
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);
@@ -45,6 +48,13 @@ MappingAttr getMapping(mlir::Value value);
 
 /// States the dims mapping of `value`.
 void setMapping(mlir::Value value, MappingAttr mapping);
+
+/// Whether partial operands pass through `op` before they are reduced.
+inline bool travels(mlir::Operation *op) { return op->hasAttr(kTravelsAttr); }
+/// States that they do.
+inline void setTravels(mlir::Operation *op) {
+  op->setDiscardableAttr(kTravelsAttr, mlir::UnitAttr::get(op->getContext()));
+}
 
 } // namespace meshwright::dist
 

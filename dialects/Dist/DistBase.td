@@ -26,6 +26,10 @@ def Dist_Dialect : Dialect {
       result leaves the computation, before it is reduced;
     - `dist.mapping` on an argument of a function: its placement.
 
+    One attribute of the serial program says where a sum is to be reduced: `dist.travels`, a unit. Partial operands pass
+    through an operation that has it, whatever that costs, and are reduced behind it. A conversion between floats that
+    has it is linear, so that a sum travels in the type that it is converted to.
+
     Every communication is the conversion of a value between two placements.
   }];
   let useDefaultAttributePrinterParser = 1;

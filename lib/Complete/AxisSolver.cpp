@@ -12,6 +12,8 @@
 //    back, so that a sum is reduced before it is broadcast and after it is joined with others. What is gathered is
 //    gathered at the cheapest place, too.
 //  * A partial value with several uses is reduced where it is made, scattered if a use already needs it split.
+//  * What the program marks as travelling lets partial operands pass, whatever it costs, and is not reduced in front
+//  of.
 //  * A state that anchored users will ask for anyway is free for everybody else.
 //
 // A sweep in reverse makes replicated values split whose uses all slice them. Then SecondLook.cpp annotates what only
@@ -125,7 +127,7 @@ bool AxisSolver::canConvertBefore(ValueIndex value) const {
   if (entry.def < 0 || graph.ops[entry.def].results.size() != 1)
     return false;
   if (plan.values[value].isPartial())
-    return kinds[entry.def] == Candidate::Kind::Partial;
+    return kinds[entry.def] == Candidate::Kind::Partial && !graph.ops[entry.def].travels;
   return kinds[entry.def] == Candidate::Kind::Split && entry.uses.size() == 1 && !given[value] &&
          plan.computes[entry.def].front() == plan.values[value];
 }
@@ -171,6 +173,11 @@ AxisSolver::Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
     if (chosenCost)
       *chosenCost = cost(op, *anchored);
     return *anchored;
+  }
+  if (auto travelling = travel(op)) {
+    if (chosenCost)
+      *chosenCost = cost(op, *travelling);
+    return *travelling;
   }
   // Ties go to the first: splits, then partial values that pass, then the whole, then other splits.
   llvm::SmallVector<Candidate, 4> candidates;

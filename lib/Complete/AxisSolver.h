@@ -45,6 +45,7 @@ private:
   std::optional<Candidate> splitByOperand(OpIndex op, unsigned operand) const;
   std::optional<Candidate> splitByResult(OpIndex op, unsigned result, const State &state) const;
   std::optional<Candidate> anchor(OpIndex op) const;
+  std::optional<Candidate> travel(OpIndex op) const;
   bool fits(const Candidate &candidate, OpIndex op) const;
   bool fitsOthers(ValueIndex value, const State &state) const;
   static bool compatible(const State &mine, const State &other);

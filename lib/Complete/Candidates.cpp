@@ -145,6 +145,15 @@ std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
   return std::nullopt;
 }
 
+/// How a marked operation lets its partial operands pass.
+std::optional<AxisSolver::Candidate> AxisSolver::travel(OpIndex op) const {
+  if (graph.ops[op].travels)
+    for (const PartialRule &partial : graph.ops[op].rule.partials)
+      if (auto candidate = makePartial(op, partial))
+        return candidate;
+  return std::nullopt;
+}
+
 /// Another factor than the one that an operand splits: costs an exchange of parts, where following the operand would
 /// leave a sum to reduce, or not be possible at all.
 void AxisSolver::addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const {

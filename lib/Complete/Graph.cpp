@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
 
@@ -87,6 +88,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
     entry.rule = ShardingRule::whole(&op);
   }
   entry.layout = isLayout(entry.rule);
+  entry.travels = dist::travels(&op);
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
     ValueIndex value = numbers.lookup(operand);
     entry.operands.push_back(value);

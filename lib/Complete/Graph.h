@@ -60,6 +60,8 @@ struct GraphOp {
   llvm::SmallVector<ValueIndex, 1> results;
   /// Moves or converts the elements of its only operand: what is made of a weight is still one.
   bool layout = false;
+  /// Partial operands pass, whatever it costs, and are reduced behind it.
+  bool travels = false;
   /// A return, an assignment: takes its operands where they are kept.
   bool sink = false;
   /// Per axis the state in which an assigned variable is kept; empty for every other operation.

@@ -106,7 +106,8 @@ bool AxisSolver::annotateSliced() {
 bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
                             llvm::MutableArrayRef<std::optional<State>> wanted) const {
   const GraphOp &graphOp = graph.ops[op];
-  if (!isElementwise(graphOp.rule))
+  // What travels through a marked operation is not reduced in front of it.
+  if (!isElementwise(graphOp.rule) || graphOp.travels)
     return false;
   llvm::SmallSetVector<ValueIndex, 4> moved;
   for (ValueIndex operand : graphOp.operands)

@@ -36,6 +36,8 @@ void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
         continue;
       if (name == "lr")
         options.learningRate = name.str();
+      else if (name == "grad_norm")
+        options.gradNorm = name.str();
       else if (options.loss.empty() && isa<FloatType>(tensor.getElementType()))
         options.loss = name.str();
     }

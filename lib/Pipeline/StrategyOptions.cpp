@@ -100,9 +100,12 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
     options.differentiate.loss = std::to_string(strategy.train().loss());
   options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
   setOptimizer(options.optimizer, strategy.train());
+  options.optimizer.clipGlobalNorm = strategy.train().clip().global_norm();
   options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
-  // The metrics report it.
+  // The metrics report them.
   options.fetch.values.push_back("lr");
+  if (strategy.train().clip().has_global_norm())
+    options.fetch.values.push_back("grad_norm");
   return options;
 }
 

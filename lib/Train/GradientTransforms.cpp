@@ -193,6 +193,8 @@ private:
 
 SmallVector<std::unique_ptr<GradientTransform>> train::makeTransforms(const OptimizerPassOptions &options) {
   SmallVector<std::unique_ptr<GradientTransform>> transforms;
+  if (options.clipGlobalNorm > 0)
+    transforms.push_back(makeClipByGlobalNorm(options.clipGlobalNorm));
   if (options.kind == OptimizerKind::Momentum)
     transforms.push_back(std::make_unique<FollowMomentum>(options.momentum, options.nesterov));
   if (options.kind == OptimizerKind::Adam)

@@ -79,6 +79,9 @@ public:
 /// The transformations of an optimizer, in order. The last one leaves what is subtracted from the parameters.
 llvm::SmallVector<std::unique_ptr<GradientTransform>> makeTransforms(const OptimizerPassOptions &options);
 
+/// Scales all gradients so that their norm, all taken as one vector, is at most `bound`.
+std::unique_ptr<GradientTransform> makeClipByGlobalNorm(double bound);
+
 } // namespace meshwright::train
 
 #endif

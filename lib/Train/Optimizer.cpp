@@ -92,6 +92,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     options.beta2 = beta2;
     options.eps = eps;
     options.weightDecay = weightDecay;
+    options.clipGlobalNorm = clipGlobalNorm;
     return options;
   }
 };

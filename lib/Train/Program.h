@@ -16,6 +16,9 @@ namespace meshwright::train {
 /// Names of gradients are this and the parameter's name.
 inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
 
+/// The name of the norm of all gradients, where the step computes it.
+inline constexpr llvm::StringLiteral kGradientNorm = "grad_norm";
+
 /// The public function with a body, of which a program has one; otherwise emits an error.
 mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 

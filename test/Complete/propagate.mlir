@@ -424,3 +424,43 @@ func.func @shared_gather(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims 
   %z = net.dot %s, %w batch = [] x [] contract = [1] x [0] : tensor<6x8xf32>, tensor<8x4xf32> -> tensor<6x4xf32>
   return %y, %z, %x : tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x8xf32>
 }
+
+// -----
+
+// What travels is reduced behind the last operation that is marked, once for all axes: each holder of a part adds it, and of what an axis
+// replicates one holder keeps it.
+dist.mesh @mesh <["dp" = 2, "ep" = 3, "tp" = 2]> {dist.data_axes = ["dp"]}
+net.variable parameter @a : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>}
+net.variable parameter @b : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["dp"]]>}
+net.variable parameter @c : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["ep"]]>}
+net.variable parameter @d : tensor<6xf32>
+// CHECK-LABEL: @travelling_sum_is_reduced_once
+func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
+  %a = net.read @a : tensor<6xf32>
+  %b = net.read @b : tensor<6xf32>
+  %c = net.read @c : tensor<6xf32>
+  %d = net.read @d : tensor<6xf32>
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["tp"]>]
+  %ra = net.reduce sum %a dims = [0] : tensor<6xf32> -> tensor<f32>
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp"]>]
+  %rb = net.reduce sum %b dims = [0] : tensor<6xf32> -> tensor<f32>
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["ep"]>]
+  %rc = net.reduce sum %c dims = [0] : tensor<6xf32> -> tensor<f32>
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = []>]
+  %rd = net.reduce sum %d dims = [0] : tensor<6xf32> -> tensor<f32>
+  // CHECK: net.add
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp", "tp"]>]
+  %ab = net.add %ra, %rb {dist.travels} : tensor<f32>
+  // CHECK: net.add
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>]
+  %abc = net.add %ab, %rc {dist.travels} : tensor<f32>
+  // CHECK: net.add
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.operands = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>, #dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.results = [#dist.mapping<dims = []>]
+  %abcd = net.add %abc, %rd {dist.travels} : tensor<f32>
+  %norm = net.sqrt %abcd : tensor<f32>
+  return %norm : tensor<f32>
+}

@@ -25,10 +25,11 @@ import numpy
 TOLERANCE = 1e-11
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 
-# Per network: its inputs, and which dimension of which parameters tensor parallelism splits: (glob, dim, groups, of the vocabulary).
+# Per network: its inputs, what bounds the norm of its gradients, and which dimension of which parameters tensor parallelism splits: (glob, dim, groups, of the vocabulary).
 NETWORKS = {
     "gpt2": {
         "inputs": ["ids"],
+        "bound": 1.2,
         "splits": [("*.attn.c_attn.kernel", 0, 3, False), ("*.attn.c_attn.bias", 0, 3, False),
                    ("*.attn.c_proj.kernel", 1, 1, False), ("*.mlp.c_fc.kernel", 0, 1, False),
                    ("*.mlp.c_fc.bias", 0, 1, False), ("*.mlp.c_proj.kernel", 1, 1, False),
@@ -43,6 +44,7 @@ NETWORKS = {
     },
     "mlp": {
         "inputs": ["x", "y"],
+        "bound": 0.3,
         "splits": [("*.layer0.kernel", 1, 1, False), ("*.layer0.bias", 0, 1, False), ("*.layer1.kernel", 0, 1, False),
                    ("*.layer2.kernel", 1, 1, True), ("*.layer2.bias", 0, 1, True)],
     },
@@ -50,11 +52,12 @@ NETWORKS = {
 
 OPTIMIZERS = {
     "sgd": "sgd { lr { constant: 0.1 } }",
+    "clip": "sgd { lr { constant: 0.1 } } clip { global_norm: BOUND }",
     "momentum": "momentum { lr { constant: 0.1 } momentum: 0.9 }",
     "adam": "adam { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 }",
     "adamw": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 decay: "*.kernel" }',
 }
-RATES = {"sgd": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3}
+RATES = {"sgd": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3}
 
 
 def read_safetensors(path):
@@ -80,7 +83,7 @@ def make_strategy(network, spec, optimizer):
         lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
     lines.append('model { parameters: "p.*" ' +
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
-    lines.append(f"train {{ {OPTIMIZERS[optimizer]} }}")
+    lines.append(f"train {{ {OPTIMIZERS[optimizer]} }}".replace("BOUND", str(network.get("bound"))))
     lines.append('fetch: "grad/*"')
     data = [name for name, _ in axes if name != "tp"]
     if data:
@@ -160,6 +163,9 @@ def main():
         metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         final = read_safetensors(reference / f"{arguments.optimizer}.safetensors")
         losses = final.pop("losses")
+        if "norms" in final:
+            compare("norms", {"norms": numpy.array([step["grad_norm"] for step in metrics])},
+                    {"norms": final.pop("norms")[:arguments.steps]}, 0, arguments.tolerance)
         compare("losses", {"losses": numpy.array([step["loss"] for step in metrics])},
                 {"losses": losses[:arguments.steps]}, 0, arguments.loss_tolerance)
         if abs(metrics[0]["loss"] - float(loss)) > arguments.loss_tolerance * abs(float(loss)):

@@ -48,6 +48,9 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
     where something depends on it. An update is computed in the element type of its parameter, scalars in f32 or in f64
     where a parameter is of f64.
 
+    With a bound on the norm of the gradients, which is named `grad_norm`, an update sees `g / norm * bound` where the norm
+    is not below it. The additions of squared norms are marked `dist.travels`: distributed, the sum is reduced once.
+
     Example: after `--dist-train-optimizer="kind=sgd lr=0.1"`
     ```mlir
     %lr = net.constant {net.name = "lr"} dense<0.1> : tensor<f32>
@@ -83,6 +86,8 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
     Option<"beta2", "beta2", "double", "0.999", "What Adam keeps of the mean of their squares">,
     Option<"eps", "eps", "double", "1e-8", "What Adam adds to the root of the mean square">,
     Option<"weightDecay", "weight-decay", "double", "0.01", "The weight decay of AdamW">,
+    Option<"clipGlobalNorm", "clip-global-norm", "double", "0.0",
+           "What the norm of all gradients is bounded by before the update; 0 is no bound">,
     ListOption<"decay", "decay", "std::string", "Globs of the parameters that AdamW decays; by default all">
   ];
   let statistics = [

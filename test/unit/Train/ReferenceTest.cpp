@@ -30,6 +30,8 @@ struct Case {
   train::OptimizerKind optimizer;
   std::string reference;
   double learningRate;
+  /// What bounds the norm of the gradients; 0 is no bound.
+  double bound = 0;
 };
 
 std::ostream &operator<<(std::ostream &os, const Case &c) { return os << c.network << " " << c.reference; }
@@ -62,11 +64,14 @@ protected:
     train::Options options;
     options.optimizer.kind = GetParam().optimizer;
     options.optimizer.lr = GetParam().learningRate;
+    options.optimizer.clipGlobalNorm = GetParam().bound;
     options.optimizer.beta2 = 0.95;
     options.optimizer.weightDecay = 0.1;
     if (GetParam().optimizer == train::OptimizerKind::AdamW)
       options.optimizer.decay.push_back("*.kernel");
     options.fetch.values.push_back("grad/*");
+    if (GetParam().bound > 0)
+      options.fetch.values.push_back("grad_norm");
     PassManager passes(&context);
     train::buildPipeline(passes, options);
     if (!module || failed(passes.run(*module)))
@@ -121,14 +126,24 @@ TEST_P(Reference, AgreesWithJax) {
       gradientNorm = std::hypot(gradientNorm, norm(value));
   Tensor losses = trained.at("losses");
   trained.erase("losses");
+  std::optional<Tensor> norms;
+  if (auto found = trained.find("norms"); found != trained.end()) {
+    norms = found->second;
+    trained.erase(found);
+  }
+  // The norm is computed after all gradients.
+  ASSERT_EQ(norms.has_value(), GetParam().bound > 0);
+  unsigned numGradients = func.getNumResults() - 1 - norms.has_value();
   ASSERT_EQ(losses.size(), 5);
   for (int step = 0; step < 5; ++step) {
     FailureOr<evaluate::Tensors> results = program->run(readBatch(func, step));
     ASSERT_TRUE(succeeded(results));
     EXPECT_NEAR(results->front().data[0].f, losses.data[step].f, kTolerance * losses.data[step].f) << "step " << step;
+    if (norms)
+      EXPECT_NEAR(results->back().data[0].f, norms->data[step].f, kTolerance * norms->data[step].f) << "step " << step;
     if (step == 0) {
-      ASSERT_EQ(func.getNumResults(), gradients.size());
-      for (unsigned index = 1; index < func.getNumResults(); ++index) {
+      ASSERT_EQ(numGradients + 1, gradients.size());
+      for (unsigned index = 1; index <= numGradients; ++index) {
         std::string name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr).str();
         expectClose(name, (*results)[index], gradients.at(name), 1e-3 * gradientNorm);
       }
@@ -141,6 +156,8 @@ TEST_P(Reference, AgreesWithJax) {
 
 INSTANTIATE_TEST_SUITE_P(Train, Reference,
                          testing::Values(Case{"mlp-tiny-f64", train::OptimizerKind::Sgd, "sgd", 0.1},
+                                         Case{"mlp-tiny-f64", train::OptimizerKind::Sgd, "clip", 0.1, 0.3},
+                                         Case{"gpt2-tiny-f64", train::OptimizerKind::Sgd, "clip", 0.1, 1.2},
                                          Case{"mlp-tiny-f64", train::OptimizerKind::Momentum, "momentum", 0.1},
                                          Case{"mlp-tiny-f64", train::OptimizerKind::Adam, "adam", 1e-3},
                                          Case{"mlp-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3},

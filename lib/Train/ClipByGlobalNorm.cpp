@@ -1,0 +1,65 @@
+//===- ClipByGlobalNorm.cpp - bounds the norm of all gradients ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With optax's formula: a gradient stays what it is where the norm is below the bound, otherwise it is g / norm ·
+// bound.
+//
+// The squared norms are added in one chain that partial values travel along to its end (`dist.travels`): whatever
+// splits the gradients, and however differently, the sum is reduced once, over all the axes at a time. What a rank
+// shares with others counts once in it, because a replicated value becomes partial by one of its holders keeping it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "lib/Train/GradientTransforms.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+namespace {
+
+class ClipByGlobalNorm : public GradientTransform {
+public:
+  explicit ClipByGlobalNorm(double bound) : bound(bound) {}
+
+  void prepare(UpdateBuilder &step, ArrayRef<Update> updates) override {
+    Value sum;
+    for (const Update &u : updates) {
+      net::NetBuilder build = step.at(u.parameter);
+      Value square = sumOfSquares(build, u.update, step.scalarType);
+      if (sum)
+        dist::setTravels((sum = build.add(sum, square)).getDefiningOp());
+      else
+        sum = square;
+    }
+    net::NetBuilder build = step.atStep();
+    norm = build.unary<net::SqrtOp>(sum);
+    norm.getDefiningOp()->setDiscardableAttr(net::kNameAttr, step.builder.getStringAttr(kGradientNorm));
+    isBelow = build.compare(net::CompareDirection::Lt, norm, build.splatLike(norm, bound));
+  }
+
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value direction = build.divide(u.update, UpdateBuilder::broadcastLike(build, norm, u.update));
+    Value stays = build.broadcast(isBelow, net::shapeOf(u.update));
+    u.update = build.select(stays, u.update, build.scale(direction, bound));
+  }
+
+private:
+  static Value sumOfSquares(net::NetBuilder &build, Value gradient, FloatType type) {
+    Value wide = build.convert(gradient, type);
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(wide).getRank()));
+    return build.reduce(dist::ReduceKind::Sum, build.multiply(wide, wide), dims);
+  }
+
+  double bound;
+  Value norm, isBelow;
+};
+
+} // namespace
+
+std::unique_ptr<GradientTransform> train::makeClipByGlobalNorm(double bound) {
+  return std::make_unique<ClipByGlobalNorm>(bound);
+}
