@@ -67,8 +67,7 @@ static bool isLinear(const KernelPlan &plan, const LinearForm &form) {
 
 /// Whether its sum is carried along the innermost loop, and not in memory all the time.
 bool LoopEmitter::isCarried(const Reduction &reduction) const {
-  return reduction.row ||
-         (laneLoop && isLinear(plan, reduction.position) && !reduction.position.uses(*laneLoop));
+  return reduction.row || (laneLoop && isLinear(plan, reduction.position) && !reduction.position.uses(*laneLoop));
 }
 
 /// Lanes must not meet in memory: where a position is not linear, elements are computed one by one.
@@ -177,7 +176,6 @@ void LoopEmitter::emitStages() {
   rowValues.clear();
   for (auto [index, stage] : llvm::enumerate(stages)) {
     currentStage = index;
-    emitRowStores(index);
     if (stage.empty())
       continue;
     prepareRowNodes(getRoots(stage));
@@ -205,16 +203,23 @@ void LoopEmitter::emitStages() {
     }
   }
   currentStage = stages.size();
-  emitRowStores(stages.size());
+  emitRowStores();
 }
 
-void LoopEmitter::emitRowStores(unsigned stage) {
+/// Once per row, when the row is done: an output may be where an input was that is read until then, by what the other
+/// outputs are made of too.
+void LoopEmitter::emitRowStores() {
+  SmallVector<const Store *> stores;
+  SmallVector<Value> elements;
+  columnValues.clear();
   for (const Store &store : plan.stores) {
-    if (plan.isColumn(store.position) || store.node->stage != stage)
+    if (plan.isColumn(store.position))
       continue;
-    columnValues.clear();
-    this->store(pointers[numInputs + store.output], emitNode(store.node), emitIndex(store.position));
+    stores.push_back(&store);
+    elements.push_back(emitNode(store.node));
   }
+  for (auto [store, element] : llvm::zip_equal(stores, elements))
+    this->store(pointers[numInputs + store->output], element, emitIndex(store->position));
 }
 
 /// Computes before the loop over columns what does not change along it.

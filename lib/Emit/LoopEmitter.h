@@ -48,7 +48,7 @@ private:
   void initializeAccumulations();
   void emitRows(unsigned loop);
   void emitStages();
-  void emitRowStores(unsigned stage);
+  void emitRowStores();
   void chooseKept();
   void prepareRowNodes(llvm::ArrayRef<Node *> roots);
   llvm::SmallVector<mlir::Value> emitColumns(const Stage &stage, unsigned loop, llvm::ArrayRef<mlir::Value> carried);

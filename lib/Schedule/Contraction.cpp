@@ -11,6 +11,7 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+static int64_t getNumElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
 bool schedule::isLibraryProduct(net::DotOp dot) {
   Type types[] = {getElementTypeOrSelf(dot.getLhs().getType()), getElementTypeOrSelf(dot.getRhs().getType()),
@@ -19,7 +20,7 @@ bool schedule::isLibraryProduct(net::DotOp dot) {
       llvm::all_of(types, [](Type type) { return type.isF32() || type.isF64() || type.isBF16() || type.isF16(); });
   // The library computes in one type, wider only in the result.
   bool alike = types[0] == types[1] && (types[2] == types[0] || (types[2].isF32() && !types[0].isF64()));
-  auto isEmpty = [](Value value) { return cast<RankedTensorType>(value.getType()).getNumElements() == 0; };
+  auto isEmpty = [](Value value) { return getNumElements(value) == 0; };
   return known && alike && !isEmpty(dot.getLhs()) && !isEmpty(dot.getRhs());
 }
 
@@ -138,13 +139,15 @@ static LogicalResult findOutput(net::DotOp dot, Operation *transpose, OpForms &f
   return success(product.outColumn == 1 || product.outRow == 1);
 }
 
-/// The only user of the result, where it is a layout operation that may be computed along.
+/// The only user of the result, where it is a layout operation that may be computed along: one that moves every
+/// element.
 static Operation *findTranspose(net::DotOp dot, OpForms &forms) {
   if (!dot.getResult().hasOneUse())
     return nullptr;
   Operation *user = *dot.getResult().user_begin();
   const OpForm &form = forms.get(user);
-  return form.kind == OpForm::Move && form.maps[0].isPermutation() ? user : nullptr;
+  bool keepsAll = user->getNumResults() == 1 && getNumElements(user->getResult(0)) == getNumElements(dot.getResult());
+  return form.kind == OpForm::Move && form.maps[0].isPermutation() && keepsAll ? user : nullptr;
 }
 
 /// The library writes rows that are contiguous: the product of the transposed matrices where the columns are.

@@ -49,6 +49,7 @@ public:
 
 private:
   // What has to be in memory.
+  void joinReads();
   void separateState();
   void prepareProducts();
   void canonicalizeOperand(net::DotOp dot, bool left);
@@ -93,6 +94,18 @@ private:
 };
 
 } // namespace
+
+/// However often a variable is read, it is one piece of memory.
+void Former::joinReads() {
+  llvm::DenseMap<Attribute, net::ReadOp> first;
+  for (auto read : llvm::make_early_inc_range(block.getOps<net::ReadOp>())) {
+    auto [known, isNew] = first.try_emplace(read.getVariableAttr(), read);
+    if (isNew)
+      continue;
+    read.replaceAllUsesWith(known->second.getResult());
+    read.erase();
+  }
+}
 
 /// What a variable or an input is is neither assigned nor returned itself: it may be overwritten before.
 void Former::separateState() {
@@ -517,6 +530,7 @@ void Former::rebuild(const Clustering &clustering) {
 }
 
 void Former::run() {
+  joinReads();
   separateState();
   prepareProducts();
   requireMemory();

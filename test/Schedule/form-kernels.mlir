@@ -194,3 +194,35 @@ func.func @scatter_reads_a_view(%ids: tensor<3xi32>, %x: tensor<3x4xf32>, %y: te
      : tensor<9x4xf32>, tensor<3x1xi32>, tensor<3x4xf32> -> tensor<9x4xf32>
   return %1 : tensor<9x4xf32>
 }
+
+// -----
+
+// A part of a product is no other order of it.
+// CHECK-LABEL: @part_of_a_product
+// CHECK: %[[DOT:.*]] = dist.matmul {{.*}} -> tensor<4x4xf32>
+// CHECK: dist.kernel(%[[DOT]])
+// CHECK: net.slice
+func.func @part_of_a_product(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> tensor<3x4xf32> {
+  %0 = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<4x8xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
+  %1 = net.slice %0 starts = [0, 0] limits = [3, 4] steps = [1, 1] : tensor<4x4xf32> -> tensor<3x4xf32>
+  %2 = net.exponential %1 : tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+
+// -----
+
+// However often a variable is read, it is one piece of memory.
+net.variable parameter @w : tensor<4xf32>
+// CHECK-LABEL: @variable_read_twice
+// CHECK: %[[OLD:.*]] = net.read @w
+// CHECK-NOT: net.read
+// CHECK: %[[NEW:.*]] = dist.kernel(%[[OLD]])
+// CHECK: net.assign @w, %[[NEW]]
+func.func @variable_read_twice() {
+  %0 = net.read @w : tensor<4xf32>
+  %1 = net.read @w : tensor<4xf32>
+  %2 = net.exponential %0 : tensor<4xf32>
+  %3 = net.add %1, %2 : tensor<4xf32>
+  net.assign @w, %3 : tensor<4xf32>
+  return
+}
