@@ -145,7 +145,9 @@ bool RandomAnnotation::tryPartial(Operation *op, const ShardingRule &rule, Axis 
   std::vector<Placement> next = placements;
   std::string name = (op->getName().getStringRef() + " " + stringifyReduceKind(partial.kind) + ":").str();
   auto owe = [&](Placement &placement, Type type) {
-    if (isBitwise != isa<IntegerType>(getElementTypeOrSelf(type)) && isBitwise)
+    // No reduction adds booleans, or combines the bits of floats.
+    Type element = getElementTypeOrSelf(type);
+    if (isBitwise ? !isa<IntegerType>(element) : element.isInteger(1))
       return false;
     if (!placement.partialAxes.empty() && placement.partialKind != partial.kind)
       return false;

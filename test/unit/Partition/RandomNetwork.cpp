@@ -22,8 +22,8 @@ static int64_t product(ArrayRef<int64_t> shape) {
   return elements;
 }
 
-RandomNetwork::RandomNetwork(Random &random, MLIRContext &context)
-    : random(random), builder(UnknownLoc::get(&context), &context), f64(builder.getF64Type()),
+RandomNetwork::RandomNetwork(Random &random, MLIRContext &context, Type real)
+    : random(random), builder(UnknownLoc::get(&context), &context), real(real ? real : builder.getF64Type()),
       i32(builder.getI32Type()), i1(builder.getI1Type()) {}
 
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,11 @@ Value RandomNetwork::pick(Type element, int64_t minRank) {
   for (Value value : values)
     if (typeOf(value).getElementType() == element && typeOf(value).getRank() >= minRank)
       fitting.push_back(value);
-  return fitting.empty() ? Value() : random.choose(fitting);
+  if (fitting.empty())
+    return nullptr;
+  // Chains, which kernels are made of, come from what was made last.
+  int64_t first = random.chance(40) ? std::max<int64_t>(fitting.size() - 2, 0) : 0;
+  return fitting[random.pick(first, fitting.size() - 1)];
 }
 
 Value RandomNetwork::makeDense(RankedTensorType type) {
@@ -112,11 +116,11 @@ Value RandomNetwork::restrict(Value x, Domain domain) {
   case Domain::Any:
     return x;
   case Domain::Small:
-    return apply("tanh", x, f64);
+    return apply("tanh", x, real);
   case Domain::Positive:
-    return apply("exponential", apply("tanh", x, f64), f64);
+    return apply("exponential", apply("tanh", x, real), real);
   case Domain::Exact:
-    return apply("convert", make(shapeOf(x), i32), f64);
+    return apply("convert", make(shapeOf(x), i32), real);
   }
   llvm_unreachable("all domains are covered");
 }
@@ -148,8 +152,8 @@ void RandomNetwork::addUnary() {
                                         {"tan", Domain::Small},
                                         {"tanh", Domain::Any}};
   const Choice &choice = kChoices[random.pick(0, std::size(kChoices) - 1)];
-  Value x = pick(f64);
-  add(apply(choice.name, restrict(x, choice.domain), StringRef(choice.name) == "is_finite" ? i1 : f64));
+  Value x = pick(real);
+  add(apply(choice.name, restrict(x, choice.domain), StringRef(choice.name) == "is_finite" ? i1 : real));
 }
 
 void RandomNetwork::addBinary() {
@@ -183,16 +187,16 @@ void RandomNetwork::addBinary() {
     return;
   }
   const Choice &choice = kFloats[random.pick(0, std::size(kFloats) - 1)];
-  Value x = pick(f64), y = pickLike(x);
+  Value x = pick(real), y = pickLike(x);
   // A square now and then, which no partial value passes.
   if (random.chance(10))
     y = x;
-  add(apply(choice.name, {restrict(x, choice.left), restrict(y, choice.right)}, f64));
+  add(apply(choice.name, {restrict(x, choice.left), restrict(y, choice.right)}, real));
 }
 
 /// Predicates come from integers, which are exact on every mesh.
 void RandomNetwork::addChoice() {
-  Value x = pick(random.chance(70) ? f64 : i32);
+  Value x = pick(random.chance(70) ? real : i32);
   auto shape = shapeOf(x);
   Value left = make(shape, i32), right = make(shape, i32);
   auto direction = static_cast<CompareDirection>(random.pick(0, 5));
@@ -205,25 +209,25 @@ void RandomNetwork::addChoice() {
 }
 
 void RandomNetwork::addConstant() {
-  add(makeDense(RankedTensorType::get(pickShape(3), random.chance(60) ? f64 : i32)));
+  add(makeDense(RankedTensorType::get(pickShape(3), random.chance(60) ? real : i32)));
 }
 
 void RandomNetwork::addIota() {
   Shape shape = pickShape(2);
   shape.push_back(pickSize());
-  add(IotaOp::create(builder, RankedTensorType::get(shape, random.chance(70) ? i32 : f64),
+  add(IotaOp::create(builder, RankedTensorType::get(shape, random.chance(70) ? i32 : real),
                      builder.getI64IntegerAttr(random.pick(0, shape.size() - 1))));
 }
 
 void RandomNetwork::addConvert() {
   Value x = pick(random.chance(70) ? i32 : i1);
   if (x)
-    add(ConvertOp::create(builder, typeOf(x).clone(typeOf(x).getElementType() == i1 && random.chance(30) ? i32 : f64),
+    add(ConvertOp::create(builder, typeOf(x).clone(typeOf(x).getElementType() == i1 && random.chance(30) ? i32 : real),
                           x));
 }
 
 void RandomNetwork::addBroadcast() {
-  Value x = pick(random.chance(80) ? f64 : i32);
+  Value x = pick(random.chance(80) ? real : i32);
   Shape shape(shapeOf(x)), dims;
   for (int64_t dim = 0; dim < typeOf(x).getRank(); ++dim)
     dims.push_back(dim);
@@ -240,7 +244,7 @@ void RandomNetwork::addBroadcast() {
 }
 
 void RandomNetwork::addReshape() {
-  Value x = pick(random.chance(80) ? f64 : i32);
+  Value x = pick(random.chance(80) ? real : i32);
   Shape factors, shape;
   for (int64_t size : shapeOf(x))
     for (int64_t factor = 2; size > 1; ++factor)
@@ -259,21 +263,23 @@ void RandomNetwork::addReshape() {
     add(ReshapeOp::create(builder, typeOf(x).clone(shape), x));
 }
 
-void RandomNetwork::addTranspose() {
-  Value x = pick(random.chance(80) ? f64 : i32, 2);
-  if (!x)
-    return;
+Value RandomNetwork::transpose(Value x) {
   SmallVector<int64_t> order;
   for (int64_t dim = 0; dim < typeOf(x).getRank(); ++dim)
     order.insert(order.begin() + random.pick(0, order.size()), dim);
   Shape shape;
   for (int64_t dim : order)
     shape.push_back(shapeOf(x)[dim]);
-  add(TransposeOp::create(builder, typeOf(x).clone(shape), x, order));
+  return TransposeOp::create(builder, typeOf(x).clone(shape), x, order);
+}
+
+void RandomNetwork::addTranspose() {
+  if (Value x = pick(random.chance(80) ? real : i32, 2))
+    add(transpose(x));
 }
 
 void RandomNetwork::addSlice() {
-  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
   SmallVector<int64_t> starts, limits, steps;
@@ -298,7 +304,7 @@ void RandomNetwork::addSlice() {
 }
 
 void RandomNetwork::addPad() {
-  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
   auto scalar = RankedTensorType::get({}, typeOf(x).getElementType());
@@ -319,7 +325,7 @@ void RandomNetwork::addPad() {
 }
 
 void RandomNetwork::addConcatenate() {
-  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
   int64_t dim = random.pick(0, typeOf(x).getRank() - 1);
@@ -336,8 +342,21 @@ void RandomNetwork::addConcatenate() {
     add(ConcatenateOp::create(builder, typeOf(x).clone(shape), operands, static_cast<uint64_t>(dim)));
 }
 
+/// Now and then `x` as the second of two parts of an array.
+Value RandomNetwork::getPart(Value x) {
+  int64_t rank = typeOf(x).getRank();
+  if (rank == 0 || 2 * typeOf(x).getNumElements() > 1000 || random.chance(70))
+    return x;
+  SmallVector<int64_t> starts(rank, 0), limits(shapeOf(x)), steps(rank, 1);
+  Shape shape(shapeOf(x));
+  starts[0] = shape[0];
+  shape[0] = limits[0] = 2 * shape[0];
+  Value both = ConcatenateOp::create(builder, typeOf(x).clone(shape), ValueRange{pickLike(x), x}, uint64_t(0));
+  return SliceOp::create(builder, x.getType(), both, starts, limits, steps);
+}
+
 void RandomNetwork::addDot() {
-  Value lhs = pick(f64, 1);
+  Value lhs = pick(real, 1);
   if (!lhs)
     return;
   // Each dimension of the left side is batching, contracted or free; the right side is made to fit.
@@ -363,15 +382,18 @@ void RandomNetwork::addDot() {
   }
   if (product(result) > 1000 || product(rhsShape) > 1000 || result.size() > 5)
     return;
-  Value rhs = make(rhsShape, f64);
-  Value small = TanhOp::create(builder, lhs.getType(), lhs);
-  add(DotOp::create(builder, RankedTensorType::get(result, f64), random.chance(50) ? lhs : small, rhs, lhsBatch,
-                    rhsBatch, lhsContract, rhsContract));
+  Value rhs = make(rhsShape, real);
+  if (random.chance(50))
+    lhs = TanhOp::create(builder, lhs.getType(), lhs);
+  auto type = RankedTensorType::get(result, real);
+  Value product =
+      DotOp::create(builder, type, getPart(lhs), getPart(rhs), lhsBatch, rhsBatch, lhsContract, rhsContract);
+  add(random.chance(50) ? transpose(product) : product);
 }
 
 void RandomNetwork::addReduce() {
   int64_t choice = random.pick(0, 9);
-  Type element = choice < 6 ? f64 : choice < 8 ? i32 : i1;
+  Type element = choice < 6 ? real : choice < 8 ? i32 : i1;
   Value x = pick(element, 1);
   if (!x)
     return;
@@ -386,11 +408,46 @@ void RandomNetwork::addReduce() {
   using dist::ReduceKind;
   ReduceKind kind = element == i1 ? (random.chance(50) ? ReduceKind::And : ReduceKind::Or)
                                   : static_cast<ReduceKind>(random.pick(0, 3));
-  if (kind == ReduceKind::Product && element == f64)
+  if (kind == ReduceKind::Product && element == real)
     x = TanhOp::create(builder, x.getType(), x);
   if (kind == ReduceKind::Product && element == i32)
     kind = ReduceKind::Max;
   add(ReduceOp::create(builder, typeOf(x).clone(shape), kind, x, dims));
+}
+
+/// Rows less what they come to, or shares of it, once or twice: what softmax and layer norm are made of.
+void RandomNetwork::addNormalization() {
+  Value x = pick(real, 1);
+  if (!x)
+    return;
+  Shape kept, reduced, reducedShape;
+  // Most often the innermost dimensions are reduced.
+  int64_t rank = typeOf(x).getRank(), from = random.pick(0, rank - 1);
+  bool innermost = random.chance(75);
+  for (auto [dim, size] : llvm::enumerate(shapeOf(x))) {
+    bool reduces = innermost ? static_cast<int64_t>(dim) >= from : random.chance(50);
+    (reduces ? reduced : kept).push_back(dim);
+    if (!reduces)
+      reducedShape.push_back(size);
+  }
+  auto type = typeOf(x).clone(reducedShape);
+  for (int64_t rounds = random.pick(1, 2); rounds > 0; --rounds) {
+    auto kind = random.chance(50) ? dist::ReduceKind::Sum : dist::ReduceKind::Max;
+    Value whole = ReduceOp::create(builder, type, kind, random.chance(50) ? x : restrict(x, Domain::Small), reduced);
+    if (random.chance(40))
+      whole = apply("add", {whole, make(reducedShape, real)}, real);
+    bool divides = random.chance(50);
+    if (divides)
+      whole = restrict(whole, Domain::Positive);
+    // Now and then the reduction is needed elsewhere too.
+    if (random.chance(30))
+      add(whole);
+    Value rows = BroadcastOp::create(builder, x.getType(), whole, kept);
+    x = apply(divides ? "divide" : "subtract", {x, rows}, real);
+    if (random.chance(50))
+      x = restrict(x, random.chance(50) ? Domain::Small : Domain::Positive);
+  }
+  add(x);
 }
 
 /// Only integers: the place of the largest of sums depends on how they were rounded.
@@ -409,7 +466,7 @@ void RandomNetwork::addArgReduce() {
 }
 
 void RandomNetwork::addGather() {
-  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
   int64_t rank = typeOf(x).getRank();
@@ -454,7 +511,7 @@ void RandomNetwork::addGather() {
 }
 
 void RandomNetwork::addScatter() {
-  Value x = pick(random.chance(80) ? f64 : i32, 1);
+  Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
   int64_t rank = typeOf(x).getRank(), bound = 1;
@@ -504,14 +561,50 @@ void RandomNetwork::addScatter() {
 
 void RandomNetwork::addOperation() {
   static constexpr void (RandomNetwork::*kAll[])() = {
-      &RandomNetwork::addUnary,     &RandomNetwork::addBinary,      &RandomNetwork::addBinary,
-      &RandomNetwork::addBinary,    &RandomNetwork::addChoice,      &RandomNetwork::addConstant,
-      &RandomNetwork::addIota,      &RandomNetwork::addConvert,     &RandomNetwork::addBroadcast,
-      &RandomNetwork::addReshape,   &RandomNetwork::addTranspose,   &RandomNetwork::addSlice,
-      &RandomNetwork::addPad,       &RandomNetwork::addConcatenate, &RandomNetwork::addDot,
-      &RandomNetwork::addDot,       &RandomNetwork::addReduce,      &RandomNetwork::addReduce,
-      &RandomNetwork::addArgReduce, &RandomNetwork::addGather,      &RandomNetwork::addScatter};
+      &RandomNetwork::addUnary,        &RandomNetwork::addBinary,      &RandomNetwork::addBinary,
+      &RandomNetwork::addBinary,       &RandomNetwork::addChoice,      &RandomNetwork::addConstant,
+      &RandomNetwork::addIota,         &RandomNetwork::addConvert,     &RandomNetwork::addBroadcast,
+      &RandomNetwork::addReshape,      &RandomNetwork::addTranspose,   &RandomNetwork::addSlice,
+      &RandomNetwork::addPad,          &RandomNetwork::addConcatenate, &RandomNetwork::addDot,
+      &RandomNetwork::addDot,          &RandomNetwork::addReduce,      &RandomNetwork::addReduce,
+      &RandomNetwork::addArgReduce,    &RandomNetwork::addGather,      &RandomNetwork::addScatter,
+      &RandomNetwork::addNormalization};
   (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
+}
+
+/// Old and new values meet at the same elements, or do not: rolled or transposed, the old value is still read where the
+/// new one is written.
+Value RandomNetwork::update(Value old) {
+  auto type = typeOf(old);
+  bool isReal = type.getElementType() == real;
+  Value value = old;
+  int64_t choice = random.pick(0, 9), rank = type.getRank();
+  if (choice == 0 && rank >= 2 && type.getDimSize(0) == type.getDimSize(1)) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    std::swap(order[0], order[1]);
+    value = TransposeOp::create(builder, type, old, order);
+  } else if (choice <= 2 && rank >= 1 && type.getDimSize(0) >= 2) {
+    int64_t size = type.getDimSize(0), at = random.pick(1, size - 1);
+    auto cut = [&](int64_t from, int64_t to) -> Value {
+      SmallVector<int64_t> starts(rank, 0), limits(type.getShape()), steps(rank, 1);
+      Shape shape(type.getShape());
+      starts[0] = from;
+      limits[0] = to;
+      shape[0] = to - from;
+      return SliceOp::create(builder, type.clone(shape), old, starts, limits, steps);
+    };
+    SmallVector<Value> parts{cut(at, size), cut(0, at)};
+    value = ConcatenateOp::create(builder, type, parts, static_cast<uint64_t>(0));
+  }
+  for (int64_t more = random.pick(1, 3); more > 0; --more) {
+    Value other = pickLike(old);
+    if (isReal && random.chance(30))
+      other = restrict(other, Domain::Small);
+    value = apply(random.chance(50) ? "add" : "subtract", {value, other}, type.getElementType());
+    if (isReal && random.chance(30))
+      value = restrict(value, Domain::Small);
+  }
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -523,23 +616,29 @@ OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
   std::vector<VariableOp> variables;
-  for (int64_t index = random.pick(0, 2); index > 0; --index) {
-    auto type = RankedTensorType::get({pickSize(), pickSize()}, f64);
+  for (int64_t index = random.pick(0, 3); index > 0; --index) {
+    auto type = RankedTensorType::get(pickShape(3), random.chance(80) ? real : i32);
     variables.push_back(VariableOp::create(builder, VariableKind::Parameter, "w" + std::to_string(index), type,
                                            InitializerAttr(), FlatSymbolRefAttr()));
   }
-  SmallVector<Type> inputs{RankedTensorType::get({pickSize(), pickSize()}, f64),
-                           RankedTensorType::get(pickShape(3), f64), RankedTensorType::get({pickSize()}, i32)};
+  SmallVector<Type> inputs{RankedTensorType::get({pickSize(), pickSize()}, real),
+                           RankedTensorType::get(pickShape(3), real), RankedTensorType::get({pickSize()}, i32)};
   auto func = func::FuncOp::create(builder, "step", builder.getFunctionType(inputs, {}));
   Block *block = func.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   llvm::append_range(values, block->getArguments());
+  std::vector<Value> old;
   for (VariableOp variable : variables)
-    add(ReadOp::create(builder, variable.getTensorType(), variable.getSymName()));
+    old.push_back(add(ReadOp::create(builder, variable.getTensorType(), variable.getSymName())));
+  // Some variables are read at a second place too.
+  for (VariableOp variable : variables)
+    if (random.chance(20))
+      add(ReadOp::create(builder, variable.getTensorType(), variable.getSymName()));
   for (int64_t index = 0; index < numOps; ++index)
     addOperation();
-  for (VariableOp variable : variables)
-    AssignOp::create(builder, variable.getSymName(), make(variable.getTensorType().getShape(), f64));
+  for (auto [variable, value] : llvm::zip(variables, old))
+    if (random.chance(90))
+      AssignOp::create(builder, variable.getSymName(), random.chance(60) ? update(value) : pickLike(value));
   // Everything that nobody uses is returned, so that nothing is computed in vain.
   SmallVector<Value> results;
   for (Operation &op : *block)

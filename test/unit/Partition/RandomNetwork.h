@@ -14,11 +14,11 @@
 
 namespace meshwright::test {
 
-/// Writes a small serial network of random operations of `net`: floats in f64, indices in i32, predicates in i1. Values
-/// stay small, so that a wrong element shows.
+/// Writes a small serial network of random operations of `net`: floats of one type (f64 unless said), indices in i32,
+/// predicates in i1. Values stay small, so that a wrong element shows.
 class RandomNetwork {
 public:
-  RandomNetwork(Random &random, mlir::MLIRContext &context);
+  RandomNetwork(Random &random, mlir::MLIRContext &context, mlir::Type real = {});
 
   /// A module with a function @step, some variables, and no placements.
   mlir::OwningOpRef<mlir::ModuleOp> build(int64_t numOps);
@@ -46,12 +46,18 @@ private:
   void addConcatenate();
   void addDot();
   void addReduce();
+  void addNormalization();
   void addArgReduce();
   void addGather();
   void addScatter();
+  /// A new value of a variable from its old one: element by element, or from elements elsewhere.
+  mlir::Value update(mlir::Value old);
 
   /// A value of `element` there is already, or null.
   mlir::Value pick(mlir::Type element, int64_t minRank = 0);
+  /// `x` with its dimensions in another order.
+  mlir::Value transpose(mlir::Value x);
+  mlir::Value getPart(mlir::Value x);
   /// Another value of the same type as `like`; made by reshaping numbers that are there if none fits.
   mlir::Value pickLike(mlir::Value like);
   /// A value of that shape and element type: one that fits, or one made of another.
@@ -64,12 +70,12 @@ private:
   mlir::Value restrict(mlir::Value x, Domain domain);
   mlir::Value makeDense(mlir::RankedTensorType type);
   mlir::Value add(mlir::Value value);
-  int64_t pickSize() { return random.choose(std::vector<int64_t>{1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 12}); }
+  int64_t pickSize() { return random.choose(std::vector<int64_t>{1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 12, 16, 17}); }
   Shape pickShape(int64_t maxRank);
 
   Random &random;
   Builder builder;
-  mlir::Type f64, i32, i1;
+  mlir::Type real, i32, i1;
   std::vector<mlir::Value> values;
 };
 

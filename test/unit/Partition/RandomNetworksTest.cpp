@@ -19,7 +19,7 @@
 #include "test/unit/Partition/RandomAnnotation.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Partition/RandomPlacement.h"
-#include <cmath>
+#include "test/unit/Partition/RandomTensor.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -36,35 +36,6 @@ std::string print(ModuleOp module) {
   llvm::raw_string_ostream stream(text);
   module.print(stream);
   return text;
-}
-
-Tensor makeTensor(Random &random, Type type) {
-  Tensor tensor(cast<RankedTensorType>(type));
-  for (evaluate::Element &element : tensor.data) {
-    if (tensor.isFloat())
-      element.f = static_cast<double>(random.pick(-100, 100)) / 50;
-    else
-      element.i = random.pick(0, 8);
-  }
-  return tensor;
-}
-
-/// How far `actual` is from `expected`, relative to the larger of one and its largest element; elements that are not
-/// finite have to be the same.
-double getDistance(const Tensor &actual, const Tensor &expected) {
-  double distance = 0, scale = 1;
-  for (auto [a, b] : llvm::zip_equal(actual.data, expected.data)) {
-    if (!actual.isFloat()) {
-      distance = std::max(distance, a.i == b.i ? 0.0 : INFINITY);
-    } else if (!std::isfinite(b.f)) {
-      bool isSame = a.f == b.f || (std::isnan(a.f) && std::isnan(b.f));
-      distance = std::max(distance, isSame ? 0.0 : INFINITY);
-    } else {
-      scale = std::max(scale, std::fabs(b.f));
-      distance = std::max(distance, std::isnan(a.f) ? INFINITY : std::fabs(a.f - b.f));
-    }
-  }
-  return distance / scale;
 }
 
 class RandomNetworks : public ::testing::Test {

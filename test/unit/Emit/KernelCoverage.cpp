@@ -1,0 +1,143 @@
+//===- KernelCoverage.cpp - what scheduled programs consist of ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Emit/KernelCoverage.h"
+#include "meshwright/Schedule/Passes.h"
+#include "meshwright/Schedule/PlannedKernel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::test;
+using schedule::Node;
+
+static constexpr const char *kForms[] = {
+    "kernel: elementwise",
+    "kernel: row reduction",
+    "kernel: accumulation in memory",
+    "kernel: several stages",
+    "kernel: several outputs",
+    "kernel: without a plan",
+    "load: like the result",
+    "load: once per row",
+    "load: at other elements",
+    "load: at computed elements",
+    "result: in place of an input",
+    "product: right operand transposed",
+    "product: left operand transposed",
+    "product: batch",
+    "product: part of a larger array",
+    "product: result by other strides",
+    "view: from the start",
+    "view: from the middle",
+    "collective: all_reduce",
+    "collective: all_gather",
+    "collective: reduce_scatter",
+    "collective: all_to_all",
+    "variable: written over its old value",
+    "variable: written after its old value was read",
+    "variable: copied at the end",
+};
+
+KernelCoverage::KernelCoverage() {
+  for (const char *form : kForms)
+    forms[form] = 0;
+}
+
+void KernelCoverage::addKernel(dist::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    ++operations[op.getName().getStringRef().str()];
+  if (kernel.getInPlace())
+    count("result: in place of an input");
+  if (kernel.getNumResults() > 1)
+    count("kernel: several outputs");
+  schedule::PlannedKernel planned = schedule::planKernel(kernel);
+  if (!planned.plan)
+    return count("kernel: without a plan");
+  const schedule::KernelPlan &plan = *planned.plan;
+  if (plan.reductions.empty())
+    count("kernel: elementwise");
+  if (plan.numStages > 1)
+    count("kernel: several stages");
+  for (const schedule::Reduction &reduction : plan.reductions)
+    count(reduction.row ? "kernel: row reduction" : "kernel: accumulation in memory");
+  for (const std::unique_ptr<Node> &node : plan.nodes) {
+    if (node->kind != Node::Load)
+      continue;
+    bool computed =
+        llvm::any_of(node->position.terms, [&](const auto &term) { return plan.computed.contains(term.first); });
+    bool same = llvm::any_of(plan.stores, [&](const auto &store) { return store.position == node->position; });
+    if (computed)
+      count("load: at computed elements");
+    else if (!node->column && plan.numRowLoops > 0)
+      count("load: once per row");
+    else
+      count(same ? "load: like the result" : "load: at other elements");
+  }
+}
+
+void KernelCoverage::addMatmul(dist::MatmulOp op) {
+  ArrayRef<int64_t> lhs = op.getLhsStrides(), rhs = op.getRhsStrides();
+  if (lhs.back() != 1)
+    count("product: left operand transposed");
+  if (rhs.back() != 1)
+    count("product: right operand transposed");
+  if (!op.getBatch().empty())
+    count("product: batch");
+  if (op.getLhsOffset() != 0 || op.getRhsOffset() != 0)
+    count("product: part of a larger array");
+  if (op.getN() > 1 && op.getM() > 1 && op.getOutStrides().drop_back().back() != static_cast<int64_t>(op.getN()))
+    count("product: result by other strides");
+}
+
+void KernelCoverage::addState(func::FuncOp func) {
+  auto places = func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr);
+  for (auto assign : func.getOps<net::AssignOp>()) {
+    auto maker = assign.getValue().getDefiningOp();
+    auto offsets = maker ? maker->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr) : nullptr;
+    auto place = places.getAs<IntegerAttr>(assign.getVariableAttr().getAttr());
+    unsigned result = maker ? cast<OpResult>(assign.getValue()).getResultNumber() : 0;
+    auto kernel = dyn_cast_or_null<dist::KernelOp>(maker);
+    if (!offsets || offsets[result] != place.getInt())
+      count("variable: copied at the end");
+    else if (kernel && kernel.getInPlace() && (*kernel.getInPlace())[result] >= 0)
+      count("variable: written over its old value");
+    else
+      count("variable: written after its old value was read");
+  }
+}
+
+void KernelCoverage::add(ModuleOp module) {
+  module.walk([&](dist::KernelOp kernel) { addKernel(kernel); });
+  module.walk([&](dist::MatmulOp op) {
+    ++operations["net.dot"];
+    addMatmul(op);
+  });
+  module.walk(
+      [&](dist::ViewOp view) { count(view.getOffset() == 0 ? "view: from the start" : "view: from the middle"); });
+  module.walk(
+      [&](dist::CollectiveOp op) { count(("collective: " + dist::stringifyCollectiveKind(op.getKind())).str()); });
+  for (auto func : module.getOps<func::FuncOp>())
+    addState(func);
+}
+
+std::vector<std::string> KernelCoverage::findMissing() const {
+  std::vector<std::string> missing;
+  for (auto &[form, number] : forms)
+    if (number == 0)
+      missing.push_back(form);
+  return missing;
+}
+
+std::string KernelCoverage::print() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (const auto *table : {&forms, &operations})
+    for (auto &[name, number] : *table)
+      stream << llvm::formatv("{0,-52} {1,7}\n", name, number);
+  return text;
+}

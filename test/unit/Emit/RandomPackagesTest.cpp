@@ -1,0 +1,241 @@
+//===- RandomPackagesTest.cpp - packages do what networks say -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random small networks, serial and in random placements, are scheduled, compiled to packages and executed by the
+// runtime; every result and variable of two steps is compared with the plain interpreter on the serial network.
+// MESHWRIGHT_TEST_SEED says which networks, MESHWRIGHT_TEST_CASES how many, MESHWRIGHT_TEST_FIRST from which on: the
+// number of a failed round and one case repeat it alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Emit/Emit.h"
+#include "meshwright/Optimize/Passes.h"
+#include "meshwright/Partition/Passes.h"
+#include "meshwright/Rules/Rules.h"
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/lib/Evaluate/Evaluate.h"
+#include "test/unit/Emit/KernelCoverage.h"
+#include "test/unit/Emit/PackageProgram.h"
+#include "test/unit/Partition/RandomAnnotation.h"
+#include "test/unit/Partition/RandomNetwork.h"
+#include "test/unit/Partition/RandomPlacement.h"
+#include "test/unit/Partition/RandomTensor.h"
+#include "test/unit/Runtime/TempFolder.h"
+#include "llvm/ADT/StringSet.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::test;
+using evaluate::Tensor;
+using evaluate::Tensors;
+
+namespace {
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// What has failed in the running test so far.
+int64_t countFailures() {
+  return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+}
+
+int64_t readNumber(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+/// Which values of a serial network have the same bits in whatever order and by whatever approximation they are
+/// computed: no sum and no function of many roundings leads to them.
+class Exactness {
+public:
+  explicit Exactness(func::FuncOp func) {
+    // An inexact variable makes more of them inexact in the next step.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation &op : func.getBody().front()) {
+        bool isInexact = computesInexactly(&op) ||
+                         llvm::any_of(op.getOperands(), [&](Value operand) { return inexact.contains(operand); });
+        if (auto read = dyn_cast<net::ReadOp>(op))
+          isInexact = variables.contains(read.getVariable());
+        if (auto assign = dyn_cast<net::AssignOp>(op); assign && isInexact)
+          changed |= variables.insert(assign.getVariable()).second;
+        if (isInexact)
+          inexact.insert(op.result_begin(), op.result_end());
+      }
+    }
+  }
+
+  bool isExact(Value value) const { return !inexact.contains(value); }
+  bool isExact(StringRef variable) const { return !variables.contains(variable); }
+
+private:
+  static bool computesInexactly(Operation *op) {
+    if (op->getNumResults() == 0 || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+      return false;
+    if (auto reduce = dyn_cast<net::ReduceOp>(op))
+      return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
+    if (auto scatter = dyn_cast<net::ScatterOp>(op))
+      return scatter.getKind() == net::ScatterKind::Add || scatter.getKind() == net::ScatterKind::Multiply;
+    return isa<net::DotOp, net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfOp, net::ErfcOp, net::ExpOp, net::Expm1Op,
+               net::LogOp, net::Log1pOp, net::LogisticOp, net::PowerOp, net::RsqrtOp, net::SineOp, net::TanOp,
+               net::TanhOp>(op);
+  }
+
+  llvm::DenseSet<Value> inexact;
+  llvm::StringSet<> variables;
+};
+
+class RandomPackages : public ::testing::Test {
+protected:
+  RandomPackages() {
+    DialectRegistry registry;
+    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
+    emit::registerKernelDialects(registry);
+    registerNetCosts(registry);
+    registerNetKernels(registry);
+    registerNetSharding(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  void check(Random &random);
+  OwningOpRef<ModuleOp> distribute(Random &random, ModuleOp serial);
+  void compare(Random &random, ModuleOp serial, const std::string &folder);
+  void compare(const Tensor &actual, const Tensor &expected, bool isExact);
+
+  MLIRContext context;
+  TempFolder folder;
+  KernelCoverage coverage;
+  Coverage placements;
+  int64_t numSerial = 0, numUneven = 0, numExact = 0, numCompared = 0;
+};
+
+/// Exact values are equal, zeros of different sign among them.
+void RandomPackages::compare(const Tensor &actual, const Tensor &expected, bool isExact) {
+  numExact += isExact;
+  ++numCompared;
+  double tolerance = isExact ? 0 : expected.type.getElementType().isF64() ? 1e-11 : 1e-4;
+  ASSERT_LE(getDistance(actual, expected), tolerance);
+}
+
+/// Runs both for two steps and compares all results and variables.
+void RandomPackages::compare(Random &random, ModuleOp serial, const std::string &folder) {
+  auto reference = evaluate::Program::create(serial);
+  llvm::Expected<PackageProgram> program = PackageProgram::open(folder);
+  ASSERT_TRUE(static_cast<bool>(program)) << llvm::toString(program.takeError());
+  ASSERT_TRUE(succeeded(reference));
+  func::FuncOp func = reference->getFunction();
+  Exactness exactness(func);
+  for (auto variable : serial.getOps<net::VariableOp>()) {
+    Tensor value = makeTensor(random, variable.getType());
+    reference->variables[variable.getSymName().str()] = value;
+    program->setVariable(variable.getSymName().str(), value);
+  }
+  for (int step = 0; step < 2; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    Tensors inputs;
+    for (Type type : func.getArgumentTypes())
+      inputs.push_back(makeTensor(random, type));
+    auto expected = reference->run(inputs);
+    ASSERT_TRUE(succeeded(expected));
+    auto actual = program->run(inputs, func.getResultTypes());
+    ASSERT_TRUE(static_cast<bool>(actual)) << llvm::toString(actual.takeError());
+    Operation *results = func.getBody().front().getTerminator();
+    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected))) {
+      SCOPED_TRACE("result " + std::to_string(index));
+      ASSERT_NO_FATAL_FAILURE(
+          compare(std::get<0>(pair), std::get<1>(pair), exactness.isExact(results->getOperand(index))));
+    }
+    for (auto &[name, value] : reference->variables) {
+      SCOPED_TRACE("variable " + name);
+      auto whole = program->getVariable(name, value.type);
+      ASSERT_TRUE(static_cast<bool>(whole)) << llvm::toString(whole.takeError());
+      ASSERT_NO_FATAL_FAILURE(compare(*whole, value, exactness.isExact(name)));
+    }
+  }
+}
+
+/// The program of the ranks of a random mesh, in random placements.
+OwningOpRef<ModuleOp> RandomPackages::distribute(Random &random, ModuleOp serial) {
+  dist::Mesh mesh = makeMesh(random, 3, 8);
+  OwningOpRef<ModuleOp> module = serial.clone();
+  RandomAnnotation annotation(random, mesh, placements);
+  annotation.annotate(*module);
+  numUneven += annotation.isUneven();
+  PassManager manager(&context);
+  partition::buildPipeline(manager);
+  if (random.chance(70))
+    optimize::buildPipeline(manager);
+  if (failed(manager.run(*module)))
+    return nullptr;
+  return module;
+}
+
+void RandomPackages::check(Random &random) {
+  Type real = random.chance(60) ? Type(Float64Type::get(&context)) : Type(Float32Type::get(&context));
+  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, real).build(random.pick(3, 14));
+  ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
+  bool isSerial = random.chance(30);
+  numSerial += isSerial;
+  OwningOpRef<ModuleOp> module = isSerial ? OwningOpRef<ModuleOp>(serial->clone()) : distribute(random, *serial);
+  ASSERT_TRUE(module) << print(*serial);
+  std::string before = print(*module);
+  PassManager manager(&context);
+  schedule::buildPipeline(manager);
+  ASSERT_TRUE(succeeded(manager.run(*module))) << before;
+  coverage.add(*module);
+  emit::EmitOptions options;
+  options.path = folder / "package";
+  options.targets = {"native"};
+  ASSERT_TRUE(succeeded(emit::emitPackage(*module, /*serial=*/nullptr, options))) << before;
+  int64_t failures = countFailures();
+  compare(random, *serial, options.path);
+  if (countFailures() != failures)
+    ADD_FAILURE() << "of the network\n" << before << "scheduled as\n" << print(*module);
+}
+
+TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
+  constexpr int64_t kCases = 80;
+  int64_t first = readNumber("MESHWRIGHT_TEST_FIRST", 0), cases = readNumber("MESHWRIGHT_TEST_CASES", kCases);
+  std::string failed;
+  int64_t round = first;
+  // Rounds are added until the floor is reached, within limits: other seeds take a little longer.
+  for (; round < first + cases || (cases >= kCases && round < first + 4 * cases && !coverage.findMissing().empty());
+       ++round) {
+    // A network of its own for every round, so that one can be repeated alone.
+    Random random(50000 + round);
+    SCOPED_TRACE(random.describe(round));
+    int64_t failures = countFailures();
+    check(random);
+    if (countFailures() != failures)
+      failed += " " + std::to_string(round);
+  }
+  EXPECT_EQ(failed, "") << "rounds of " << Random().describe(first);
+  llvm::outs() << StringRef(Random().describe(0)).split(',').first << "\n" << coverage.print();
+  llvm::outs() << round - first << " networks, " << numSerial << " serial, " << numUneven
+               << " with parts of unequal size; " << numCompared << " values compared, " << numExact
+               << " of them exactly\n";
+  if (cases < kCases)
+    return;
+  // The floor: every form occurred, and most operations did.
+  for (const std::string &form : coverage.findMissing())
+    ADD_FAILURE() << form << " does not occur";
+  int64_t numOperations = 0;
+  for (RegisteredOperationName name : context.getRegisteredOperations())
+    numOperations += name.hasInterface<dist::KernelOpInterface>();
+  EXPECT_GE(coverage.getNumOperations() * 4, numOperations * 3);
+  EXPECT_GE(numExact * 4, numCompared);
+  EXPECT_GE(numUneven * 5, round - first);
+  EXPECT_GE(numSerial * 8, round - first);
+}
+
+} // namespace
