@@ -21,6 +21,8 @@ using namespace meshwright::dist;
 #include "dialects/Dist/DistEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dist/DistTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.cpp.inc"
 
@@ -29,10 +31,19 @@ void DistDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/Dist/DistAttrs.cpp.inc"
       >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Dist/DistTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Dist/DistOps.cpp.inc"
       >();
+}
+
+RankedTensorType meshwright::dist::getTensorType(Type type) {
+  auto flight = dyn_cast<FlightType>(type);
+  return flight ? flight.getType() : cast<RankedTensorType>(type);
 }
 
 //===----------------------------------------------------------------------===//

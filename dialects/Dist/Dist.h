@@ -21,6 +21,8 @@
 #include "dialects/Dist/DistEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Dist/DistTypes.h.inc"
 #include "dialects/Dist/DistConversionInterface.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.h.inc"
@@ -40,11 +42,24 @@ inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 /// that costs. Where a sum travels in another type, or is scaled first, or meets others, is written so.
 inline constexpr llvm::StringLiteral kTravelsAttr = "dist.travels";
 
+/// On operations and functions of local type: the ranks that run them, by the coordinates of axes; absent where all do.
+inline constexpr llvm::StringLiteral kOnAttr = "dist.on";
+/// On reads, and on what is made for them: the number of the segment, forward and backward in one count, that needs them.
+inline constexpr llvm::StringLiteral kSegmentAttr = "dist.segment";
+/// On conversions: why they are there, for `--plan` and `--explain`.
+inline constexpr llvm::StringLiteral kReasonAttr = "dist.reason";
+
+/// On a launch of several parts: the name of each. Their locations are those of the operation, fused, in the same order.
+inline constexpr llvm::StringLiteral kPartsAttr = "dist.parts";
+
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);
 
 /// The dims mapping of `value` as its defining operation or block argument states it; null where it has none.
 MappingAttr getMapping(mlir::Value value);
+
+/// The tensor type of a value, in flight or not.
+mlir::RankedTensorType getTensorType(mlir::Type type);
 
 /// States the dims mapping of `value`.
 void setMapping(mlir::Value value, MappingAttr mapping);

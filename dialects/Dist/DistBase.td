@@ -33,6 +33,7 @@ def Dist_Dialect : Dialect {
     Every communication is the conversion of a value between two placements.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 // ReduceKind is shared by partial placements, collectives and reductions of the serial network.
@@ -79,6 +80,18 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
     /// Whether no axis is mentioned.
     bool isReplicated() const;
   }];
+}
+
+def Dist_FlightType : TypeDef<Dist_Dialect, "Flight"> {
+  let mnemonic = "flight";
+  let summary = "a value whose memory a collective that has started may still write";
+  let description = [{
+    Only `dist.wait`, and collectives issued behind the one that makes it, may take it.
+
+    Example: `!dist.flight<tensor<4xf32>>`
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$type);
+  let assemblyFormat = "`<` $type `>`";
 }
 
 #endif

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace meshwright::dist;
 
-static int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+static int64_t countElements(Value value) { return getTensorType(value.getType()).getNumElements(); }
 
 LogicalResult KernelOp::verify() {
   Block &block = getBody().front();
@@ -38,29 +38,156 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Whether a part of such a collective has a root.
+static bool hasRoots(CollectiveKind kind) {
+  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
+}
+
+unsigned CollectiveOp::getNumParts() {
+  return getKind() == CollectiveKind::Broadcast ? getNumResults() : getInputs().size();
+}
+
+bool CollectiveOp::isElsewhere(unsigned part) {
+  return getElsewhere() && llvm::is_contained(*getElsewhere(), static_cast<int64_t>(part));
+}
+
+/// The place of `part` in a list that leaves out the parts elsewhere.
+static unsigned countBefore(CollectiveOp op, unsigned part) {
+  unsigned number = part;
+  ArrayRef<int64_t> others = op.getElsewhere().value_or(ArrayRef<int64_t>());
+  for (int64_t other : others)
+    number -= other < static_cast<int64_t>(part);
+  return number;
+}
+
+Value CollectiveOp::getPartInput(unsigned part) {
+  if (getKind() != CollectiveKind::Broadcast)
+    return getInputs()[part];
+  return isElsewhere(part) ? Value() : getInputs()[countBefore(*this, part)];
+}
+
+Value CollectiveOp::getPartResult(unsigned part) {
+  if (getKind() != CollectiveKind::Reduce)
+    return getResult(part);
+  return isElsewhere(part) ? Value() : getResult(countBefore(*this, part));
+}
+
+Type CollectiveOp::getElementType() {
+  Type type = getInputs().empty() ? getResult(0).getType() : getInputs().front().getType();
+  return getTensorType(type).getElementType();
+}
+
+bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
+
+/// C3, and that what is listed fits together.
+static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
+  // collective_c3
+  CollectiveKind kind = op.getKind();
+  size_t elsewhere = op.getElsewhere() ? op.getElsewhere()->size() : 0;
+  if ((op.getRoots() || elsewhere > 0) && !hasRoots(kind))
+    return op.emitOpError() << "has roots, which " << stringifyCollectiveKind(kind) << " has not";
+  size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = op.getNumResults();
+  if (parts == 0)
+    return op.emitOpError() << "moves nothing";
+  if (inputs + (kind == CollectiveKind::Broadcast ? elsewhere : 0) != parts ||
+      results + (kind == CollectiveKind::Reduce ? elsewhere : 0) != parts)
+    return op.emitOpError() << "has " << inputs << " inputs and " << results << " results, and " << elsewhere
+                            << " parts elsewhere";
+  if (!hasRoots(kind))
+    return success();
+  ArrayRef<int64_t> roots = op.getRoots().value_or(ArrayRef<int64_t>());
+  if (roots.size() != parts)
+    return op.emitOpError() << "has " << roots.size() << " roots for " << parts << " parts";
+  for (int64_t root : roots)
+    if (root < 0 || root >= members)
+      return op.emitOpError() << "has root " << root << " in a group of " << members;
+  int64_t last = -1;
+  ArrayRef<int64_t> others = op.getElsewhere().value_or(ArrayRef<int64_t>());
+  for (int64_t part : others) {
+    if (part <= last || part >= static_cast<int64_t>(parts))
+      return op.emitOpError() << "has part " << part << " elsewhere, of " << parts << " parts, behind part " << last;
+    last = part;
+  }
+  return success();
+}
+
+/// C2 for one part.
+static LogicalResult verifyPart(CollectiveOp op, unsigned part, int64_t members) {
+  Value input = op.getPartInput(part), result = op.getPartResult(part);
+  for (Value value : {input, result})
+    if (value && getTensorType(value.getType()).getElementType() != op.getElementType())
+      return op.emitOpError() << "moves elements of " << op.getElementType() << " and of "
+                              << getTensorType(value.getType()).getElementType();
+  if (!input || !result)
+    return success();
+  int64_t from = countElements(input), to = countElements(result), expected = from;
+  if (op.getKind() == CollectiveKind::AllGather)
+    expected = from * members;
+  if (op.getKind() == CollectiveKind::ReduceScatter)
+    expected = from % members == 0 ? from / members : -1;
+  if (to != expected || (op.getKind() == CollectiveKind::AllToAll && from % members != 0))
+    return op.emitOpError() << "makes " << to << " elements of " << from << " in a group of " << members;
+  return success();
+}
+
 LogicalResult CollectiveOp::verify() {
   auto module = (*this)->getParentOfType<ModuleOp>();
   MeshOp mesh = module ? findMesh(module) : MeshOp();
   if (!mesh)
     return emitOpError() << "stands in a module without mesh";
   // collective_c1
-  int64_t size = 1;
+  int64_t members = 1;
   for (StringRef name : getAxes().getAsValueRange<StringAttr>()) {
     std::optional<Axis> axis = mesh.getMesh().find(name);
     if (!axis)
       return emitOpError() << "names axis \"" << name << "\", which the module's mesh does not have";
-    size *= mesh.getMesh().getSize(*axis);
+    members *= mesh.getMesh().getSize(*axis);
   }
+  if (failed(verifyRoots(*this, members)))
+    return failure();
   // collective_c2
-  int64_t from = countElements(getInput()), to = countElements(getResult()), expected = from;
-  if (getKind() == CollectiveKind::AllGather)
-    expected = from * size;
-  if (getKind() == CollectiveKind::ReduceScatter)
-    expected = from % size == 0 ? from / size : -1;
-  if (to != expected)
-    return emitOpError() << "makes " << to << " elements of " << from << " in a group of " << size;
+  for (unsigned part = 0; part < getNumParts(); ++part)
+    if (failed(verifyPart(*this, part, members)))
+      return failure();
+  // collective_c4
+  for (Value result : getResults())
+    if (isa<FlightType>(result.getType()) != isStart())
+      return emitOpError() << "starts some parts and finishes others";
+  // collective_c5
+  for (Value input : getInputs())
+    if (isa<FlightType>(input.getType()) && !input.hasOneUse())
+      return emitOpError() << "takes a flight that something else takes too";
   return success();
 }
+
+void WaitOp::build(OpBuilder &builder, OperationState &state, ValueRange flights) {
+  SmallVector<Type> types;
+  for (Value flight : flights)
+    types.push_back(getTensorType(flight.getType()));
+  build(builder, state, types, flights);
+}
+
+LogicalResult WaitOp::verify() {
+  // wait_c1
+  Operation *start = getFlights().empty() ? nullptr : getFlights().front().getDefiningOp();
+  if (!isa_and_nonnull<CollectiveOp>(start))
+    return emitOpError() << "waits for nothing that was started";
+  for (auto [flight, result] : llvm::zip(getFlights(), getResults())) {
+    if (flight.getDefiningOp() != start || !flight.hasOneUse())
+      return emitOpError() << "waits for several collectives, or for what something else takes too";
+    if (getTensorType(flight.getType()) != result.getType())
+      return emitOpError() << "makes " << result.getType() << " of " << flight.getType();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views and products
+//===----------------------------------------------------------------------===//
 
 LogicalResult ViewOp::verify() {
   // view_c1

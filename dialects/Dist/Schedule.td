@@ -42,28 +42,79 @@ def Dist_CollectiveKind : I32Enum<"CollectiveKind", "how the ranks of a group ex
     I32EnumCase<"AllReduce", 0, "all_reduce">,
     I32EnumCase<"AllGather", 1, "all_gather">,
     I32EnumCase<"ReduceScatter", 2, "reduce_scatter">,
-    I32EnumCase<"AllToAll", 3, "all_to_all">]> {
+    I32EnumCase<"AllToAll", 3, "all_to_all">,
+    I32EnumCase<"Broadcast", 4, "broadcast">,
+    I32EnumCase<"Reduce", 5, "reduce">]> {
   let cppNamespace = "::meshwright::dist";
 }
 
 def Dist_CollectiveKindAttr : EnumAttr<Dist_Dialect, Dist_CollectiveKind, "collective_kind">;
 
+def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_FlightType]>;
+
 def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
   let summary = "an exchange of contiguous memory in a group";
   let description = [{
-    With n ranks in the group of `axes`, in order of their coordinates, the first axis slowest: `all_reduce` takes and gives equally many elements;
-    `all_gather` gives n times as many, `reduce_scatter` an nth, part i from or for rank i; `all_to_all` takes and gives n parts.
+    One launch moves one or more parts, all of one element type. With n ranks in the group of `axes`, in order of their
+    coordinates, the first axis slowest: `all_reduce` takes and gives equally many elements; `all_gather` gives n times as many,
+    `reduce_scatter` an nth, part i from or for rank i; `all_to_all` takes and gives n parts; `broadcast` gives everybody what the
+    root has, `reduce` gives it the reduction of what everybody has. `roots` has the member of the group that is the root of each
+    part. In the program of a single rank the parts listed in `elsewhere` have their root on another rank: a broadcast
+    takes nothing for them, a reduction gives nothing.
+
+    Where the results are flights the exchange is started only: `dist.wait` makes values of them. All collectives of a rank
+    take place in the order in which they stand, so one may take what an earlier one has in flight.
 
     - **C1**: the mesh has the axes.
-    - **C2**: the numbers of elements are as said.
+    - **C2**: the numbers of elements are as said, and all element types are equal.
+    - **C3**: there is one root per part, inside the group, exactly where the kind has roots; the parts `elsewhere` increase.
+    - **C4**: all results are flights, or none is.
+    - **C5**: a flight that is taken has one use.
 
-    Example: `%1 = dist.collective all_gather sum %0 axes ["tp"] : tensor<4xf32> -> tensor<2x4xf32>`
+    Example:
+    ```mlir
+    %1:2 = dist.collective all_gather sum(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+    %2 = dist.collective broadcast sum(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
+    %3 = dist.wait %2 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    ```
   }];
-  let arguments = (ins Dist_CollectiveKindAttr:$kind, Dist_ReduceKindAttr:$reduction, AnyRankedTensor:$input,
-                       StrArrayAttr:$axes);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$kind $reduction $input `axes` $axes attr-dict `:` type($input) `->` type($result)";
+  let arguments = (ins Dist_CollectiveKindAttr:$kind, Dist_ReduceKindAttr:$reduction, Variadic<Dist_Memory>:$inputs,
+                       OptionalAttr<DenseI64ArrayAttr>:$roots, OptionalAttr<DenseI64ArrayAttr>:$elsewhere, StrArrayAttr:$axes);
+  let results = (outs Variadic<Dist_Memory>:$results);
+  let assemblyFormat = [{
+    $kind `` $reduction `(` $inputs `)` (`roots` $roots^)? (`elsewhere` $elsewhere^)? `axes` $axes attr-dict
+    `:` functional-type($inputs, $results)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many parts move.
+    unsigned getNumParts();
+    /// Whether the root of a part is another rank, in the program of a single rank.
+    bool isElsewhere(unsigned part);
+    /// What a part takes and gives; null where that is on another rank.
+    ::mlir::Value getPartInput(unsigned part);
+    ::mlir::Value getPartResult(unsigned part);
+    /// The type of the elements that move.
+    ::mlir::Type getElementType();
+    /// Whether the exchange is started only.
+    bool isStart();
+  }];
+}
+
+def Dist_WaitOp : Dist_ScheduleOp<"wait", [Pure]> {
+  let summary = "waits for what is in flight";
+  let description = [{
+    The results are the values that were in flight, in the same memory.
+
+    - **C1**: all operands are results of one `dist.collective`, and this is their only use.
+
+    Example: `%1 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>`
+  }];
+  let arguments = (ins Variadic<Dist_FlightType>:$flights);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$flights attr-dict `:` functional-type($flights, $results)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$flights)>];
 }
 
 def Dist_YieldOp : Dist_ScheduleOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.getType()); }
 static uint64_t getElementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
 static uint64_t getBytes(RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
@@ -142,6 +142,20 @@ static std::string getTitle(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
+/// What part `number` of a launch moves, by the user's name.
+static std::string getPartName(dist::CollectiveOp op, unsigned number) {
+  auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr);
+  auto name = names && number < names.size() ? dyn_cast<StringAttr>(names[number]) : StringAttr();
+  return name ? name.str() : getTitle(op);
+}
+
+/// Where part `number` comes from: a launch of several parts has all their locations, in their order.
+static std::string getPartLocation(dist::CollectiveOp op, unsigned number) {
+  auto fused = dyn_cast<FusedLoc>(op.getLoc());
+  bool apart = fused && op.getNumParts() > 1 && fused.getLocations().size() == op.getNumParts();
+  return getLocationText(apart ? fused.getLocations()[number] : Location(op.getLoc()));
+}
+
 Instruction *ProgramWriter::startInstruction(Operation *op) {
   Instruction *instruction = task->add_instructions();
   instruction->set_name(getTitle(op));
@@ -211,19 +225,34 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
     members *= mesh.getMesh().getSize(axis);
     collective.add_axes(axis);
   }
-  collective.set_dtype(getDType(typeOf(op.getInput()).getElementType()));
-  int64_t count = typeOf(op.getInput()).getNumElements();
-  bool parts = op.getKind() == dist::CollectiveKind::ReduceScatter || op.getKind() == dist::CollectiveKind::AllToAll;
-  CollectivePart &part = *collective.add_parts();
-  part.set_count(parts ? count / members : count);
-  part.set_in(getBuffer(op.getInput()));
-  part.set_out(getBuffer(op.getResult()));
-  part.set_name(instruction.name());
-  part.set_location(instruction.location());
+  collective.set_dtype(getDType(op.getElementType()));
+  for (unsigned number = 0; number < op.getNumParts(); ++number) {
+    Value input = op.getPartInput(number), result = op.getPartResult(number);
+    CollectivePart &part = *collective.add_parts();
+    // The smaller of the two sides is what one member brings or gets.
+    bool splits = op.getKind() == dist::CollectiveKind::AllToAll || op.getKind() == dist::CollectiveKind::ReduceScatter;
+    int64_t count = dist::getTensorType((input ? input : result).getType()).getNumElements();
+    part.set_count(splits ? count / members : count);
+    if (input)
+      part.set_in(getBuffer(input));
+    if (result)
+      part.set_out(getBuffer(result));
+    if (op.getRoots())
+      part.set_root((*op.getRoots())[number]);
+    part.set_name(getPartName(op, number));
+    part.set_location(getPartLocation(op, number));
+  }
+  collective.set_start(op.isStart());
+  if (op.isStart())
+    tags[op] = nextTag;
   collective.set_tag(nextTag++);
   if (auto reason = op->getAttrOfType<StringAttr>("dist.reason"))
     collective.set_reason(reason.str());
   return success();
+}
+
+void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
+  instruction.mutable_wait()->set_tag(tags.lookup(op.getFlights().front().getDefiningOp()));
 }
 
 /// Nothing where the value was computed in the variable's place. Copies come last: until the step ends the old value
@@ -260,6 +289,8 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     addMatmul(matmul, *startInstruction(&op));
   } else if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
     return addCollective(collective, *startInstruction(&op));
+  } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+    addWait(wait, *startInstruction(&op));
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);

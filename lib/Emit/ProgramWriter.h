@@ -61,6 +61,7 @@ private:
   void addKernel(dist::KernelOp op, Instruction &instruction);
   void addMatmul(dist::MatmulOp op, Instruction &instruction);
   mlir::LogicalResult addCollective(dist::CollectiveOp op, Instruction &instruction);
+  void addWait(dist::WaitOp op, Instruction &instruction);
   void addAssign(net::AssignOp op);
   void addOutputs(mlir::func::ReturnOp op);
   Instruction *startInstruction(mlir::Operation *op);
@@ -72,6 +73,8 @@ private:
   Task *task = nullptr;
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
+  /// Of the collectives that are started only.
+  llvm::DenseMap<mlir::Operation *, uint32_t> tags;
   uint32_t nextTag = 0;
 };
 

@@ -97,7 +97,7 @@ bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) 
 bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
   Value root = storage.getRoot(assign.getValue());
   Operation *maker = root.getDefiningOp();
-  if (!maker || offsets.contains(root) || root.getType() != assign.getValue().getType())
+  if (!maker || offsets.contains(root) || dist::getTensorType(root.getType()) != assign.getValue().getType())
     return false;
   if (!read)
     return true;

@@ -181,10 +181,10 @@ Value Lowering::collective(CollectiveKind kind, ReduceKind reduction, Value inpu
   SmallVector<StringRef> names;
   for (Axis axis : axes)
     names.push_back(mesh.getName(axis));
-  auto op =
-      CollectiveOp::create(builder, typeOf(input).clone(shape), kind, reduction, input, builder.getStrArrayAttr(names));
+  auto op = CollectiveOp::create(builder, Type(typeOf(input).clone(shape)), kind, reduction, input, DenseI64ArrayAttr(),
+                                 DenseI64ArrayAttr(), builder.getStrArrayAttr(names));
   op->setDiscardableAttrs(from->getDiscardableAttrDictionary());
-  return op;
+  return op.getResult(0);
 }
 
 /// How many digits of its dimension stand before that of `axis`. Strides do not tell: those of a digit and of one that

@@ -10,6 +10,18 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
+/// The wait behind which what `collective` has started is over: its own, or that of a collective that takes its
+/// flights.
+static Operation *findWait(dist::CollectiveOp collective) {
+  Operation *op = collective;
+  while (auto start = dyn_cast_or_null<dist::CollectiveOp>(op)) {
+    if (!start.isStart())
+      return op;
+    op = start.getResult(0).use_empty() ? nullptr : *start.getResult(0).user_begin();
+  }
+  return op;
+}
+
 Storage::Storage(func::FuncOp func) {
   Block &block = func.getBody().front();
   for (Operation &op : block)
@@ -19,9 +31,16 @@ Storage::Storage(func::FuncOp func) {
     for (Value result : op.getResults())
       if (getRoot(result) == result)
         lastUses.try_emplace(result, steps[&op]);
-    if (isa<dist::ViewOp>(op))
+    if (isa<dist::ViewOp, dist::WaitOp>(op))
       continue;
     int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[&op];
+    // What a started collective reads and writes is in use until somebody waits for it.
+    if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && collective.isStart()) {
+      Operation *wait = findWait(collective);
+      step = wait ? steps[wait] : end;
+      for (Value result : op.getResults())
+        lastUses[result] = step;
+    }
     for (Value operand : op.getOperands()) {
       int64_t &last = lastUses[getRoot(operand)];
       last = std::max(last, step);
@@ -29,23 +48,31 @@ Storage::Storage(func::FuncOp func) {
   }
 }
 
+/// The value in whose memory `value` is, if it is only another name for it or a part of it.
+static Value getBase(Value value) {
+  if (auto view = value.getDefiningOp<dist::ViewOp>())
+    return view.getInput();
+  if (auto wait = value.getDefiningOp<dist::WaitOp>())
+    return wait.getFlights()[cast<OpResult>(value).getResultNumber()];
+  return {};
+}
+
 Value Storage::getRoot(Value value) const {
-  while (auto view = value.getDefiningOp<dist::ViewOp>())
-    value = view.getInput();
+  while (Value base = getBase(value))
+    value = base;
   return value;
 }
 
 int64_t Storage::getBytes(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
+  RankedTensorType tensor = dist::getTensorType(type);
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
 int64_t Storage::getOffset(Value value) const {
-  int64_t bytes = llvm::divideCeil(cast<RankedTensorType>(value.getType()).getElementTypeBitWidth(), 8), offset = 0;
-  while (auto view = value.getDefiningOp<dist::ViewOp>()) {
-    offset += view.getOffset() * bytes;
-    value = view.getInput();
-  }
+  int64_t bytes = llvm::divideCeil(dist::getTensorType(value.getType()).getElementTypeBitWidth(), 8), offset = 0;
+  for (Value base = getBase(value); base; value = base, base = getBase(value))
+    if (auto view = value.getDefiningOp<dist::ViewOp>())
+      offset += view.getOffset() * bytes;
   return offset;
 }
 

@@ -13,8 +13,8 @@
 
 namespace meshwright::schedule {
 
-/// Liveness of a scheduled function. A *root* is a value with memory of its own; views are in that of their root. Steps
-/// are the positions of operations.
+/// Liveness of a scheduled function. A *root* is a value with memory of its own; views, and what was waited for, are in
+/// that of their root. Steps are the positions of operations.
 class Storage {
 public:
   explicit Storage(mlir::func::FuncOp func);

@@ -63,8 +63,8 @@ static std::optional<int64_t> getOffset(Value value) {
 
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
-    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CoordinateOp, dist::KernelOp, dist::MatmulOp,
-                     dist::ViewOp, func::ReturnOp>(op) ||
+    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::WaitOp, dist::CoordinateOp, dist::KernelOp,
+                     dist::MatmulOp, dist::ViewOp, func::ReturnOp>(op) ||
                  op.hasTrait<OpTrait::ConstantLike>();
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";

@@ -95,7 +95,7 @@ func.func @matmul_c2(%x: tensor<4x4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c1(%x: tensor<4xf32>) {
   // expected-error @below {{names axis "dp", which the module's mesh does not have}}
-  %0 = dist.collective all_reduce sum %x axes ["dp"] : tensor<4xf32> -> tensor<4xf32>
+  %0 = dist.collective all_reduce sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -104,7 +104,7 @@ func.func @collective_c1(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c2(%x: tensor<5xf32>) {
   // expected-error @below {{makes 3 elements of 5 in a group of 2}}
-  %0 = dist.collective reduce_scatter sum %x axes ["tp"] : tensor<5xf32> -> tensor<3xf32>
+  %0 = dist.collective reduce_scatter sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<3xf32>
   return
 }
 
@@ -112,6 +112,91 @@ func.func @collective_c2(%x: tensor<5xf32>) {
 
 func.func @collective_without_mesh(%x: tensor<5xf32>) {
   // expected-error @below {{stands in a module without mesh}}
-  %0 = dist.collective all_reduce sum %x axes ["tp"] : tensor<5xf32> -> tensor<5xf32>
+  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c2_types(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  // expected-error @below {{moves elements of 'f32' and of 'i32'}}
+  %0:2 = dist.collective all_reduce sum(%x, %y) axes ["tp"] : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c3_kind(%x: tensor<4xf32>) {
+  // expected-error @below {{has roots, which all_reduce has not}}
+  %0 = dist.collective all_reduce sum(%x) roots [0] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c3_count(%x: tensor<4xf32>) {
+  // expected-error @below {{has 1 roots for 2 parts}}
+  %0:2 = dist.collective broadcast sum(%x, %x) roots [0] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c3_root(%x: tensor<4xf32>) {
+  // expected-error @below {{has root 2 in a group of 2}}
+  %0 = dist.collective broadcast sum(%x) roots [2] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c3_elsewhere(%x: tensor<4xf32>) {
+  // expected-error @below {{has part 1 elsewhere, of 1 parts, behind part -1}}
+  dist.collective broadcast sum() roots [0] elsewhere [1] axes ["tp"] : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c3_inputs(%x: tensor<4xf32>) {
+  // expected-error @below {{has 2 inputs and 2 results, and 1 parts elsewhere}}
+  %0:2 = dist.collective broadcast sum(%x, %x) roots [0, 0] elsewhere [1] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c4(%x: tensor<4xf32>) {
+  // expected-error @below {{starts some parts and finishes others}}
+  %0:2 = dist.collective all_reduce sum(%x, %x) axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, !dist.flight<tensor<4xf32>>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @collective_c5(%x: tensor<4xf32>) {
+  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  // expected-error @below {{takes a flight that something else takes too}}
+  %1 = dist.collective all_reduce sum(%0) axes ["tp"] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %2 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @wait_c1(%x: tensor<4xf32>) {
+  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %1 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  // expected-error @below {{waits for several collectives, or for what something else takes too}}
+  %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }

@@ -142,7 +142,7 @@ RankTensors Simulator::exchange(CollectiveOp op, const RankTensors &input) {
           sum = test::reduce(op.getReduction(), sum, term);
     }
   }
-  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), outputs);
+  return fromNumbers(cast<RankedTensorType>(op.getResult(0).getType()), outputs);
 }
 
 FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
