@@ -55,6 +55,7 @@ public:
         if (Status status = checkInstruction(task.instructions(i)); !status.ok())
           return status.within(describeInstruction(task, i));
       }
+    MW_TRY(checkTags());
     for (const ScheduleItem &item : program.schedule()) {
       if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
         return inputError("the schedule runs task {} but the program has {}", item.task(), program.tasks_size());
@@ -165,6 +166,27 @@ private:
     default:
       return inputError("the instruction is of a kind that this runtime does not know");
     }
+  }
+
+  /// A tag names one collective, and a Wait one that is started.
+  Status checkTags() {
+    std::map<uint32_t, bool> isStarted;
+    for (const Task &task : program.tasks())
+      for (const Instruction &instruction : task.instructions())
+        if (instruction.has_collective())
+          if (!isStarted.emplace(instruction.collective().tag(), instruction.collective().start()).second)
+            return inputError("two collectives have the tag {}", instruction.collective().tag());
+    for (const Task &task : program.tasks())
+      for (int i = 0; i != task.instructions_size(); ++i) {
+        if (!task.instructions(i).has_wait())
+          continue;
+        uint32_t tag = task.instructions(i).wait().tag();
+        auto found = isStarted.find(tag);
+        if (found == isStarted.end() || !found->second)
+          return inputError("{} waits for collective #{}, which {}", describeInstruction(task, i), tag,
+                            found == isStarted.end() ? "is not there" : "is not started but executed");
+      }
+    return {};
   }
 
   Status checkKernel(const Kernel &kernel) {

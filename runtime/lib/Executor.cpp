@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "Arena.h"
+#include <map>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -14,9 +15,9 @@ namespace {
 
 /// An instruction with its addresses, as small as can be: a step walks the list from end to end.
 struct CompiledInstruction {
-  enum class Kind : uint8_t { Kernel, Matmul, Collective, Copy, Coordinate, Wait };
+  enum class Kind : uint8_t { Kernel, Matmul, Collective, Start, Wait, Copy, Coordinate };
   Kind kind;
-  uint32_t number = 0; // of the product or collective; the coordinate's value
+  uint32_t number = 0; // of the product or collective (a Wait's at first its tag); the coordinate's value
   union {
     KernelFn kernel;
     std::byte *to;
@@ -36,7 +37,9 @@ struct Executor::Implementation {
   ExecutorContext context;
   Arena arena;
   std::unique_ptr<MatmulSet> matmuls;
-  std::vector<CompiledInstruction> instructions;
+  std::vector<std::vector<CompiledInstruction>> tasks;
+  /// The numbers of the started collectives, by their tags.
+  std::map<uint32_t, uint32_t> started;
   /// The arguments of all kernels, one after the other.
   std::vector<void *> arguments;
   AllocationCount allocations;
@@ -55,7 +58,6 @@ struct Executor::Implementation {
     return {};
   }
 
-  /// Instructions in the order of the schedule.
   Status compile() {
     size_t argumentCount = 0;
     for (const Task &task : context.program.tasks())
@@ -63,7 +65,6 @@ struct Executor::Implementation {
         argumentCount += instruction.kernel().arguments_size();
     // Addresses of arguments are taken while the list grows.
     arguments.reserve(argumentCount);
-    std::vector<std::vector<CompiledInstruction>> tasks;
     for (const Task &task : context.program.tasks()) {
       std::vector<CompiledInstruction> &compiled = tasks.emplace_back();
       for (const Instruction &instruction : task.instructions()) {
@@ -73,8 +74,11 @@ struct Executor::Implementation {
         compiled.push_back(*result);
       }
     }
-    for (const ScheduleItem &item : context.program.schedule())
-      instructions.insert(instructions.end(), tasks[item.task()].begin(), tasks[item.task()].end());
+    // The start may be in a later task.
+    for (std::vector<CompiledInstruction> &task : tasks)
+      for (CompiledInstruction &instruction : task)
+        if (instruction.kind == CompiledInstruction::Kind::Wait)
+          instruction.number = started.at(instruction.number);
     return {};
   }
 
@@ -97,8 +101,11 @@ struct Executor::Implementation {
       return compiled;
     }
     case Instruction::kCollective: {
-      compiled.kind = CompiledInstruction::Kind::Collective;
+      bool start = instruction.collective().start();
+      compiled.kind = start ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
       MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction));
+      if (start)
+        started[instruction.collective().tag()] = compiled.number;
       return compiled;
     }
     case Instruction::kCopy:
@@ -109,6 +116,7 @@ struct Executor::Implementation {
       return compiled;
     case Instruction::kWait:
       compiled.kind = CompiledInstruction::Kind::Wait;
+      compiled.number = instruction.wait().tag();
       return compiled;
     default:
       compiled.kind = CompiledInstruction::Kind::Coordinate;
@@ -128,6 +136,7 @@ struct Executor::Implementation {
       call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in()) : nullptr,
                             part.has_out() ? getAddress(part.out()) : nullptr, part.root()});
     call.members = context.mesh.getGroup(context.rank, std::span(collective.axes().data(), collective.axes().size()));
+    call.isStarted = collective.start();
     call.tag = collective.tag();
     call.name = instruction.name();
     call.location = instruction.location();
@@ -145,31 +154,37 @@ struct Executor::Implementation {
   }
 
   Status run() {
-    for (const CompiledInstruction &instruction : instructions) {
-      switch (instruction.kind) {
-      case CompiledInstruction::Kind::Kernel:
-        instruction.kernel(instruction.arguments);
-        break;
-      case CompiledInstruction::Kind::Matmul: {
-        uint64_t before = countAllocations();
-        MW_TRY(matmuls->execute(instruction.number));
-        allocations.library += countAllocations() - before;
-        break;
-      }
-      case CompiledInstruction::Kind::Collective:
-        MW_TRY(context.communicator.execute(instruction.number));
-        break;
-      case CompiledInstruction::Kind::Wait:
-        break;
-      case CompiledInstruction::Kind::Copy:
-        std::memmove(instruction.to, instruction.from, instruction.bytes);
-        break;
-      case CompiledInstruction::Kind::Coordinate: {
-        int32_t coordinate = static_cast<int32_t>(instruction.number);
-        std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
-        break;
-      }
-      }
+    for (const ScheduleItem &item : context.program.schedule())
+      for (const CompiledInstruction &instruction : tasks[item.task()])
+        MW_TRY(execute(instruction));
+    return {};
+  }
+
+  Status execute(const CompiledInstruction &instruction) {
+    switch (instruction.kind) {
+    case CompiledInstruction::Kind::Kernel:
+      instruction.kernel(instruction.arguments);
+      return {};
+    case CompiledInstruction::Kind::Matmul: {
+      uint64_t before = countAllocations();
+      Status status = matmuls->execute(instruction.number);
+      allocations.library += countAllocations() - before;
+      return status;
+    }
+    case CompiledInstruction::Kind::Collective:
+      return context.communicator.execute(instruction.number);
+    case CompiledInstruction::Kind::Start:
+      return context.communicator.start(instruction.number);
+    case CompiledInstruction::Kind::Wait:
+      return context.communicator.wait(instruction.number);
+    case CompiledInstruction::Kind::Copy:
+      std::memmove(instruction.to, instruction.from, instruction.bytes);
+      return {};
+    case CompiledInstruction::Kind::Coordinate: {
+      int32_t coordinate = static_cast<int32_t>(instruction.number);
+      std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
+      return {};
+    }
     }
     return {};
   }

@@ -52,7 +52,7 @@ struct Session::Implementation {
   Status createExecutors() {
     executors.resize(mesh.getNumRanks());
     MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
-    backend = createInprocBackend(mesh.getNumRanks());
+    backend = createInprocBackend(mesh.getNumRanks(), options.serial ? std::nullopt : options.link);
     return team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
       MW_TRY_ASSIGN(executors[rank],

@@ -62,6 +62,11 @@ Status addData(Options &options, const std::string &text) {
   return {};
 }
 
+Status setLink(Options &options, const std::string &text) {
+  MW_TRY_ASSIGN(options.link, LinkModel::parse(text));
+  return {};
+}
+
 Status setCheck(Options &options, const std::string &text) {
   options.checkSerial = true;
   return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
@@ -82,6 +87,8 @@ const std::vector<Option> &getOptions() {
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
        setText(&Options::kernels)},
+      {"Running", "link", "LATENCY,BANDWIDTH",
+       "let every collective take at least the time of such a link, as in 20us,2GB/s", setLink},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Results", "metrics", "FILE", "a JSON object per step", setText(&Options::metrics)},
@@ -111,6 +118,8 @@ Status checkCombination(const Options &options) {
     return usageError("which package? (dist-run --help says more)");
   if (options.serial && options.checkSerial)
     return usageError("--serial runs the serial program alone, --check-serial beside the others: one of the two");
+  if (options.serial && options.link)
+    return usageError("--link is between ranks, but --serial runs one");
   int standardInputs = (options.init == "-") + (options.feed == "-");
   for (const DataSource &source : options.data)
     standardInputs += source.path == "-";

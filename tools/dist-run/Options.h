@@ -16,6 +16,7 @@ struct Options {
   std::string package;
   std::string init, feed, metrics, outputs, save, kernels;
   std::vector<runtime::DataSource> data;
+  std::optional<runtime::LinkModel> link;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };

@@ -34,7 +34,8 @@ public:
 
 private:
   Status prepare() {
-    SessionOptions sessionOptions{options.serial, options.kernels, static_cast<int>(options.threads), countAllocations};
+    SessionOptions sessionOptions{options.serial, options.kernels, static_cast<int>(options.threads), options.link,
+                                  countAllocations};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
     if (!options.init.empty()) {

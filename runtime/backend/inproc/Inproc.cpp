@@ -6,44 +6,56 @@
 // have to agree; then each reads the others' buffers and writes what it is responsible for; after the second meeting
 // the buffers belong to their ranks again. Cost per member, with n members and B bytes of the full value: an all-reduce
 // reads B and writes B in its slice of all buffers, a reduce reads B in its slice, the others read and write their
-// result once.
+// result once. On a modelled link everybody then sleeps until the time is over that the link would take.
 //
-// Ranks that wait sleep on a condition variable, so that many ranks share few cores. One lock guards all meetings;
-// it is held for a few instructions. When every rank waits or has finished, nobody can come any more: that is reported
-// at once, and an error on one rank releases all.
+// A rank that starts collectives has a second thread, which takes them from a queue in the order of issue:
+//
+//   rank      ── start 1 ── kernel ── start 2 ── kernel ── wait 1 ── kernel ── wait 2 ──
+//   its other      └── meet, work, meet ──┴───── meet, work, meet ────────────────┘
+//
+// Ranks that wait sleep on a condition variable, so that many ranks share few cores. When every rank waits or has
+// finished, nobody can come any more: that is reported at once, and an error on one rank releases all.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Hub.h"
 #include "Reduce.h"
 #include <algorithm>
-#include <condition_variable>
+#include <cerrno>
+#include <cmath>
 #include <cstring>
-#include <map>
-#include <mutex>
+#include <ctime>
+#include <functional>
+#include <sys/prctl.h>
+#include <system_error>
+#include <thread>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
+using namespace meshwright::runtime::inproc;
 
 namespace {
 
-class Hub;
-
-/// The ranks of one group and their meeting place.
-struct Group {
-  std::vector<int64_t> members;
-  /// What each member brings to the collective that is under way; null while it is not there.
-  std::vector<const CollectiveCall *> calls;
-  uint64_t arrived = 0;
-  uint64_t generation = 0;
-  std::condition_variable released;
+/// What the ranks have in common.
+struct Shared {
+  Hub hub;
+  std::optional<LinkModel> link;
+  bool profiling = false;
 };
 
 class InprocCommunicator : public Communicator {
 public:
-  InprocCommunicator(Hub &hub, int64_t rank) : hub(hub), rank(rank) {}
+  InprocCommunicator(Shared &shared, int64_t rank) : shared(shared), hub(shared.hub), rank(rank) {}
+  ~InprocCommunicator() override;
   Result<uint32_t> prepare(CollectiveCall call) override;
   Status execute(uint32_t number) override;
+  Status start(uint32_t number) override;
+  Status wait(uint32_t number) override;
   void finishStep(const Status &status) override;
+  double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
+
+  /// The hub has failed: whoever waits here looks at it. With the hub's lock held.
+  void release() { done.notify_all(); }
 
 private:
   /// A collective with what its execution needs at hand.
@@ -54,165 +66,87 @@ private:
     ReduceFn reduce;
     std::vector<const std::byte *> inputs;
     std::vector<std::byte *> outputs;
+    Clock::duration delay = {};
+    double cpuSeconds = 0;
+    /// Which of the rank's started collectives it is, or was when it was issued last.
+    uint64_t ticket = 0;
   };
+  Status startThread();
+  void serve();
+  Status enqueue(Hub::Lock &held, Prepared &prepared);
+  Status waitFor(Hub::Lock &held, uint64_t ticket);
+  Status run(Prepared &prepared);
   void work(Prepared &prepared);
   void reducePart(Prepared &prepared, size_t index);
   void movePart(Prepared &prepared, size_t index);
 
+  Shared &shared;
   Hub &hub;
   int64_t rank;
   std::vector<std::unique_ptr<Prepared>> collectives;
+
+  // Of the communication thread, guarded by the hub's lock. The queue is a ring with a place for every collective.
+  std::thread thread;
+  std::vector<Prepared *> queue;
+  uint64_t issued = 0, taken = 0, completed = 0;
+  bool isActive = false, isStopping = false;
+  /// The ticket that the rank waits for; 0 while it does not.
+  uint64_t wanted = 0;
+  std::condition_variable workToDo, done;
 };
 
-class Hub : public Backend {
+class Inproc : public Backend {
 public:
-  explicit Hub(int64_t numRanks) {
+  Inproc(int64_t numRanks, const std::optional<LinkModel> &link)
+      : shared{Hub([this] {
+                 for (auto &communicator : communicators)
+                   communicator->release();
+               }),
+               link} {
     for (int64_t rank = 0; rank != numRanks; ++rank)
-      communicators.push_back(std::make_unique<InprocCommunicator>(*this, rank));
+      communicators.push_back(std::make_unique<InprocCommunicator>(shared, rank));
   }
 
   Communicator &getCommunicator(int64_t rank) override { return *communicators[rank]; }
 
   void beginStep() override {
-    std::lock_guard lock(mutex);
-    running = communicators.size();
+    Hub::Lock held = shared.hub.lock();
+    shared.hub.begin(communicators.size());
   }
 
-  Group *getGroup(const std::vector<int64_t> &members) {
-    std::lock_guard lock(mutex);
-    std::unique_ptr<Group> &group = groups[members];
-    if (!group) {
-      group = std::make_unique<Group>();
-      group->members = members;
-      group->calls.resize(members.size());
-    }
-    return group.get();
-  }
-
-  /// The first meeting of a collective: all members show their calls.
-  Status meet(Group &group, uint64_t position, const CollectiveCall &call) {
-    std::unique_lock lock(mutex);
-    group.calls[position] = &call;
-    if (failure.ok() && group.arrived + 1 == group.members.size())
-      if (Status status = checkAgreement(group); !status.ok())
-        abort(status);
-    return wait(lock, group);
-  }
-
-  /// The second meeting: all members are done with each other's buffers.
-  Status leave(Group &group) {
-    std::unique_lock lock(mutex);
-    if (group.arrived + 1 == group.members.size())
-      std::fill(group.calls.begin(), group.calls.end(), nullptr);
-    return wait(lock, group);
-  }
-
-  void finishRank(const Status &status) {
-    std::lock_guard lock(mutex);
-    --running;
-    if (!status.ok() && failure.ok())
-      abort(status);
-    checkProgress();
-  }
+  void setProfiling(bool on) override { shared.profiling = on; }
 
 private:
-  Status wait(std::unique_lock<std::mutex> &lock, Group &group) {
-    if (!failure.ok())
-      return failure;
-    if (++group.arrived == group.members.size()) {
-      group.arrived = 0;
-      ++group.generation;
-      running += group.members.size() - 1;
-      group.released.notify_all();
-      return {};
-    }
-    uint64_t generation = group.generation;
-    --running;
-    checkProgress();
-    group.released.wait(lock, [&] { return group.generation != generation || !failure.ok(); });
-    // Released before the failure: this meeting took place.
-    return group.generation != generation ? Status() : failure;
-  }
-
-  /// Where nobody runs and somebody waits, nobody can come.
-  void checkProgress() {
-    if (running != 0 || !failure.ok())
-      return;
-    for (auto &[members, group] : groups) {
-      if (group->arrived == 0)
-        continue;
-      // The first member of the group that came, and the first that did not.
-      const CollectiveCall *call = nullptr;
-      int64_t waiting = 0, missing = -1;
-      for (size_t i = 0; i != members.size(); ++i) {
-        if (group->calls[i] && !call) {
-          call = group->calls[i];
-          waiting = members[i];
-        } else if (!group->calls[i] && missing < 0) {
-          missing = members[i];
-        }
-      }
-      if (call)
-        return abort(faultError("{} waits for rank {}, which is not coming: every rank waits or has finished",
-                                describe(waiting, *call), missing));
-    }
-  }
-
-  void abort(Status status) {
-    failure = std::move(status);
-    for (auto &[members, group] : groups)
-      group->released.notify_all();
-  }
-
-  static std::string describe(int64_t rank, const CollectiveCall &call) {
-    std::string where = call.name;
-    if (!call.location.empty())
-      where += (where.empty() ? "" : ", ") + call.location;
-    return fmt::format("rank {}: {} #{}{}{}{}", rank, getName(call.kind), call.tag, where.empty() ? "" : " (", where,
-                       where.empty() ? "" : ")");
-  }
-
-  static Status checkAgreement(const Group &group) {
-    const CollectiveCall &first = *group.calls[0];
-    for (size_t i = 1; i != group.calls.size(); ++i) {
-      const CollectiveCall &call = *group.calls[i];
-      auto conflict = [&](const std::string &a, const std::string &b) {
-        return faultError("{} of {} meets {} of {}", describe(group.members[0], first), a,
-                          describe(group.members[i], call), b);
-      };
-      if (call.kind != first.kind || call.type != first.type || call.reduction != first.reduction ||
-          call.tag != first.tag || call.parts.size() != first.parts.size())
-        return conflict(describeSize(first), describeSize(call));
-      for (size_t part = 0; part != call.parts.size(); ++part) {
-        const CallPart &a = first.parts[part], &b = call.parts[part];
-        if (a.count != b.count)
-          return conflict(fmt::format("{} {}", a.count, getName(first.type)),
-                          fmt::format("{} {}", b.count, getName(call.type)));
-        if (a.root != b.root && hasRoot(call.kind))
-          return conflict(fmt::format("member {}", a.root), fmt::format("member {}", b.root));
-      }
-    }
-    return {};
-  }
-
-  /// What is moved, as in messages: `2 f32`, `3 parts of 120 f32`.
-  static std::string describeSize(const CollectiveCall &call) {
-    uint64_t count = 0;
-    for (const CallPart &part : call.parts)
-      count += part.count;
-    std::string parts = call.parts.size() == 1 ? "" : fmt::format("{} parts of ", call.parts.size());
-    return fmt::format("{}{} {}", parts, count, getName(call.type));
-  }
-
-  std::mutex mutex;
-  std::map<std::vector<int64_t>, std::unique_ptr<Group>> groups;
+  Shared shared;
   std::vector<std::unique_ptr<InprocCommunicator>> communicators;
-  /// Ranks that are in the step and do not wait.
-  size_t running = 0;
-  Status failure;
-
-  friend class InprocCommunicator;
 };
+
+/// Lets the calling thread wake up when it asked to, and not up to 50 microseconds later.
+void wakeInTime() { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
+
+void sleepUntil(Clock::time_point time) {
+  auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+  timespec when = {static_cast<time_t>(since.count() / 1000000000), static_cast<long>(since.count() % 1000000000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR)
+    ;
+}
+
+double getThreadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// What a link takes for a collective; nothing travels in a group of one.
+Clock::duration getDelay(const CollectiveCall &call, const LinkModel &link) {
+  if (call.members.size() == 1)
+    return {};
+  double bytes = 0;
+  for (const CallPart &part : call.parts)
+    bytes += getSentBytes(call.kind, call.members.size(), part.count * getSize(call.type));
+  // A day is as good as for ever.
+  return std::chrono::nanoseconds(std::llround(std::min(link.getSeconds(bytes), 86400.0) * 1e9));
+}
 
 Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
   auto prepared = std::make_unique<Prepared>();
@@ -223,9 +157,147 @@ Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
   prepared->reduce = getReduceFn(call.reduction, call.type);
   prepared->inputs.resize(call.members.size());
   prepared->outputs.resize(call.members.size());
+  if (shared.link) {
+    prepared->delay = getDelay(call, *shared.link);
+    wakeInTime();
+  }
+  if (call.isStarted)
+    MW_TRY(startThread());
   prepared->call = std::move(call);
   collectives.push_back(std::move(prepared));
+  queue.resize(collectives.size());
   return static_cast<uint32_t>(collectives.size() - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// The communication thread
+//===----------------------------------------------------------------------===//
+
+Status InprocCommunicator::startThread() {
+  if (thread.joinable())
+    return {};
+  // The standard library has no other way to say that there are no threads left.
+  try {
+    thread = std::thread([this] { serve(); });
+  } catch (const std::system_error &error) {
+    return faultError("no thread can be started for the communication of rank {}: {}", rank, error.what());
+  }
+  return {};
+}
+
+InprocCommunicator::~InprocCommunicator() {
+  if (!thread.joinable())
+    return;
+  {
+    Hub::Lock held = hub.lock();
+    isStopping = true;
+  }
+  workToDo.notify_one();
+  thread.join();
+}
+
+void InprocCommunicator::serve() {
+  if (shared.link)
+    wakeInTime();
+  Hub::Lock held = hub.lock();
+  while (true) {
+    workToDo.wait(held, [&] { return isStopping || isActive; });
+    if (isStopping)
+      return;
+    while (taken != issued && hub.getFailure().ok()) {
+      Prepared &next = *queue[taken++ % queue.size()];
+      held.unlock();
+      Status status = run(next);
+      held.lock();
+      if (!status.ok())
+        break;
+      completed = next.ticket;
+      if (wanted != 0 && wanted <= completed) {
+        // Counted before this thread stops, so that somebody runs all the time.
+        hub.resume();
+        wanted = 0;
+        done.notify_all();
+      }
+    }
+    taken = issued;
+    isActive = false;
+    hub.pause();
+    done.notify_all();
+  }
+}
+
+Status InprocCommunicator::enqueue(Hub::Lock &held, Prepared &prepared) {
+  assert(held.owns_lock() && thread.joinable() && "announced when it was prepared");
+  if (!hub.getFailure().ok())
+    return hub.getFailure();
+  queue[issued++ % queue.size()] = &prepared;
+  prepared.ticket = issued;
+  if (!isActive) {
+    isActive = true;
+    hub.resume();
+    workToDo.notify_one();
+  }
+  return {};
+}
+
+Status InprocCommunicator::waitFor(Hub::Lock &held, uint64_t ticket) {
+  if (completed >= ticket)
+    return {};
+  if (!hub.getFailure().ok())
+    return hub.getFailure();
+  wanted = ticket;
+  hub.pause();
+  done.wait(held, [&] { return completed >= ticket || !hub.getFailure().ok(); });
+  wanted = 0;
+  return completed >= ticket ? Status() : hub.getFailure();
+}
+
+Status InprocCommunicator::start(uint32_t number) {
+  Hub::Lock held = hub.lock();
+  return enqueue(held, *collectives[number]);
+}
+
+Status InprocCommunicator::wait(uint32_t number) {
+  Hub::Lock held = hub.lock();
+  return waitFor(held, collectives[number]->ticket);
+}
+
+Status InprocCommunicator::execute(uint32_t number) {
+  Prepared &prepared = *collectives[number];
+  if (thread.joinable()) {
+    // Behind what was started before it.
+    Hub::Lock held = hub.lock();
+    if (isActive) {
+      MW_TRY(enqueue(held, prepared));
+      return waitFor(held, prepared.ticket);
+    }
+  }
+  return run(prepared);
+}
+
+void InprocCommunicator::finishStep(const Status &status) {
+  Hub::Lock held = hub.lock();
+  if (!status.ok())
+    hub.abort(status);
+  hub.pause();
+  done.wait(held, [&] { return !isActive; });
+}
+
+//===----------------------------------------------------------------------===//
+// One collective
+//===----------------------------------------------------------------------===//
+
+Status InprocCommunicator::run(Prepared &prepared) {
+  MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call));
+  Clock::time_point begin = prepared.group->begin;
+  double before = shared.profiling ? getThreadSeconds() : 0;
+  work(prepared);
+  if (shared.profiling)
+    prepared.cpuSeconds = getThreadSeconds() - before;
+  MW_TRY(hub.leave(*prepared.group));
+  if (prepared.delay != Clock::duration() && !shared.profiling)
+    sleepUntil(begin + prepared.delay);
+  return {};
 }
 
 void InprocCommunicator::work(Prepared &prepared) {
@@ -284,17 +356,9 @@ void InprocCommunicator::movePart(Prepared &prepared, size_t index) {
   }
 }
 
-Status InprocCommunicator::execute(uint32_t number) {
-  Prepared &prepared = *collectives[number];
-  MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call));
-  work(prepared);
-  return hub.leave(*prepared.group);
-}
-
-void InprocCommunicator::finishStep(const Status &status) { hub.finishRank(status); }
-
 } // namespace
 
-std::unique_ptr<Backend> meshwright::runtime::createInprocBackend(int64_t numRanks) {
-  return std::make_unique<Hub>(numRanks);
+std::unique_ptr<Backend> meshwright::runtime::createInprocBackend(int64_t numRanks,
+                                                                  const std::optional<LinkModel> &link) {
+  return std::make_unique<Inproc>(numRanks, link);
 }

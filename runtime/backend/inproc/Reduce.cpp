@@ -13,54 +13,6 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-std::string_view meshwright::runtime::getName(Collective::Kind kind) {
-  switch (kind) {
-  case Collective::ALL_REDUCE:
-    return "c_allreduce";
-  case Collective::ALL_GATHER:
-    return "c_allgather";
-  case Collective::REDUCE_SCATTER:
-    return "c_reducescatter";
-  case Collective::ALL_TO_ALL:
-    return "c_alltoall";
-  case Collective::BROADCAST:
-    return "c_broadcast";
-  case Collective::REDUCE:
-    return "c_reduce";
-  default:
-    return "collective of an unknown kind";
-  }
-}
-
-bool meshwright::runtime::isReducing(Collective::Kind kind) {
-  return kind == Collective::ALL_REDUCE || kind == Collective::REDUCE_SCATTER || kind == Collective::REDUCE;
-}
-bool meshwright::runtime::hasRoot(Collective::Kind kind) {
-  return kind == Collective::BROADCAST || kind == Collective::REDUCE;
-}
-bool meshwright::runtime::hasOperandPerMember(Collective::Kind kind) {
-  return kind == Collective::REDUCE_SCATTER || kind == Collective::ALL_TO_ALL;
-}
-bool meshwright::runtime::hasResultPerMember(Collective::Kind kind) {
-  return kind == Collective::ALL_GATHER || kind == Collective::ALL_TO_ALL;
-}
-
-bool meshwright::runtime::isReducible(Collective::Reduction reduction, DType type) {
-  switch (reduction) {
-  case Collective::SUM:
-  case Collective::PRODUCT:
-    return isFloat(type) || isInteger(type);
-  case Collective::MAX:
-  case Collective::MIN:
-    return getSize(type) != 0;
-  case Collective::AND:
-  case Collective::OR:
-    return isInteger(type) || type == I1;
-  default:
-    return false;
-  }
-}
-
 namespace {
 
 /// Integers wrap: they are added and multiplied as unsigned ones, wide enough not to be promoted to int.

@@ -7,13 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/Communicator.h"
+#include "RunRanks.h"
 #include "test/unit/Random.h"
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <gtest/gtest.h>
-#include <thread>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -27,21 +25,6 @@ const std::vector<Collective::Kind> allKinds = {Collective::ALL_REDUCE,     Coll
                                                 Collective::BROADCAST,      Collective::REDUCE};
 const std::vector<Collective::Reduction> allReductions = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
                                                           Collective::MIN, Collective::AND,     Collective::OR};
-
-/// Runs work(rank) on a thread per rank, as one step.
-std::vector<Status> runRanks(Backend &backend, int64_t ranks, const std::function<Status(int64_t)> &work) {
-  std::vector<Status> results(ranks);
-  std::vector<std::thread> threads;
-  backend.beginStep();
-  for (int64_t rank = 0; rank != ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      results[rank] = work(rank);
-      backend.getCommunicator(rank).finishStep(results[rank]);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return results;
-}
 
 /// A buffer of random elements of a type, small numbers so that products stay finite.
 std::vector<std::byte> makeElements(Random &random, DType type, uint64_t count) {

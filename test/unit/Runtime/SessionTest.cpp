@@ -26,8 +26,10 @@ struct Fixture {
   std::optional<LoadedPackage> package;
   Tensor x{F32, {rows, depth}}, w{F32, {depth, columns}};
 
-  explicit Fixture(Fault fault = Fault::None, const std::function<void(Package &)> &change = [](Package &) {}) {
-    Package message = makePackage(fault);
+  explicit Fixture(
+      Fault fault = Fault::None, const std::function<void(Package &)> &change = [](Package &) {},
+      Style style = Style::Plain) {
+    Package message = makePackage(fault, style);
     change(message);
     EXPECT_TRUE(writePackage(message, folder / "p"));
     auto opened = LoadedPackage::open(folder / "p");
@@ -89,29 +91,35 @@ float stepByHand(const Tensor &xTensor, std::vector<float> &w) {
 
 } // namespace
 
-TEST(Session, StepIsWhatPlainLoopsCompute) {
-  Fixture fixture;
+/// Three steps from a file's values on, against plain loops.
+static void checkSteps(Style style, bool serial) {
+  SCOPED_TRACE(serial ? "serial" : fmt::format("style {}", static_cast<int>(style)));
+  Fixture fixture(Fault::None, [](Package &) {}, style);
   auto file = SafeTensors::open(fixture.folder / "w");
-  for (bool serial : {false, true}) {
-    auto session = fixture.start(serial);
-    EXPECT_EQ(session->getNumRanks(), serial ? 1 : 4);
-    ASSERT_TRUE(session->initialize(&*file, 0).ok());
-    std::vector<float> w(fixture.w.as<float>().begin(), fixture.w.as<float>().end());
+  auto session = fixture.start(serial);
+  EXPECT_EQ(session->getNumRanks(), serial ? 1 : 4);
+  ASSERT_TRUE(session->initialize(&*file, 0).ok());
+  std::vector<float> w(fixture.w.as<float>().begin(), fixture.w.as<float>().end());
+  EXPECT_EQ(fixture.get(*session, session->getVariables(), "w"), w);
+  auto feeder = Feeder::create(*session, fixture.folder / "x", {});
+  ASSERT_TRUE(feeder.ok()) << feeder.status().message();
+  for (int step = 0; step != 3; ++step) {
+    ASSERT_TRUE(feeder->load(step).ok());
+    feeder->scatter(*session);
+    Status status = session->step();
+    ASSERT_TRUE(status.ok()) << status.message();
+    float loss = stepByHand(fixture.x, w);
+    // Multiples of 1/32 below 2^16: every order of the sums gives the same.
     EXPECT_EQ(fixture.get(*session, session->getVariables(), "w"), w);
-    auto feeder = Feeder::create(*session, fixture.folder / "x", {});
-    ASSERT_TRUE(feeder.ok()) << feeder.status().message();
-    for (int step = 0; step != 3; ++step) {
-      ASSERT_TRUE(feeder->load(step).ok());
-      feeder->scatter(*session);
-      Status status = session->step();
-      ASSERT_TRUE(status.ok()) << status.message();
-      float loss = stepByHand(fixture.x, w);
-      // Multiples of 1/32 below 2^16: every order of the sums gives the same.
-      EXPECT_EQ(fixture.get(*session, session->getVariables(), "w"), w);
-      EXPECT_EQ(fixture.get(*session, session->getOutputs(), "loss"), std::vector<float>{loss});
-      EXPECT_EQ(readScalar(*session, "loss"), loss);
-    }
+    EXPECT_EQ(fixture.get(*session, session->getOutputs(), "loss"), std::vector<float>{loss});
+    EXPECT_EQ(readScalar(*session, "loss"), loss);
   }
+}
+
+TEST(Session, StepIsWhatPlainLoopsCompute) {
+  checkSteps(Style::Plain, true);
+  for (Style style : {Style::Plain, Style::Overlapped, Style::Owned})
+    checkSteps(style, false);
 }
 
 TEST(Session, InitialValuesAreTheSameOnEveryMesh) {
@@ -233,6 +241,17 @@ TEST(DataSource, IsParsed) {
 // The serial program beside the distributed ones
 //===----------------------------------------------------------------------===//
 
+TEST(Session, ValuesAreOnTheirOwnersAlone) {
+  Fixture fixture(Fault::None, [](Package &) {}, Style::Owned);
+  auto session = fixture.start(), serial = fixture.start(true);
+  ASSERT_TRUE(session->initialize(nullptr, 7).ok());
+  ASSERT_TRUE(serial->initialize(nullptr, 7).ok());
+  EXPECT_EQ(fixture.get(*session, session->getVariables(), "w"), fixture.get(*serial, serial->getVariables(), "w"));
+  uint64_t bytes = depth * columns / 2 * 4;
+  for (int64_t rank = 0; rank != 4; ++rank)
+    EXPECT_EQ(session->getExecutor(rank).getPersistentBytes(), (rank < 2 ? 0 : bytes) + bytes + 128);
+}
+
 /// Runs two checked steps; the first report that disagrees, or the last.
 static Result<CheckReport> runChecked(Fixture &fixture) {
   auto session = fixture.start();
@@ -273,8 +292,8 @@ TEST(SerialCheck, WrongValuesAreFound) {
 }
 
 TEST(SerialCheck, RoundingThatGrewIsHeldAgainstTheSerialProgramsOwn) {
-  // Rows 4 to 7 are rows 0 to 3 negated: the loss is zero in exact arithmetic. On dp the halves cancel exactly, one after
-  // the other they do not.
+  // Rows 4 to 7 are rows 0 to 3 negated: the loss is zero in exact arithmetic. On dp the halves cancel exactly, one
+  // after the other they do not.
   Fixture fixture;
   for (int i = 0; i != rows * depth / 2; ++i)
     fixture.x.as<float>()[rows * depth / 2 + i] = -fixture.x.as<float>()[i];

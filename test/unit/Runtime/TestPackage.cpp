@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t rows = 8, depth = 4, columns = 8;
 /// constants.bin: ones for the serial program's y, then sizes.
 constexpr int64_t onesBytes = 4 * rows * columns;
+/// The coordinate of dp that owns w, where one does.
+constexpr uint32_t owner = 1;
 
 /// Lays buffers one after another.
 class ProgramBuilder {
@@ -77,9 +79,11 @@ public:
     matmul->add_out_strides(n);
     matmul->add_out_strides(1);
   }
-  void addAllReduce(const std::string &name, uint32_t in, uint32_t out, uint64_t count, std::vector<uint32_t> axes,
-                    uint32_t tag) {
+  /// Buffers that are absent are -1.
+  Collective *addCollective(Collective::Kind kind, const std::string &name, int32_t in, int32_t out, uint64_t count,
+                            std::vector<uint32_t> axes, uint32_t tag) {
     Collective *collective = add(name)->mutable_collective();
+    collective->set_kind(kind);
     for (uint32_t axis : axes)
       collective->add_axes(axis);
     collective->set_dtype(F32);
@@ -87,9 +91,19 @@ public:
     CollectivePart *part = collective->add_parts();
     part->set_name(name);
     part->set_count(count);
-    part->set_in(in);
-    part->set_out(out);
+    if (in >= 0)
+      part->set_in(in);
+    if (out >= 0)
+      part->set_out(out);
+    part->set_root(owner);
+    return collective;
   }
+  void addAllReduce(const std::string &name, uint32_t buffer, uint64_t count, std::vector<uint32_t> axes,
+                    uint32_t tag) {
+    int32_t place = static_cast<int32_t>(buffer);
+    addCollective(Collective::ALL_REDUCE, name, place, place, count, std::move(axes), tag);
+  }
+  void addWait(const std::string &name, uint32_t tag) { add(name)->mutable_wait()->set_tag(tag); }
   void addCoordinate(uint32_t buffer, uint32_t axis) {
     Coordinate *coordinate = add("coordinate")->mutable_coordinate();
     coordinate->set_axis(axis);
@@ -124,18 +138,59 @@ void makeProgram(Program &program, int64_t m, int64_t n, bool distributed, Fault
     builder.addKernel("test_add_coordinate", {one, loss, coordinate, loss});
   }
   if (distributed && fault == Fault::OtherCount)
-    builder.addAllReduce("loss", pair, pair, isOdd ? 2 : 1, {0, 1}, 1);
+    builder.addAllReduce("loss", pair, isOdd ? 2 : 1, {0, 1}, 1);
   if (distributed && !(fault == Fault::MissingMember && isOdd))
-    builder.addAllReduce("loss", loss, loss, 1, {0, 1}, 2);
+    builder.addAllReduce("loss", loss, 1, {0, 1}, 2);
   builder.addMatmul("grad/w", x, ones, gradient, depth, n, m, {1, depth});
   if (distributed && fault != Fault::MissingReduction)
-    builder.addAllReduce("grad/w", gradient, gradient, depth * n, {0}, 3);
+    builder.addAllReduce("grad/w", gradient, depth * n, {0}, 3);
   builder.addKernel("test_update", {sizeW, gradient, w});
   program.add_schedule();
   program.add_variable_buffers(w);
   program.add_input_buffers(x);
   program.add_output_buffers(loss);
   program.add_output_buffers(gradient);
+}
+
+/// The distributed program with starts and waits, on owners of w and on others.
+void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
+  constexpr int64_t m = rows / 2, n = columns / 2;
+  ProgramBuilder builder(program);
+  auto getIf = [](bool condition, uint32_t buffer) { return condition ? static_cast<int32_t>(buffer) : -1; };
+  bool holds = !isOwned || isOwner;
+  uint32_t kept = holds ? builder.addBuffer("w", {depth, n}) : 0;
+  uint32_t ones = builder.addBuffer("ones", {m, n}), sizeY = builder.addBuffer("", {}, I32);
+  uint32_t sizeW = builder.addBuffer("", {}, I32);
+  builder.endPersistent();
+  uint32_t w = holds ? kept : builder.addBuffer("w", {depth, n});
+  uint32_t x = builder.addBuffer("x", {m, depth}), y = builder.addBuffer("y", {m, n});
+  uint32_t loss = builder.addBuffer("loss", {}), partial = builder.addBuffer("", {depth, n});
+  uint32_t gradient = holds ? builder.addBuffer("grad/w", {depth, n}) : 0;
+  builder.addConstant(ones, 0);
+  builder.addConstant(sizeY, onesBytes);
+  builder.addConstant(sizeW, onesBytes + 8);
+
+  if (isOwned)
+    builder.addCollective(Collective::BROADCAST, "w", getIf(isOwner, w), getIf(!isOwner, w), depth * n, {0}, 1)
+        ->set_start(true);
+  builder.addMatmul("grad/w", x, ones, partial, depth, n, m, {1, depth});
+  builder
+      .addCollective(isOwned ? Collective::REDUCE : Collective::ALL_REDUCE, "grad/w", getIf(true, partial),
+                     getIf(holds, gradient), depth * n, {0}, 2)
+      ->set_start(true);
+  if (isOwned)
+    builder.addWait("w", 1);
+  builder.addMatmul("y", x, w, y, m, n, depth, {depth, 1});
+  builder.addKernel("test_sum", {sizeY, y, loss});
+  builder.addAllReduce("loss", loss, 1, {0, 1}, 3);
+  builder.addWait("grad/w", 2);
+  if (holds)
+    builder.addKernel("test_update", {sizeW, gradient, w});
+  program.add_schedule();
+  program.add_variable_buffers(getIf(holds, kept));
+  program.add_input_buffers(static_cast<int32_t>(x));
+  program.add_output_buffers(static_cast<int32_t>(loss));
+  program.add_output_buffers(getIf(holds, gradient));
 }
 
 void addSplit(DimSplits *dim, uint32_t axis, int64_t extent, int64_t stride) {
@@ -156,7 +211,7 @@ template <typename Value> void describe(Value *value, const std::string &name, s
 
 } // namespace
 
-Package meshwright::test::makePackage(Fault fault) {
+Package meshwright::test::makePackage(Fault fault, Style style) {
   Package package;
   package.set_version(2);
   package.set_producer("hand");
@@ -169,6 +224,11 @@ Package meshwright::test::makePackage(Fault fault) {
   describe(w, "w", {depth, columns});
   // Two groups of four columns, two of each on every coordinate of tp.
   addSplit(w->mutable_placement()->mutable_dims(1), 1, 4, 2);
+  if (style == Style::Owned) {
+    Support *support = w->mutable_placement()->add_support();
+    support->set_axis(0);
+    support->add_coordinates(owner);
+  }
   w->mutable_init()->set_kind(Initializer::NORMAL);
   w->mutable_init()->set_b(0.5);
   Port *x = package.add_inputs();
@@ -185,9 +245,12 @@ Package meshwright::test::makePackage(Fault fault) {
   package.mutable_metrics()->set_loss("loss");
 
   for (bool odd : {false, true})
-    makeProgram(*package.add_programs(), rows / 2, 4, true, fault, odd);
+    if (style == Style::Plain)
+      makeProgram(*package.add_programs(), rows / 2, 4, true, fault, odd);
+    else
+      makeOverlapped(*package.add_programs(), style == Style::Owned, odd);
   for (int rank = 0; rank != 4; ++rank)
-    package.add_program_of_rank(rank == 3 ? 1 : 0);
+    package.add_program_of_rank(rank == 3 || (rank == 2 && style == Style::Owned) ? 1 : 0);
   makeProgram(*package.mutable_serial(), rows, columns, false, Fault::None, false);
   KernelLibrary *library = package.add_libraries();
   library->set_target("test");

@@ -6,6 +6,9 @@
 // 8] its columns over tp (with digits: two groups of four columns, two of each per coordinate). Beside it the serial
 // program.
 //
+// Overlapped, collectives are started and waited for later. Owned, w and its gradient are held at coordinate 1 of dp
+// alone: w is broadcast, the gradient reduced to the owner, and only the owner updates.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_TEST_UNIT_RUNTIME_TESTPACKAGE_H
@@ -25,8 +28,11 @@ enum class Fault {
   OtherCount,       ///< rank 3 reduces two elements where the others reduce one
 };
 
-/// The message.
-Package makePackage(Fault fault = Fault::None);
+/// How the ranks communicate.
+enum class Style { Plain, Overlapped, Owned };
+
+/// The message. Faults are those of the plain style.
+Package makePackage(Fault fault = Fault::None, Style style = Style::Plain);
 /// The bytes of constants.bin.
 std::string makeConstants();
 /// Writes the package's folder, with the kernels that were built for it. False if it cannot be written.

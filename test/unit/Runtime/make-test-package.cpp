@@ -9,6 +9,7 @@
 
 #include "TestPackage.h"
 #include <cstdio>
+#include <functional>
 #include <map>
 
 using namespace meshwright;
@@ -67,20 +68,29 @@ static Package makeInitializers() {
   return package;
 }
 
+/// More memory than there is.
+static Package makeHuge() {
+  Package package = makePackage();
+  package.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
+  return package;
+}
+
 int main(int argc, char **argv) {
   const std::map<std::string, Fault> faults = {{"none", Fault::None},
                                                {"missing-reduction", Fault::MissingReduction},
                                                {"wrong-scale", Fault::WrongScale},
                                                {"missing-member", Fault::MissingMember},
                                                {"other-count", Fault::OtherCount}};
+  const std::map<std::string, std::function<Package()>> others = {
+      {"initializers", makeInitializers},
+      {"huge-arena", makeHuge},
+      {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},
+      {"owned", [] { return makePackage(Fault::None, Style::Owned); }}};
   std::string kind = argc > 2 ? argv[2] : "none";
-  if (argc < 2 || (kind != "initializers" && kind != "huge-arena" && !faults.contains(kind))) {
+  if (argc < 2 || (!others.contains(kind) && !faults.contains(kind))) {
     std::fprintf(stderr, "usage: make-test-package FOLDER [KIND]\n");
     return 2;
   }
-  Package package =
-      kind == "initializers" ? makeInitializers() : makePackage(faults.contains(kind) ? faults.at(kind) : Fault::None);
-  if (kind == "huge-arena")
-    package.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
+  Package package = others.contains(kind) ? others.at(kind)() : makePackage(faults.at(kind));
   return writePackage(package, argv[1]) ? 0 : 1;
 }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interface behind which the backends stand. Collectives are described once, before the first step, and executed
-// by number: nothing is allocated in a step.
+// by number: nothing is allocated in a step. Those that are started run behind the rank's computation. All collectives
+// of a rank run one after the other, in the order in which they are issued.
 //
 // Reductions run over the members of the group in their order, for every element, in the type itself or in f32 for the
 // 16-bit floats (which are rounded once, at the end): the same bits in every run and on every member.
@@ -14,7 +15,7 @@
 #define MESHWRIGHT_RUNTIME_COMMUNICATOR_H
 
 #include "meshwright/runtime/DType.h"
-#include "meshwright/runtime/Status.h"
+#include "meshwright/runtime/LinkModel.h"
 #include <memory>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct CollectiveCall {
   DType type = F32;
   std::vector<CallPart> parts;
   std::vector<int64_t> members; ///< ranks, in the order of their coordinates
+  bool isStarted = false;       ///< issued by `start`, at least once
   uint32_t tag = 0;
   std::string name;     ///< for messages: the value's name
   std::string location; ///< for messages: where in the source
@@ -51,21 +53,31 @@ bool hasRoot(Collective::Kind kind);
 bool hasOperandPerMember(Collective::Kind kind);
 bool hasResultPerMember(Collective::Kind kind);
 
+/// The bytes that a rank sends for one part, in the mean over the group; `partBytes` are those of `count` elements.
+double getSentBytes(Collective::Kind kind, uint64_t members, uint64_t partBytes);
+
 /// Whether a reduction is defined on a type: sums and products on numbers, `and` and `or` on integers and i1, maximum
 /// and minimum on all.
 bool isReducible(Collective::Reduction reduction, DType type);
 
-/// One rank's end of the collectives.
+/// One rank's end of the collectives. Errors name the rank, the collective, the peer and the place in the source.
 class Communicator {
 public:
   virtual ~Communicator() = default;
   /// Describes a collective of this rank before the first step. Returns its number.
   virtual Result<uint32_t> prepare(CollectiveCall call) = 0;
-  /// Takes part in a collective; returns when this rank's result is there and its buffers are its own again. Errors
-  /// name the rank, the collective, the peer and the place in the source.
+  /// Takes part in a collective; returns when this rank's result is there and its buffers are its own again.
   virtual Status execute(uint32_t number) = 0;
+  /// Issues a collective, which then runs while the rank goes on. Its errors come out where it is waited for. Not while
+  /// it runs already.
+  virtual Status start(uint32_t number) = 0;
+  /// Returns when a started collective is over on this rank, and with it all that were issued before it.
+  virtual Status wait(uint32_t number) = 0;
   /// The rank has nothing more to do in this step; with an error, those who wait for it are released with that error.
+  /// Returns when nothing that the rank started runs any more.
   virtual void finishStep(const Status &status) = 0;
+  /// What the collective's last execution cost this rank, in seconds of CPU time. Measured while the backend profiles.
+  virtual double getCpuSeconds(uint32_t number) const = 0;
 };
 
 /// All ranks of this process.
@@ -75,10 +87,13 @@ public:
   virtual Communicator &getCommunicator(int64_t rank) = 0;
   /// All ranks are about to begin a step. Called while none is in one.
   virtual void beginStep() = 0;
+  /// Measures what collectives cost, and lets no modelled link delay them. Called while no rank is in a step.
+  virtual void setProfiling(bool on) = 0;
 };
 
-/// Ranks that are threads of this process and read each other's buffers.
-std::unique_ptr<Backend> createInprocBackend(int64_t numRanks);
+/// Ranks that are threads of this process and read each other's buffers; where a link is given, each collective takes
+/// at least the time that it would take there.
+std::unique_ptr<Backend> createInprocBackend(int64_t numRanks, const std::optional<LinkModel> &link = std::nullopt);
 
 } // namespace meshwright::runtime
 

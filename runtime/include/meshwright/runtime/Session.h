@@ -23,6 +23,8 @@ struct SessionOptions {
   std::string target;
   /// Threads of libraries per rank.
   int threads = 1;
+  /// A link that the collectives of the distributed programs are delayed by.
+  std::optional<LinkModel> link;
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };

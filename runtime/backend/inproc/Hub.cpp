@@ -1,0 +1,136 @@
+//===- Hub.cpp - where ranks of one process meet --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Hub.h"
+#include <algorithm>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::inproc;
+
+static std::string describe(int64_t rank, const CollectiveCall &call) {
+  std::string where = call.name;
+  if (!call.location.empty())
+    where += (where.empty() ? "" : ", ") + call.location;
+  return fmt::format("rank {}: {} #{}{}{}{}", rank, getName(call.kind), call.tag, where.empty() ? "" : " (", where,
+                     where.empty() ? "" : ")");
+}
+
+/// What is moved, as in messages: `2 f32`, `3 parts of 120 f32`.
+static std::string describeSize(const CollectiveCall &call) {
+  uint64_t count = 0;
+  for (const CallPart &part : call.parts)
+    count += part.count;
+  std::string parts = call.parts.size() == 1 ? "" : fmt::format("{} parts of ", call.parts.size());
+  return fmt::format("{}{} {}", parts, count, getName(call.type));
+}
+
+static Status checkAgreement(const Group &group) {
+  const CollectiveCall &first = *group.calls[0];
+  for (size_t i = 1; i != group.calls.size(); ++i) {
+    const CollectiveCall &call = *group.calls[i];
+    auto conflict = [&](const std::string &a, const std::string &b) {
+      return faultError("{} of {} meets {} of {}", describe(group.members[0], first), a,
+                        describe(group.members[i], call), b);
+    };
+    if (call.kind != first.kind || call.type != first.type || call.reduction != first.reduction ||
+        call.tag != first.tag || call.parts.size() != first.parts.size())
+      return conflict(describeSize(first), describeSize(call));
+    for (size_t part = 0; part != call.parts.size(); ++part) {
+      const CallPart &a = first.parts[part], &b = call.parts[part];
+      if (a.count != b.count)
+        return conflict(fmt::format("{} {}", a.count, getName(first.type)),
+                        fmt::format("{} {}", b.count, getName(call.type)));
+      if (a.root != b.root && hasRoot(call.kind))
+        return conflict(fmt::format("member {}", a.root), fmt::format("member {}", b.root));
+    }
+  }
+  return {};
+}
+
+Group *Hub::getGroup(const std::vector<int64_t> &members) {
+  std::lock_guard guard(mutex);
+  std::unique_ptr<Group> &group = groups[members];
+  if (!group) {
+    group = std::make_unique<Group>();
+    group->members = members;
+    group->calls.resize(members.size());
+  }
+  return group.get();
+}
+
+Status Hub::meet(Group &group, uint64_t position, const CollectiveCall &call) {
+  Lock held = lock();
+  group.calls[position] = &call;
+  if (failure.ok() && group.arrived + 1 == group.members.size()) {
+    group.begin = Clock::now();
+    if (Status status = checkAgreement(group); !status.ok())
+      abort(status);
+  }
+  return wait(held, group);
+}
+
+Status Hub::leave(Group &group) {
+  Lock held = lock();
+  if (group.arrived + 1 == group.members.size())
+    std::fill(group.calls.begin(), group.calls.end(), nullptr);
+  return wait(held, group);
+}
+
+Status Hub::wait(Lock &held, Group &group) {
+  if (!failure.ok())
+    return failure;
+  if (++group.arrived == group.members.size()) {
+    group.arrived = 0;
+    ++group.generation;
+    running += group.members.size() - 1;
+    group.released.notify_all();
+    return {};
+  }
+  uint64_t generation = group.generation;
+  pause();
+  group.released.wait(held, [&] { return group.generation != generation || !failure.ok(); });
+  // Released before the failure: this meeting took place.
+  return group.generation != generation ? Status() : failure;
+}
+
+void Hub::pause() {
+  --running;
+  checkProgress();
+}
+
+/// Where nobody runs and somebody waits, nobody can come.
+void Hub::checkProgress() {
+  if (running != 0 || !failure.ok())
+    return;
+  for (auto &[members, group] : groups) {
+    if (group->arrived == 0)
+      continue;
+    // The first member of the group that came, and the first that did not.
+    const CollectiveCall *call = nullptr;
+    int64_t waiting = 0, missing = -1;
+    for (size_t i = 0; i != members.size(); ++i) {
+      if (group->calls[i] && !call) {
+        call = group->calls[i];
+        waiting = members[i];
+      } else if (!group->calls[i] && missing < 0) {
+        missing = members[i];
+      }
+    }
+    if (call)
+      return abort(faultError("{} waits for rank {}, which is not coming: every rank waits or has finished",
+                              describe(waiting, *call), missing));
+  }
+}
+
+void Hub::abort(Status status) {
+  if (!failure.ok())
+    return;
+  failure = std::move(status);
+  for (auto &[members, group] : groups)
+    group->released.notify_all();
+  failed();
+}

@@ -1,0 +1,75 @@
+//===- Hub.h - where ranks of one process meet ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who takes part in a step is counted: every rank's own thread, and its communication thread while it has something in
+// its queue. Who waits is not running; when nobody is, nobody can come any more. One lock guards all of this; it is
+// held for a few instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_INPROC_HUB_H
+#define MESHWRIGHT_RUNTIME_BACKEND_INPROC_HUB_H
+
+#include "meshwright/runtime/Communicator.h"
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace meshwright::runtime::inproc {
+
+using Clock = std::chrono::steady_clock;
+
+/// The ranks of one group and their meeting place.
+struct Group {
+  std::vector<int64_t> members;
+  /// What each member brings to the collective that is under way; null while it is not there.
+  std::vector<const CollectiveCall *> calls;
+  uint64_t arrived = 0;
+  uint64_t generation = 0;
+  /// When the last member came to the collective that is under way.
+  Clock::time_point begin;
+  std::condition_variable released;
+};
+
+class Hub {
+public:
+  /// Those who wait outside of groups: `failed` is called, with the lock held, when nothing will come any more.
+  explicit Hub(std::function<void()> failed) : failed(std::move(failed)) {}
+
+  using Lock = std::unique_lock<std::mutex>;
+  Lock lock() { return Lock(mutex); }
+
+  /// The group of those ranks, made when it is asked for first.
+  Group *getGroup(const std::vector<int64_t> &members);
+  /// The first meeting of a collective: all members show their calls, which have to agree.
+  Status meet(Group &group, uint64_t position, const CollectiveCall &call);
+  /// The second meeting: all members are done with each other's buffers.
+  Status leave(Group &group);
+
+  // With the lock held:
+
+  void begin(size_t ranks) { running = ranks; }
+  /// Somebody runs who did not.
+  void resume() { ++running; }
+  /// Somebody waits or has finished. Where that was the last one and somebody waits, it is a failure.
+  void pause();
+  void abort(Status status);
+  const Status &getFailure() const { return failure; }
+
+private:
+  Status wait(Lock &lock, Group &group);
+  void checkProgress();
+
+  std::mutex mutex;
+  std::function<void()> failed;
+  std::map<std::vector<int64_t>, std::unique_ptr<Group>> groups;
+  size_t running = 0;
+  Status failure;
+};
+
+} // namespace meshwright::runtime::inproc
+
+#endif

@@ -1,0 +1,27 @@
+//===- LinkModel.h - how long messages would take ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_LINKMODEL_H
+#define MESHWRIGHT_RUNTIME_LINKMODEL_H
+
+#include "meshwright/runtime/Status.h"
+
+namespace meshwright::runtime {
+
+/// A link between ranks: a collective takes the latency, and the bytes that a rank sends divided by the bandwidth.
+struct LinkModel {
+  double latency = 0;   ///< seconds
+  double bandwidth = 0; ///< bytes per second
+
+  /// Reads `20us,2GB/s`. Both need their unit: ns, us, ms or s; B/s, kB/s to TB/s, KiB/s to TiB/s, bit/s to Tbit/s.
+  /// Errors are of wrong usage.
+  static Result<LinkModel> parse(const std::string &text);
+  double getSeconds(double bytes) const { return latency + bytes / bandwidth; }
+};
+
+} // namespace meshwright::runtime
+
+#endif
