@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sequence.h"
+#include "Storage.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
@@ -294,7 +295,9 @@ LogicalResult Annotator::run() {
   collectTargets();
   if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) || failed(placeLike()))
     return failure();
-  return placeSequence();
+  if (failed(placeSequence()))
+    return failure();
+  return annotate::annotateStorage(module, file);
 }
 
 LogicalResult annotate::annotate(ModuleOp module, const StrategyFile &strategy) {

@@ -52,8 +52,12 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   FailureOr<Placement> placement = Placement::resolve(mapping, mesh, values[value].shape, emitError);
   if (failed(placement))
     return failure();
-  if (!placement->partialAxes.empty() || !placement->support.empty())
-    return emitError() << "a given placement is replicated or split on every axis but this is " << mapping;
+  if (!placement->partialAxes.empty())
+    return emitError() << "a given placement is replicated, split or with an owner on every axis but this is "
+                       << mapping;
+  // Who owns a value is nothing that other values follow: it is computed as if everybody had it whole.
+  for (const auto &[axis, coordinates] : placement->support)
+    given[axis][value] = State::replicated();
   for (auto [axis, state] : llvm::enumerate(getStates(*placement, mesh)))
     if (state.isSplit())
       given[axis][value] = state;
@@ -106,8 +110,9 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
     auto mapping = mappings ? dyn_cast<MappingAttr>(mappings[number]) : MappingAttr();
     auto read = dyn_cast<net::ReadOp>(op);
     if (read) {
-      net::VariableOp variable = variableOf(read.getVariableAttr());
-      mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+      // A read may ask for another placement than the one in which the variable is kept.
+      if (!mapping)
+        mapping = variableOf(read.getVariableAttr())->getAttrOfType<MappingAttr>(kMappingAttr);
       source[value] = weight[value] = true;
     } else if (entry.layout) {
       weight[value] = weight[entry.operands.front()];

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
-split the batch. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -74,7 +74,7 @@ def read_safetensors(path):
     return tensors
 
 
-def make_strategy(network, spec, optimizer):
+def make_strategy(network, spec, optimizer, zero=""):
     """The strategy in protobuf text."""
     mesh, *options = spec.split("+")
     axes = [] if mesh == "serial" else [re.fullmatch(r"([a-z]+)(\d+)", axis).groups() for axis in mesh.split("x")]
@@ -88,6 +88,13 @@ def make_strategy(network, spec, optimizer):
     data = [name for name, _ in axes if name != "tp"]
     if data:
         lines.append("data { " + " ".join(f'axes: "{name}"' for name in data) + " }")
+    for option in options:
+        if match := re.fullmatch(r"zero(\d)(whole|order)?(?:-([a-z.]+))?", option):
+            stage, ownership, group = match.groups()
+            group = group.split(".") if group else data
+            lines.append("zero { " + " ".join(f'axes: "{name}"' for name in group) + f" stage: {stage}" +
+                         (" ownership: WHOLE" if ownership else "") + (" order: IN_ORDER" if ownership == "order" else "") +
+                         (" " + zero if zero else "") + " }")
     if any(name == "tp" for name, _ in axes):
         splits = [split for split in network["splits"] if not (split[3] and "novocab" in options)]
         lines.append('tensor { axis: "tp"' + (" sequence: true" if "sequence" in options else ""))
@@ -130,6 +137,7 @@ def main():
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--no-optimize", action="store_true")
+    parser.add_argument("--zero", default="", help="further fields of zero")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--graph", type=pathlib.Path)
     parser.add_argument("--reference", type=pathlib.Path)
@@ -144,7 +152,7 @@ def main():
     with contextlib.ExitStack() as stack:
         folder = arguments.folder or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "strategy.textproto").write_text(make_strategy(network, arguments.mesh, arguments.optimizer))
+        (folder / "strategy.textproto").write_text(make_strategy(network, arguments.mesh, arguments.optimizer, arguments.zero))
         package = folder / "package"
         passes = ["--no-optimize"] if arguments.no_optimize else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",

@@ -1,0 +1,332 @@
+//===- Storage.cpp - who keeps variables, gradients and state -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sharded data parallelism is storage: a variable is kept in one placement and computed with in another. What the
+// optimizer works on (its state, gradients, and a read of the parameter of its own) is placed as it is kept; forward
+// and backward read the parameter as it is computed with. Every conversion between the two follows from that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Storage.h"
+#include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using strategy::StrategyFile;
+using strategy::Zero;
+
+static int64_t countElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// The size of what the digits of dimension `dim` leave unsplit.
+static int64_t getRest(const Placement &placement, unsigned dim, int64_t size) {
+  return placement.dims[dim].empty() ? size : placement.dims[dim].back().stride;
+}
+
+bool annotate::addSlices(Placement &placement, ArrayRef<int64_t> shape, const Mesh &mesh, ArrayRef<Axis> axes) {
+  int64_t members = mesh.getGroupSize(axes);
+  int64_t least = countElements(placement.getLocalShape(shape));
+  std::optional<Placement> best;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    Placement sliced = placement;
+    int64_t extent = getRest(placement, dim, size);
+    bool divides = extent > 0 && extent % members == 0;
+    for (Axis axis : axes) {
+      int64_t stride = std::max<int64_t>(llvm::divideCeil(extent, mesh.getSize(axis)), 1);
+      sliced.dims[dim].push_back({axis, extent, stride});
+      extent = stride;
+    }
+    int64_t elements = countElements(sliced.getLocalShape(shape));
+    if (elements < least) {
+      least = elements;
+      best = sliced;
+    }
+    if (divides && members > 1) {
+      best = sliced;
+      break;
+    }
+  }
+  if (best)
+    placement = *best;
+  return best.has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// Owners
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Loads and who has them.
+class Balance {
+public:
+  Balance(ArrayRef<int64_t> loads, int64_t owners) : loads(loads), sums(owners, 0), owner(loads.size(), 0) {}
+
+  void placeLargestFirst();
+  /// Moves one load, or exchanges two, so that the larger of the two sums concerned falls. False where nothing does.
+  bool improve();
+  ArrayRef<int64_t> getOwners() const { return owner; }
+
+private:
+  ArrayRef<int64_t> loads;
+  SmallVector<int64_t> sums, owner;
+};
+
+} // namespace
+
+void Balance::placeLargestFirst() {
+  SmallVector<unsigned> order(loads.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](unsigned left, unsigned right) { return loads[left] > loads[right]; });
+  // The least loaded first; equal ones by number.
+  std::set<std::pair<int64_t, int64_t>> queue;
+  for (int64_t rank = 0; rank < static_cast<int64_t>(sums.size()); ++rank)
+    queue.insert({0, rank});
+  for (unsigned load : order) {
+    auto [sum, rank] = *queue.begin();
+    queue.erase(queue.begin());
+    owner[load] = rank;
+    sums[rank] = sum + loads[load];
+    queue.insert({sums[rank], rank});
+  }
+}
+
+bool Balance::improve() {
+  int64_t fullest = llvm::max_element(sums) - sums.begin();
+  // The pair that leaves the smaller of the larger sums; -1 for a move.
+  int64_t bestSum = sums[fullest], bestGive = -1, bestTake = -1, bestRank = -1;
+  auto consider = [&](int64_t give, int64_t take, int64_t rank) {
+    int64_t change = loads[give] - (take < 0 ? 0 : loads[take]);
+    int64_t larger = std::max(sums[fullest] - change, sums[rank] + change);
+    if (change > 0 && larger < bestSum)
+      std::tie(bestSum, bestGive, bestTake, bestRank) = std::tie(larger, give, take, rank);
+  };
+  for (int64_t give = 0; give < static_cast<int64_t>(loads.size()); ++give) {
+    if (owner[give] != fullest)
+      continue;
+    for (int64_t rank = 0; rank < static_cast<int64_t>(sums.size()); ++rank)
+      if (rank != fullest)
+        consider(give, -1, rank);
+    for (int64_t take = 0; take < static_cast<int64_t>(loads.size()); ++take)
+      if (owner[take] != fullest)
+        consider(give, take, owner[take]);
+  }
+  if (bestGive < 0)
+    return false;
+  int64_t change = loads[bestGive] - (bestTake < 0 ? 0 : loads[bestTake]);
+  owner[bestGive] = bestRank;
+  if (bestTake >= 0)
+    owner[bestTake] = fullest;
+  sums[fullest] -= change;
+  sums[bestRank] += change;
+  return true;
+}
+
+SmallVector<int64_t> annotate::balanceOwners(ArrayRef<int64_t> loads, int64_t owners) {
+  Balance balance(loads, owners);
+  balance.placeLargestFirst();
+  // Every round makes the fullest lighter or one of several equally full ones; the bound keeps the whole near linear.
+  for (int64_t round = 0; round < 4 * owners && balance.improve(); ++round)
+    ;
+  return SmallVector<int64_t>(balance.getOwners());
+}
+
+SmallVector<int64_t> annotate::orderOwners(ArrayRef<int64_t> loads, int64_t owners) {
+  int64_t total = std::accumulate(loads.begin(), loads.end(), int64_t(0)), placed = 0, current = 0;
+  SmallVector<int64_t> result;
+  for (int64_t load : loads) {
+    if (current + 1 < owners && static_cast<__int128>(placed) * owners > static_cast<__int128>(total) * (current + 1))
+      ++current;
+    result.push_back(current);
+    placed += load;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Applies `zero` to one module.
+class StorageAnnotator {
+public:
+  StorageAnnotator(ModuleOp module, const StrategyFile &file)
+      : module(module), context(module.getContext()), zero(file.get().zero()), mesh(file.getMesh()) {}
+
+  LogicalResult run();
+
+private:
+  /// A parameter, what belongs to it, and where that is kept.
+  struct Parameter {
+    net::VariableOp variable;
+    Placement compute, kept;
+    SmallVector<net::VariableOp> state;
+    Operation *gradient = nullptr;
+    int64_t bytes = 0;
+  };
+
+  LogicalResult collect();
+  void slice();
+  void chooseOwners();
+  LogicalResult apply(Parameter &parameter);
+  void splitReads(Parameter &parameter, bool keepsParameter);
+  bool isPersistent(const Parameter &parameter) const;
+  MappingAttr toAttr(const Placement &placement, net::VariableOp variable) const {
+    return placement.toAttr(context, mesh, variable.getTensorType().getShape());
+  }
+
+  ModuleOp module;
+  MLIRContext *context;
+  const Zero &zero;
+  Mesh mesh;
+  SmallVector<Axis> axes;
+  llvm::MapVector<StringAttr, Parameter> parameters;
+  llvm::DenseMap<Attribute, SmallVector<net::ReadOp>> reads;
+};
+
+} // namespace
+
+LogicalResult StorageAnnotator::collect() {
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable.getKind() != net::VariableKind::Parameter)
+      continue;
+    Parameter &parameter = parameters[variable.getSymNameAttr()];
+    parameter.variable = variable;
+    ArrayRef<int64_t> shape = variable.getTensorType().getShape();
+    parameter.compute = Placement::replicated(shape.size());
+    if (auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr)) {
+      auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return variable.emitError(); });
+      if (failed(resolved))
+        return failure();
+      parameter.compute = *resolved;
+    }
+    parameter.kept = parameter.compute;
+    parameter.bytes = countElements(parameter.compute.getLocalShape(shape)) *
+                      llvm::divideCeil(variable.getTensorType().getElementTypeBitWidth(), 8);
+  }
+  for (auto variable : module.getOps<net::VariableOp>())
+    if (variable.getLike())
+      if (auto found = parameters.find(StringAttr::get(context, *variable.getLike())); found != parameters.end())
+        found->second.state.push_back(variable);
+  for (auto func : module.getOps<func::FuncOp>())
+    func.walk([&](Operation *op) {
+      if (auto read = dyn_cast<net::ReadOp>(op))
+        reads[read.getVariableAttr().getAttr()].push_back(read);
+      auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
+      if (!name || !name.getValue().starts_with("grad/") || op->getNumResults() == 0)
+        return;
+      auto found = parameters.find(StringAttr::get(context, name.getValue().drop_front(5)));
+      if (found != parameters.end())
+        found->second.gradient = op;
+    });
+  return success();
+}
+
+void StorageAnnotator::slice() {
+  for (auto &[name, parameter] : parameters)
+    annotate::addSlices(parameter.kept, parameter.variable.getTensorType().getShape(), mesh, axes);
+}
+
+void StorageAnnotator::chooseOwners() {
+  SmallVector<int64_t> loads;
+  for (auto &[name, parameter] : parameters)
+    loads.push_back(parameter.bytes);
+  int64_t members = mesh.getGroupSize(axes);
+  SmallVector<int64_t> owners =
+      zero.order() == Zero::IN_ORDER ? annotate::orderOwners(loads, members) : annotate::balanceOwners(loads, members);
+  for (auto [entry, owner] : llvm::zip(parameters, owners)) {
+    // The first axis is the slowest.
+    int64_t rest = owner;
+    for (Axis axis : llvm::reverse(axes)) {
+      entry.second.kept.support.push_back({axis, {rest % mesh.getSize(axis)}});
+      rest /= mesh.getSize(axis);
+    }
+    llvm::sort(entry.second.kept.support, [](const auto &a, const auto &b) { return a.first < b.first; });
+  }
+}
+
+/// Whether the parameter itself stays where it is computed with, whatever becomes of its gradient and state.
+bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
+  return zero.stage() < 3 || parameter.bytes < zero.persist_below_kilobytes() * 1024;
+}
+
+/// Gives the optimizer a read of its own, in the placement in which everything it works on is kept; the other reads
+/// stay in the placement of computations.
+void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
+  StringAttr name = parameter.variable.getSymNameAttr();
+  auto place = [&](net::ReadOp read, const Placement &placement) {
+    read->setAttr(kResultsAttr, ArrayAttr::get(context, toAttr(placement, parameter.variable)));
+  };
+  for (net::ReadOp read : llvm::to_vector(reads.lookup(name))) {
+    net::ReadOp update;
+    for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
+      auto role = use.getOwner()->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
+      if (!parameter.gradient || !role || role.getValue() != net::Role::Optimize)
+        continue;
+      if (!update) {
+        OpBuilder builder(read);
+        update = net::ReadOp::create(builder, read.getLoc(), read.getType(), read.getVariable());
+        update->setAttr(net::kRoleAttr, role);
+        place(update, parameter.kept);
+      }
+      use.set(update.getResult());
+    }
+    if (keepsParameter)
+      place(read, parameter.compute);
+    if (read.getResult().use_empty())
+      read.erase();
+  }
+}
+
+LogicalResult StorageAnnotator::apply(Parameter &parameter) {
+  MappingAttr kept = toAttr(parameter.kept, parameter.variable);
+  for (net::VariableOp state : parameter.state) {
+    if (state.getTensorType().getShape() != parameter.variable.getTensorType().getShape())
+      return state.emitError() << "is placed like @" << parameter.variable.getSymName() << " of "
+                               << parameter.variable.getTensorType() << " but is of " << state.getTensorType();
+    state->setAttr(kMappingAttr, kept);
+  }
+  if (parameter.gradient)
+    parameter.gradient->setAttr(kResultsAttr, ArrayAttr::get(context, kept));
+  bool keepsParameter = !isPersistent(parameter);
+  splitReads(parameter, keepsParameter);
+  if (keepsParameter)
+    parameter.variable->setAttr(kMappingAttr, kept);
+  return success();
+}
+
+LogicalResult StorageAnnotator::run() {
+  for (const std::string &name : zero.axes())
+    if (Axis axis = *mesh.find(name); mesh.getSize(axis) > 1)
+      axes.push_back(axis);
+  if (axes.empty())
+    return success();
+  if (failed(collect()))
+    return failure();
+  if (zero.ownership() == Zero::WHOLE)
+    chooseOwners();
+  else
+    slice();
+  for (auto &[name, parameter] : parameters)
+    if (parameter.kept != parameter.compute && failed(apply(parameter)))
+      return failure();
+  return success();
+}
+
+LogicalResult annotate::annotateStorage(ModuleOp module, const StrategyFile &file) {
+  return StorageAnnotator(module, file).run();
+}
