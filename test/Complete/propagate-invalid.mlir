@@ -21,7 +21,7 @@ func.func @regions(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-// expected-error @below {{argument 0: a given placement is replicated or split on every axis but this is #dist.mapping<dims = }}
+// expected-error @below {{argument 0: a given placement is replicated, split or with an owner on every axis but this is #dist.mapping<dims = }}
 func.func @given_partial(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], partial = sum ["tp"]>}) {
   return
 }
