@@ -38,6 +38,11 @@ static constexpr const char *kForms[] = {
     "collective: all_gather",
     "collective: reduce_scatter",
     "collective: all_to_all",
+    "type: bf16",
+    "type: f32",
+    "type: f64",
+    "type: i1",
+    "type: i32",
     "variable: written over its old value",
     "variable: written after its old value was read",
     "variable: copied at the end",
@@ -53,6 +58,11 @@ void KernelCoverage::addKernel(dist::KernelOp kernel) {
     ++operations[op.getName().getStringRef().str()];
   if (kernel.getInPlace())
     count("result: in place of an input");
+  for (Type type : kernel.getResultTypes()) {
+    std::string name;
+    llvm::raw_string_ostream(name) << "type: " << getElementTypeOrSelf(type);
+    count(name);
+  }
   if (kernel.getNumResults() > 1)
     count("kernel: several outputs");
   schedule::PlannedKernel planned = schedule::planKernel(kernel);

@@ -35,9 +35,9 @@ private:
   void addKernel(dist::KernelOp kernel);
   void addMatmul(dist::MatmulOp op);
   void addState(mlir::func::FuncOp func);
-  void count(const std::string &form) { ++forms.at(form); }
+  void count(const std::string &form) { ++forms[form]; }
 
-  /// By name; every form that there is has an entry.
+  /// By name; every form that has to occur has an entry.
   std::map<std::string, int64_t> forms;
   std::map<std::string, int64_t> operations;
 };

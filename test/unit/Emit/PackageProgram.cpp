@@ -30,6 +30,10 @@ template <typename Fn> static void dispatch(Type element, Fn &&fn) {
     fn(double());
   else if (element.isF32())
     fn(float());
+  else if (element.isBF16())
+    fn(runtime::BFloat16());
+  else if (element.isF16())
+    fn(runtime::Float16());
   else if (element.isInteger(1))
     fn(uint8_t());
   else
@@ -42,7 +46,14 @@ static std::vector<std::byte> toBytes(const Tensor &tensor) {
     using T = decltype(zero);
     bytes.resize(tensor.data.size() * sizeof(T));
     for (size_t index = 0; index < tensor.data.size(); ++index) {
-      T value = tensor.isFloat() ? static_cast<T>(tensor.data[index].f) : static_cast<T>(tensor.data[index].i);
+      // Every number is one of its type: nothing is rounded.
+      T value;
+      if constexpr (std::is_integral_v<T>)
+        value = static_cast<T>(tensor.data[index].i);
+      else if constexpr (std::is_same_v<T, double>)
+        value = tensor.data[index].f;
+      else
+        value = T(static_cast<float>(tensor.data[index].f));
       std::memcpy(&bytes[index * sizeof(T)], &value, sizeof(T));
     }
   });
@@ -56,10 +67,12 @@ static Tensor fromBytes(RankedTensorType type, const std::vector<std::byte> &byt
     for (size_t index = 0; index < tensor.data.size(); ++index) {
       T value;
       std::memcpy(&value, &bytes[index * sizeof(T)], sizeof(T));
-      if (tensor.isFloat())
-        tensor.data[index].f = static_cast<double>(value);
+      if constexpr (std::is_integral_v<T>)
+        tensor.data[index].i = value;
+      else if constexpr (std::is_same_v<T, double>)
+        tensor.data[index].f = value;
       else
-        tensor.data[index].i = static_cast<int64_t>(value);
+        tensor.data[index].f = static_cast<float>(value);
     }
   });
   return tensor;

@@ -123,8 +123,9 @@ protected:
 void RandomPackages::compare(const Tensor &actual, const Tensor &expected, bool isExact) {
   numExact += isExact;
   ++numCompared;
-  double tolerance = isExact ? 0 : expected.type.getElementType().isF64() ? 1e-11 : 1e-4;
-  ASSERT_LE(getDistance(actual, expected), tolerance);
+  Type element = expected.type.getElementType();
+  double tolerance = element.isF64() ? 1e-11 : element.isF32() ? 1e-4 : 0.1;
+  ASSERT_LE(getDistance(actual, expected), isExact ? 0 : tolerance);
 }
 
 /// Runs both for two steps and compares all results and variables.
@@ -181,7 +182,9 @@ OwningOpRef<ModuleOp> RandomPackages::distribute(Random &random, ModuleOp serial
 }
 
 void RandomPackages::check(Random &random) {
-  Type real = random.chance(60) ? Type(Float64Type::get(&context)) : Type(Float32Type::get(&context));
+  const std::vector<Type> reals{Float64Type::get(&context), Float64Type::get(&context), Float32Type::get(&context),
+                                Float32Type::get(&context), BFloat16Type::get(&context)};
+  Type real = random.choose(reals);
   OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, real).build(random.pick(3, 14));
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
   bool isSerial = random.chance(30);
