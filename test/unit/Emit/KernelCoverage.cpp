@@ -31,7 +31,7 @@ static constexpr const char *kForms[] = {
     "product: left operand transposed",
     "product: batch",
     "product: part of a larger array",
-    "product: result by other strides",
+    "product: result in another order",
     "view: from the start",
     "view: from the middle",
     "collective: all_reduce",
@@ -100,8 +100,18 @@ void KernelCoverage::addMatmul(dist::MatmulOp op) {
     count("product: batch");
   if (op.getLhsOffset() != 0 || op.getRhsOffset() != 0)
     count("product: part of a larger array");
-  if (op.getN() > 1 && op.getM() > 1 && op.getOutStrides().drop_back().back() != static_cast<int64_t>(op.getN()))
-    count("product: result by other strides");
+  SmallVector<int64_t> shape(op.getBatch()), contiguous;
+  shape.append({static_cast<int64_t>(op.getM()), static_cast<int64_t>(op.getN())});
+  int64_t elements = 1;
+  for (int64_t size : llvm::reverse(shape)) {
+    contiguous.insert(contiguous.begin(), elements);
+    elements *= size;
+  }
+  bool isContiguous = llvm::all_of(llvm::zip_equal(shape, contiguous, op.getOutStrides()), [](auto dim) {
+    return std::get<0>(dim) == 1 || std::get<1>(dim) == std::get<2>(dim);
+  });
+  if (!isContiguous)
+    count("product: result in another order");
 }
 
 void KernelCoverage::addState(func::FuncOp func) {

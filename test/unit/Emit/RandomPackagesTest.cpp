@@ -207,7 +207,7 @@ void RandomPackages::check(Random &random) {
 }
 
 TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
-  constexpr int64_t kCases = 80;
+  constexpr int64_t kCases = 60;
   int64_t first = readNumber("MESHWRIGHT_TEST_FIRST", 0), cases = readNumber("MESHWRIGHT_TEST_CASES", kCases);
   std::string failed;
   int64_t round = first;

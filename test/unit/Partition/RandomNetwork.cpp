@@ -356,14 +356,16 @@ Value RandomNetwork::getPart(Value x) {
 }
 
 void RandomNetwork::addDot() {
-  Value lhs = pick(real, 1);
+  // Matrices for each of several heads now and then, else whatever there is.
+  bool heads = random.chance(20);
+  Value lhs = heads ? make({random.pick(2, 4), random.pick(2, 5), random.pick(2, 5)}, real) : pick(real, 1);
   if (!lhs)
     return;
   // Each dimension of the left side is batching, contracted or free; the right side is made to fit.
   SmallVector<int64_t> lhsBatch, rhsBatch, lhsContract, rhsContract;
   Shape rhsShape, batch, free;
   for (auto [dim, size] : llvm::enumerate(shapeOf(lhs))) {
-    int64_t choice = random.pick(0, 4);
+    int64_t choice = heads ? (dim == 0 ? 0 : 3 - static_cast<int64_t>(dim)) : random.pick(0, 4);
     if (choice >= 2) {
       free.push_back(size);
       continue;
@@ -376,7 +378,7 @@ void RandomNetwork::addDot() {
   }
   Shape result(batch);
   result.append(free);
-  for (int64_t more = random.pick(0, 2); more > 0; --more) {
+  for (int64_t more = heads ? 1 : random.pick(0, 2); more > 0; --more) {
     rhsShape.push_back(pickSize());
     result.push_back(rhsShape.back());
   }
@@ -388,7 +390,16 @@ void RandomNetwork::addDot() {
   auto type = RankedTensorType::get(result, real);
   Value product =
       DotOp::create(builder, type, getPart(lhs), getPart(rhs), lhsBatch, rhsBatch, lhsContract, rhsContract);
-  add(random.chance(50) ? transpose(product) : product);
+  // Written in another order, most often with batches between the rows.
+  if (result.size() >= 3 && random.chance(50)) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, result.size()));
+    std::swap(order[0], order[1]);
+    std::swap(result[0], result[1]);
+    product = TransposeOp::create(builder, type.clone(result), product, order);
+  } else if (random.chance(30)) {
+    product = transpose(product);
+  }
+  add(product);
 }
 
 void RandomNetwork::addReduce() {
@@ -561,14 +572,14 @@ void RandomNetwork::addScatter() {
 
 void RandomNetwork::addOperation() {
   static constexpr void (RandomNetwork::*kAll[])() = {
-      &RandomNetwork::addUnary,        &RandomNetwork::addBinary,      &RandomNetwork::addBinary,
-      &RandomNetwork::addBinary,       &RandomNetwork::addChoice,      &RandomNetwork::addConstant,
-      &RandomNetwork::addIota,         &RandomNetwork::addConvert,     &RandomNetwork::addBroadcast,
-      &RandomNetwork::addReshape,      &RandomNetwork::addTranspose,   &RandomNetwork::addSlice,
-      &RandomNetwork::addPad,          &RandomNetwork::addConcatenate, &RandomNetwork::addDot,
-      &RandomNetwork::addDot,          &RandomNetwork::addReduce,      &RandomNetwork::addReduce,
-      &RandomNetwork::addArgReduce,    &RandomNetwork::addGather,      &RandomNetwork::addScatter,
-      &RandomNetwork::addNormalization};
+      &RandomNetwork::addUnary,         &RandomNetwork::addBinary,       &RandomNetwork::addBinary,
+      &RandomNetwork::addBinary,        &RandomNetwork::addChoice,       &RandomNetwork::addConstant,
+      &RandomNetwork::addIota,          &RandomNetwork::addConvert,      &RandomNetwork::addBroadcast,
+      &RandomNetwork::addReshape,       &RandomNetwork::addTranspose,    &RandomNetwork::addSlice,
+      &RandomNetwork::addPad,           &RandomNetwork::addConcatenate,  &RandomNetwork::addDot,
+      &RandomNetwork::addDot,           &RandomNetwork::addReduce,       &RandomNetwork::addReduce,
+      &RandomNetwork::addArgReduce,     &RandomNetwork::addGather,       &RandomNetwork::addScatter,
+      &RandomNetwork::addNormalization, &RandomNetwork::addNormalization};
   (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
 }
 
