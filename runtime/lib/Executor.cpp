@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "Arena.h"
+#include "meshwright/runtime/ThreadTime.h"
 #include <map>
 
 using namespace meshwright;
@@ -160,6 +161,23 @@ struct Executor::Implementation {
     return {};
   }
 
+  Status runProfiled(std::vector<double> &seconds) {
+    seconds.clear();
+    std::vector<std::pair<size_t, uint32_t>> collectives;
+    for (const ScheduleItem &item : context.program.schedule())
+      for (const CompiledInstruction &instruction : tasks[item.task()]) {
+        double before = getThreadSeconds();
+        MW_TRY(execute(instruction));
+        if (instruction.kind == CompiledInstruction::Kind::Collective ||
+            instruction.kind == CompiledInstruction::Kind::Start)
+          collectives.push_back({seconds.size(), instruction.number});
+        seconds.push_back(getThreadSeconds() - before);
+      }
+    for (auto [index, number] : collectives)
+      seconds[index] = context.communicator.getCpuSeconds(number);
+    return {};
+  }
+
   Status execute(const CompiledInstruction &instruction) {
     switch (instruction.kind) {
     case CompiledInstruction::Kind::Kernel:
@@ -205,6 +223,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
 }
 
 Status Executor::runStep() { return implementation->runStep(); }
+Status Executor::runProfiledStep(std::vector<double> &seconds) { return implementation->runProfiled(seconds); }
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {

@@ -223,6 +223,35 @@ Status Session::step() {
   return implementation->team->run(implementation->stepWork);
 }
 
+Result<StepProfile> Session::profile(int steps) {
+  size_t numRanks = implementation->executors.size();
+  std::vector<std::vector<std::vector<double>>> samples(numRanks, std::vector<std::vector<double>>(steps + 1));
+  implementation->backend->setProfiling(true);
+  Status status;
+  for (int step = 0; step <= steps && status.ok(); ++step) {
+    implementation->backend->beginStep();
+    status = implementation->team->run([&](int64_t rank) {
+      Status result = implementation->executors[rank]->runProfiledStep(samples[rank][step]);
+      implementation->backend->getCommunicator(rank).finishStep(result);
+      return result;
+    });
+  }
+  implementation->backend->setProfiling(false);
+  MW_TRY(status);
+  StepProfile profile;
+  for (size_t rank = 0; rank != numRanks; ++rank) {
+    std::vector<double> &medians = profile.seconds.emplace_back();
+    std::vector<double> values(steps);
+    for (size_t i = 0; i != samples[rank][0].size(); ++i) {
+      for (int step = 0; step != steps; ++step)
+        values[step] = samples[rank][step + 1][i];
+      std::nth_element(values.begin(), values.begin() + steps / 2, values.end());
+      medians.push_back(values[steps / 2]);
+    }
+  }
+  return profile;
+}
+
 AllocationCount Session::getStepAllocations() const {
   AllocationCount sum;
   for (const std::unique_ptr<Executor> &executor : implementation->executors) {

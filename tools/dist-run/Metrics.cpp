@@ -25,6 +25,12 @@ std::string StepMetrics::toJson() const {
   if (learningRate)
     json["lr"] = *learningRate;
   json["seconds"] = seconds;
+  if (plan) {
+    json["planned_seconds"] = plan->seconds;
+    json["planned_compute_seconds"] = plan->computeSeconds;
+    json["planned_communication_seconds"] = plan->communicationSeconds;
+    json["planned_exposed_seconds"] = plan->exposedSeconds;
+  }
   if (tokens > 0 && seconds > 0)
     json["tokens_per_s"] = tokens / seconds;
   if (modelFlops > 0 && seconds > 0)

@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
 #define MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
 
-#include "meshwright/runtime/Session.h"
+#include "meshwright/runtime/StepPlan.h"
 
 namespace meshwright::tool {
 
@@ -22,6 +22,8 @@ struct StepMetrics {
   runtime::AllocationCount allocations;
   double modelFlops = 0;
   int64_t tokens = 0;
+  /// What was planned for a step, where a link is modelled.
+  const runtime::StepPlan *plan = nullptr;
 
   /// One JSON object on one line.
   std::string toJson() const;

@@ -88,13 +88,16 @@ const std::vector<Option> &getOptions() {
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
        setText(&Options::kernels)},
       {"Running", "link", "LATENCY,BANDWIDTH",
-       "let every collective take at least the time of such a link, as in 20us,2GB/s", setLink},
+       "let every collective take at least the time of such a link, as in 20us,2GB/s, and plan the step for it",
+       setLink},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Results", "metrics", "FILE", "a JSON object per step", setText(&Options::metrics)},
       {"Results", "outputs", "FILE", "safetensors with the outputs of the last step, whole",
        setText(&Options::outputs)},
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
+      {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link",
+       setText(&Options::timeline)},
       {"Information", "show", "", "say what is in the package, and stop", setFlag(&Options::show)},
       {"Information", "quiet", "", "no progress and no lines per step", setFlag(&Options::quiet)},
       {"Information", "help", "", "this text", setFlag(&Options::help)},
@@ -125,8 +128,11 @@ Status checkCombination(const Options &options) {
     standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
-  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save};
-  for (int i = 0; i != 3; ++i)
+  if (!options.timeline.empty() && (!options.link || options.steps == 0))
+    return usageError("--timeline shows a step that is planned for a link; {}",
+                      options.link ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
+  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save, &options.timeline};
+  for (int i = 0; i != 4; ++i)
     for (int j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);

@@ -8,7 +8,9 @@
 #include "Allocations.h"
 #include "Metrics.h"
 #include "Progress.h"
+#include "Timeline.h"
 #include "meshwright/runtime/SerialCheck.h"
+#include <algorithm>
 #include <chrono>
 
 using namespace meshwright;
@@ -22,13 +24,16 @@ class Driver {
 public:
   Driver(const LoadedPackage &package, const Options &options)
       : package(package), options(options),
-        progress(options.quiet, options.metrics == "-" || options.outputs == "-" || options.save == "-",
+        progress(options.quiet,
+                 options.metrics == "-" || options.outputs == "-" || options.save == "-" || options.timeline == "-",
                  options.steps) {}
 
   Status run() {
     MW_TRY(prepare());
     for (uint64_t step = 0; step != options.steps; ++step)
       MW_TRY(runStep(step));
+    if (plan)
+      logPlan();
     return writeResults();
   }
 
@@ -41,22 +46,51 @@ private:
     if (!options.init.empty()) {
       MW_TRY_ASSIGN(file, SafeTensors::open(options.init));
     }
-    MW_TRY_ASSIGN(InitialReport report, session->initialize(file ? &*file : nullptr, options.seed));
+    const SafeTensors *source = file ? &*file : nullptr;
+    MW_TRY_ASSIGN(InitialReport report, session->initialize(source, options.seed));
     logModel();
     warnInitial(report);
     for (const std::string &warning : session->getExecutor(0).getWarnings())
       progress.warn(warning);
-    if (options.checkSerial) {
-      MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
-      MW_TRY(check->initialize(file ? &*file : nullptr, options.seed));
-    }
     if (options.steps != 0) {
       MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
+    }
+    if (options.link && options.steps != 0)
+      MW_TRY(planSteps(source));
+    if (options.checkSerial) {
+      MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
+      MW_TRY(check->initialize(source, options.seed));
     }
     if (!options.metrics.empty()) {
       MW_TRY_ASSIGN(metricsFile, OutputFile::create(options.metrics));
     }
     return {};
+  }
+
+  /// Measures what a step costs without the link, and plans it with the link. The steps that are run for this leave
+  /// nothing behind: the variables get their initial values again.
+  Status planSteps(const SafeTensors *source) {
+    MW_TRY(feeder->load(0));
+    feeder->scatter(*session);
+    MW_TRY_ASSIGN(StepProfile profile, session->profile(3));
+    MW_TRY_ASSIGN(plan, planStep(*session, profile, *options.link, getNumCores()));
+    return session->initialize(source, options.seed).status();
+  }
+
+  /// The plan beside what was measured.
+  void logPlan() {
+    progress.result(
+        fmt::format("planned: {:.6f} s a step: {:.6f} s of computation, {:.6f} s of communication, of which "
+                    "{:.6f} s exposed; measured: {:.6f} s, {:.3f} times as long",
+                    plan->seconds, plan->computeSeconds, plan->communicationSeconds, plan->exposedSeconds,
+                    getMeasured(), getMeasured() / plan->seconds));
+  }
+
+  /// The median of the steps.
+  double getMeasured() const {
+    std::vector<double> sorted = measured;
+    std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
+    return sorted[sorted.size() / 2];
   }
 
   /// The model's size and each rank's share of it.
@@ -113,6 +147,10 @@ private:
     MW_TRY(session->step().within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     StepMetrics metrics = readMetrics(*session, step, seconds);
+    if (plan) {
+      metrics.plan = &*plan;
+      measured.push_back(seconds);
+    }
     if (metricsFile) {
       MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
       MW_TRY(metricsFile->flush());
@@ -146,6 +184,12 @@ private:
     if (!options.save.empty()) {
       MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables()));
     }
+    std::optional<OutputFile> timeline;
+    if (!options.timeline.empty()) {
+      MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, *plan, session->getNumRanks(), getMeasured()));
+    }
+    if (timeline)
+      MW_TRY(timeline->commit());
     if (outputs)
       MW_TRY(outputs->commit());
     if (variables)
@@ -176,6 +220,8 @@ private:
   std::unique_ptr<SerialCheck> check;
   std::optional<Feeder> feeder;
   std::optional<OutputFile> metricsFile;
+  std::optional<StepPlan> plan;
+  std::vector<double> measured;
 };
 
 } // namespace

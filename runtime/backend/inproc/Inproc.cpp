@@ -20,6 +20,7 @@
 
 #include "Hub.h"
 #include "Reduce.h"
+#include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -129,12 +130,6 @@ void sleepUntil(Clock::time_point time) {
   timespec when = {static_cast<time_t>(since.count() / 1000000000), static_cast<long>(since.count() % 1000000000)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR)
     ;
-}
-
-double getThreadSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 /// What a link takes for a collective; nothing travels in a group of one.

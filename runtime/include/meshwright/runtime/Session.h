@@ -64,6 +64,11 @@ struct InitialReport {
   std::vector<std::string> notInPackage;
 };
 
+/// What every instruction of a step costs, by rank, in the order in which the rank executes them: seconds of CPU time.
+struct StepProfile {
+  std::vector<std::vector<double>> seconds;
+};
+
 class Session {
 public:
   /// Starts a thread per rank and prepares its program there. The package outlives the session.
@@ -91,6 +96,9 @@ public:
 
   /// Runs one step on all ranks.
   Status step();
+  /// Runs a step to warm up and then `steps` to measure them: the median of each instruction. No link delays them.
+  /// Variables change as in any step.
+  Result<StepProfile> profile(int steps);
   /// Allocations of all ranks in the last step.
   AllocationCount getStepAllocations() const;
 

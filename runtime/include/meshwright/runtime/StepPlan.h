@@ -1,0 +1,41 @@
+//===- StepPlan.h - how long a step should take -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_STEPPLAN_H
+#define MESHWRIGHT_RUNTIME_STEPPLAN_H
+
+#include "meshwright/runtime/Session.h"
+
+namespace meshwright::runtime {
+
+/// A piece of a planned step: computation, a collective from when all members have come to it, or how long a rank's
+/// computation stands still for a collective.
+struct PlannedSpan {
+  enum Kind { Compute, Collective, Wait } kind;
+  int64_t rank;
+  const Instruction *instruction;
+  double begin, end; ///< seconds from the step's beginning
+  double bytes = 0;  ///< of a collective: what a rank sends
+};
+
+/// What a step takes by the work that was measured and the link that is assumed.
+struct StepPlan {
+  double seconds = 0;
+  /// Of the rank with the most of it each: computation, collectives under way, and computation standing still for them.
+  double computeSeconds = 0, communicationSeconds = 0, exposedSeconds = 0;
+  std::vector<PlannedSpan> spans;
+};
+
+/// Plans the step of a session's distributed programs from a profile of it. `cores` is how many pieces of work go on at
+/// a time.
+Result<StepPlan> planStep(const Session &session, const StepProfile &profile, const LinkModel &link, size_t cores);
+
+/// The cores that this process may use.
+size_t getNumCores();
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,103 @@
+//===- Timeline.cpp - the planned step as a picture -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Timeline.h"
+#include "lib/Json.h"
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+namespace {
+
+/// As in the track: `c_allgather #3 w`, `wait #3 w`, `dot`.
+std::string getTitle(const PlannedSpan &span) {
+  const Instruction &instruction = *span.instruction;
+  if (instruction.has_wait())
+    return fmt::format("wait #{} {}", instruction.wait().tag(), instruction.name());
+  if (!instruction.has_collective())
+    return instruction.name();
+  return fmt::format("{}{} #{} {}", span.kind == PlannedSpan::Wait ? "wait " : "",
+                     runtime::getName(instruction.collective().kind()), instruction.collective().tag(),
+                     instruction.name());
+}
+
+std::string_view getCategory(const PlannedSpan &span) {
+  if (span.kind != PlannedSpan::Compute)
+    return span.kind == PlannedSpan::Collective ? "collective" : "wait";
+  switch (span.instruction->kind_case()) {
+  case Instruction::kKernel:
+    return "kernel";
+  case Instruction::kMatmul:
+    return "product";
+  default:
+    return "copy";
+  }
+}
+
+OrderedJson getArguments(const PlannedSpan &span) {
+  const Instruction &instruction = *span.instruction;
+  OrderedJson arguments = OrderedJson::object();
+  if (!instruction.location().empty())
+    arguments["location"] = instruction.location();
+  if (span.kind == PlannedSpan::Collective) {
+    arguments["bytes"] = span.bytes;
+    arguments["parts"] = OrderedJson::array();
+    for (const CollectivePart &part : instruction.collective().parts())
+      arguments["parts"].push_back(part.name());
+    if (!instruction.collective().reason().empty())
+      arguments["reason"] = instruction.collective().reason();
+  } else if (span.kind == PlannedSpan::Compute) {
+    arguments["bytes"] = instruction.traffic_bytes();
+    arguments["flops"] = instruction.flops();
+    if (instruction.has_kernel())
+      arguments["kernel"] = instruction.kernel().symbol();
+  }
+  return arguments;
+}
+
+OrderedJson getName(std::string_view what, int64_t rank, int track, const std::string &name) {
+  return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", track}, {"args", {{"name", name}}}};
+}
+
+OrderedJson getEvent(const PlannedSpan &span) {
+  return {{"name", getTitle(span)},
+          {"cat", getCategory(span)},
+          {"ph", "X"},
+          {"ts", span.begin * 1e6},
+          {"dur", (span.end - span.begin) * 1e6},
+          {"pid", span.rank},
+          {"tid", span.kind == PlannedSpan::Collective ? 1 : 0},
+          {"args", getArguments(span)}};
+}
+
+} // namespace
+
+Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, const StepPlan &plan, int64_t numRanks,
+                                                   double measured) {
+  MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path));
+  OrderedJson figures = {{"planned_seconds", plan.seconds},
+                         {"planned_compute_seconds", plan.computeSeconds},
+                         {"planned_communication_seconds", plan.communicationSeconds},
+                         {"planned_exposed_seconds", plan.exposedSeconds},
+                         {"measured_seconds", measured}};
+  MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(figures) + ",\"traceEvents\":["));
+  std::string_view separator = "\n";
+  auto write = [&](const OrderedJson &event) -> Status {
+    MW_TRY(file.write(separator));
+    separator = ",\n";
+    return file.write(toText(event));
+  };
+  for (int64_t rank = 0; rank != numRanks; ++rank) {
+    MW_TRY(write(getName("process_name", rank, 0, fmt::format("rank {}", rank))));
+    MW_TRY(write(getName("thread_name", rank, 0, "computation")));
+    MW_TRY(write(getName("thread_name", rank, 1, "communication")));
+  }
+  for (const PlannedSpan &span : plan.spans)
+    MW_TRY(write(getEvent(span)));
+  MW_TRY(file.write("\n]}\n"));
+  return file;
+}
