@@ -35,6 +35,7 @@ ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
   ValueIndex index = values.size();
   numbers[value] = index;
   values.push_back(std::move(entry));
+  owners.emplace_back();
   source.push_back(false);
   weight.push_back(false);
   for (auto &column : given)
@@ -58,6 +59,8 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   // Who owns a value is nothing that other values follow: it is computed as if everybody had it whole.
   for (const auto &[axis, coordinates] : placement->support)
     given[axis][value] = State::replicated();
+  if (!placement->support.empty())
+    owners[value] = mapping.getSupport();
   for (auto [axis, state] : llvm::enumerate(getStates(*placement, mesh)))
     if (state.isSplit())
       given[axis][value] = state;
@@ -129,6 +132,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
       if (failed(resolved))
         return failure();
       placement = *resolved;
+      if (!placement.support.empty())
+        entry.storedOwner = mapping.getSupport();
     }
     entry.stored = getStates(placement, mesh);
   }

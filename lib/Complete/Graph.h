@@ -66,6 +66,8 @@ struct GraphOp {
   bool sink = false;
   /// Per axis the state in which an assigned variable is kept; empty for every other operation.
   llvm::SmallVector<State, 0> stored;
+  /// Who keeps an assigned variable, where it is not everybody.
+  mlir::DictionaryAttr storedOwner;
 };
 
 /// The program with the placements that are given.
@@ -78,6 +80,8 @@ public:
   llvm::SmallVector<GraphValue, 0> values;
   /// Per axis and value: the placement that is given, if one is.
   llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
+  /// Per value: the owner that is given, if one is.
+  llvm::SmallVector<mlir::DictionaryAttr, 0> owners;
   /// Values that come from outside: arguments and variables. Their placement is given on every axis.
   llvm::SmallVector<bool, 0> source;
   /// The state on `axis` in which the variable that sink `op` assigns is kept; nothing for other sinks.

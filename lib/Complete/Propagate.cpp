@@ -9,6 +9,7 @@
 
 #include "Advice.h"
 #include "AxisSolver.h"
+#include "Owners.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include <map>
@@ -200,6 +201,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     PlanWriter writer(func, *graph, mesh, plans);
     if (failed(writer.write()))
       return failure();
+    spreadOwners(*graph);
     numConversions += writer.numConversions;
     numReductions += writer.numReductions;
     return success();
