@@ -161,6 +161,8 @@ LogicalResult PackageWriter::describePorts(func::FuncOp func) {
 LogicalResult PackageWriter::describe() {
   package.set_version(kVersion);
   package.set_producer(options.producer);
+  if (options.arithmetic)
+    package.set_arithmetic(getDType(options.arithmetic));
   if (mesh)
     for (dist::Axis axis = 0; axis < mesh->getNumAxes(); ++axis) {
       Axis &entry = *package.add_axes();

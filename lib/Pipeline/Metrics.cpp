@@ -27,6 +27,20 @@ static int64_t countTokens(func::FuncOp func) {
   return samples;
 }
 
+/// The narrowest float type of a result; of two of one width, the one with fewer digits.
+static FloatType findNarrowest(func::FuncOp func) {
+  FloatType narrowest;
+  func.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type)))
+        if (!narrowest || element.getWidth() < narrowest.getWidth() ||
+            (element.getWidth() == narrowest.getWidth() &&
+             element.getFPMantissaWidth() < narrowest.getFPMantissaWidth()))
+          narrowest = element;
+  });
+  return narrowest;
+}
+
 void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
   for (auto func : serial.getOps<func::FuncOp>()) {
     for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
@@ -41,6 +55,7 @@ void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
       else if (options.loss.empty() && isa<FloatType>(tensor.getElementType()))
         options.loss = name.str();
     }
+    options.arithmetic = findNarrowest(func);
     options.tokensPerStep = countTokens(func);
   }
 }

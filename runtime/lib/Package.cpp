@@ -87,11 +87,14 @@ uint64_t countInstructions(const Program &program) {
   return count;
 }
 
+void narrow(DType type, DType &narrowest) {
+  if (isFloat(type) && (getSize(type) < getSize(narrowest) || (type == BF16 && narrowest == F16)))
+    narrowest = type;
+}
+
 void narrow(const Program &program, DType &narrowest) {
   for (const Buffer &buffer : program.buffers())
-    if (isFloat(buffer.dtype()) &&
-        (getSize(buffer.dtype()) < getSize(narrowest) || (buffer.dtype() == BF16 && narrowest == F16)))
-      narrowest = buffer.dtype();
+    narrow(buffer.dtype(), narrowest);
 }
 
 } // namespace
@@ -184,6 +187,7 @@ Status LoadedPackage::checkSupports() const {
 
 DType LoadedPackage::getArithmetic() const {
   DType narrowest = F64;
+  narrow(content->arithmetic(), narrowest);
   if (content->has_serial())
     narrow(content->serial(), narrowest);
   else

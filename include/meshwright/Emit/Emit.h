@@ -20,6 +20,8 @@ struct EmitOptions {
   std::string producer;
   /// What the metrics report, by name; empty where there is none.
   std::string loss, gradNorm, learningRate;
+  /// The narrowest float type that the step computes in; null where that is not known.
+  mlir::FloatType arithmetic;
   double modelFlopsPerStep = 0;
   int64_t tokensPerStep = 0;
 };

@@ -38,7 +38,8 @@ public:
   bool hasSerial() const { return content->has_serial(); }
   const ProgramLayouts &getLayouts() const { return layouts; }
   const ProgramLayouts &getSerialLayouts() const { return serialLayouts; }
-  /// The narrowest float type in which the serial program (or else the distributed ones) computes; F64 if none does.
+  /// The narrowest float type in which the serial program (or else the distributed ones) computes, in its buffers or, as
+  /// the compiler says, between them; F64 if none does.
   DType getArithmetic() const;
 
 private:
