@@ -268,6 +268,11 @@ void AxisSolver::addAvailable(ValueIndex value) {
     }
 }
 
+/// Whether a partial value goes on through all of `uses`.
+bool AxisSolver::allTravel(llvm::ArrayRef<Use> uses) const {
+  return llvm::all_of(uses, [&](const Use &use) { return graph.ops[use.op].travels; });
+}
+
 /// Decides where a value that was just computed is kept.
 void AxisSolver::keep(ValueIndex value) {
   const GraphValue &entry = graph.values[value];
@@ -278,7 +283,7 @@ void AxisSolver::keep(ValueIndex value) {
     settle(value, *given[value]);
   else if (given[value])
     plan.values[value] = *given[value];
-  else if (partial && entry.uses.size() > 1)
+  else if (partial && entry.uses.size() > 1 && !allTravel(entry.uses))
     settle(value, reduceTarget(value));
   if (plan.values[value].isSplit() && !given[value] && !fitsOthers(value, plan.values[value]))
     plan.values[value] = State::replicated();

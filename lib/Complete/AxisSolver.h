@@ -70,6 +70,7 @@ private:
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
   void apply(OpIndex op, Candidate candidate);
   void require(OpIndex op, unsigned operand, const State &target);
+  bool allTravel(llvm::ArrayRef<Use> uses) const;
   void keep(ValueIndex value);
   State reduceTarget(ValueIndex value) const;
   void settle(ValueIndex value, const State &wanted);

@@ -94,11 +94,51 @@ static void setOptimizer(train::OptimizerPassOptions &options, const strategy::T
   }
 }
 
+/// On how many ranks a batch is.
+static int64_t countReplicas(const strategy::Strategy &strategy) {
+  int64_t replicas = 1;
+  for (const strategy::Axis &axis : strategy.mesh().axes())
+    if (llvm::is_contained(strategy.data().axes(), axis.name()))
+      replicas *= axis.size();
+  return replicas;
+}
+
+static void setReduce(train::Options &options, const strategy::Strategy &strategy) {
+  options.reduce.replicas = countReplicas(strategy);
+  switch (strategy.reduce().scale()) {
+  case strategy::Reduce::LOSS:
+    return;
+  case strategy::Reduce::BEFORE:
+    options.reduce.scale = train::ReduceScale::Before;
+    break;
+  case strategy::Reduce::AFTER:
+    options.reduce.scale = train::ReduceScale::After;
+    break;
+  }
+  options.differentiate.seed = static_cast<double>(options.reduce.replicas);
+}
+
+static train::TravelType getTravelType(const strategy::Reduce &reduce) {
+  switch (reduce.communicate()) {
+  case strategy::Reduce::GRADIENT:
+    break;
+  case strategy::Reduce::F32:
+    return train::TravelType::F32;
+  case strategy::Reduce::BF16:
+    return train::TravelType::BF16;
+  case strategy::Reduce::F16:
+    return train::TravelType::F16;
+  }
+  return train::TravelType::Gradient;
+}
+
 train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   train::Options options;
   if (strategy.train().has_loss())
     options.differentiate.loss = std::to_string(strategy.train().loss());
   options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
+  setReduce(options, strategy);
+  options.reduce.communicate = getTravelType(strategy.reduce());
   setOptimizer(options.optimizer, strategy.train());
   options.optimizer.clipGlobalNorm = strategy.train().clip().global_norm();
   options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());

@@ -89,7 +89,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
         llvm::map_to_vector(*parameters, [](net::ReadOp read) -> Value { return read.getResult(); });
     ReverseMode reverse(func.getBody().front(), sources, shifts);
     RoleBuilder builder(func, net::Role::Backward);
-    if (failed(reverse.run(*lossValue, builder)))
+    if (failed(reverse.run(*lossValue, builder, seed)))
       return failure();
     for (net::ReadOp read : *parameters) {
       StringRef name = read.getVariable();

@@ -15,6 +15,7 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
 
   // Gradients, then what consumes them: without a consumer they would be dropped as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));
+  manager.addPass(createReduceGradientsPass(options.reduce));
   manager.addPass(createOptimizerPass(options.optimizer));
 
   // Fetched values become results before the cleanup, which keeps what results depend on.

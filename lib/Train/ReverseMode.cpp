@@ -21,13 +21,13 @@ ReverseMode::ReverseMode(Block &block, ArrayRef<Value> sources, const llvm::Dens
           active.insert(result);
 }
 
-LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder) {
+LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, double seed) {
   if (!isActive(loss))
     return success();
   net::NetBuilder build(builder, loss.getLoc());
   if (Operation *op = loss.getDefiningOp())
     builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
-  contributions[loss].push_back(build.splatLike(loss, 1));
+  contributions[loss].push_back(build.splatLike(loss, seed));
   // What the sweep makes comes after the last operation it started from.
   SmallVector<Operation *> forward;
   for (Operation &op : block)

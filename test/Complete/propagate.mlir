@@ -464,3 +464,43 @@ func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
   %norm = net.sqrt %abcd : tensor<f32>
   return %norm : tensor<f32>
 }
+
+// -----
+
+// What is stored in parts is reduced to its parts, behind the marked conversion and in its type.
+dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
+net.variable optimizer_state @m : tensor<4xf32> = <constant, 0.000000e+00, 0.000000e+00> {dist.mapping = #dist.mapping<dims = [["dp"]]>}
+// CHECK-LABEL: @travels_before_it_is_scattered
+func.func @travels_before_it_is_scattered(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) {
+  %m = net.read @m : tensor<4xf32>
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
+  %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // CHECK: net.convert
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [["dp"]]>]
+  %narrow = net.convert %g {dist.travels} : tensor<4xf32> -> tensor<4xf16>
+  %back = net.convert %narrow : tensor<4xf16> -> tensor<4xf32>
+  %two = net.multiply %back, %back : tensor<4xf32>
+  %next = net.add %m, %two : tensor<4xf32>
+  net.assign @m, %next : tensor<4xf32>
+  return
+}
+
+// -----
+
+// A partial value that all its uses let travel is not reduced where it is made.
+dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
+// CHECK-LABEL: @travels_to_several_uses
+func.func @travels_to_several_uses(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) -> (tensor<4xf16>, tensor<4xf32>) {
+  // CHECK: net.reduce
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
+  %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
+  // CHECK: net.convert
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [[]]>]
+  %narrow = net.convert %g {dist.travels} : tensor<4xf32> -> tensor<4xf16>
+  %half = net.constant dense<0.5> : tensor<4xf32>
+  // CHECK: net.multiply
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
+  %scaled = net.multiply %half, %g {dist.travels} : tensor<4xf32>
+  return %narrow, %scaled : tensor<4xf16>, tensor<4xf32>
+}

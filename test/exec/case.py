@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
-split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
+the factor of the mean over the batch's axes stands with the gradients. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -95,6 +96,9 @@ def make_strategy(network, spec, optimizer, zero=""):
             lines.append("zero { " + " ".join(f'axes: "{name}"' for name in group) + f" stage: {stage}" +
                          (" ownership: WHOLE" if ownership else "") + (" order: IN_ORDER" if ownership == "order" else "") +
                          (" " + zero if zero else "") + " }")
+    for scale in ("before", "after"):
+        if scale in options:
+            lines.append(f"reduce {{ scale: {scale.upper()} }}")
     if any(name == "tp" for name, _ in axes):
         splits = [split for split in network["splits"] if not (split[3] and "novocab" in options)]
         lines.append('tensor { axis: "tp"' + (" sequence: true" if "sequence" in options else ""))

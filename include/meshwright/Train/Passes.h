@@ -21,6 +21,13 @@ enum class OptimizerKind { Sgd, Momentum, Adam, AdamW };
 /// linear and then half a cosine.
 enum class ScheduleKind { Constant, Warmup, WarmupCosine };
 
+/// Where the factor of the mean over the replicas of data parallelism stands: in the loss, or with each gradient, before
+/// or after it is reduced.
+enum class ReduceScale { Loss, Before, After };
+
+/// The type that gradients are reduced in: their own or another.
+enum class TravelType { Gradient, F32, BF16, F16 };
+
 #define GEN_PASS_DECL
 #include "include/meshwright/Train/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
@@ -29,6 +36,7 @@ enum class ScheduleKind { Constant, Warmup, WarmupCosine };
 /// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
 struct Options {
   DifferentiatePassOptions differentiate;
+  ReduceGradientsPassOptions reduce;
   OptimizerPassOptions optimizer;
   FetchPassOptions fetch;
 };

@@ -31,11 +31,53 @@ def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
   let options = [
     Option<"loss", "loss", "std::string", /*default=*/"",
            "Name or index of the function result to differentiate; by default its only scalar float result">,
+    Option<"seed", "seed", "double", "1.0", "The cotangent of the loss: what every gradient is multiplied by">,
     ListOption<"frozen", "frozen", "std::string", "Globs of parameters that get no gradient">
   ];
   let statistics = [
     Statistic<"numGradients", "gradients", "Parameters that got a gradient">,
     Statistic<"numShifts", "shifts", "Subtracted maxima that carry no gradient">
+  ];
+}
+
+def ReduceGradientsPass : Pass<"dist-train-reduce-gradients", "::mlir::ModuleOp"> {
+  let summary = "scales gradients and converts them to the type they travel in";
+  let description = [{
+    For gradients in 16 bit. Where the loss is a mean over a batch that N ranks share, its cotangents have the factor 1/N,
+    and may become too small; `dist-train-differentiate` leaves it out with `seed=N`, and every gradient is multiplied by it
+    here, before or after it is reduced. Where another type is named, gradients are converted to it, reduced in it, and
+    converted back.
+
+    All of that is part of the serial program. Operations that a partial gradient has to pass before it is reduced have
+    `dist.travels`; a reduction is never moved in front of one. The last operation has the name `grad/…`.
+
+    Example: after `--dist-train-reduce-gradients="scale=before replicas=4 communicate=f16"`
+    ```mlir
+    %n = net.constant dense<2.5e-01> : tensor<8xf32>
+    %scaled = net.multiply %n, %g {dist.travels} : tensor<8xf32>
+    %narrow = net.convert %scaled {dist.travels} : tensor<8xf32> -> tensor<8xf16>
+    %gradient = net.convert %narrow {net.name = "grad/w"} : tensor<8xf16> -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    Option<"scale", "scale", "::meshwright::train::ReduceScale", "::meshwright::train::ReduceScale::Loss",
+           "Where the factor 1/N stands",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::ReduceScale::Loss, "loss", "in the loss, as the network has it"),
+             clEnumValN(::meshwright::train::ReduceScale::Before, "before", "at every gradient, before it is reduced"),
+             clEnumValN(::meshwright::train::ReduceScale::After, "after", "at every gradient, after it is reduced"))}]>,
+    Option<"replicas", "replicas", "int64_t", "1", "N: how many ranks share the batch">,
+    Option<"communicate", "communicate", "::meshwright::train::TravelType", "::meshwright::train::TravelType::Gradient",
+           "The type that gradients are reduced in",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::TravelType::Gradient, "gradient", "that of the gradient"),
+             clEnumValN(::meshwright::train::TravelType::F32, "f32", "32 bits"),
+             clEnumValN(::meshwright::train::TravelType::BF16, "bf16", "16 bits, 8 of them for the exponent"),
+             clEnumValN(::meshwright::train::TravelType::F16, "f16", "16 bits, 5 of them for the exponent"))}]>
+  ];
+  let statistics = [
+    Statistic<"numRewritten", "rewritten", "Gradients that are scaled or converted">
   ];
 }
 

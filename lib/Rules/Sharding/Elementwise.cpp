@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharding.h"
+#include "dialects/Dist/Dist.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -69,12 +70,16 @@ struct Monotone {
   }
 };
 
-/// A conversion between floats rounds monotonically. It is not linear: a sum travels in the type that it was made in.
+/// A conversion between floats rounds monotonically. It is not linear: a sum travels in the type that it was made in,
+/// unless the program says that it travels in the other.
 struct Rounding {
   static void add(Operation *op, ShardingRule &rule) {
     if (isa<FloatType>(getElementTypeOrSelf(op->getOperand(0))) &&
-        isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
+        isa<FloatType>(getElementTypeOrSelf(op->getResult(0)))) {
       Monotone::add(op, rule);
+      if (dist::travels(op))
+        rule.partials.push_back({ReduceKind::Sum, {0}});
+    }
   }
 };
 

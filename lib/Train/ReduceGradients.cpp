@@ -1,0 +1,98 @@
+//===- ReduceGradients.cpp - what happens to a gradient on its way --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Written in primitive operations, so that the serial program rounds as the distributed one does. `dist.travels` marks
+// those that a partial gradient passes before it is reduced:
+//
+//   BEFORE   gradient > times 1/N > to the type > | reduced here | > back
+//   AFTER    gradient > to the type >             | reduced here | > back > times 1/N
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/NetBuilder.h"
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-reduce-gradients"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_REDUCEGRADIENTSPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// The element type that a gradient of type `own` travels in.
+static Type getTravelType(TravelType type, Type own) {
+  MLIRContext *context = own.getContext();
+  switch (type) {
+  case TravelType::Gradient:
+    return own;
+  case TravelType::F32:
+    return Float32Type::get(context);
+  case TravelType::BF16:
+    return BFloat16Type::get(context);
+  case TravelType::F16:
+    return Float16Type::get(context);
+  }
+  return own;
+}
+
+/// `value`, whose partial operand is reduced behind the operation that makes it, if one was made of `from`.
+static Value travelling(Value value, Value from) {
+  if (value != from)
+    dist::setTravels(value.getDefiningOp());
+  return value;
+}
+
+namespace {
+
+struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradientsPass> {
+  using ReduceGradientsPassBase::ReduceGradientsPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    if (replicas < 1) {
+      getOperation().emitError() << "the batch is split over " << replicas.getValue() << " ranks; there is at least 1";
+      return signalPassFailure();
+    }
+    RoleBuilder builder(*func, net::Role::Backward);
+    for (auto &[parameter, gradient] : collectGradients(*func))
+      rewrite(builder, gradient);
+  }
+
+  void rewrite(RoleBuilder &builder, Value gradient) {
+    Operation *op = gradient.getDefiningOp();
+    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    builder.setInsertionPointAfter(op);
+    net::NetBuilder build(builder, gradient.getLoc());
+    Type own = net::elementTypeOf(gradient);
+    Value next = gradient;
+    if (scale == ReduceScale::Before)
+      next = travelling(divide(build, next), next);
+    next = travelling(build.convert(next, getTravelType(communicate, own)), next);
+    next = build.convert(next, own);
+    if (scale == ReduceScale::After)
+      next = divide(build, next);
+    if (next == gradient)
+      return;
+    // What consumes gradients comes later and finds them by name; who uses this value otherwise goes on with it as it
+    // is.
+    next.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
+    op->removeDiscardableAttr(net::kNameAttr);
+    ++numRewritten;
+  }
+
+  /// `value` over the number of replicas, which the cotangent of the loss was multiplied by.
+  Value divide(net::NetBuilder &build, Value value) {
+    return replicas == 1 ? value : build.scale(value, 1.0 / static_cast<double>(replicas));
+  }
+};
+
+} // namespace
