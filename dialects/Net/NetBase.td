@@ -20,8 +20,8 @@ def Net_Dialect : Dialect {
   let cppNamespace = "::meshwright::net";
   let summary = "The serial network: tensors of static shape, primitive operations and program state.";
   let description = [{
-    A program is a `func.func` in a module of `net.variable`s. A variable is read once, at the entry of the
-    step, and assigned at most once, at its exit; between the two everything is SSA.
+    A program is a `func.func` in a module of `net.variable`s. A variable is read as it was at the entry of the
+    step, however often, and assigned at most once, at its exit; between the two everything is SSA.
 
     Discardable attributes that any operation may carry:
 

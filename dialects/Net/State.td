@@ -35,7 +35,6 @@ def Net_ReadOp : Net_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface
   let summary = "the value of a variable at the entry of the step";
   let description = [{
     - **C1**: the variable exists and has the result's type.
-    - **C2**: a function reads a variable at most once.
 
     Example: `%0 = net.read @p.w : tensor<4x8xf32>`
   }];
