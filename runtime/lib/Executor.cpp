@@ -8,6 +8,7 @@
 #include "Arena.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <map>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -66,9 +67,13 @@ struct Executor::Implementation {
         argumentCount += instruction.kernel().arguments_size();
     // Addresses of arguments are taken while the list grows.
     arguments.reserve(argumentCount);
-    for (const Task &task : context.program.tasks()) {
-      std::vector<CompiledInstruction> &compiled = tasks.emplace_back();
-      for (const Instruction &instruction : task.instructions()) {
+    tasks.resize(context.program.tasks_size());
+    std::set<uint32_t> scheduled;
+    for (const ScheduleItem &item : context.program.schedule())
+      scheduled.insert(item.task());
+    for (uint32_t task : scheduled) {
+      std::vector<CompiledInstruction> &compiled = tasks[task];
+      for (const Instruction &instruction : context.program.tasks(static_cast<int>(task)).instructions()) {
         auto result = compileInstruction(instruction);
         if (!result.ok())
           return result.status();

@@ -75,29 +75,30 @@ uint64_t meshwright::runtime::getStreamKey(std::string_view name, uint64_t seed)
   return quarter == 1.0 || quarter == 2.0 ? -value : value;
 }
 
-/// Normal deviates of `count` elements from `index` on.
-[[gnu::always_inline]] static inline void computeNormals(uint64_t key, uint64_t index, uint64_t count, double *to) {
+/// Normal deviates of the elements of these indices.
+[[gnu::always_inline]] static inline void computeNormals(uint64_t key, const uint64_t *indices, uint64_t count,
+                                                         double *to) {
   for (uint64_t i = 0; i != count; ++i) {
-    double u = static_cast<double>(draw(key, 2 * (index + i)) + 1) * 0x1p-53; // in (0, 1]
-    double v = static_cast<double>(draw(key, 2 * (index + i) + 1)) * 0x1p-53; // in [0, 1)
+    double u = static_cast<double>(draw(key, 2 * indices[i]) + 1) * 0x1p-53; // in (0, 1]
+    double v = static_cast<double>(draw(key, 2 * indices[i] + 1)) * 0x1p-53; // in [0, 1)
     to[i] = std::sqrt(-2.0 * logarithm(u)) * cosine(v);
   }
 }
 
 // The same operations on as many elements at a time as the CPU has lanes for; each is rounded as it is alone.
-using NormalsFn = void (*)(uint64_t key, uint64_t index, uint64_t count, double *to);
+using NormalsFn = void (*)(uint64_t key, const uint64_t *indices, uint64_t count, double *to);
 #if defined(__x86_64__)
-__attribute__((target("avx512f,avx512dq"))) static void computeNormalsAvx512(uint64_t key, uint64_t index,
+__attribute__((target("avx512f,avx512dq"))) static void computeNormalsAvx512(uint64_t key, const uint64_t *indices,
                                                                              uint64_t count, double *to) {
-  computeNormals(key, index, count, to);
+  computeNormals(key, indices, count, to);
 }
-__attribute__((target("avx2"))) static void computeNormalsAvx2(uint64_t key, uint64_t index, uint64_t count,
+__attribute__((target("avx2"))) static void computeNormalsAvx2(uint64_t key, const uint64_t *indices, uint64_t count,
                                                                double *to) {
-  computeNormals(key, index, count, to);
+  computeNormals(key, indices, count, to);
 }
 #endif
-static void computeNormalsAny(uint64_t key, uint64_t index, uint64_t count, double *to) {
-  computeNormals(key, index, count, to);
+static void computeNormalsAny(uint64_t key, const uint64_t *indices, uint64_t count, double *to) {
+  computeNormals(key, indices, count, to);
 }
 
 static NormalsFn selectNormals() {
@@ -112,10 +113,10 @@ static NormalsFn selectNormals() {
 
 /// Draws again what is beyond two standard deviations: the first that is not, of the streams mix(key ^ 1), mix(key ^
 /// 2)...
-static void truncate(uint64_t key, uint64_t index, uint64_t count, double *values) {
+static void truncate(uint64_t key, const uint64_t *indices, uint64_t count, double *values) {
   for (uint64_t i = 0; i != count; ++i)
     for (uint64_t attempt = 1; !(std::fabs(values[i]) <= 2.0); ++attempt)
-      computeNormalsAny(mix(key ^ attempt), index + i, 1, &values[i]);
+      computeNormalsAny(mix(key ^ attempt), &indices[i], 1, &values[i]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,31 +148,70 @@ template <typename T> T uniform(const Initializer &init, uint64_t key, uint64_t 
   return toDouble(value) < init.b() ? value : fromDouble<T>(init.a());
 }
 
-/// Normal deviates by way of a buffer that stays in the cache.
-template <typename T> void fillNormals(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, T *to) {
-  static const NormalsFn compute = selectNormals();
-  double a = init.a(), b = init.b(), values[512];
-  for (uint64_t at = 0; at < count; at += std::size(values)) {
-    uint64_t n = std::min<uint64_t>(std::size(values), count - at);
-    compute(key, index + at, n, values);
-    if (init.kind() == Initializer::TRUNCATED_NORMAL)
-      truncate(key, index + at, n, values);
-    for (uint64_t i = 0; i != n; ++i)
-      to[at + i] = fromDouble<T>(a + b * values[i]);
-  }
-}
+/// Runs of normal deviates, by way of a buffer that stays in the cache: many short runs cost what a long one does.
+template <typename T> class NormalRuns {
+public:
+  NormalRuns(const Initializer &init, uint64_t key) : init(init), key(key) {}
 
-template <typename T> void fill(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, T *to) {
+  void add(uint64_t index, uint64_t count, T *to) {
+    while (count != 0) {
+      uint64_t n = std::min(count, capacity - filled);
+      for (uint64_t i = 0; i != n; ++i)
+        indices[filled + i] = index + i;
+      runs[numRuns++] = {to, n};
+      filled += n;
+      index += n;
+      to += n;
+      count -= n;
+      if (filled == capacity)
+        flush();
+    }
+  }
+  void flush() {
+    static const NormalsFn compute = selectNormals();
+    compute(key, indices, filled, values);
+    if (init.kind() == Initializer::TRUNCATED_NORMAL)
+      truncate(key, indices, filled, values);
+    double a = init.a(), b = init.b();
+    const double *from = values;
+    for (const Run &run : std::span(runs, numRuns)) {
+      for (uint64_t i = 0; i != run.count; ++i)
+        run.to[i] = fromDouble<T>(a + b * from[i]);
+      from += run.count;
+    }
+    filled = numRuns = 0;
+  }
+
+private:
+  static constexpr uint64_t capacity = 512;
+  struct Run {
+    T *to;
+    uint64_t count;
+  };
+  const Initializer &init;
+  uint64_t key;
+  uint64_t indices[capacity];
+  double values[capacity];
+  Run runs[capacity];
+  uint64_t filled = 0, numRuns = 0;
+};
+
+/// Calls forEach(fn), which calls fn(index, count, to) for every run, and fills the runs.
+template <typename T, typename ForEach> void fillRuns(const Initializer &init, uint64_t key, ForEach &&forEach) {
   switch (init.kind()) {
   case Initializer::NORMAL:
-  case Initializer::TRUNCATED_NORMAL:
-    return fillNormals(init, key, index, count, to);
+  case Initializer::TRUNCATED_NORMAL: {
+    NormalRuns<T> runs(init, key);
+    forEach([&](uint64_t index, uint64_t count, T *to) { runs.add(index, count, to); });
+    return runs.flush();
+  }
   case Initializer::UNIFORM:
-    for (uint64_t i = 0; i != count; ++i)
-      to[i] = uniform<T>(init, key, index + i);
-    return;
+    return forEach([&](uint64_t index, uint64_t count, T *to) {
+      for (uint64_t i = 0; i != count; ++i)
+        to[i] = uniform<T>(init, key, index + i);
+    });
   default:
-    std::fill(to, to + count, fromDouble<T>(init.a()));
+    return forEach([&](uint64_t, uint64_t count, T *to) { std::fill(to, to + count, fromDouble<T>(init.a())); });
   }
 }
 
@@ -215,15 +255,29 @@ Status meshwright::runtime::checkInitializer(const Initializer &init, DType type
 
 void meshwright::runtime::fillInitialValues(const Initializer &init, uint64_t key, uint64_t index, uint64_t count,
                                             DType type, std::byte *to) {
-  dispatch(type, [&](auto zero) { fill(init, key, index, count, reinterpret_cast<decltype(zero) *>(to)); });
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    fillRuns<T>(init, key, [&](auto &&fill) { fill(index, count, reinterpret_cast<T *>(to)); });
+  });
 }
 
 void meshwright::runtime::fillInitialValues(const Initializer &init, uint64_t key, const LocalPart &part, DType type,
-                                            std::span<std::byte> local) {
-  if (!local.empty())
-    std::memset(local.data(), 0, local.size());
-  uint64_t size = getSize(type);
-  part.forEachRun([&](int64_t to, int64_t from, int64_t count) {
-    fillInitialValues(init, key, from, count, type, local.data() + to * size);
+                                            std::span<std::byte> local, uint64_t begin, uint64_t end) {
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    T *elements = reinterpret_cast<T *>(local.data());
+    uint64_t done = begin;
+    // Runs ascend in the rank's array; between them is what belongs to nobody.
+    fillRuns<T>(init, key, [&](auto &&fill) {
+      part.forEachRun([&](int64_t to, int64_t from, int64_t count) {
+        uint64_t first = std::max<uint64_t>(to, begin), last = std::min<uint64_t>(to + count, end);
+        if (first >= last)
+          return;
+        std::fill(elements + done, elements + first, T());
+        fill(from + (first - to), last - first, elements + first);
+        done = last;
+      });
+    });
+    std::fill(elements + done, elements + std::max(done, end), T());
   });
 }

@@ -8,6 +8,7 @@
 #include "RankTeam.h"
 #include "meshwright/runtime/InitialValues.h"
 #include <algorithm>
+#include <cstring>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -53,12 +54,19 @@ struct Session::Implementation {
     executors.resize(mesh.getNumRanks());
     MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
     backend = createInprocBackend(mesh.getNumRanks(), options.serial ? std::nullopt : options.link);
-    return team->run([this](int64_t rank) -> Status {
+    MW_TRY(team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
       MW_TRY_ASSIGN(executors[rank],
                     Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank,
                                       options.countAllocations}));
       return {};
+    }));
+    // When all have described what they will do.
+    backend->beginStep();
+    return team->run([this](int64_t rank) {
+      Status status = backend->getCommunicator(rank).connect();
+      backend->getCommunicator(rank).finishStep(status);
+      return status;
     });
   }
 
@@ -75,14 +83,12 @@ struct Session::Implementation {
       for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
         int32_t place = getPlaces(getProgram(rank))[i];
         value.arrays.push_back(place == -1 ? std::span<std::byte>() : executors[rank]->getBuffer(place));
-        int64_t &holder = value.holders[value.partOfRank[rank]];
-        if (place != -1 && holder == -1)
-          holder = rank;
+        if (place != -1)
+          value.holders[value.partOfRank[rank]].push_back(rank);
       }
-      if (std::find(value.holders.begin(), value.holders.end(), -1) != value.holders.end())
-        return inputError("no rank holds part {} of {} \"{}\"",
-                          std::find(value.holders.begin(), value.holders.end(), -1) - value.holders.begin(), what,
-                          value.name);
+      for (size_t part = 0; part != value.holders.size(); ++part)
+        if (value.holders[part].empty())
+          return inputError("no rank holds part {} of {} \"{}\"", part, what, value.name);
     }
     return {};
   }
@@ -99,7 +105,52 @@ struct Session::Implementation {
         value.parts.emplace_back(*value.layout, coordinates);
       value.partOfRank.push_back(part);
     }
-    value.holders.assign(value.parts.size(), -1);
+    value.holders.resize(value.parts.size());
+  }
+
+  /// What is written sooner than it is copied.
+  bool isConstant(size_t variable) const {
+    return package.message().variables(static_cast<int>(variable)).init().kind() == Initializer::CONSTANT;
+  }
+
+  /// The elements of its array of a variable that a holder computes; the other holders of its part copy them.
+  std::pair<uint64_t, uint64_t> getShare(size_t variable, size_t holder, size_t numHolders) const {
+    const ValueSet::Value &value = variables.values[variable];
+    uint64_t count = *getNumElements(value.layout->getLocalShape());
+    if (isConstant(variable))
+      return {0, count};
+    uint64_t share = ((count + numHolders - 1) / numHolders + 63) / 64 * 64;
+    return {std::min(holder * share, count), std::min((holder + 1) * share, count)};
+  }
+
+  void computeInitial(size_t variable, int64_t rank, const TensorView *source, uint64_t seed) {
+    const ValueSet::Value &value = variables.values[variable];
+    std::span<std::byte> local = value.arrays[rank];
+    if (local.empty())
+      return;
+    const LocalPart &part = value.parts[value.partOfRank[rank]];
+    if (source)
+      return scatterPart(part, source->bytes.data(), local.data(), runtime::getSize(value.type));
+    const std::vector<int64_t> &holders = value.holders[value.partOfRank[rank]];
+    size_t holder = std::lower_bound(holders.begin(), holders.end(), rank) - holders.begin();
+    auto [begin, end] = getShare(variable, holder, holders.size());
+    fillInitialValues(package.message().variables(static_cast<int>(variable)).init(), getStreamKey(value.name, seed),
+                      part, value.type, local, begin, end);
+  }
+
+  /// Copies what the other holders of the same part have computed.
+  void copyInitial(size_t variable, int64_t rank) {
+    const ValueSet::Value &value = variables.values[variable];
+    if (value.arrays[rank].empty() || isConstant(variable))
+      return;
+    const std::vector<int64_t> &holders = value.holders[value.partOfRank[rank]];
+    uint64_t size = runtime::getSize(value.type);
+    for (size_t holder = 0; holder != holders.size(); ++holder) {
+      auto [begin, end] = getShare(variable, holder, holders.size());
+      if (holders[holder] != rank && begin < end)
+        std::memcpy(value.arrays[rank].data() + begin * size, value.arrays[holders[holder]].data() + begin * size,
+                    (end - begin) * size);
+    }
   }
 };
 
@@ -170,17 +221,14 @@ Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed
       if (!set.find(name))
         report.notInPackage.push_back(name);
   MW_TRY(implementation->team->run([&](int64_t rank) -> Status {
-    for (int i = 0; i != messages.size(); ++i) {
-      const ValueSet::Value &value = set.values[i];
-      std::span<std::byte> local = value.arrays[rank];
-      const LocalPart &part = value.parts[value.partOfRank[rank]];
-      if (local.empty())
-        continue;
-      if (sources[i])
-        scatterPart(part, sources[i]->bytes.data(), local.data(), runtime::getSize(value.type));
-      else
-        fillInitialValues(messages[i].init(), getStreamKey(value.name, seed), part, value.type, local);
-    }
+    for (size_t i = 0; i != set.values.size(); ++i)
+      implementation->computeInitial(i, rank, sources[i], seed);
+    return {};
+  }));
+  MW_TRY(implementation->team->run([&](int64_t rank) -> Status {
+    for (size_t i = 0; i != set.values.size(); ++i)
+      if (!sources[i])
+        implementation->copyInitial(i, rank);
     return {};
   }));
   return report;
@@ -197,19 +245,20 @@ void Session::scatter(const ValueSet &set, size_t i, std::span<const std::byte> 
 void Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
   const ValueSet::Value &value = set.values[i];
   for (size_t part = 0; part != value.parts.size(); ++part)
-    gatherPart(value.parts[part], value.arrays[value.holders[part]].data(), whole.data(), runtime::getSize(value.type));
+    gatherPart(value.parts[part], value.arrays[value.holders[part].front()].data(), whole.data(),
+               runtime::getSize(value.type));
 }
 
 Status Session::checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const {
   const ValueSet::Value &value = set.values[i];
   for (size_t rank = 0; rank != value.arrays.size(); ++rank) {
     uint32_t part = value.partOfRank[rank];
-    if (value.arrays[rank].empty() || value.holders[part] == static_cast<int64_t>(rank))
+    if (value.arrays[rank].empty() || value.holders[part].front() == static_cast<int64_t>(rank))
       continue;
     uint64_t size = runtime::getSize(value.type);
     if (auto element = findDifference(value.parts[part], value.arrays[rank].data(), whole.data(), size))
       return Status(Code::CheckFailed, fmt::format("ranks {} and {} differ in element {} of \"{}\"",
-                                                   value.holders[part], rank, *element, value.name));
+                                                   value.holders[part].front(), rank, *element, value.name));
   }
   return {};
 }

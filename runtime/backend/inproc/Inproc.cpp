@@ -49,6 +49,7 @@ public:
   InprocCommunicator(Shared &shared, int64_t rank) : shared(shared), hub(shared.hub), rank(rank) {}
   ~InprocCommunicator() override;
   Result<uint32_t> prepare(CollectiveCall call) override;
+  Status connect() override;
   Status execute(uint32_t number) override;
   Status start(uint32_t number) override;
   Status wait(uint32_t number) override;
@@ -62,7 +63,7 @@ private:
   /// A collective with what its execution needs at hand.
   struct Prepared {
     CollectiveCall call;
-    Group *group;
+    Group *group = nullptr;
     uint64_t position; // of this rank in the group
     ReduceFn reduce;
     std::vector<const std::byte *> inputs;
@@ -148,7 +149,6 @@ Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
   auto position = std::find(call.members.begin(), call.members.end(), rank);
   assert(position != call.members.end() && "a rank takes part in its own collectives");
   prepared->position = position - call.members.begin();
-  prepared->group = hub.getGroup(call.members);
   prepared->reduce = getReduceFn(call.reduction, call.type);
   prepared->inputs.resize(call.members.size());
   prepared->outputs.resize(call.members.size());
@@ -162,6 +162,23 @@ Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
   collectives.push_back(std::move(prepared));
   queue.resize(collectives.size());
   return static_cast<uint32_t>(collectives.size() - 1);
+}
+
+Status InprocCommunicator::connect() {
+  std::map<std::vector<int64_t>, Group *> groups;
+  for (const auto &prepared : collectives)
+    groups.emplace(prepared->call.members, nullptr);
+  // Nobody waits for a later group before an earlier one is there.
+  for (auto &[members, group] : groups) {
+    group = hub.getGroup(members);
+    CollectiveCall call;
+    call.name = "the first meeting of its group";
+    MW_TRY(hub.meet(*group, std::find(members.begin(), members.end(), rank) - members.begin(), call));
+    MW_TRY(hub.leave(*group));
+  }
+  for (const auto &prepared : collectives)
+    prepared->group = groups[prepared->call.members];
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

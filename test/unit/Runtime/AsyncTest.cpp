@@ -141,6 +141,7 @@ Buffers runProgram(const RandomProgram &program, bool blocking, const std::optio
       EXPECT_TRUE(prepare(move, static_cast<uint32_t>(i), rank, buffers, backend->getCommunicator(rank)).ok());
     }
   }
+  EXPECT_TRUE(connectRanks(*backend, ranks));
   for (int step = 0; step != 3; ++step)
     for (const Status &status : runRanks(*backend, ranks, [&](int64_t rank) -> Status {
            Communicator &communicator = backend->getCommunicator(rank);
@@ -213,6 +214,7 @@ TEST(Async, ManyRanksOnFewCores) {
       call.parts = {{1, buffer, buffer}};
       ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
     }
+  ASSERT_TRUE(connectRanks(*backend, many));
   for (int step = 0; step != 10; ++step) {
     for (const Status &status : runRanks(*backend, many, [&](int64_t rank) -> Status {
            Communicator &communicator = backend->getCommunicator(rank);
@@ -237,6 +239,7 @@ TEST(Async, ErrorsComeOutAtTheWait) {
   Pair pair;
   pair.add(0, 0, 2);
   pair.add(1, 0, 3);
+  ASSERT_TRUE(connectRanks(*pair.backend, 2));
   std::vector<Status> started(2);
   for (const Status &status : runRanks(*pair.backend, 2, [&](int64_t rank) {
          started[rank] = pair.get(rank).start(0);
@@ -256,6 +259,7 @@ TEST(Async, RankThatDoesNotComeIsNamed) {
       pair.add(0, tag);
       pair.add(1, tag);
     }
+    ASSERT_TRUE(connectRanks(*pair.backend, 2));
     std::vector<Status> results = runRanks(*pair.backend, 2, [&](int64_t rank) -> Status {
       MW_TRY(pair.get(rank).start(0));
       MW_TRY(pair.get(rank).wait(0));
@@ -274,8 +278,11 @@ TEST(Async, RankThatDoesNotComeIsNamed) {
 
 TEST(Async, ErrorOnOneRankReleasesTheOthers) {
   Pair pair;
-  for (uint32_t tag : {0, 1})
+  for (uint32_t tag : {0, 1}) {
     pair.add(0, tag);
+    pair.add(1, tag);
+  }
+  ASSERT_TRUE(connectRanks(*pair.backend, 2));
   std::vector<Status> results = runRanks(*pair.backend, 2, [&](int64_t rank) -> Status {
     if (rank == 1)
       return faultError("rank 1: a kernel failed");
@@ -304,6 +311,7 @@ TEST(Link, CollectivesTakeTheirTimeOneAfterTheOther) {
   for (uint32_t tag : {0, 1, 2})
     for (int64_t rank : {0, 1})
       pair.add(rank, tag);
+  ASSERT_TRUE(connectRanks(*pair.backend, 2));
   EXPECT_GE(measure(pair, [&](int64_t rank) { return pair.get(rank).execute(0); }), 0.015);
   EXPECT_GE(measure(pair,
                     [&](int64_t rank) -> Status {

@@ -181,6 +181,7 @@ void check(const Case &c, Random &random) {
       call.members.push_back(member);
     ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
   }
+  ASSERT_TRUE(connectRanks(*backend, c.ranks));
   for (const Status &status :
        runRanks(*backend, c.ranks, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); }))
     ASSERT_TRUE(status.ok()) << status.message();
@@ -258,6 +259,7 @@ TEST(Collectives, RootOfABroadcastMayHaveNoResult) {
     call.members = {0, 1};
     ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
   }
+  ASSERT_TRUE(connectRanks(*backend, 2));
   for (const Status &status :
        runRanks(*backend, 2, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); }))
     EXPECT_TRUE(status.ok());
@@ -277,6 +279,7 @@ TEST(Collectives, MaximumKeepsWhatIsNoNumber) {
         call.members = {0, 1, 2};
         ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
       }
+      ASSERT_TRUE(connectRanks(*backend, 3));
       runRanks(*backend, 3, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); });
       for (float result : results)
         EXPECT_TRUE(std::isnan(result));
@@ -307,6 +310,7 @@ TEST(Collectives, OverlappingGroupsInManySteps) {
       ASSERT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
     }
   }
+  ASSERT_TRUE(connectRanks(*backend, ranks));
   for (int step = 0; step != 20; ++step) {
     for (const Status &status : runRanks(*backend, ranks, [&](int64_t rank) -> Status {
            for (uint32_t i = 0; i != 3; ++i)
@@ -348,6 +352,7 @@ TEST(Collectives, DisagreementIsAnErrorOnAllRanks) {
   TwoRanks ranks;
   ranks.prepare(0, 7, 2);
   ranks.prepare(1, 8, 3);
+  ASSERT_TRUE(connectRanks(*ranks.backend, 2));
   for (const Status &status :
        runRanks(*ranks.backend, 2, [&](int64_t rank) { return ranks.backend->getCommunicator(rank).execute(0); })) {
     EXPECT_EQ(status.code(), Code::Fault);
@@ -359,6 +364,8 @@ TEST(Collectives, DisagreementIsAnErrorOnAllRanks) {
 TEST(Collectives, RankThatDoesNotComeIsNamed) {
   TwoRanks ranks;
   ranks.prepare(0, 7, 2);
+  ranks.prepare(1, 7, 2);
+  ASSERT_TRUE(connectRanks(*ranks.backend, 2));
   std::vector<Status> results = runRanks(*ranks.backend, 2, [&](int64_t rank) {
     return rank == 0 ? ranks.backend->getCommunicator(rank).execute(0) : Status();
   });
@@ -371,8 +378,19 @@ TEST(Collectives, RankThatDoesNotComeIsNamed) {
 TEST(Collectives, ErrorOnOneRankReleasesTheOthers) {
   TwoRanks ranks;
   ranks.prepare(0, 7, 2);
+  ranks.prepare(1, 7, 2);
+  ASSERT_TRUE(connectRanks(*ranks.backend, 2));
   std::vector<Status> results = runRanks(*ranks.backend, 2, [&](int64_t rank) {
     return rank == 0 ? ranks.backend->getCommunicator(rank).execute(0) : faultError("rank 1: a kernel failed");
   });
   EXPECT_EQ(results[0].message(), "rank 1: a kernel failed");
+}
+
+TEST(Collectives, GroupsThatNotAllMembersKnowAreErrors) {
+  TwoRanks ranks;
+  ranks.prepare(0, 7, 2);
+  std::vector<Status> results =
+      runRanks(*ranks.backend, 2, [&](int64_t rank) { return ranks.backend->getCommunicator(rank).connect(); });
+  EXPECT_EQ(results[0].message(), "rank 0: c_allreduce #0 (the first meeting of its group) waits for rank 1, which is "
+                                  "not coming: every rank waits or has finished");
 }

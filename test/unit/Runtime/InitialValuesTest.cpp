@@ -121,3 +121,34 @@ TEST(InitialValues, MistakesAreNamed) {
   EXPECT_EQ(getError(Initializer::CONSTANT, 2, 0, I1), "the initializer's value 2 is no i1");
   EXPECT_EQ(getError(Initializer::UNIFORM, 0, 256, U8), "");
 }
+
+TEST(InitialValues, SharesOfAPartAreThePart) {
+  // 7 x 12 with columns in three groups of four, of which coordinate 1 holds 3 of 7 rows (and one that is padding) and
+  // two of four columns each.
+  Mesh mesh = *Mesh::create({"a", "b"}, {2, 2});
+  Placement placement;
+  auto addSplit = [&](uint32_t axis, int64_t extent, int64_t stride) {
+    Split *split = placement.add_dims()->add_splits();
+    split->set_axis(axis);
+    split->set_extent(extent);
+    split->set_stride(stride);
+  };
+  addSplit(0, 7, 4);
+  addSplit(1, 4, 2);
+  Layout layout = *Layout::create(placement, mesh, {7, 12});
+  std::vector<double> whole = draw(Initializer::NORMAL, 0, 1, 84);
+  for (int64_t a : {0, 1})
+    for (int64_t b : {0, 1}) {
+      LocalPart part(layout, std::array<int64_t, 2>{a, b});
+      std::vector<double> expected(24);
+      scatterPart(part, reinterpret_cast<const std::byte *>(whole.data()),
+                  reinterpret_cast<std::byte *>(expected.data()), 8);
+      for (uint64_t cut = 0; cut <= 24; ++cut) {
+        std::vector<double> found(24, -1);
+        for (auto [begin, end] : {std::pair(uint64_t(0), cut), std::pair(cut, uint64_t(24))})
+          fillInitialValues(makeInit(Initializer::NORMAL, 0, 1), getStreamKey("w", 0), part, F64,
+                            std::as_writable_bytes(std::span(found)), begin, end);
+        EXPECT_EQ(found, expected) << a << b << " cut at " << cut;
+      }
+    }
+}

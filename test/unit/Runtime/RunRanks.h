@@ -29,6 +29,15 @@ inline std::vector<runtime::Status> runRanks(runtime::Backend &backend, int64_t 
   return results;
 }
 
+/// Lets all ranks make their groups. Whether all could.
+inline bool connectRanks(runtime::Backend &backend, int64_t ranks) {
+  for (const runtime::Status &status :
+       runRanks(backend, ranks, [&](int64_t rank) { return backend.getCommunicator(rank).connect(); }))
+    if (!status.ok())
+      return false;
+  return true;
+}
+
 } // namespace meshwright::test
 
 #endif

@@ -66,6 +66,9 @@ public:
   virtual ~Communicator() = default;
   /// Describes a collective of this rank before the first step. Returns its number.
   virtual Result<uint32_t> prepare(CollectiveCall call) = 0;
+  /// Makes the groups of all that was prepared, in one order on all ranks, each when all its members have come. Called
+  /// once on every rank, as a step, when all ranks have prepared everything.
+  virtual Status connect() = 0;
   /// Takes part in a collective; returns when this rank's result is there and its buffers are its own again.
   virtual Status execute(uint32_t number) = 0;
   /// Issues a collective, which then runs while the rank goes on. Its errors come out where it is waited for. Not while

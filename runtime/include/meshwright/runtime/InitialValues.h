@@ -27,9 +27,9 @@ uint64_t getStreamKey(std::string_view name, uint64_t seed);
 void fillInitialValues(const Initializer &init, uint64_t key, uint64_t index, uint64_t count, DType type,
                        std::byte *to);
 
-/// Fills a rank's array; what lies beyond its part is zero.
+/// Fills elements [begin, end) of a rank's array; what lies beyond its part is zero.
 void fillInitialValues(const Initializer &init, uint64_t key, const LocalPart &part, DType type,
-                       std::span<std::byte> local);
+                       std::span<std::byte> local, uint64_t begin, uint64_t end);
 
 } // namespace meshwright::runtime
 

@@ -50,8 +50,8 @@ private:
     std::vector<LocalPart> parts;
     std::vector<uint32_t> partOfRank;
     std::vector<std::span<std::byte>> arrays;
-    /// For every part the first rank that holds it.
-    std::vector<int64_t> holders;
+    /// For every part the ranks that hold it; they ascend.
+    std::vector<std::vector<int64_t>> holders;
   };
   std::vector<Value> values;
 };
@@ -84,7 +84,7 @@ public:
   const ValueSet &getOutputs() const;
 
   /// Gives every variable its first value, on each rank its part only: from `file` where it names the variable, else
-  /// from the initializer.
+  /// from the initializer. Ranks that hold the same part compute a share of it each and copy the others'.
   Result<InitialReport> initialize(const SafeTensors *file, uint64_t seed);
   /// Copies a whole array into the ranks' arrays of a value. Types and sizes are equal.
   void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
