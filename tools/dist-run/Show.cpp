@@ -15,7 +15,14 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-/// The digits of every dimension as in the mapping attribute: `[["dp"], [3, "tp"]]`.
+/// A name of the schema as people read it: `optimizer state`.
+static std::string toLower(std::string name) {
+  for (char &c : name)
+    c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
+  return name;
+}
+
+/// As in the mapping attribute: `[["dp"], [3, "tp"]]`, `[[]], on {"dp" = [1]}`.
 static std::string toString(const Placement &placement, std::span<const int64_t> shape, const Mesh &mesh) {
   std::vector<std::string> dims;
   for (int dim = 0; dim != placement.dims_size(); ++dim) {
@@ -29,12 +36,16 @@ static std::string toString(const Placement &placement, std::span<const int64_t>
     }
     dims.push_back(fmt::format("[{}]", fmt::join(digits, ", ")));
   }
-  return fmt::format("[{}]", fmt::join(dims, ", "));
+  std::vector<std::string> support;
+  for (const Support &entry : placement.support())
+    support.push_back(fmt::format("\"{}\" = [{}]", mesh.getName(entry.axis()), fmt::join(entry.coordinates(), ", ")));
+  return fmt::format("[{}]{}", fmt::join(dims, ", "),
+                     support.empty() ? "" : fmt::format(", on {{{}}}", fmt::join(support, ", ")));
 }
 
 static void showValue(const std::string &name, DType type, const Layout &layout, const Placement &placement,
                       const Mesh &mesh, const std::string &rest) {
-  bool split = !layout.getAxes().empty();
+  bool split = !layout.getAxes().empty() || !layout.isOnAllRanks();
   fmt::print("  {}: {}{}{}\n", name, runtime::toString(layout.getShape(), type),
              split ? fmt::format(", {} per rank, {}", runtime::toString(layout.getLocalShape()),
                                  toString(placement, layout.getShape(), mesh))
@@ -42,7 +53,43 @@ static void showValue(const std::string &name, DType type, const Layout &layout,
              rest);
 }
 
-static void showProgram(const std::string &title, const Program &program) {
+/// What a launch moves, the first few parts by name: `grad/w 16xf32 to 1`.
+static std::string toString(const Collective &collective) {
+  constexpr int shown = 4;
+  std::vector<std::string> parts;
+  for (int i = 0; i != std::min(shown, collective.parts_size()); ++i) {
+    const CollectivePart &part = collective.parts(i);
+    std::string root = !hasRoot(collective.kind())
+                           ? ""
+                           : fmt::format(" {} {}", isReducing(collective.kind()) ? "to" : "from", part.root());
+    parts.push_back(fmt::format("{} {}x{}{}", part.name(), part.count(), getName(collective.dtype()), root));
+  }
+  if (collective.parts_size() > shown)
+    parts.push_back(fmt::format("{} more", collective.parts_size() - shown));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The collectives in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
+static void showCommunication(const Program &program, const Mesh &mesh) {
+  for (const ScheduleItem &item : program.schedule())
+    for (const Instruction &instruction : program.tasks(static_cast<int>(item.task())).instructions()) {
+      if (instruction.has_wait())
+        fmt::print("    wait #{}\n", instruction.wait().tag());
+      if (!instruction.has_collective())
+        continue;
+      const Collective &collective = instruction.collective();
+      std::vector<std::string> axes;
+      for (uint32_t axis : collective.axes())
+        axes.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
+      std::string reduction =
+          !isReducing(collective.kind()) ? "" : ", " + toLower(Collective::Reduction_Name(collective.reduction()));
+      fmt::print("    {}{} #{} over [{}]{}: {}\n", collective.start() ? "start " : "",
+                 runtime::getName(collective.kind()), collective.tag(), fmt::join(axes, ", "), reduction,
+                 toString(collective));
+    }
+}
+
+static void showProgram(const std::string &title, const Program &program, const Mesh &mesh) {
   std::map<std::string, int> kinds;
   std::map<std::string, std::pair<int, uint64_t>> collectives;
   std::set<std::string> symbols;
@@ -81,6 +128,7 @@ static void showProgram(const std::string &title, const Program &program) {
     fmt::print("  {} {}{}\n", number, kind, kind == "kernels" ? fmt::format(" ({} different)", symbols.size()) : "");
   for (const auto &[kind, total] : collectives)
     fmt::print("  {} {}, {} of operands\n", total.first, kind, formatBytes(total.second));
+  showCommunication(program, mesh);
 }
 
 Status meshwright::tool::show(const LoadedPackage &package) {
@@ -107,21 +155,18 @@ Status meshwright::tool::show(const LoadedPackage &package) {
   fmt::print("{} variables\n", message.variables_size());
   for (int i = 0; i != message.variables_size(); ++i) {
     const Variable &variable = message.variables(i);
-    std::string kind = Variable::Kind_Name(variable.kind());
-    for (char &c : kind)
-      c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
     showValue(variable.name(), variable.dtype(), package.getLayouts().variables[i], variable.placement(), mesh,
-              ", " + kind);
+              ", " + toLower(Variable::Kind_Name(variable.kind())));
   }
   for (int i = 0; i != message.programs_size(); ++i) {
     std::vector<int64_t> ranks;
     for (int rank = 0; rank != message.program_of_rank_size(); ++rank)
       if (message.program_of_rank(rank) == static_cast<uint32_t>(i))
         ranks.push_back(rank);
-    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i));
+    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i), mesh);
   }
   if (message.has_serial())
-    showProgram("serial program", message.serial());
+    showProgram("serial program", message.serial(), Mesh());
   for (const KernelLibrary &library : message.libraries())
     fmt::print("kernels for {} in {}\n", library.target(), library.file());
   return {};

@@ -68,6 +68,46 @@ static Package makeInitializers() {
   return package;
 }
 
+/// A variable of 64 MiB in parts on 8 ranks; or in half as many, each on two of them.
+static Package makeLarge(bool isReplicated) {
+  constexpr int64_t rows = 2048, columns = 8192;
+  Package package;
+  package.set_version(2);
+  Variable *variable = package.add_variables();
+  variable->set_name("w");
+  variable->set_dtype(F32);
+  variable->add_shape(rows);
+  variable->add_shape(columns);
+  variable->mutable_init()->set_kind(Initializer::NORMAL);
+  variable->mutable_init()->set_b(1);
+  DimSplits *splits = variable->mutable_placement()->add_dims();
+  variable->mutable_placement()->add_dims();
+  int64_t left = rows;
+  for (uint32_t i : {0, 1}) {
+    Axis *axis = package.add_axes();
+    axis->set_name(i == 0 ? "a" : "b");
+    axis->set_size(i == 0 ? 2 : 4);
+    if (i == 0 && isReplicated)
+      continue;
+    Split *split = splits->add_splits();
+    split->set_axis(i);
+    split->set_extent(left);
+    split->set_stride(left /= axis->size());
+  }
+  Program *program = package.add_programs();
+  program->add_variable_buffers(0);
+  Buffer *buffer = program->add_buffers();
+  buffer->set_dtype(F32);
+  buffer->add_shape(left);
+  buffer->add_shape(columns);
+  buffer->set_bytes(left * columns * 4);
+  program->set_arena_bytes(buffer->bytes());
+  program->set_persistent_bytes(buffer->bytes());
+  for (int rank = 0; rank != 8; ++rank)
+    package.add_program_of_rank(0);
+  return package;
+}
+
 /// More memory than there is.
 static Package makeHuge() {
   Package package = makePackage();
@@ -84,6 +124,8 @@ int main(int argc, char **argv) {
   const std::map<std::string, std::function<Package()>> others = {
       {"initializers", makeInitializers},
       {"huge-arena", makeHuge},
+      {"large", [] { return makeLarge(false); }},
+      {"large-replicated", [] { return makeLarge(true); }},
       {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},
       {"owned", [] { return makePackage(Fault::None, Style::Owned); }}};
   std::string kind = argc > 2 ? argv[2] : "none";
