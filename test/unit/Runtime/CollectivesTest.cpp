@@ -199,6 +199,8 @@ TEST(Collectives, EveryReductionOfEveryType) {
         continue;
       for (int64_t ranks : {1, 3, 4})
         for (uint64_t count : {0, 1, 37}) {
+          if (ranks == 4 && count != 37)
+            continue;
           check({Collective::REDUCE, reduction, type, count, ranks, false, 2}, random);
           check({Collective::ALL_REDUCE, reduction, type, count, ranks, false}, random);
           check({Collective::ALL_REDUCE, reduction, type, count, ranks, true}, random);
