@@ -22,8 +22,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/Dist/DistTypes.h.inc"
 #include "dialects/Dist/DistConversionInterface.h.inc"
+#include "dialects/Dist/DistTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.h.inc"
 
@@ -44,12 +44,16 @@ inline constexpr llvm::StringLiteral kTravelsAttr = "dist.travels";
 
 /// On operations and functions of local type: the ranks that run them, by the coordinates of axes; absent where all do.
 inline constexpr llvm::StringLiteral kOnAttr = "dist.on";
-/// On reads, and on what is made for them: the number of the segment, forward and backward in one count, that needs them.
+/// On operations of forward and backward, when parameters are fetched: the number of their segment, forward and
+/// backward in one count. A read is of the segment that it is for.
 inline constexpr llvm::StringLiteral kSegmentAttr = "dist.segment";
+/// On reads and conversions that fetch a parameter: the segment with whose beginning the fetch starts.
+inline constexpr llvm::StringLiteral kFetchAtAttr = "dist.fetch_at";
 /// On conversions: why they are there, for `--plan` and `--explain`.
 inline constexpr llvm::StringLiteral kReasonAttr = "dist.reason";
 
-/// On a launch of several parts: the name of each. Their locations are those of the operation, fused, in the same order.
+/// On a launch of several parts: the name of each. Their locations are those of the operation, fused, in the same
+/// order.
 inline constexpr llvm::StringLiteral kPartsAttr = "dist.parts";
 
 /// The mesh operation of a module; null where it has none.

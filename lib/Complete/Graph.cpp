@@ -73,8 +73,7 @@ std::optional<State> Graph::stored(OpIndex op, Axis axis) const {
   return ops[op].stored[axis];
 }
 
-/// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.
-static bool isLayout(const ShardingRule &rule) {
+bool complete::isLayout(const ShardingRule &rule) {
   return rule.operands.size() == 1 && rule.results.size() == 1 &&
          llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Max; }) &&
          llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });

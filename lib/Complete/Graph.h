@@ -70,6 +70,9 @@ struct GraphOp {
   mlir::DictionaryAttr storedOwner;
 };
 
+/// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.
+bool isLayout(const dist::ShardingRule &rule);
+
 /// The program with the placements that are given.
 class Graph {
 public:

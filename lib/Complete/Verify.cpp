@@ -70,7 +70,9 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 
 } // namespace
 
-void complete::buildPipeline(OpPassManager &manager) {
+void complete::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createPropagatePass());
+  // Fetches follow from placements that are all there.
+  manager.addPass(createSegmentPass(options.segment, options.locations));
   manager.addPass(createVerifyPass());
 }

@@ -205,10 +205,10 @@ LogicalResult FunctionLocalizer::checkMovement(Operation &op, ArrayRef<MappingAt
   return success();
 }
 
-/// Gives the operations made for `op` after `before` its role and scope.
+/// Gives the operations made for `op` after `before` its place in the step.
 static void inheritOrigin(Operation &op, Operation *before, Block *block) {
   for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it)
-    for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+    for (StringRef name : kOrigin)
       if (Attribute attribute = op.getAttr(name); attribute && !it->hasAttr(name) && !isa<CoordinateOp>(*it))
         it->setAttr(name, attribute);
 }

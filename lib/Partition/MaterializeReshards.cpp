@@ -71,7 +71,7 @@ static void setMappings(Operation *op, StringRef name, ArrayRef<MappingAttr> map
 
 Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like) {
   auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, from, to);
-  for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+  for (StringRef name : kOrigin)
     if (Attribute attribute = like->getAttr(name))
       reshard->setAttr(name, attribute);
   ++numReshards;

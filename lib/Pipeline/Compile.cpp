@@ -76,6 +76,7 @@ private:
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult train();
   LogicalResult annotate();
+  LogicalResult complete();
   LogicalResult optimize();
   LogicalResult schedule();
   LogicalResult emit();
@@ -176,6 +177,14 @@ LogicalResult Compiler::annotate() {
   return annotate::annotate(*module, strategy);
 }
 
+LogicalResult Compiler::complete() {
+  if (failed(runPasses(
+          [&](OpPassManager &manager) { complete::buildPipeline(manager, getCompleteOptions(strategy, &context)); })))
+    return failure();
+  plan.addSegments(*module);
+  return success();
+}
+
 LogicalResult Compiler::optimize() {
   if (options.optimize && failed(runPasses(optimize::buildPipeline)))
     return failure();
@@ -213,7 +222,7 @@ LogicalResult Compiler::runStage(Stage stage) {
   case Stage::Annotate:
     return annotate();
   case Stage::Complete:
-    return runPasses(complete::buildPipeline);
+    return complete();
   case Stage::Partition:
     return runPasses(partition::buildPipeline);
   case Stage::Optimize:

@@ -225,10 +225,23 @@ void Plan::printJson(llvm::raw_ostream &out) const {
               json.attribute("value", conversion.value);
             });
         });
+        if (!segments.empty())
+          printSegments(json);
         json.attribute("flops", rankFlops);
         if (peakBytes)
           printMemory(json);
         json.attribute("ranks", mesh.getNumRanks());
+        if (!segments.empty())
+          json.attributeArray("segments", [&] {
+            for (const PlannedSegment &segment : segments)
+              json.object([&] {
+                json.attribute("first", segment.first);
+                json.attribute("last", segment.last);
+                json.attribute("live_bytes", segment.liveBytes);
+                json.attribute("role", segment.role);
+                json.attribute("volume", segment.volume);
+              });
+          });
         if (peakBytes)
           json.attribute("traffic_bytes", trafficBytes);
       });
@@ -290,6 +303,7 @@ void Plan::printText(llvm::raw_ostream &out) const {
     bytes += total.bytes;
   }
   out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n\n", "total", conversions.size(), bytes / 1e6);
+  printSegments(out);
   for (const PlannedConversion &conversion : conversions) {
     out << conversion.kind << " over " << llvm::join(conversion.axes, ", ")
         << llvm::format(", %lld x ", static_cast<long long>(conversion.elements)) << conversion.dtype

@@ -51,11 +51,33 @@ struct PlannedValue {
   int64_t bytes = 0;
 };
 
+/// A run of operations of forward or backward that fetches its parameters together.
+struct PlannedSegment {
+  std::string role = "forward";
+  /// Where its first and its last operation come from.
+  std::string first, last;
+  /// Bytes of the parameters that it uses, and of the fetches that are alive in it.
+  int64_t volume = 0;
+  int64_t liveBytes = 0;
+};
+
+/// One fetch of a parameter.
+struct PlannedFetch {
+  std::string variable;
+  std::string dtype;
+  /// The segment that it is for, the one with whose beginning it starts, and the last one that uses it.
+  int64_t segment = 0, start = 0, last = 0;
+  int64_t bytes = 0;
+  std::string reason;
+};
+
 /// What a compiled step will do, from the program itself and not from what the passes meant.
 class Plan {
 public:
   /// Notes what the serial step costs; before Partition.
   void addSerial(mlir::ModuleOp module);
+  /// Notes the segments and fetches of parameters; after Complete.
+  void addSegments(mlir::ModuleOp module);
   /// Notes the conversions, operations and variables of the rank program; after Optimize.
   void addProgram(mlir::ModuleOp module);
   /// Notes the memory of the rank program; after Schedule.
@@ -72,11 +94,17 @@ private:
     double bytes = 0;
   };
   std::map<std::string, Total> getTotals() const;
+  void addFetch(mlir::Operation *op);
+  int64_t getFetchedPeak() const;
   void printMemory(llvm::json::OStream &json) const;
+  void printSegments(llvm::json::OStream &json) const;
+  void printSegments(llvm::raw_ostream &out) const;
 
   dist::Mesh mesh;
   std::vector<PlannedVariable> variables;
   std::vector<PlannedConversion> conversions;
+  std::vector<PlannedSegment> segments;
+  std::vector<PlannedFetch> fetches;
   /// Floating-point operations of the serial step and of one rank; every rank has the same program.
   int64_t serialFlops = 0;
   int64_t rankFlops = 0;

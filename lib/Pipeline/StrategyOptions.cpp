@@ -150,6 +150,28 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
 }
 
 //===----------------------------------------------------------------------===//
+// Complete
+//===----------------------------------------------------------------------===//
+
+complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRContext *context) {
+  const strategy::Zero &zero = file.get().zero();
+  complete::Options options;
+  complete::SegmentPassOptions &segment = options.segment;
+  if (zero.segment().has_megabytes())
+    segment.megabytes = zero.segment().megabytes();
+  segment.anchors.assign(zero.segment().anchors().begin(), zero.segment().anchors().end());
+  segment.prefetch = zero.prefetch();
+  segment.keepWithin = zero.keep_within_megabytes();
+  segment.maxLive = zero.max_live_megabytes();
+  segment.maxInFlight = zero.max_in_flight();
+  segment.backwardAxes.assign(zero.backward_axes().begin(), zero.backward_axes().end());
+  for (size_t index = 0; index < segment.anchors.size(); ++index)
+    options.locations.anchors.push_back(file.getLoc(context, "zero.segment.anchors[" + std::to_string(index) + "]"));
+  options.locations.maxLive = file.getLoc(context, "zero.max_live_megabytes");
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
 

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
 #define MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
 
+#include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Import.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "meshwright/Train/Passes.h"
@@ -18,6 +19,9 @@ importer::Options getImportOptions(const strategy::Strategy &strategy);
 
 /// The options of Train.
 train::Options getTrainOptions(const strategy::Strategy &strategy);
+
+/// The options of Complete, with where the strategy has them.
+complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
 /// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
 /// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.

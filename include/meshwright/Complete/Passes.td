@@ -34,6 +34,48 @@ def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
   ];
 }
 
+def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
+  let summary = "decides when which parameters are fetched";
+  let description = [{
+    A parameter that is kept in another placement than it is computed with is fetched wherever it is read. This pass
+    cuts forward and backward into segments and gives every segment a read of its own of every parameter that it uses,
+    in front of the first use. Layout operations between the read and its users are cloned, so that nothing made of a
+    parameter by layout alone lives across segments. A later segment takes the read of an earlier one where it is to
+    be kept.
+
+    Writes `dist.segment` on every operation of forward and backward, and `dist.fetch_at`, the segment with whose
+    beginning the fetch starts, and `dist.reason` on the reads. A program without such parameters is left alone.
+
+    With `backward-axes` the value that forward fetched is split over these right behind its last use in forward, and
+    backward gathers that.
+
+    Example: `--dist-complete-segment="megabytes=32 prefetch=2"` makes of a read that forward and backward share
+    ```mlir
+    %0 = net.read @w {dist.fetch_at = 0, dist.segment = 0, ...} : tensor<8x4xf32>
+    %1 = net.dot %x, %0 ... {dist.segment = 0}
+    %2 = net.read @w {dist.fetch_at = 0, dist.segment = 1, ...} : tensor<8x4xf32>
+    %3 = net.dot %g, %2 ... {dist.segment = 1}
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let options = [
+    Option<"megabytes", "megabytes", "double", "32.0",
+           "A segment uses parameters of at most so many megabytes (2^20 bytes); without anchors">,
+    ListOption<"anchors", "anchors", "std::string", "SCOPE.in and SCOPE.out: where segments are cut instead">,
+    Option<"prefetch", "prefetch", "int64_t", "1", "How many segments ahead a fetch starts">,
+    Option<"keepWithin", "keep-within-megabytes", "double", "0.0",
+           "A parameter is kept for its next use where at most so much is fetched in between; 0 keeps nothing">,
+    Option<"maxLive", "max-live-megabytes", "double", "0.0", "Bound on the fetched parameters alive at once; 0 is none">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Bound on the launches of fetches that are queued">,
+    ListOption<"backwardAxes", "backward-axes", "std::string", "Axes over which alone backward gathers; by default all">
+  ];
+  let statistics = [
+    Statistic<"numSegments", "segments", "Segments of forward and backward">,
+    Statistic<"numFetches", "fetches", "Fetches of a parameter for a segment">,
+    Statistic<"numKept", "kept", "Uses of a parameter by a segment that take an earlier fetch">
+  ];
+}
+
 def VerifyPass : Pass<"dist-complete-verify", "::mlir::ModuleOp"> {
   let summary = "checks that every value has a placement";
   let description = [{

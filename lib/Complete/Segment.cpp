@@ -1,0 +1,489 @@
+//===- Segment.cpp - decides when which parameters are fetched ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Establishes that every segment of forward and backward reads the parameters that are kept elsewhere by operations of
+// its own. Partition makes a conversion of every such read, which is the fetch; when it starts is written beside it.
+// Translates between IR and SegmentPlanner.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Anchors.h"
+#include "Graph.h"
+#include "SegmentPlanner.h"
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Complete/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace meshwright::complete {
+#define GEN_PASS_DEF_SEGMENTPASS
+#include "meshwright/Complete/Passes.h.inc"
+} // namespace meshwright::complete
+
+#define DEBUG_TYPE "dist-complete-segment"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+static constexpr double kMegabyte = 1 << 20;
+
+static int64_t toBytes(double megabytes) {
+  return static_cast<int64_t>(std::min(megabytes * kMegabyte, static_cast<double>(SegmentProblem::kUnbounded)));
+}
+
+/// Bytes as people read them.
+static std::string toText(int64_t bytes) {
+  if (bytes < 1024)
+    return llvm::formatv("{0} bytes", bytes).str();
+  bool small = bytes < kMegabyte;
+  return llvm::formatv("{0:F1} {1}", bytes / (small ? 1024 : kMegabyte), small ? "KB" : "MB").str();
+}
+
+static bool hasRole(Operation *op, net::Role wanted) {
+  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
+  return role && role.getValue() == wanted;
+}
+
+namespace {
+
+/// Works on one function.
+class Segmenter {
+public:
+  Segmenter(func::FuncOp func, const Mesh &mesh, const SegmentPassOptions &options, const SegmentLocations &locations)
+      : func(func), mesh(mesh), options(options), locations(locations), builder(func.getContext()) {}
+
+  LogicalResult run();
+  const SegmentPlan &getPlan() const { return plan; }
+
+private:
+  /// A parameter that is not where it is computed with.
+  struct Parameter {
+    Placement kept, compute;
+    SmallVector<int64_t> shape;
+    /// Its slice that waits for backward, where that has axes of its own, the last operation of forward that uses it
+    /// and the value itself once it is there.
+    std::optional<Placement> slice;
+    Operation *lastForward = nullptr;
+    Value held;
+  };
+
+  // Reading the program.
+  LogicalResult addRead(net::ReadOp read);
+  void addOp(Operation *op);
+  LogicalResult collect();
+  std::optional<Placement> getSlice(const Parameter &parameter) const;
+  void chooseSlices();
+
+  // Planning.
+  LogicalResult findCuts();
+  LogicalResult checkLive();
+  void setBounds();
+  std::string describe(unsigned fetch) const;
+
+  // Writing.
+  void writeSegment(unsigned number);
+  Value getValue(Value value, std::optional<unsigned> segment, Operation *user);
+  Value getFetched(net::ReadOp read, std::optional<unsigned> segment, Operation *user);
+  Value createFetch(net::ReadOp read, unsigned fetch, Operation *user);
+  Value createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter);
+  void holdSlices(Operation *op, unsigned segment);
+  void setPlace(Operation *op, unsigned segment);
+  void eraseDead();
+
+  func::FuncOp func;
+  const Mesh &mesh;
+  const SegmentPassOptions &options;
+  const SegmentLocations &locations;
+  OpBuilder builder;
+
+  SmallVector<Parameter, 0> parameters;
+  llvm::MapVector<std::pair<Attribute, Attribute>, unsigned> numbers;
+  llvm::MapVector<Type, unsigned> types;
+  /// The parameter that a value is, by layout alone.
+  DenseMap<Value, unsigned> source;
+  /// The operations of forward and backward that are not layout of a parameter.
+  SmallVector<Operation *, 0> items;
+  /// Layout operations and reads that are replaced, and users outside of forward and backward.
+  SmallVector<Operation *, 0> replaced, outside;
+
+  SegmentProblem problem;
+  SegmentPlan plan;
+  /// What there is already: values of fetches, and of layout operations by segment.
+  DenseMap<unsigned, Value> fetched;
+  DenseMap<std::pair<unsigned, Value>, Value> clones;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reading the program
+//===----------------------------------------------------------------------===//
+
+LogicalResult Segmenter::addRead(net::ReadOp read) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto compute = getMapping(read.getResult());
+  if (hasRole(read, net::Role::Optimize) || !kept || !compute || kept == compute)
+    return success();
+  Parameter parameter;
+  parameter.shape = llvm::to_vector(variable.getTensorType().getShape());
+  auto emit = [&] { return read.emitOpError(); };
+  FailureOr<Placement> from = Placement::resolve(kept, mesh, parameter.shape, emit),
+                       to = Placement::resolve(compute, mesh, parameter.shape, emit);
+  if (failed(from) || failed(to))
+    return failure();
+  parameter.kept = normalize(*from, mesh);
+  parameter.compute = normalize(*to, mesh);
+  if (parameter.kept == parameter.compute)
+    return success();
+  auto [known, isNew] = numbers.insert({{read.getVariableAttr(), compute}, static_cast<unsigned>(parameters.size())});
+  source[read.getResult()] = known->second;
+  replaced.push_back(read);
+  if (!isNew)
+    return success();
+  Type element = variable.getTensorType().getElementType();
+  int64_t elements = 1;
+  for (int64_t size : parameter.compute.getLocalShape(parameter.shape))
+    elements *= size;
+  unsigned type = types.insert({element, static_cast<unsigned>(types.size())}).first->second;
+  problem.parameters.push_back({elements * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8), type});
+  parameters.push_back(std::move(parameter));
+  return success();
+}
+
+void Segmenter::addOp(Operation *op) {
+  bool isOutside = hasRole(op, net::Role::Optimize) || op->hasTrait<OpTrait::IsTerminator>() || isa<net::AssignOp>(op);
+  if (!isOutside && op->getNumOperands() == 1 && op->getNumResults() == 1 && source.contains(op->getOperand(0)))
+    if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && isLayout(sharded.getShardingRule())) {
+      source[op->getResult(0)] = source.lookup(op->getOperand(0));
+      replaced.push_back(op);
+      return;
+    }
+  llvm::SmallSetVector<unsigned, 2> used;
+  for (Value operand : op->getOperands())
+    if (auto found = source.find(operand); found != source.end())
+      used.insert(found->second);
+  if (isOutside) {
+    if (!used.empty())
+      outside.push_back(op);
+    return;
+  }
+  bool backward = hasRole(op, net::Role::Backward);
+  for (unsigned parameter : used)
+    if (!backward)
+      parameters[parameter].lastForward = op;
+  items.push_back(op);
+  problem.items.push_back({backward, {used.begin(), used.end()}});
+}
+
+LogicalResult Segmenter::collect() {
+  for (Operation &op : func.getBody().front())
+    if (auto read = dyn_cast<net::ReadOp>(op)) {
+      if (failed(addRead(read)))
+        return failure();
+    } else {
+      addOp(&op);
+    }
+  return success();
+}
+
+/// The placement in which what forward fetched of `parameter` waits for backward: split over the axes of backward
+/// alone, along the dimension that storage splits. Nothing where backward gathers what is kept.
+std::optional<Placement> Segmenter::getSlice(const Parameter &parameter) const {
+  Placement slice = parameter.compute;
+  bool leavesOut = false, any = false;
+  for (auto [dim, splits] : llvm::enumerate(parameter.kept.dims)) {
+    int64_t extent = slice.dims[dim].empty() ? parameter.shape[dim] : slice.dims[dim].back().stride;
+    for (const Split &split : splits) {
+      if (parameter.compute.findSplit(split.axis))
+        continue;
+      if (!llvm::is_contained(options.backwardAxes, mesh.getName(split.axis))) {
+        leavesOut = true;
+        continue;
+      }
+      int64_t stride = std::max<int64_t>(llvm::divideCeil(extent, mesh.getSize(split.axis)), 1);
+      slice.dims[dim].push_back({split.axis, extent, stride});
+      extent = stride;
+      any = true;
+    }
+  }
+  if (!any || !leavesOut || !isNested(slice, parameter.shape))
+    return std::nullopt;
+  return slice;
+}
+
+void Segmenter::chooseSlices() {
+  if (!options.backwardAxes.empty())
+    for (Parameter &parameter : parameters)
+      if (parameter.lastForward)
+        parameter.slice = getSlice(parameter);
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+LogicalResult Segmenter::findCuts() {
+  AnchorFinder finder;
+  auto locate = [&](size_t index) {
+    return index < locations.anchors.size() ? locations.anchors[index] : func.getLoc();
+  };
+  for (auto [index, anchor] : llvm::enumerate(options.anchors))
+    if (!finder.add(anchor))
+      return emitError(locate(index)) << "anchor \"" << anchor << "\" ends in neither \".in\" nor \".out\"";
+  for (auto [op, item] : llvm::zip(items, problem.items)) {
+    auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+    finder.visit(scope ? scope.getValue() : StringRef(), item.backward, /*passive=*/op->getNumOperands() == 0);
+  }
+  const AnchorFinder::Anchor *first = nullptr;
+  size_t firstIndex = 0;
+  std::string rest;
+  for (auto [index, anchor] : llvm::enumerate(finder.getAnchors())) {
+    if (anchor.isMetOnce())
+      continue;
+    rest += (rest.empty() ? "\"" : ", \"") + anchor.text + "\"";
+    if (!first)
+      std::tie(first, firstIndex) = std::tuple(&anchor, index);
+  }
+  if (first)
+    return emitError(locate(firstIndex)) << "the block of anchor \"" << first->text << "\" is entered "
+                                         << first->entered[0] << " times forward and " << first->entered[1]
+                                         << " times backward, not once each; what remains is " << rest;
+  problem.cuts = finder.getCuts();
+  return success();
+}
+
+void Segmenter::setBounds() {
+  problem.segmentBytes = options.anchors.empty() ? toBytes(options.megabytes) : SegmentProblem::kUnbounded;
+  problem.prefetch = options.prefetch;
+  problem.keepBytes = options.keepWithin > 0 ? toBytes(options.keepWithin) : -1;
+  problem.maxLive = options.maxLive > 0 ? toBytes(options.maxLive) : SegmentProblem::kUnbounded;
+  problem.maxInFlight = options.maxInFlight;
+}
+
+LogicalResult Segmenter::checkLive() {
+  std::optional<unsigned> number = plan.findTooLarge(problem.maxLive);
+  if (!number)
+    return success();
+  const Segment &segment = plan.segments[*number];
+  auto diagnostic = emitError(locations.maxLive ? *locations.maxLive : func.getLoc())
+                    << "segment " << *number << " (" << (segment.backward ? "backward" : "forward") << ") uses "
+                    << toText(segment.volume) << " of parameters by itself but at most " << toText(problem.maxLive)
+                    << " are to be alive";
+  diagnostic.attachNote(items[segment.begin]->getLoc()) << "the segment begins here";
+  return diagnostic;
+}
+
+/// Why a fetch is where it is.
+std::string Segmenter::describe(unsigned index) const {
+  const ParameterFetch &fetch = plan.fetches[index];
+  const Segment &segment = plan.segments[fetch.segment];
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "fetch for segment " << fetch.segment << (segment.backward ? " (backward)" : " (forward)");
+  if (fetch.start == fetch.segment)
+    out << ", starts with it";
+  else
+    out << ", starts with segment " << fetch.start;
+  switch (fetch.bound) {
+  case ParameterFetch::Bound::Prefetch:
+    if (fetch.start != fetch.segment)
+      out << ": " << fetch.segment - fetch.start << " ahead";
+    break;
+  case ParameterFetch::Bound::Live:
+    out << ": at most " << toText(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
+        << toText(fetch.found);
+    break;
+  case ParameterFetch::Bound::InFlight:
+    out << ": at most " << problem.maxInFlight << " launches are to be queued and segment " << fetch.start - 1
+        << " has " << fetch.found;
+    break;
+  case ParameterFetch::Bound::Order:
+    out << ": not before the launch that is needed before it";
+    break;
+  }
+  for (const ParameterFetch::Kept &kept : fetch.kept)
+    out << "; kept for segment " << kept.segment << ": " << toText(kept.bytesBetween) << " are fetched in between";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+void Segmenter::setPlace(Operation *op, unsigned segment) {
+  op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(segment));
+  auto role = plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward;
+  op->setAttr(net::kRoleAttr, net::RoleAttr::get(op->getContext(), role));
+}
+
+Value Segmenter::createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter) {
+  MappingAttr before = from.toAttr(builder.getContext(), mesh, parameter.shape),
+              after = to.toAttr(builder.getContext(), mesh, parameter.shape);
+  auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, before, after);
+  reshard->setAttr(kOperandsAttr, builder.getArrayAttr(before));
+  reshard->setAttr(kResultsAttr, builder.getArrayAttr(after));
+  return reshard.getResult();
+}
+
+/// Fetches what `read` reads, in front of `user`.
+Value Segmenter::createFetch(net::ReadOp read, unsigned index, Operation *user) {
+  const ParameterFetch &fetch = plan.fetches[index];
+  const Parameter &parameter = parameters[fetch.parameter];
+  builder.setInsertionPoint(user);
+  Value value = parameter.held && plan.segments[fetch.segment].backward
+                    ? createReshard(parameter.held, *parameter.slice, parameter.compute, parameter)
+                    : builder.clone(*read)->getResult(0);
+  Operation *op = value.getDefiningOp();
+  setPlace(op, fetch.segment);
+  op->setAttr(kFetchAtAttr, builder.getI64IntegerAttr(fetch.start));
+  op->setAttr(kReasonAttr, builder.getStringAttr(describe(index)));
+  return value;
+}
+
+Value Segmenter::getFetched(net::ReadOp read, std::optional<unsigned> segment, Operation *user) {
+  if (!segment) {
+    builder.setInsertionPoint(user);
+    return builder.clone(*read)->getResult(0);
+  }
+  unsigned index = plan.fetchOf.lookup({*segment, source.lookup(read.getResult())});
+  Value &value = fetched[index];
+  if (!value)
+    value = createFetch(read, index, user);
+  return value;
+}
+
+/// `value`, which is made of a parameter, as `user` in `segment` reads it.
+Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operation *user) {
+  auto getKnown = [&](Value layout) { return segment ? clones.lookup({*segment, layout}) : Value(); };
+  // From the value back to what is there, and forth again.
+  SmallVector<Operation *> chain;
+  Value current = value;
+  while (!current.getDefiningOp<net::ReadOp>() && !getKnown(current)) {
+    chain.push_back(current.getDefiningOp());
+    current = chain.back()->getOperand(0);
+  }
+  if (auto read = current.getDefiningOp<net::ReadOp>())
+    current = getFetched(read, segment, user);
+  else
+    current = getKnown(current);
+  builder.setInsertionPoint(user);
+  for (Operation *op : llvm::reverse(chain)) {
+    Operation *clone = builder.clone(*op);
+    clone->setOperand(0, current);
+    current = clone->getResult(0);
+    if (segment) {
+      setPlace(clone, *segment);
+      clones[{*segment, op->getResult(0)}] = current;
+    }
+  }
+  return current;
+}
+
+/// Splits what is kept of the parameters that forward used last in `op`.
+void Segmenter::holdSlices(Operation *op, unsigned segment) {
+  for (unsigned number : plan.segments[segment].parameters) {
+    Parameter &parameter = parameters[number];
+    if (!parameter.slice || parameter.lastForward != op)
+      continue;
+    builder.setInsertionPointAfter(op);
+    unsigned fetch = plan.fetchOf.lookup({segment, number});
+    Value held = createReshard(fetched.lookup(fetch), parameter.compute, *parameter.slice, parameter);
+    setPlace(held.getDefiningOp(), segment);
+    parameter.held = held;
+  }
+}
+
+void Segmenter::writeSegment(unsigned number) {
+  const Segment &segment = plan.segments[number];
+  for (int64_t item = segment.begin; item < segment.end; ++item) {
+    Operation *op = items[item];
+    op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(number));
+    if (problem.items[item].parameters.empty())
+      continue;
+    for (OpOperand &operand : op->getOpOperands())
+      if (source.contains(operand.get()))
+        operand.set(getValue(operand.get(), number, op));
+    if (!segment.backward)
+      holdSlices(op, number);
+  }
+}
+
+/// Drops the reads and layout operations that have been replaced, and slices that nobody waits for.
+void Segmenter::eraseDead() {
+  for (Parameter &parameter : parameters)
+    if (parameter.held && parameter.held.use_empty())
+      parameter.held.getDefiningOp()->erase();
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+}
+
+LogicalResult Segmenter::run() {
+  if (failed(collect()))
+    return failure();
+  if (parameters.empty())
+    return success();
+  if (!options.anchors.empty() && failed(findCuts()))
+    return failure();
+  setBounds();
+  chooseSlices();
+  plan = SegmentPlanner(problem).solve();
+  if (failed(checkLive()))
+    return failure();
+  for (unsigned number = 0; number < plan.segments.size(); ++number)
+    writeSegment(number);
+  for (Operation *op : outside)
+    for (OpOperand &operand : op->getOpOperands())
+      if (source.contains(operand.get()))
+        operand.set(getValue(operand.get(), std::nullopt, op));
+  eraseDead();
+  return success();
+}
+
+namespace {
+
+struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
+  using SegmentPassBase::SegmentPassBase;
+  SegmentPass(SegmentPassOptions options, SegmentLocations locations)
+      : SegmentPassBase(std::move(options)), locations(std::move(locations)) {}
+
+  void runOnOperation() override {
+    MeshOp meshOp = findMesh(getOperation());
+    if (!meshOp)
+      return;
+    Mesh mesh = meshOp.getMesh();
+    SegmentPassOptions options;
+    options.megabytes = megabytes;
+    options.anchors.assign(anchors.begin(), anchors.end());
+    options.prefetch = prefetch;
+    options.keepWithin = keepWithin;
+    options.maxLive = maxLive;
+    options.maxInFlight = maxInFlight;
+    options.backwardAxes.assign(backwardAxes.begin(), backwardAxes.end());
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal() || !func.getBody().hasOneBlock())
+        continue;
+      Segmenter segmenter(func, mesh, options, locations);
+      if (failed(segmenter.run()))
+        return signalPassFailure();
+      const SegmentPlan &plan = segmenter.getPlan();
+      numSegments += plan.segments.size();
+      numFetches += plan.fetches.size();
+      for (const ParameterFetch &fetch : plan.fetches)
+        numKept += fetch.kept.size();
+    }
+  }
+
+  SegmentLocations locations;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> complete::createSegmentPass(SegmentPassOptions options, SegmentLocations locations) {
+  return std::make_unique<SegmentPass>(std::move(options), std::move(locations));
+}

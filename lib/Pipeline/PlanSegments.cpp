@@ -1,0 +1,135 @@
+//===- PlanSegments.cpp - when parameters are fetched ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Read from the completed program, where a fetch is one operation, whatever it becomes later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Support/Locations.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+/// The variable that is fetched, directly or from what forward left of it.
+static net::ReadOp findRead(Operation *op) {
+  auto read = dyn_cast<net::ReadOp>(op);
+  while (op && !read) {
+    op = op->getNumOperands() == 1 ? op->getOperand(0).getDefiningOp() : nullptr;
+    read = dyn_cast_or_null<net::ReadOp>(op);
+  }
+  return read;
+}
+
+/// The segments in which `fetch` is used, by itself or by what is made of it for a segment.
+static std::set<int64_t> findUses(Operation *fetch) {
+  std::set<int64_t> uses;
+  for (Operation *user : fetch->getUsers())
+    if (auto segment = user->getAttrOfType<IntegerAttr>(kSegmentAttr))
+      uses.insert(segment.getInt());
+  return uses;
+}
+
+void Plan::addFetch(Operation *op) {
+  net::ReadOp read = findRead(op);
+  MappingAttr mapping = getMapping(op->getResult(0));
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!read || !mapping)
+    return;
+  auto placement = Placement::resolve(mapping, mesh, type.getShape(), [&] { return op->emitError(); });
+  if (failed(placement))
+    return;
+  PlannedFetch fetch;
+  fetch.variable = read.getVariable().str();
+  llvm::raw_string_ostream(fetch.dtype) << type.getElementType();
+  fetch.segment = fetch.last = op->getAttrOfType<IntegerAttr>(kSegmentAttr).getInt();
+  fetch.start = op->getAttrOfType<IntegerAttr>(kFetchAtAttr).getInt();
+  auto local = type.clone(placement->getLocalShape(type.getShape()));
+  fetch.bytes = local.getNumElements() * llvm::divideCeil(local.getElementTypeBitWidth(), 8);
+  if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
+    fetch.reason = reason.str();
+  for (int64_t segment : findUses(op)) {
+    fetch.last = std::max(fetch.last, segment);
+    segments[segment].volume += fetch.bytes;
+  }
+  for (int64_t segment = fetch.start; segment <= fetch.last; ++segment)
+    segments[segment].liveBytes += fetch.bytes;
+  fetches.push_back(std::move(fetch));
+}
+
+void Plan::addSegments(ModuleOp module) {
+  MeshOp meshOp = findMesh(module);
+  if (!meshOp)
+    return;
+  mesh = meshOp.getMesh();
+  SmallVector<Operation *> found;
+  for (auto func : module.getOps<func::FuncOp>())
+    func.walk([&](Operation *op) {
+      auto number = op->getAttrOfType<IntegerAttr>(kSegmentAttr);
+      if (!number)
+        return;
+      segments.resize(std::max<size_t>(segments.size(), number.getInt() + 1));
+      if (op->hasAttr(kFetchAtAttr)) {
+        found.push_back(op);
+        return;
+      }
+      PlannedSegment &segment = segments[number.getInt()];
+      if (auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr))
+        segment.role = net::stringifyRole(role.getValue()).str();
+      segment.last = describeLocation(op->getLoc());
+      if (segment.first.empty())
+        segment.first = segment.last;
+    });
+  for (Operation *op : found)
+    addFetch(op);
+}
+
+int64_t Plan::getFetchedPeak() const {
+  int64_t peak = 0;
+  for (const PlannedSegment &segment : segments)
+    peak = std::max(peak, segment.liveBytes);
+  return peak;
+}
+
+void Plan::printSegments(llvm::json::OStream &json) const {
+  json.attribute("fetched_peak_bytes", getFetchedPeak());
+  json.attributeArray("fetches", [&] {
+    for (const PlannedFetch &fetch : fetches)
+      json.object([&] {
+        json.attribute("bytes", fetch.bytes);
+        json.attribute("dtype", fetch.dtype);
+        json.attribute("last", fetch.last);
+        json.attribute("reason", fetch.reason);
+        json.attribute("segment", fetch.segment);
+        json.attribute("start", fetch.start);
+        json.attribute("variable", fetch.variable);
+      });
+  });
+}
+
+void Plan::printSegments(llvm::raw_ostream &out) const {
+  if (segments.empty())
+    return;
+  out << llvm::format("%zu segments, %zu fetches, at most %.3f MB of fetched parameters alive\n", segments.size(),
+                      fetches.size(), getFetchedPeak() / 1e6);
+  auto fetch = fetches.begin();
+  for (size_t number = 0; number < segments.size(); ++number) {
+    const PlannedSegment &segment = segments[number];
+    out << "segment " << number << " (" << segment.role << ") from " << segment.first << " to " << segment.last
+        << llvm::format(": uses %.3f MB, %.3f alive\n", segment.volume / 1e6, segment.liveBytes / 1e6);
+    for (; fetch != fetches.end() && fetch->segment == static_cast<int64_t>(number); ++fetch)
+      out << llvm::format("    %.3f MB: ", fetch->bytes / 1e6) << fetch->variable << "\n        " << fetch->reason
+          << "\n";
+  }
+  out << "\n";
+}
