@@ -193,14 +193,17 @@ LogicalResult Compiler::optimize() {
 }
 
 LogicalResult Compiler::schedule() {
+  auto build = [&](OpPassManager &manager) {
+    schedule::buildPipeline(manager, getScheduleOptions(strategy.get(), options.optimize));
+  };
   if (serial) {
     std::swap(module, serial);
-    LogicalResult scheduled = runPasses(schedule::buildPipeline);
+    LogicalResult scheduled = runPasses(build);
     std::swap(module, serial);
     if (failed(scheduled))
       return failure();
   }
-  return runPasses(schedule::buildPipeline);
+  return runPasses(build);
 }
 
 LogicalResult Compiler::emit() {

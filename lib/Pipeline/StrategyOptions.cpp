@@ -172,6 +172,22 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
 }
 
 //===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strategy, bool optimize) {
+  // Without zero the defaults of its fields hold for plain data parallelism too.
+  const strategy::Zero &zero = strategy.zero();
+  schedule::Options options;
+  options.overlap = optimize;
+  options.communicate.bucketMegabytes = zero.bucket_megabytes();
+  options.communicate.maxInFlight = zero.max_in_flight();
+  // With the state alone distributed gradients stay whole until the update.
+  options.communicate.lateReductions = strategy.has_zero() && zero.stage() == 1;
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
 

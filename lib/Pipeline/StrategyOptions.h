@@ -9,6 +9,7 @@
 
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Import.h"
+#include "meshwright/Schedule/Passes.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "meshwright/Train/Passes.h"
 
@@ -22,6 +23,9 @@ train::Options getTrainOptions(const strategy::Strategy &strategy);
 
 /// The options of Complete, with where the strategy has them.
 complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
+
+/// The options of Schedule; `optimize` says whether communication may overlap computation.
+schedule::Options getScheduleOptions(const strategy::Strategy &strategy, bool optimize);
 
 /// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
 /// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.

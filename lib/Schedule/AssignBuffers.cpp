@@ -97,7 +97,9 @@ bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) 
 bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
   Value root = storage.getRoot(assign.getValue());
   Operation *maker = root.getDefiningOp();
-  if (!maker || offsets.contains(root) || dist::getTensorType(root.getType()) != assign.getValue().getType())
+  // Under another shape it is the same memory, as long as it is all of it.
+  if (!maker || offsets.contains(root) || storage.getOffset(assign.getValue()) != 0 ||
+      Storage::getBytes(root.getType()) != Storage::getBytes(assign.getValue().getType()))
     return false;
   if (!read)
     return true;

@@ -10,11 +10,14 @@
 
 using namespace meshwright;
 
-void schedule::buildPipeline(mlir::OpPassManager &manager) {
+void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
   manager.addPass(mlir::createCSEPass());
   manager.addPass(createFormKernelsPass());
+  // Only now is it known what is computed between a value's last part and its first use.
+  if (options.overlap)
+    manager.addPass(createCommunicatePass(options.communicate));
   // From here on the order of operations is the order of execution, and places depend on it.
   manager.addPass(createAssignBuffersPass());
   manager.addPass(createVerifyPass());

@@ -29,8 +29,15 @@ inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Schedule/Passes.h.inc"
 
+/// What a strategy says about Schedule. The members are the options of the passes and are documented there.
+struct Options {
+  CommunicatePassOptions communicate;
+  /// Whether communication overlaps computation; without it every conversion is one collective where it stands.
+  bool overlap = true;
+};
+
 /// Adds the passes of Schedule, in order.
-void buildPipeline(mlir::OpPassManager &manager);
+void buildPipeline(mlir::OpPassManager &manager, const Options &options = {});
 
 } // namespace meshwright::schedule
 

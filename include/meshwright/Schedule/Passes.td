@@ -45,6 +45,46 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
                     Statistic<"numCopies", "copies", "Number of layout operations that had to be computed">];
 }
 
+def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
+  let summary = "starts collectives early, several in one launch, and waits for them late";
+  let description = [{
+    Works on the program that all ranks have in common, in the order of its operations, so that the ranks of a group issue
+    the same list.
+
+    - Gradients whose reduction only the update waits for leave in buckets, in the order in which they are made: one launch for each
+      `bucket-megabytes` of one kind, reduction, type and group, behind the operation that makes its last part; what
+      is left, at the end of backward. A further reduction over other axes takes the first one's flights. A bucket is waited
+      for when the one after the next starts, or when backward is over; then comes what waits for it.
+    - New values that are only assigned or returned are gathered in buckets likewise, and waited for at the end of the step.
+    - The parameters that one segment fetches (`dist.fetch_at`) are one launch for each kind, type and group, in front of the first
+      operation of the segment with which it starts.
+    - Any other collective starts where it stands; where nothing is computed before its first use it stays whole.
+
+    At most `max-in-flight` launches are started and not waited for: the oldest are waited for first. Launches of several parts
+    name them in `dist.parts`.
+
+    Example: with role `optimize` for `%2`, and between them operations that do not need `%1`
+    ```mlir
+    %1 = dist.collective reduce_scatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
+    %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
+    // becomes
+    %f = dist.collective reduce_scatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> !dist.flight<tensor<2xf32>>
+    …
+    %1 = dist.wait %f : (!dist.flight<tensor<2xf32>>) -> tensor<2xf32>
+    %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
+    ```
+  }];
+  let options = [
+    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in units of 2^20; 0: a launch for each value">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
+    Option<"lateReductions", "late-reductions", "bool", "false", "Whether gradients are reduced when backward is over">,
+  ];
+  let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
+                    Statistic<"numParts", "parts", "Values that they move">,
+                    Statistic<"numStarts", "starts", "Collectives that are started and waited for elsewhere">];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
 def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
   let summary = "gives every value its place in one arena per rank";
   let description = [{

@@ -181,19 +181,44 @@ OwningOpRef<ModuleOp> RandomPackages::distribute(Random &random, ModuleOp serial
   return module;
 }
 
+/// Says of the operations, in order, that they are forward, backward and the update: communication goes by that, and is
+/// right whatever it is.
+void assignRoles(Random &random, ModuleOp module) {
+  auto func = *module.getOps<func::FuncOp>().begin();
+  int64_t count = func.getBody().front().getOperations().size(), position = 0;
+  int64_t backward = random.pick(0, count / 2), update = random.pick(backward, count);
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    net::Role role = position >= update     ? net::Role::Optimize
+                     : position >= backward ? net::Role::Backward
+                                            : net::Role::Forward;
+    op.setAttr(net::kRoleAttr, net::RoleAttr::get(module.getContext(), role));
+    ++position;
+  }
+}
+
+schedule::Options makeOptions(Random &random) {
+  schedule::Options options;
+  options.overlap = random.chance(90);
+  options.communicate.bucketMegabytes = random.choose(std::vector<double>{0, 0.0001, 0.001, 32});
+  options.communicate.maxInFlight = random.pick(1, 4);
+  options.communicate.lateReductions = random.chance(30);
+  return options;
+}
+
 void RandomPackages::check(Random &random) {
   const std::vector<Type> reals{Float64Type::get(&context), Float64Type::get(&context), Float32Type::get(&context),
                                 Float32Type::get(&context), BFloat16Type::get(&context)};
   Type real = random.choose(reals);
   OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, real).build(random.pick(3, 14));
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
+  assignRoles(random, *serial);
   bool isSerial = random.chance(30);
   numSerial += isSerial;
   OwningOpRef<ModuleOp> module = isSerial ? OwningOpRef<ModuleOp>(serial->clone()) : distribute(random, *serial);
   ASSERT_TRUE(module) << print(*serial);
   std::string before = print(*module);
   PassManager manager(&context);
-  schedule::buildPipeline(manager);
+  schedule::buildPipeline(manager, makeOptions(random));
   ASSERT_TRUE(succeeded(manager.run(*module))) << before;
   coverage.add(*module);
   emit::EmitOptions options;

@@ -1,0 +1,177 @@
+//===- Traffic.cpp - what may become of each collective -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Traffic.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+static bool isReducing(dist::CollectiveOp op) {
+  return llvm::is_contained(
+      {dist::CollectiveKind::AllReduce, dist::CollectiveKind::ReduceScatter, dist::CollectiveKind::Reduce},
+      op.getKind());
+}
+
+static bool isFetching(dist::CollectiveOp op) {
+  return op.getKind() == dist::CollectiveKind::AllGather || op.getKind() == dist::CollectiveKind::Broadcast;
+}
+
+bool Traffic::isLayout(Operation *op) {
+  if (isa<dist::ViewOp>(op))
+    return true;
+  auto kernel = dyn_cast<dist::KernelOp>(op);
+  return kernel && llvm::all_of(kernel.getBody().front(), [](Operation &inner) {
+           return inner.hasTrait<OpTrait::ConstantLike>() ||
+                  isa<net::ReshapeOp, net::TransposeOp, net::SliceOp, net::PadOp, net::ConcatenateOp, net::BroadcastOp,
+                      dist::YieldOp>(inner);
+         });
+}
+
+std::optional<net::Role> Traffic::getRole(Operation *op) {
+  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
+  return role ? std::optional(role.getValue()) : std::nullopt;
+}
+
+/// What made `value` before it was only put elsewhere.
+static Operation *getMaker(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && Traffic::isLayout(op) && op->getNumOperands() == 1)
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+StringAttr Traffic::getName(dist::CollectiveOp op) {
+  if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
+    return name;
+  for (Operation *maker = getMaker(op.getInputs().front()); maker; maker = getMaker(maker->getOperand(0))) {
+    if (auto read = dyn_cast<net::ReadOp>(maker))
+      return read.getVariableAttr().getAttr();
+    if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
+      return name;
+    if (!isa<dist::CollectiveOp>(maker))
+      break;
+  }
+  // What is only assigned is called like the variable.
+  for (Operation *user = op; !user->use_empty();) {
+    user = *user->user_begin();
+    if (auto assign = dyn_cast<net::AssignOp>(user))
+      return assign.getVariableAttr().getAttr();
+    if (!isLayout(user))
+      break;
+  }
+  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  return scope ? scope : StringAttr::get(op->getContext(), "");
+}
+
+/// Users come before: whether nothing but the update and the end of the step waits for `op`.
+bool Traffic::findLate(Operation *op) const {
+  if (isa<net::AssignOp, func::ReturnOp>(op) || getRole(op) == net::Role::Optimize)
+    return true;
+  if (op->use_empty() || !llvm::all_of(op->getUsers(), [&](Operation *user) { return late.contains(user); }))
+    return false;
+  if (isLayout(op) || isa<dist::CollectiveOp>(op))
+    return true;
+  // What is left to do with a reduced gradient, in the role of backward: the way back to its type, or a factor.
+  auto reduced = [](Operation *maker) {
+    auto collective = dyn_cast_or_null<dist::CollectiveOp>(maker);
+    return collective && isReducing(collective);
+  };
+  return isa<dist::KernelOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return reduced(getMaker(operand)); }) &&
+         llvm::none_of(op->getUsers(), reduced);
+}
+
+/// Whether what `op` makes is assigned or returned, in whatever layout, and nothing else.
+bool Traffic::isOnlyStored(Operation *op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return isa<net::AssignOp, func::ReturnOp>(user) || onlyStored.contains(user);
+  });
+}
+
+/// The collective that alone reads all of what `op` makes.
+dist::CollectiveOp Traffic::findNext(dist::CollectiveOp op) const {
+  if (op.getKind() == dist::CollectiveKind::AllReduce)
+    return {};
+  Value value = op.getResult(0);
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    auto view = dyn_cast<dist::ViewOp>(user);
+    if (!view) {
+      auto next = dyn_cast<dist::CollectiveOp>(user);
+      bool fits =
+          next && next.getKind() == dist::CollectiveKind::AllReduce && next.getNumParts() == 1 && !next.isStart();
+      return fits ? next : dist::CollectiveOp();
+    }
+    if (view.getType().getNumElements() != view.getInput().getType().getNumElements())
+      return {};
+    value = view.getResult();
+  }
+  return {};
+}
+
+Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
+  if (op.isStart() || op.getNumParts() != 1 || op.getElsewhere())
+    return Purpose::Other;
+  if (isFetching(op)) {
+    if (op->hasAttr(dist::kFetchAtAttr))
+      return Purpose::Fetch;
+    return onlyStored.contains(op) ? Purpose::Update : Purpose::Other;
+  }
+  if (!isReducing(op) || !late.contains(op))
+    return Purpose::Other;
+  Operation *maker = getMaker(op.getInputs().front());
+  Purpose before = maker ? purposes.lookup(maker) : Purpose::Other;
+  if (before == Purpose::Gradient && nexts.lookup(maker) == op)
+    return Purpose::Chained;
+  if (before != Purpose::Gradient && before != Purpose::Chained && (!maker || getRole(maker) != net::Role::Backward) &&
+      getRole(op) != net::Role::Backward)
+    return Purpose::Other;
+  if (dist::CollectiveOp next = findNext(op))
+    nexts[op] = next;
+  return Purpose::Gradient;
+}
+
+/// What parameters alone, fetched or about to be, are made into.
+void Traffic::findOnDemand(Block &block) {
+  llvm::DenseSet<Operation *> fromState, fromFetch;
+  for (Operation &op : block) {
+    bool isFetch = purposes.lookup(&op) == Purpose::Fetch;
+    if (op.getNumOperands() > 0 && !isFetch && !isa<dist::KernelOp, dist::ViewOp>(op))
+      continue;
+    bool known = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return operand.getDefiningOp() && fromState.contains(operand.getDefiningOp());
+    });
+    if (!known)
+      continue;
+    fromState.insert(&op);
+    if (isFetch ||
+        llvm::any_of(op.getOperands(), [&](Value operand) { return fromFetch.contains(operand.getDefiningOp()); }))
+      fromFetch.insert(&op);
+  }
+  for (Operation &op : llvm::reverse(block)) {
+    if (op.getNumOperands() == 0 || !fromState.contains(&op) || purposes.lookup(&op) == Purpose::Fetch)
+      continue;
+    bool forFetches = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return purposes.lookup(user) == Purpose::Fetch || onDemand.contains(user);
+    });
+    if (forFetches || fromFetch.contains(&op))
+      onDemand.insert(&op);
+  }
+}
+
+Traffic::Traffic(func::FuncOp func) {
+  Block &block = func.getBody().front();
+  for (Operation &op : llvm::reverse(block)) {
+    if (findLate(&op))
+      late.insert(&op);
+    if ((isLayout(&op) || isa<dist::CollectiveOp>(op)) && isOnlyStored(&op))
+      onlyStored.insert(&op);
+  }
+  for (auto op : block.getOps<dist::CollectiveOp>())
+    purposes[op] = classify(op);
+  findOnDemand(block);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: dist-opt %s --dist-schedule-communicate="bucket-megabytes=0.0001 max-in-flight=3" --dist-schedule-assign-buffers --dist-schedule-verify --split-input-file | FileCheck %s --check-prefixes=CHECK,EARLY
+// RUN: dist-opt %s --dist-schedule-communicate="bucket-megabytes=0.0001 max-in-flight=3 late-reductions" --dist-schedule-assign-buffers --dist-schedule-verify --split-input-file | FileCheck %s --check-prefixes=CHECK,LATE
+
+// A bucket of 0.0001 megabytes is full with 104 bytes: two parts of 64.
+dist.mesh @mesh <["dp" = 2, "out" = 2]>
+
+// Tests where gradients leave, and that their updates wait for them where nothing is held up.
+
+net.variable parameter @a : tensor<16xf32>
+net.variable parameter @b : tensor<16xf32>
+net.variable parameter @c : tensor<16xf32>
+
+// CHECK-LABEL: @buckets
+// CHECK: %[[A:.*]] = dist.matmul
+// CHECK-NOT: dist.collective
+// CHECK: %[[B:.*]] = dist.matmul
+// EARLY-NEXT: %[[AB:.*]]:2 = dist.collective all_reduce sum(%[[A]], %[[B]]) axes ["dp"] {{.*}}dist.parts = ["grad/a", "grad/b"]{{.*}} -> (!dist.flight<tensor<16xf32>>, !dist.flight<tensor<16xf32>>)
+// CHECK: %[[C:.*]] = dist.matmul
+// LATE-NEXT: %[[AB:.*]]:2 = dist.collective all_reduce sum(%[[A]], %[[B]])
+// CHECK-NEXT: %[[CF:.*]] = dist.collective all_reduce sum(%[[C]])
+// EARLY: %[[ABW:.*]]:2 = dist.wait %[[AB]]#0, %[[AB]]#1
+// EARLY: dist.kernel(%{{.*}}, %[[ABW]]#0)
+// EARLY: dist.kernel(%{{.*}}, %[[ABW]]#1)
+// CHECK: %[[CW:.*]] = dist.wait %[[CF]]
+// CHECK: dist.kernel(%{{.*}}, %[[CW]])
+func.func @buckets(%x: tensor<16xf32>, %y: tensor<1x1xf32>) {
+  %wa = net.read @a : tensor<16xf32>
+  %wb = net.read @b : tensor<16xf32>
+  %wc = net.read @c : tensor<16xf32>
+  %0 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.name = "grad/a", net.role = #net.role<backward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  %1 = dist.collective all_reduce sum(%0) axes ["dp"] {net.role = #net.role<backward>} : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = dist.kernel(%wa, %1) {
+  ^bb0(%w: tensor<16xf32>, %g: tensor<16xf32>):
+    %n = net.add %w, %g : tensor<16xf32>
+    dist.yield %n : tensor<16xf32>
+  } {net.role = #net.role<optimize>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  net.assign @a, %2 : tensor<16xf32>
+  %3 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.name = "grad/b", net.role = #net.role<backward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  %4 = dist.collective all_reduce sum(%3) axes ["dp"] {net.role = #net.role<backward>} : (tensor<16xf32>) -> tensor<16xf32>
+  %5 = dist.kernel(%wb, %4) {
+  ^bb0(%w: tensor<16xf32>, %g: tensor<16xf32>):
+    %n = net.add %w, %g : tensor<16xf32>
+    dist.yield %n : tensor<16xf32>
+  } {net.role = #net.role<optimize>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  net.assign @b, %5 : tensor<16xf32>
+  %6 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.role = #net.role<backward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  %7 = dist.collective all_reduce sum(%6) axes ["dp"] {net.role = #net.role<backward>} : (tensor<16xf32>) -> tensor<16xf32>
+  %8 = dist.kernel(%wc, %7) {
+  ^bb0(%w: tensor<16xf32>, %g: tensor<16xf32>):
+    %n = net.add %w, %g : tensor<16xf32>
+    dist.yield %n : tensor<16xf32>
+  } {net.role = #net.role<optimize>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  net.assign @c, %8 : tensor<16xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "out" = 2]>
+net.variable parameter @a : tensor<32xf32>
+
+// What is reduced in the group and then over the outer axis goes from one to the other in flight, and the gathered new
+// value comes at the end, in the variable's own memory.
+// CHECK-LABEL: @chain
+// EARLY: %[[G:.*]] = dist.matmul
+// EARLY: %[[INNER:.*]] = dist.collective reduce_scatter sum(%[[G]]) axes ["dp"]
+// EARLY-NEXT: %[[OUTER:.*]] = dist.collective all_reduce sum(%[[INNER]]) axes ["out"]
+// EARLY-SAME: (!dist.flight<tensor<16xf32>>) -> !dist.flight<tensor<16xf32>>
+// EARLY-NEXT: %[[OTHER:.*]] = dist.matmul
+// EARLY-NEXT: %[[W:.*]] = dist.wait %[[OUTER]]
+// EARLY-NEXT: %[[G:.*]] = dist.view %[[W]]
+// EARLY-NEXT: %[[NEXT:.*]] = dist.kernel({{.*}}%[[G]])
+// EARLY: %[[PART:.*]] = dist.view %[[NEXT]]
+// EARLY-NEXT: dist.collective all_gather sum(%[[PART]]) axes ["dp"] {{.*}}dist.offsets = array<i64: 0>{{.*}}: (tensor<16xf32>) -> tensor<2x16xf32>
+// EARLY: net.assign @a
+func.func @chain(%x: tensor<32xf32>, %y: tensor<1x1xf32>) -> tensor<32xf32> {
+  %wa = net.read @a : tensor<32xf32>
+  %0 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 32 n 1 k 1 {net.role = #net.role<backward>} : tensor<32xf32>, tensor<1x1xf32> -> tensor<32xf32>
+  %1 = dist.collective reduce_scatter sum(%0) axes ["dp"] {net.role = #net.role<backward>} : (tensor<32xf32>) -> tensor<16xf32>
+  %2 = dist.view %1 at 0 : tensor<16xf32> -> tensor<4x4xf32>
+  %3 = dist.collective all_reduce sum(%2) axes ["out"] {net.role = #net.role<backward>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = dist.kernel(%wa, %3) {
+  ^bb0(%w: tensor<32xf32>, %g: tensor<4x4xf32>):
+    %n = net.exponential %g : tensor<4x4xf32>
+    dist.yield %n : tensor<4x4xf32>
+  } {net.role = #net.role<optimize>} : (tensor<32xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %5 = dist.view %4 at 0 : tensor<4x4xf32> -> tensor<16xf32>
+  %6 = dist.collective all_gather sum(%5) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<16xf32>) -> tensor<2x16xf32>
+  %7 = dist.view %6 at 0 : tensor<2x16xf32> -> tensor<32xf32>
+  net.assign @a, %7 : tensor<32xf32>
+  %8 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 32 n 1 k 1 {net.role = #net.role<backward>} : tensor<32xf32>, tensor<1x1xf32> -> tensor<32xf32>
+  return %8 : tensor<32xf32>
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "out" = 2]>
+
+// Any other collective starts where it stands and is waited for where it is used, if anything is computed between.
+// CHECK-LABEL: @others
+// CHECK: %[[F:.*]] = dist.collective all_reduce sum(%{{.*}}) axes ["dp"] {{.*}} -> !dist.flight
+// CHECK-NEXT: dist.matmul
+// CHECK-NEXT: %[[W:.*]] = dist.wait %[[F]]
+// CHECK-NEXT: %[[V:.*]] = dist.view %[[W]]
+// CHECK-NEXT: dist.matmul %[[V]]
+// CHECK-NEXT: %[[WHOLE:.*]] = dist.collective all_reduce sum({{.*}}) -> tensor<16xf32>
+// CHECK-NEXT: dist.matmul %[[WHOLE]]
+func.func @others(%x: tensor<16xf32>, %y: tensor<1x1xf32>) -> (tensor<16xf32>, tensor<4x4xf32>) {
+  %0 = dist.collective all_reduce sum(%x) axes ["dp"] {net.role = #net.role<forward>} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = dist.view %0 at 0 : tensor<16xf32> -> tensor<4x4xf32>
+  %2 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.role = #net.role<forward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  %3 = dist.matmul %1 at 0 [1, 1], %2 at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.role = #net.role<forward>} : tensor<4x4xf32>, tensor<16xf32> -> tensor<16xf32>
+  %4 = dist.collective all_reduce sum(%3) axes ["dp"] {net.role = #net.role<forward>} : (tensor<16xf32>) -> tensor<16xf32>
+  %5 = dist.matmul %4 at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.role = #net.role<forward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  return %5, %1 : tensor<16xf32>, tensor<4x4xf32>
+}
