@@ -38,6 +38,7 @@ private:
   void placePersistent();
   void updateInPlace();
   void reuseInputs();
+  void reduceInPlace();
   std::optional<unsigned> findReusable(dist::KernelOp kernel, unsigned output);
   Value getPlace(Value root) const;
   bool canUpdate(net::AssignOp assign, net::ReadOp read);
@@ -54,7 +55,7 @@ private:
   llvm::MapVector<StringAttr, int64_t> variables;
   /// Offsets of roots.
   llvm::DenseMap<Value, int64_t> offsets;
-  /// Results that are where an input of their kernel was.
+  /// Results that are where an input of their kernel or all-reduce was.
   llvm::DenseMap<Value, Value> reused;
   llvm::DenseMap<StringAttr, net::ReadOp> reads;
 };
@@ -176,6 +177,19 @@ void Assigner::reuseInputs() {
     }
 }
 
+/// What only an all-reduce reads any more takes the sum.
+void Assigner::reduceInPlace() {
+  for (auto op : func.getBody().front().getOps<dist::CollectiveOp>())
+    for (unsigned part = 0; part < op.getNumParts(); ++part) {
+      if (!op.getPartInput(part) || !op.getPartResult(part) || offsets.contains(op.getPartResult(part)) ||
+          !storage.canReduceInPlace(op, part))
+        continue;
+      Value root = storage.getRoot(op.getPartInput(part));
+      if (!offsets.contains(getPlace(root)))
+        reused[op.getPartResult(part)] = root;
+    }
+}
+
 void Assigner::placeStep() {
   ArenaProblem problem;
   llvm::MapVector<Value, unsigned> buffers;
@@ -222,6 +236,7 @@ void Assigner::run() {
   placePersistent();
   updateInPlace();
   reuseInputs();
+  reduceInPlace();
   placeStep();
   state();
 }

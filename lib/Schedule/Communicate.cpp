@@ -483,7 +483,7 @@ void Scheduler::run() {
   }
   // What is there from the start comes first: fetches read it.
   for (Operation *op : ops)
-    if (op->getNumOperands() == 0)
+    if (op->getNumOperands() == 0 && !isa<dist::KernelOp>(op))
       emit(op);
   makeFetches(ops);
   for (Operation *op : ops) {

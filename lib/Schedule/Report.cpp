@@ -26,14 +26,32 @@ struct Lifetime {
 static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &storage) {
   auto persistent = func->getAttrOfType<IntegerAttr>(kPersistentBytesAttr);
   SmallVector<Lifetime> lifetimes;
+  llvm::DenseMap<Value, size_t> indices;
+  auto getOffset = [](Value value) {
+    auto result = cast<OpResult>(value);
+    return result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr)[result.getResultNumber()];
+  };
   for (Operation &op : func.getBody().front()) {
     auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
     if (!offsets || !persistent)
       continue;
-    for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef()))
-      if (offset >= persistent.getInt() && storage.getRoot(result) == result)
-        lifetimes.push_back(
-            {result, Storage::getBytes(result.getType()), storage.getStep(&op), storage.getLastUse(result)});
+    for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
+      if (offset < persistent.getInt() || storage.getRoot(result) != result)
+        continue;
+      int64_t last = storage.getLastUse(result);
+      // A sum in the place of its operand is one value with it.
+      if (auto collective = dyn_cast<dist::CollectiveOp>(op);
+          collective && collective.getKind() == dist::CollectiveKind::AllReduce) {
+        auto operand = indices.find(storage.getRoot(collective.getPartInput(result.getResultNumber())));
+        if (operand != indices.end() && getOffset(lifetimes[operand->second].value) == offset) {
+          lifetimes[operand->second].last = std::max(lifetimes[operand->second].last, last);
+          indices[result] = operand->second;
+          continue;
+        }
+      }
+      indices[result] = lifetimes.size();
+      lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getStep(&op), last});
+    }
   }
   return lifetimes;
 }

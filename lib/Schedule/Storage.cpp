@@ -63,6 +63,31 @@ Value Storage::getRoot(Value value) const {
   return value;
 }
 
+bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
+  Value input = op.getPartInput(part), result = op.getPartResult(part);
+  if (op.getKind() != dist::CollectiveKind::AllReduce || getOffset(input) != 0)
+    return false;
+  Value root = getRoot(input);
+  Operation *maker = root.getDefiningOp();
+  if (!maker || isa<net::ReadOp>(maker) || isPersistent(maker) ||
+      getBytes(root.getType()) != getBytes(result.getType()))
+    return false;
+  int64_t reads = 0;
+  SmallVector<Value> names = {root};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<dist::ViewOp, dist::WaitOp>(user)) {
+        llvm::append_range(names, user->getResults());
+        continue;
+      }
+      // What else is in flight may read it later than it was started.
+      reads += user == op;
+      if (user != op && (isa<dist::CollectiveOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))
+        return false;
+    }
+  return reads == 1;
+}
+
 int64_t Storage::getBytes(Type type) {
   RankedTensorType tensor = dist::getTensorType(type);
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);

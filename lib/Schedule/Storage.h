@@ -28,6 +28,9 @@ public:
   int64_t getLastUse(mlir::Value root) const { return lastUses.lookup(root); }
   int64_t getEnd() const { return end; }
 
+  /// Whether part `part` of an all-reduce may leave its result where its operand is: nothing reads that any more.
+  bool canReduceInPlace(dist::CollectiveOp op, unsigned part) const;
+
   static int64_t getBytes(mlir::Type type);
   /// Whether the result of `op` is in the persistent part: constants and coordinates.
   static bool isPersistent(mlir::Operation *op);

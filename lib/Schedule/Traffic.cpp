@@ -44,17 +44,27 @@ static Operation *getMaker(Value value) {
   return op;
 }
 
-StringAttr Traffic::getName(dist::CollectiveOp op) {
-  if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
-    return name;
-  for (Operation *maker = getMaker(op.getInputs().front()); maker; maker = getMaker(maker->getOperand(0))) {
+/// What `value` is called where it was made; null where it has no name. A kernel has that of its last result.
+static StringAttr getNameOfValue(Value value) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Operation *maker = result.getOwner();
     if (auto read = dyn_cast<net::ReadOp>(maker))
       return read.getVariableAttr().getAttr();
     if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
-      return name;
-    if (!isa<dist::CollectiveOp>(maker))
+      return result.getResultNumber() + 1 == maker->getNumResults() ? name : StringAttr();
+    bool goesOn = isa<dist::CollectiveOp>(maker) || Traffic::isLayout(maker);
+    if (!goesOn || maker->getNumOperands() != 1)
       break;
+    value = maker->getOperand(0);
   }
+  return {};
+}
+
+StringAttr Traffic::getName(dist::CollectiveOp op) {
+  if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
+    return name;
+  if (StringAttr name = getNameOfValue(op.getInputs().front()))
+    return name;
   // What is only assigned is called like the variable.
   for (Operation *user = op; !user->use_empty();) {
     user = *user->user_begin();
@@ -127,8 +137,11 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
   Purpose before = maker ? purposes.lookup(maker) : Purpose::Other;
   if (before == Purpose::Gradient && nexts.lookup(maker) == op)
     return Purpose::Chained;
-  if (before != Purpose::Gradient && before != Purpose::Chained && (!maker || getRole(maker) != net::Role::Backward) &&
-      getRole(op) != net::Role::Backward)
+  // A kernel has the role of the last of its operations; a conversion's own is nearer.
+  std::optional<net::Role> role = getRole(op), made = maker ? getRole(maker) : std::nullopt;
+  bool isGradient = before == Purpose::Gradient || before == Purpose::Chained || role == net::Role::Backward ||
+                    (role != net::Role::Forward && made == net::Role::Backward);
+  if (!isGradient)
     return Purpose::Other;
   if (dist::CollectiveOp next = findNext(op))
     nexts[op] = next;

@@ -105,8 +105,14 @@ LogicalResult Checker::collect() {
   return success();
 }
 
-/// Whether `young` may begin where `old` ends in the same step: a kernel that writes in place says so.
+/// Whether `young` may begin where `old` ends in the same step: a kernel that writes in place says so, and
+/// an all-reduce may end where it began.
 bool Checker::mayShare(const Place &old, const Place &young) const {
+  if (auto collective = young.value.getDefiningOp<dist::CollectiveOp>())
+    for (unsigned part = 0; part < collective.getNumParts(); ++part)
+      if (collective.getPartResult(part) == young.value && collective.getPartInput(part))
+        return old.offset == young.offset && storage.getRoot(collective.getPartInput(part)) == old.value &&
+               storage.canReduceInPlace(collective, part);
   auto kernel = young.value.getDefiningOp<dist::KernelOp>();
   if (!kernel || !kernel.getInPlace() || old.last != young.first || old.offset != young.offset ||
       old.bytes != young.bytes)
