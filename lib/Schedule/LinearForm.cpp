@@ -7,6 +7,7 @@
 #include "meshwright/Schedule/LinearForm.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace meshwright::schedule;
@@ -88,6 +89,21 @@ static std::pair<LinearForm, LinearForm> split(const LinearForm &form, int64_t d
   return {multiple, rest};
 }
 
+/// A factor g of `divisor`, greater than 1, such that `form` is a multiple of g and a rest between 0 and g: what
+/// divides by `divisor` divides the multiple of g alone. Reshapes make such forms of the position in the row and that
+/// in it. 1 where there is none.
+int64_t Variables::findGrain(const LinearForm &form, int64_t divisor) const {
+  for (auto [index, coefficient] : form.terms) {
+    int64_t grain = std::gcd(coefficient, divisor);
+    if (grain == 1)
+      continue;
+    auto range = getRange(split(form, grain).second);
+    if (range && range->first >= 0 && range->second < grain)
+      return grain;
+  }
+  return 1;
+}
+
 LinearForm Variables::floorDiv(const LinearForm &form, int64_t divisor) {
   if (divisor == 1)
     return form;
@@ -95,6 +111,8 @@ LinearForm Variables::floorDiv(const LinearForm &form, int64_t divisor) {
   auto range = getRange(rest);
   if (range && range->first >= 0 && range->second < divisor)
     return multiple;
+  if (int64_t grain = findGrain(rest, divisor); grain > 1)
+    return multiple + floorDiv(split(rest, grain).first, divisor / grain);
   int64_t extent = range && range->first >= 0 ? range->second / divisor + 1 : -1;
   // A quotient of a quotient is one by the product.
   if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1) {
@@ -112,6 +130,10 @@ LinearForm Variables::mod(const LinearForm &form, int64_t divisor) {
   auto range = getRange(rest);
   if (range && range->first >= 0 && range->second < divisor)
     return rest;
+  if (int64_t grain = findGrain(rest, divisor); grain > 1) {
+    auto [multiple, part] = split(rest, grain);
+    return mod(multiple, divisor / grain) * grain + part;
+  }
   return LinearForm::variable(intern(Remainder, rest, divisor, divisor));
 }
 

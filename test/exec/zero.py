@@ -99,8 +99,9 @@ def check_plan(plan, parameters, axes, stage, whole):
 
 def check(example, folder, stage, ownership, prefetch):
     text = (ROOT / "examples" / "zero" / f"{example}.textproto").read_text()
-    zero = f'zero {{ axes: "sharding" stage: {stage} ownership: {ownership}'
-    zero += f" prefetch: {prefetch} segment {{ megabytes: 0.25 }} }}" if prefetch is not None else " }"
+    # The model is small, and so are the buckets and segments.
+    zero = f'zero {{ axes: "sharding" stage: {stage} ownership: {ownership} bucket_megabytes: 0.05'
+    zero += f" prefetch: {prefetch} segment {{ megabytes: 0.1 }} }}" if prefetch is not None else " }"
     strategy = re.sub(r"zero \{.*?\n\}", zero, text, flags=re.S)
     (folder / "strategy.textproto").write_text(strategy)
     run("dist-opt", GRAPH, f"--strategy={folder}/strategy.textproto", f"--emit={folder}/package", f"--plan={folder}/plan.json",

@@ -72,6 +72,7 @@ public:
 
 private:
   LinearForm simplify(LinearForm form);
+  int64_t findGrain(const LinearForm &form, int64_t divisor) const;
   unsigned intern(Kind kind, const LinearForm &base, int64_t divisor, int64_t extent);
 
   llvm::SmallVector<Variable> variables;
