@@ -30,6 +30,7 @@ private:
   struct Cluster {
     unsigned depth = 0;
     int64_t elements = 0;
+    unsigned members = 0;
     /// What the row reductions keep; -1 as long as there is none.
     int64_t rows = -1;
     unsigned size = 0;
@@ -77,7 +78,8 @@ bool Greedy::isRowLevel(unsigned node, const Cluster &cluster) const {
 
 /// Whether `node` can read inside `cluster` what another of its members made.
 bool Greedy::canRead(const Node &node, const ClusterProblem::Use &use, const Cluster &cluster) const {
-  if (use.access == Access::Memory || late[use.producer] || cluster.size >= problem.limit)
+  if (node.members != cluster.members || use.access == Access::Memory || late[use.producer] ||
+      cluster.size >= problem.limit)
     return false;
   bool row = isRowLevel(use.producer, cluster);
   if (node.elements == cluster.elements)
@@ -86,7 +88,7 @@ bool Greedy::canRead(const Node &node, const ClusterProblem::Use &use, const Clu
 }
 
 bool Greedy::canMerge(const Cluster &left, const Cluster &right) const {
-  return left.depth == right.depth && left.elements == right.elements &&
+  return left.depth == right.depth && left.elements == right.elements && left.members == right.members &&
          (left.rows < 0 || right.rows < 0 || left.rows == right.rows) && left.size + right.size < problem.limit;
 }
 
@@ -135,7 +137,7 @@ int Greedy::findSibling(const Node &node, unsigned wanted) {
       continue;
     int sibling = find(reader->second);
     if (clusters[sibling].depth == wanted && clusters[sibling].elements == node.elements &&
-        clusters[sibling].size < problem.limit)
+        clusters[sibling].members == node.members && clusters[sibling].size < problem.limit)
       return sibling;
   }
   return -1;
@@ -178,7 +180,7 @@ int Greedy::findOnlyUser(unsigned index) {
     const Cluster &into = clusters[cluster];
     bool whole = use->access == Access::Same && node.elements == into.elements;
     bool row = node.elements == into.rows && node.elements != into.elements;
-    if ((!whole && !row) || into.size >= problem.limit)
+    if ((!whole && !row) || into.size >= problem.limit || into.members != node.members)
       return -1;
   }
   return target;
@@ -212,10 +214,15 @@ SmallVector<bool> Greedy::chooseStored() {
     unsigned operations = 1;
     SmallSetVector<int, 2> sources;
   };
-  SmallVector<bool> stored(problem.nodes.size(), true);
+  SmallVector<bool> stored(problem.nodes.size(), true), passing(problem.nodes.size(), false);
   SmallVector<Recipe> recipes(problem.nodes.size());
   int numNodes = problem.nodes.size();
   for (auto [index, node] : enumerate(problem.nodes)) {
+    // What is made of passing values alone is no better than they are.
+    passing[index] = node.passing || (node.kind == Node::Map && !node.uses.empty() &&
+                                      all_of(node.uses, [&](const ClusterProblem::Use &use) {
+                                        return use.value < 0 || (use.producer >= 0 && passing[use.producer]);
+                                      }));
     if (node.kind == Node::Barrier)
       continue;
     Recipe &recipe = recipes[index];
@@ -238,6 +245,9 @@ SmallVector<bool> Greedy::chooseStored() {
       if (clusterOf[user] == clusterOf[index])
         continue;
       outside = true;
+      // Another segment would keep what was fetched for this one.
+      recipe.exists &= problem.nodes[user].members == node.members ||
+                       none_of(recipe.sources, [&](int source) { return source < numNodes && passing[source]; });
       recipe.exists &=
           clusterOf[user] >= 0 && use->access == Access::Same && clusters[clusterOf[user]].elements == node.elements;
     }
@@ -262,7 +272,7 @@ Clustering Greedy::run() {
       target = findSibling(node, deepest + 1);
     if (target < 0) {
       target = clusters.size();
-      clusters.push_back({deepest + 1, node.elements});
+      clusters.push_back({deepest + 1, node.elements, node.members});
     }
     join(index, target);
   }

@@ -185,19 +185,21 @@ void Scheduler::processReady() {
   }
 }
 
-/// Emits what `op` needs.
+/// Emits what `op` needs; what is in flight comes last, so that it travels beside the rest.
 void Scheduler::prepare(Operation *op) {
+  auto isInFlight = [&](Operation *maker) {
+    auto collective = dyn_cast<dist::CollectiveOp>(maker);
+    return collective && !collective.isStart();
+  };
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp(); maker && !isEmitted(maker) && !isInFlight(maker))
+      demand(maker);
   for (unsigned index = 0; index < op->getNumOperands(); ++index) {
     Operation *maker = op->getOperand(index).getDefiningOp();
     if (!maker || isEmitted(maker))
       continue;
-    auto collective = dyn_cast<dist::CollectiveOp>(maker);
-    if (!collective || collective.isStart()) {
-      demand(maker);
-      continue;
-    }
     if (!launchOf.contains(maker))
-      join(collective);
+      join(cast<dist::CollectiveOp>(maker));
     finish(*launchOf.lookup(maker));
   }
 }

@@ -88,6 +88,8 @@ private:
   /// Nodes whose values are in memory; the others are computed wherever they are read.
   SmallVector<bool> stored;
   llvm::DenseMap<Value, int> valueIds;
+  /// Of the sets of ranks and the segments that run operations.
+  llvm::DenseMap<Attribute, unsigned> memberIds;
   /// Where old values are now.
   IRMapping moved;
   llvm::DenseMap<Attribute, bool> planned;
@@ -149,6 +151,8 @@ void Former::canonicalizeOperand(net::DotOp dot, bool left) {
     contractDims.push_back(dim);
   OpBuilder builder(dot);
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
+  if (Attribute segment = dot->getAttr(dist::kSegmentAttr))
+    copy->setAttr(dist::kSegmentAttr, segment);
   materialized.insert(copy);
   forms.forget(dot);
   if (left) {
@@ -321,6 +325,15 @@ void Former::orderUpdates() {
   }
 }
 
+/// What operations of one cluster have in common: the ranks that run them, and the segment that they belong to.
+static Attribute getMembers(Operation *op) {
+  auto orNothing = [&](StringRef name) {
+    Attribute attribute = op->getAttr(name);
+    return attribute ? attribute : Attribute(UnitAttr::get(op->getContext()));
+  };
+  return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr)});
+}
+
 void Former::makeProblem() {
   for (Operation &op : block) {
     const OpForm &form = forms.get(&op);
@@ -340,6 +353,8 @@ void Former::makeProblem() {
       node.kind = ClusterProblem::Node::Map;
     }
     node.expensive = form.expensive;
+    node.members = memberIds.try_emplace(getMembers(&op), memberIds.size()).first->second;
+    node.passing = op.hasAttr(dist::kFetchAtAttr) && isa<dist::CollectiveOp>(op);
     node.elements = 1;
     for (int64_t extent : form.domain)
       node.elements *= extent;

@@ -369,9 +369,16 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
     }
     Mesh mesh = meshOp.getMesh();
     for (Operation *op : conversions) {
+      Operation *before = op->getPrevNode();
       FailureOr<Value> result = lower(op, mesh);
       if (failed(result))
         return signalPassFailure();
+      // What is made belongs where the conversion did; constants belong nowhere, so that they can be shared.
+      Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
+      for (; &*made != op; ++made)
+        for (StringRef name : {StringRef(net::kRoleAttr), StringRef(kSegmentAttr)})
+          if (Attribute attribute = op->getAttr(name); attribute && !made->hasTrait<OpTrait::ConstantLike>())
+            made->setAttr(name, attribute);
       op->getResult(0).replaceAllUsesWith(*result);
       op->erase();
     }

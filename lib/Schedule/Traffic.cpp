@@ -148,7 +148,8 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
   return Purpose::Gradient;
 }
 
-/// What parameters alone, fetched or about to be, are made into.
+/// What is made of parameters and inputs alone, for fetches, of what was fetched, or for a segment: it may stand
+/// anywhere in front of its users, and where it stands says nothing about how far the segments have come.
 void Traffic::findOnDemand(Block &block) {
   llvm::DenseSet<Operation *> fromState, fromFetch;
   for (Operation &op : block) {
@@ -156,7 +157,7 @@ void Traffic::findOnDemand(Block &block) {
     if (op.getNumOperands() > 0 && !isFetch && !isa<dist::KernelOp, dist::ViewOp>(op))
       continue;
     bool known = llvm::all_of(op.getOperands(), [&](Value operand) {
-      return operand.getDefiningOp() && fromState.contains(operand.getDefiningOp());
+      return !operand.getDefiningOp() || fromState.contains(operand.getDefiningOp());
     });
     if (!known)
       continue;
@@ -171,7 +172,7 @@ void Traffic::findOnDemand(Block &block) {
     bool forFetches = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       return purposes.lookup(user) == Purpose::Fetch || onDemand.contains(user);
     });
-    if (forFetches || fromFetch.contains(&op))
+    if (forFetches || fromFetch.contains(&op) || op.hasAttr(dist::kSegmentAttr))
       onDemand.insert(&op);
   }
 }

@@ -38,7 +38,8 @@ public:
   dist::CollectiveOp getNext(dist::CollectiveOp op) const { return nexts.lookup(op); }
   /// Whether `op` belongs to the update or the end of the step: nothing of forward and backward waits for it.
   bool isLate(mlir::Operation *op) const { return late.contains(op); }
-  /// Whether `op` computes from parameters alone what segments or fetches read: it can run in front of its first user.
+  /// Whether `op` computes from parameters and inputs alone what segments or fetches read: it runs in front of its
+  /// first user.
   bool isOnDemand(mlir::Operation *op) const { return onDemand.contains(op); }
 
   /// The user's name of what `op` moves, or the scope of what made it.

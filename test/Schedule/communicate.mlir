@@ -116,3 +116,51 @@ func.func @others(%x: tensor<16xf32>, %y: tensor<1x1xf32>) -> (tensor<16xf32>, t
   %5 = dist.matmul %4 at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {net.role = #net.role<forward>} : tensor<16xf32>, tensor<1x1xf32> -> tensor<16xf32>
   return %5, %1 : tensor<16xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "out" = 2]>
+net.variable parameter @a : tensor<8xf32>
+net.variable parameter @b : tensor<8xf32>
+net.variable parameter @c : tensor<8xf32>
+
+// Tests where fetches start: what segment 0 needs at its beginning, together, and with it what segment 1 needs; what
+// segment 2 needs with segment 1. The copy of what was fetched comes in front of its user, and the kernel of an input
+// that segment 2 reads starts nothing though it stands first.
+// CHECK-LABEL: @fetches
+// CHECK: %[[AB:.*]]:2 = dist.collective all_gather sum(%{{.*}}, %{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.parts = ["a", "b"], dist.segment = 0 : i64} : {{.*}} -> (tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK-NEXT: %[[C:.*]] = dist.collective all_gather sum(%{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.segment = 1 : i64} : {{.*}} -> !dist.flight
+// CHECK-NEXT: dist.matmul %[[AB]]#0
+// CHECK-NEXT: %[[COPY:.*]] = dist.kernel(%[[AB]]#1)
+// CHECK: dist.matmul %[[COPY]]
+// CHECK-NEXT: %[[A:.*]] = dist.collective all_gather sum(%{{.*}}) axes ["dp"] {dist.fetch_at = 1 : i64, {{.*}}dist.segment = 2 : i64} : {{.*}} -> !dist.flight
+// CHECK-NEXT: %[[CW:.*]] = dist.wait %[[C]]
+// CHECK-NEXT: dist.matmul %[[CW]]
+// CHECK-NEXT: %[[INPUT:.*]] = dist.kernel
+// CHECK: %[[AW:.*]] = dist.wait %[[A]]
+// CHECK-NEXT: dist.matmul %[[AW]] {{.*}}, %[[INPUT]]
+func.func @fetches(%x: tensor<16xf32>, %y: tensor<1x1xf32>) -> tensor<16xf32> {
+  %wa = net.read @a : tensor<8xf32>
+  %wb = net.read @b : tensor<8xf32>
+  %wc = net.read @c : tensor<8xf32>
+  %early = dist.kernel(%x) {
+  ^bb0(%z: tensor<16xf32>):
+    %e = net.exponential %z : tensor<16xf32>
+    dist.yield %e : tensor<16xf32>
+  } {dist.segment = 2 : i64} : (tensor<16xf32>) -> tensor<16xf32>
+  %a0 = dist.collective all_gather sum(%wa) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %c1 = dist.collective all_gather sum(%wc) axes ["dp"] {dist.segment = 1 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %b0 = dist.collective all_gather sum(%wb) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %a2 = dist.collective all_gather sum(%wa) axes ["dp"] {dist.segment = 2 : i64, dist.fetch_at = 1 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %bt = dist.kernel(%b0) {
+  ^bb0(%z: tensor<2x8xf32>):
+    %t = net.transpose %z dims = [1, 0] : tensor<2x8xf32> -> tensor<8x2xf32>
+    dist.yield %t : tensor<8x2xf32>
+  } {dist.segment = 0 : i64} : (tensor<2x8xf32>) -> tensor<8x2xf32>
+  %0 = dist.matmul %a0 at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 0 : i64} : tensor<2x8xf32>, tensor<1x1xf32> -> tensor<16xf32>
+  %1 = dist.matmul %bt at 0 [1, 1], %0 at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 0 : i64} : tensor<8x2xf32>, tensor<16xf32> -> tensor<16xf32>
+  %2 = dist.matmul %c1 at 0 [1, 1], %1 at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 1 : i64} : tensor<2x8xf32>, tensor<16xf32> -> tensor<16xf32>
+  %3 = dist.matmul %a2 at 0 [1, 1], %early at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 2 : i64} : tensor<2x8xf32>, tensor<16xf32> -> tensor<16xf32>
+  %4 = dist.matmul %2 at 0 [1, 1], %3 at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 2 : i64} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
+  return %4 : tensor<16xf32>
+}

@@ -36,8 +36,12 @@ struct ClusterProblem {
     /// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
     int64_t kept = -1;
     llvm::SmallVector<Use, 4> uses;
+    /// Which ranks run it, by a number for each set of them; only what the same ranks run is in one cluster.
+    unsigned members = 0;
     /// Whether computing it again is worse than keeping it.
     bool expensive = false;
+    /// Whether what it makes is only there for its own segment: a fetched parameter.
+    bool passing = false;
     /// Whether it should run as soon as it can, because memory becomes free: an assignment.
     bool early = false;
     /// What should run before it, where the order leaves the choice: readers of the memory that it overwrites.
