@@ -18,6 +18,13 @@ static RankedTensorType getWholeType(VariableOp variable) {
   return variable.getTensorType();
 }
 
+/// Whether the sizes are the same or 1.
+static bool isLike(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
+  return shape.size() == other.size() && llvm::all_of(llvm::zip(shape, other), [](auto sizes) {
+           return std::get<0>(sizes) == 1 || std::get<0>(sizes) == std::get<1>(sizes);
+         });
+}
+
 LogicalResult VariableOp::verify() {
   FlatSymbolRefAttr like = getLikeAttr();
   if (!like)
@@ -26,7 +33,7 @@ LogicalResult VariableOp::verify() {
   // variable_c2
   if (!other)
     return emitOpError() << "is placed like " << like << ", which is no variable";
-  if (getWholeType(other).getShape() != getWholeType(*this).getShape())
+  if (!isLike(getWholeType(*this).getShape(), getWholeType(other).getShape()))
     return emitOpError() << "of " << getWholeType(*this) << " is placed like " << like << " of " << getWholeType(other);
   return success();
 }

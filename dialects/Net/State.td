@@ -15,10 +15,11 @@ def Net_VariableOp : Net_Op<"variable", [Symbol]> {
   let description = [{
     The symbol is the user's name, which is also its key in files. `kind` says where it is saved: a parameter in exports and
     checkpoints, optimizer state and counters in checkpoints, a buffer in both, an accumulator in checkpoints while a merge is
-    incomplete. `like` names the parameter whose placement it takes.
+    incomplete. `like` names the parameter whose placement it takes; where it has size 1 and the parameter has not (it holds
+    sums or means along that dimension), it is not split.
 
     - **C1**: the type is a tensor of static shape.
-    - **C2**: `like` names a variable of the same shape.
+    - **C2**: `like` names a variable of the same sizes, or of other ones where its own is 1.
 
     Example: `net.variable parameter @p.w : tensor<4x8xf32> = #net.init<normal, 0.0, 0.02>`
   }];

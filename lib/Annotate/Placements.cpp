@@ -281,9 +281,16 @@ LogicalResult Annotator::placeLike() {
     auto variable = cast<net::VariableOp>(target.variable);
     if (!variable.getLike() || variable->hasAttr(kMappingAttr))
       continue;
-    if (auto like = symbols.lookup<net::VariableOp>(*variable.getLike()))
-      if (Attribute mapping = like->getAttr(kMappingAttr))
-        variable->setAttr(kMappingAttr, mapping);
+    auto like = symbols.lookup<net::VariableOp>(*variable.getLike());
+    auto mapping = like ? like->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+    if (!mapping)
+      continue;
+    ArrayRef<int64_t> shape = variable.getTensorType().getShape(), likeShape = like.getTensorType().getShape();
+    auto placement = Placement::resolve(mapping, mesh, likeShape, [&] { return like.emitError(); });
+    if (failed(placement))
+      return failure();
+    Placement placed = annotate::placeLike(*placement, shape, likeShape);
+    variable->setAttr(kMappingAttr, shape == likeShape ? mapping : placed.toAttr(context, mesh, shape));
   }
   return success();
 }

@@ -63,6 +63,13 @@ bool annotate::addSlices(Placement &placement, ArrayRef<int64_t> shape, const Me
   return best.has_value();
 }
 
+Placement annotate::placeLike(Placement placement, ArrayRef<int64_t> shape, ArrayRef<int64_t> likeShape) {
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size != likeShape[dim])
+      placement.dims[dim].clear();
+  return placement;
+}
+
 //===----------------------------------------------------------------------===//
 // Owners
 //===----------------------------------------------------------------------===//
@@ -165,7 +172,7 @@ namespace {
 class StorageAnnotator {
 public:
   StorageAnnotator(ModuleOp module, const StrategyFile &file)
-      : module(module), context(module.getContext()), zero(file.get().zero()), mesh(file.getMesh()) {}
+      : module(module), context(module.getContext()), file(file), zero(file.get().zero()), mesh(file.getMesh()) {}
 
   LogicalResult run();
 
@@ -182,15 +189,17 @@ private:
   LogicalResult collect();
   void slice();
   void chooseOwners();
-  LogicalResult apply(Parameter &parameter);
+  void apply(Parameter &parameter);
   void splitReads(Parameter &parameter, bool keepsParameter);
   bool isPersistent(const Parameter &parameter) const;
+  void warnOfMatrices() const;
   MappingAttr toAttr(const Placement &placement, net::VariableOp variable) const {
     return placement.toAttr(context, mesh, variable.getTensorType().getShape());
   }
 
   ModuleOp module;
   MLIRContext *context;
+  const StrategyFile &file;
   const Zero &zero;
   Mesh mesh;
   SmallVector<Axis> axes;
@@ -292,21 +301,35 @@ void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   }
 }
 
-LogicalResult StorageAnnotator::apply(Parameter &parameter) {
+void StorageAnnotator::apply(Parameter &parameter) {
   MappingAttr kept = toAttr(parameter.kept, parameter.variable);
-  for (net::VariableOp state : parameter.state) {
-    if (state.getTensorType().getShape() != parameter.variable.getTensorType().getShape())
-      return state.emitError() << "is placed like @" << parameter.variable.getSymName() << " of "
-                               << parameter.variable.getTensorType() << " but is of " << state.getTensorType();
-    state->setAttr(kMappingAttr, kept);
-  }
+  ArrayRef<int64_t> shape = parameter.variable.getTensorType().getShape();
+  for (net::VariableOp state : parameter.state)
+    state->setAttr(kMappingAttr,
+                   toAttr(annotate::placeLike(parameter.kept, state.getTensorType().getShape(), shape), state));
   if (parameter.gradient)
     parameter.gradient->setAttr(kResultsAttr, ArrayAttr::get(context, kept));
   bool keepsParameter = !isPersistent(parameter);
   splitReads(parameter, keepsParameter);
   if (keepsParameter)
     parameter.variable->setAttr(kMappingAttr, kept);
-  return success();
+}
+
+/// Says what slices cost an optimizer that works on whole matrices.
+void StorageAnnotator::warnOfMatrices() const {
+  int64_t bytes = 0, count = 0;
+  for (const auto &[name, parameter] : parameters)
+    if (llvm::any_of(parameter.state,
+                     [](net::VariableOp state) { return state.getSymName().starts_with("muon.m/"); })) {
+      bytes += parameter.bytes;
+      ++count;
+    }
+  if (count > 0)
+    emitWarning(file.getLoc(context, "zero.ownership"))
+        << "muon multiplies whole matrices, but " << count << " of " << bytes
+        << " bytes are kept by slices, and their products exchange more than that in every step; ownership: WHOLE "
+           "leaves "
+           "them where they are";
 }
 
 LogicalResult StorageAnnotator::run() {
@@ -317,13 +340,15 @@ LogicalResult StorageAnnotator::run() {
     return success();
   if (failed(collect()))
     return failure();
-  if (zero.ownership() == Zero::WHOLE)
+  if (zero.ownership() == Zero::WHOLE) {
     chooseOwners();
-  else
+  } else {
     slice();
+    warnOfMatrices();
+  }
   for (auto &[name, parameter] : parameters)
-    if (parameter.kept != parameter.compute && failed(apply(parameter)))
-      return failure();
+    if (parameter.kept != parameter.compute)
+      apply(parameter);
   return success();
 }
 

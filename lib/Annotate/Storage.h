@@ -18,6 +18,10 @@ namespace meshwright::annotate {
 bool addSlices(dist::Placement &placement, llvm::ArrayRef<int64_t> shape, const dist::Mesh &mesh,
                llvm::ArrayRef<dist::Axis> axes);
 
+/// The placement of a variable of `shape` that is like one of `likeShape` in `placement`: where its size is 1 and the
+/// other's is not, it is not split.
+dist::Placement placeLike(dist::Placement placement, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> likeShape);
+
 /// The owner of every one of `loads` (bytes) among `owners` so that the largest sum is small: the largest load first, to
 /// whoever has least, then moves and exchanges with the fullest until none makes it smaller.
 llvm::SmallVector<int64_t> balanceOwners(llvm::ArrayRef<int64_t> loads, int64_t owners);
