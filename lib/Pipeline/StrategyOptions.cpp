@@ -6,7 +6,10 @@
 
 #include "StrategyOptions.h"
 #include "dialects/Net/Net.h"
+#include "google/protobuf/message.h"
 #include "meshwright/Support/Glob.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -44,54 +47,122 @@ importer::Options meshwright::getImportOptions(const strategy::Strategy &strateg
 // Train
 //===----------------------------------------------------------------------===//
 
-static void setLearningRate(train::OptimizerPassOptions &options, const strategy::LearningRate &rate) {
+/// The strings of a repeated field.
+static std::vector<std::string> getStrings(const google::protobuf::Message &message,
+                                           const google::protobuf::FieldDescriptor *field) {
+  std::vector<std::string> strings;
+  for (int index = 0; index < message.GetReflection()->FieldSize(message, field); ++index)
+    strings.push_back(message.GetReflection()->GetRepeatedString(message, field, index));
+  return strings;
+}
+
+/// Writes options of the optimizer's pass: the fields of messages are called like them, with hyphens.
+class OptimizerText {
+public:
+  void add(StringRef name, const Twine &value) {
+    llvm::raw_string_ostream(text) << (text.empty() ? "" : " ") << name << '=' << value;
+  }
+  void add(StringRef name, double value) { add(name, llvm::formatv("{0:e17}", value).str()); }
+
+  template <typename Globs> void addGlobs(StringRef name, const Globs &globs) {
+    if (!globs.empty())
+      add(name, "{" + llvm::join(globs, ",") + "}");
+  }
+
+  void addLearningRate(const strategy::LearningRate &rate);
+  /// Every field of an optimizer, those with default values too, and what it is called.
+  void addOptimizer(StringRef kind, const google::protobuf::Message &message);
+  const std::string &str() const { return text; }
+
+private:
+  std::string text;
+};
+
+void OptimizerText::addLearningRate(const strategy::LearningRate &rate) {
   switch (rate.schedule_case()) {
   case strategy::LearningRate::kWarmup:
-    options.schedule = train::ScheduleKind::Warmup;
-    options.lr = rate.warmup().peak();
-    options.warmup = rate.warmup().steps();
+    add("schedule", "warmup");
+    add("lr", rate.warmup().peak());
+    add("warmup", Twine(rate.warmup().steps()));
     return;
   case strategy::LearningRate::kWarmupCosine:
-    options.schedule = train::ScheduleKind::WarmupCosine;
-    options.lr = rate.warmup_cosine().peak();
-    options.warmup = rate.warmup_cosine().warmup();
-    options.total = rate.warmup_cosine().total();
-    options.lrEnd = rate.warmup_cosine().end();
+    add("schedule", "warmup_cosine");
+    add("lr", rate.warmup_cosine().peak());
+    add("warmup", Twine(rate.warmup_cosine().warmup()));
+    add("total", Twine(rate.warmup_cosine().total()));
+    add("lr-end", rate.warmup_cosine().end());
     return;
   case strategy::LearningRate::kConstant:
-    options.lr = rate.constant();
+    add("schedule", "constant");
+    add("lr", rate.constant());
     return;
   case strategy::LearningRate::SCHEDULE_NOT_SET:
     return;
   }
 }
 
-static void setOptimizer(train::OptimizerPassOptions &options, const strategy::Train &train) {
-  using Kind = train::OptimizerKind;
-  if (train.has_sgd()) {
-    options.kind = Kind::Sgd;
-    setLearningRate(options, train.sgd().lr());
-  } else if (train.has_momentum()) {
-    options.kind = Kind::Momentum;
-    options.momentum = train.momentum().momentum();
-    options.nesterov = train.momentum().nesterov();
-    setLearningRate(options, train.momentum().lr());
-  } else if (train.has_adam()) {
-    options.kind = Kind::Adam;
-    options.beta1 = train.adam().beta1();
-    options.beta2 = train.adam().beta2();
-    options.eps = train.adam().eps();
-    setLearningRate(options, train.adam().lr());
-  } else {
-    const strategy::AdamW &adamw = train.adamw();
-    options.kind = Kind::AdamW;
-    options.beta1 = adamw.beta1();
-    options.beta2 = adamw.beta2();
-    options.eps = adamw.eps();
-    options.weightDecay = adamw.weight_decay();
-    options.decay.assign(adamw.decay().begin(), adamw.decay().end());
-    setLearningRate(options, adamw.lr());
+void OptimizerText::addOptimizer(StringRef kind, const google::protobuf::Message &message) {
+  using google::protobuf::FieldDescriptor;
+  add("kind", kind);
+  const auto *reflection = message.GetReflection();
+  for (int index = 0; index < message.GetDescriptor()->field_count(); ++index) {
+    const FieldDescriptor *field = message.GetDescriptor()->field(index);
+    std::string name(field->name());
+    llvm::replace(name, '_', '-');
+    switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      add(name, reflection->GetDouble(message, field));
+      break;
+    case FieldDescriptor::CPPTYPE_INT64:
+      add(name, Twine(reflection->GetInt64(message, field)));
+      break;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      add(name, reflection->GetBool(message, field) ? "true" : "false");
+      break;
+    case FieldDescriptor::CPPTYPE_STRING:
+      addGlobs(name, getStrings(message, field));
+      break;
+    default:
+      addLearningRate(static_cast<const strategy::LearningRate &>(reflection->GetMessage(message, field)));
+    }
   }
+}
+
+/// Adds the optimizer that `settings`, a `Train` or `ParameterGroup`, chooses. False where it chooses none.
+static bool addChosen(OptimizerText &text, const google::protobuf::Message &settings) {
+  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
+  const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
+  if (field)
+    text.addOptimizer(field->name(), settings.GetReflection()->GetMessage(settings, field));
+  return field;
+}
+
+static void setOptimizer(train::OptimizerPassOptions &options, const strategy::Train &train) {
+  auto addDefault = [&](OptimizerText &text) {
+    if (!addChosen(text, train))
+      text.addOptimizer("adamw", train.adamw());
+  };
+  for (const strategy::ParameterGroup &group : train.group()) {
+    OptimizerText text;
+    text.addGlobs("match", group.match());
+    if (!addChosen(text, group))
+      addDefault(text);
+    text.addLearningRate(group.lr());
+    text.add("lr-scale", group.lr_scale());
+    if (group.has_weight_decay())
+      text.add("weight-decay", group.weight_decay());
+    if (group.has_l2())
+      text.add("l2", group.l2());
+    options.group.push_back(text.str());
+  }
+  OptimizerText text;
+  addDefault(text);
+  options.group.push_back(text.str());
+  options.clipGlobalNorm = train.clip().global_norm();
+  options.clipTensorNorm = train.clip().tensor_norm();
+  options.clipValue = train.clip().value();
+  if (train.has_ema())
+    options.ema = train.ema().decay();
 }
 
 /// On how many ranks a batch is.
@@ -140,7 +211,6 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   setReduce(options, strategy);
   options.reduce.communicate = getTravelType(strategy.reduce());
   setOptimizer(options.optimizer, strategy.train());
-  options.optimizer.clipGlobalNorm = strategy.train().clip().global_norm();
   options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
   // The metrics report them.
   options.fetch.values.push_back("lr");
@@ -231,6 +301,21 @@ LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) 
   return success();
 }
 
+/// Checks the globs in field `decay` of the optimizer that `settings`, at `path`, chooses.
+static LogicalResult checkDecay(const google::protobuf::Message &settings, const std::string &path,
+                                llvm::function_ref<LogicalResult(StringRef, const Twine &)> check) {
+  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
+  const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
+  if (!field)
+    return success();
+  const google::protobuf::Message &optimizer = settings.GetReflection()->GetMessage(settings, field);
+  auto globs = getStrings(optimizer, optimizer.GetDescriptor()->FindFieldByName("decay"));
+  for (auto [index, glob] : llvm::enumerate(globs))
+    if (failed(check(glob, path + "." + std::string(field->name()) + ".decay[" + Twine(index) + "]")))
+      return failure();
+  return success();
+}
+
 LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) {
   auto check = [&](StringRef glob, const Twine &path) -> LogicalResult {
     for (auto variable : module.getOps<net::VariableOp>())
@@ -245,9 +330,17 @@ LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) 
   for (int index = 0; index < strategy.model().frozen_size(); ++index)
     if (failed(check(strategy.model().frozen(index), "model.frozen[" + Twine(index) + "]")))
       return failure();
-  for (int index = 0; index < strategy.train().adamw().decay_size(); ++index)
-    if (failed(check(strategy.train().adamw().decay(index), "train.adamw.decay[" + Twine(index) + "]")))
+  if (failed(checkDecay(strategy.train(), "train", check)))
+    return failure();
+  for (int index = 0; index < strategy.train().group_size(); ++index) {
+    const strategy::ParameterGroup &group = strategy.train().group(index);
+    std::string path = "train.group[" + std::to_string(index) + "]";
+    for (int glob = 0; glob < group.match_size(); ++glob)
+      if (failed(check(group.match(glob), path + ".match[" + Twine(glob) + "]")))
+        return failure();
+    if (failed(checkDecay(group, path, check)))
       return failure();
+  }
   for (int index = 0; index < strategy.init_size(); ++index)
     if (failed(check(strategy.init(index).match(), "init[" + Twine(index) + "]")))
       return failure();

@@ -10,7 +10,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace meshwright;
@@ -145,26 +144,6 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
     if (tensor.split(index).groups() < 1)
       return emitError(getLoc(context, "tensor.split[" + std::to_string(index) + "].groups"))
              << "there are " << tensor.split(index).groups() << " groups; there is at least 1";
-  return success();
-}
-
-LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
-  const Train &train = strategy.train();
-  struct {
-    const char *path;
-    double value;
-  } fractions[] = {{"train.adamw.beta1", train.adamw().beta1()},
-                   {"train.adamw.beta2", train.adamw().beta2()},
-                   {"train.adam.beta1", train.adam().beta1()},
-                   {"train.adam.beta2", train.adam().beta2()},
-                   {"train.momentum.momentum", train.momentum().momentum()}};
-  for (const auto &[path, value] : fractions)
-    if (!(value >= 0 && value < 1))
-      return emitError(getLoc(context, path)) << path << " is " << toText(value) << "; it lies in [0, 1)";
-  double norm = train.clip().global_norm();
-  if (train.clip().has_global_norm() && !(norm > 0 && std::isfinite(norm)))
-    return emitError(getLoc(context, "train.clip.global_norm"))
-           << "train.clip.global_norm is " << toText(norm) << "; it is positive";
   return success();
 }
 

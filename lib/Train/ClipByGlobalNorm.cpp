@@ -28,7 +28,7 @@ public:
     Value sum;
     for (const Update &u : updates) {
       net::NetBuilder build = step.at(u.parameter);
-      Value square = sumOfSquares(build, u.update, step.scalarType);
+      Value square = sumOfSquares(build, build.convert(u.update, step.scalarType));
       if (sum)
         dist::setTravels((sum = build.add(sum, square)).getDefiningOp());
       else
@@ -48,12 +48,6 @@ public:
   }
 
 private:
-  static Value sumOfSquares(net::NetBuilder &build, Value gradient, FloatType type) {
-    Value wide = build.convert(gradient, type);
-    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(wide).getRank()));
-    return build.reduce(dist::ReduceKind::Sum, build.multiply(wide, wide), dims);
-  }
-
   double bound;
   Value norm, isBelow;
 };

@@ -2,11 +2,17 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With the formulas of optax:
+// With the formulas of optax, where p is the parameter, g its gradient, n = 1 for the first update, and everything else
+// is state that begins with 0:
 //
 //   momentum   t ← g + μ t;  u = t, or with Nesterov g + μ t
-//   Adam       m ← (1 − β₁) g + β₁ m,  v ← (1 − β₂) g² + β₂ v,  u = m/(1 − β₁ⁿ) / (sqrt(v/(1 − β₂ⁿ)) + ε), n = 1 for
-//   the first AdamW      u + λ p
+//   Adam       m ← (1 − β₁) g + β₁ m,  v ← (1 − β₂) g² + β₂ v,  u = m/(1 − β₁ⁿ) / (sqrt(v/(1 − β₂ⁿ)) + ε);  with
+//              Nesterov the mean is β₁ m/(1 − β₁ⁿ⁺¹) + (1 − β₁) g/(1 − β₁ⁿ)
+//   AdamW      u + λ p
+//   LAMB       (u + λ p) ‖p‖/‖u + λ p‖
+//   Lion       u = sign((1 − β₁) g + β₁ m) + λ p,  m ← (1 − β₂) g + β₂ m
+//   RMSProp    v ← (1 − ρ) g² + ρ v,  u = g / sqrt(v + ε)
+//   Adagrad    s ← s + g²,  u = g / sqrt(s + ε)
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,103 +23,23 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-//===----------------------------------------------------------------------===//
-// State and scalars
-//===----------------------------------------------------------------------===//
-
-UpdateBuilder::UpdateBuilder(RoleBuilder &builder, ModuleOp module, func::FuncOp func, FloatType scalarType)
-    : builder(builder), scalarType(scalarType), func(func), symbols(module) {
-  for (auto variable : module.getOps<net::VariableOp>())
-    lastVariable = variable;
-  for (auto read : func.getOps<net::ReadOp>())
-    lastRead = read;
-}
-
-void UpdateBuilder::claimName(Location location, StringRef name) {
-  Operation *other = symbols.lookup(name);
-  if (other == func) {
-    // The function's own name means nothing to anybody, that of a variable is its key in files.
-    symbols.remove(func);
-    func.setSymName(("train_" + name).str());
-    symbols.insert(func);
-  } else if (other) {
-    auto diagnostic = emitError(location) << "the optimizer needs a variable @" << name << ", which exists already";
-    diagnostic.attachNote(other->getLoc()) << "it is here";
-    failed = true;
-  }
-}
-
-net::VariableOp UpdateBuilder::makeVariable(Location location, StringRef name, net::VariableKind kind,
-                                            RankedTensorType type, FlatSymbolRefAttr like) {
-  claimName(location, name);
-  OpBuilder module(builder.getContext());
-  module.setInsertionPointAfter(lastVariable);
-  auto init = net::InitializerAttr::get(builder.getContext(), net::InitializerKind::Constant, 0.0);
-  auto variable = net::VariableOp::create(module, location, kind, name, type, init, like);
-  lastVariable = variable;
-  return variable;
-}
-
-Value UpdateBuilder::read(net::VariableOp variable) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfter(lastRead);
-  auto read = net::ReadOp::create(builder, variable.getLoc(), variable.getTensorType(), variable.getSymName());
-  lastRead = read;
-  return read;
-}
-
-static std::string stateName(StringRef prefix, net::VariableOp parameter) {
-  return (prefix + "/" + parameter.getSymName()).str();
-}
-
-Value UpdateBuilder::readState(StringRef prefix, net::VariableOp parameter) {
-  return read(makeVariable(parameter.getLoc(), stateName(prefix, parameter), net::VariableKind::OptimizerState,
-                           parameter.getTensorType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr())));
-}
-
-void UpdateBuilder::assignState(StringRef prefix, net::VariableOp parameter, Value value) {
-  net::AssignOp::create(builder, parameter.getLoc(), stateName(prefix, parameter), value);
-}
-
-Value UpdateBuilder::getCount() {
-  if (count)
-    return count;
-  net::NetBuilder build = atStep();
-  auto type = RankedTensorType::get({}, builder.getI32Type());
-  net::VariableOp counter = makeVariable(build.location, "step", net::VariableKind::Counter, type, {});
-  Value steps = read(counter);
-  net::AssignOp::create(builder, build.location, counter.getSymName(), build.add(steps, build.splat(type, 1)));
-  return count = build.convert(steps, scalarType);
-}
-
-Value UpdateBuilder::broadcastLike(net::NetBuilder &build, Value scalar, Value like) {
-  return build.broadcast(build.convert(scalar, net::elementTypeOf(like)), net::shapeOf(like));
-}
-
-//===----------------------------------------------------------------------===//
-// Transformations
-//===----------------------------------------------------------------------===//
-
-/// decay · old + (1 − decay) · fresh.
-static Value blend(net::NetBuilder &build, Value fresh, Value old, double decay) {
-  return build.add(build.scale(fresh, 1 - decay), build.scale(old, decay));
-}
-
 namespace {
 
 /// The gradient gives way to a decaying sum of gradients.
 class FollowMomentum : public GradientTransform {
 public:
-  FollowMomentum(double decay, bool nesterov) : decay(decay), nesterov(nesterov) {}
+  FollowMomentum(std::string name, double decay, bool nesterov)
+      : name(std::move(name)), decay(decay), nesterov(nesterov) {}
 
   void apply(UpdateBuilder &step, Update &u) override {
     net::NetBuilder build = step.at(u.parameter);
-    Value next = build.add(u.update, build.scale(step.readState("momentum.m", u.parameter), decay));
-    step.assignState("momentum.m", u.parameter, next);
+    Value next = build.add(u.update, build.scale(step.readState(name, u.parameter), decay));
+    step.assignState(name, u.parameter, next);
     u.update = nesterov ? build.add(u.update, build.scale(next, decay)) : next;
   }
 
 private:
+  std::string name;
   double decay;
   bool nesterov;
 };
@@ -121,39 +47,102 @@ private:
 /// Adam: the mean of gradients over the root of the mean of their squares.
 class ScaleByMoments : public GradientTransform {
 public:
-  ScaleByMoments(std::string name, double beta1, double beta2, double eps)
-      : name(std::move(name)), beta1(beta1), beta2(beta2), eps(eps) {}
+  ScaleByMoments(std::string name, const OptimizerPassOptions &options) : name(std::move(name)), options(options) {}
 
   void prepare(UpdateBuilder &step, ArrayRef<Update>) override {
-    meanCorrection = biasCorrection(step, beta1);
-    squareCorrection = biasCorrection(step, beta2);
+    meanCorrection = biasCorrection(step, options.beta1);
+    squareCorrection = biasCorrection(step, options.beta2);
+    if (options.nesterov)
+      nextCorrection = biasCorrection(step, options.beta1, /*ahead=*/1);
   }
 
   void apply(UpdateBuilder &step, Update &u) override {
     net::NetBuilder build = step.at(u.parameter);
-    Value mean = blend(build, u.update, step.readState(name + ".m", u.parameter), beta1);
-    Value square = blend(build, build.multiply(u.update, u.update), step.readState(name + ".v", u.parameter), beta2);
+    Value mean = blend(build, u.update, step.readState(name + ".m", u.parameter), options.beta1);
+    Value square =
+        blend(build, build.multiply(u.update, u.update), step.readState(name + ".v", u.parameter), options.beta2);
     step.assignState(name + ".m", u.parameter, mean);
     step.assignState(name + ".v", u.parameter, square);
-    Value direction = build.divide(mean, UpdateBuilder::broadcastLike(build, meanCorrection, mean));
-    Value size = build.divide(square, UpdateBuilder::broadcastLike(build, squareCorrection, square));
-    u.update = build.divide(direction, build.add(build.unary<net::SqrtOp>(size), build.splatLike(size, eps)));
+    Value direction = options.nesterov ? blend(build, correctBias(build, u.update, meanCorrection),
+                                               correctBias(build, mean, nextCorrection), options.beta1)
+                                       : correctBias(build, mean, meanCorrection);
+    Value size = build.unary<net::SqrtOp>(correctBias(build, square, squareCorrection));
+    u.update = build.divide(direction, build.add(size, build.splatLike(size, options.eps)));
   }
 
 private:
-  /// 1 − decayⁿ for the n-th update.
-  static Value biasCorrection(UpdateBuilder &step, double decay) {
-    net::NetBuilder build = step.atStep();
-    Value updates = build.add(step.getCount(), build.splatLike(step.getCount(), 1));
-    return build.subtractFrom(1, build.binary<net::PowerOp>(build.splatLike(updates, decay), updates));
-  }
-
   std::string name;
-  double beta1, beta2, eps;
-  Value meanCorrection, squareCorrection;
+  OptimizerPassOptions options;
+  Value meanCorrection, squareCorrection, nextCorrection;
 };
 
-/// AdamW: a part of the parameter is added, where it decays.
+/// Lion: the sign of a mean of gradients that weighs the last one more than the mean that is kept does.
+class TakeSign : public GradientTransform {
+public:
+  TakeSign(double beta1, double beta2) : beta1(beta1), beta2(beta2) {}
+
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value mean = step.readState("lion.m", u.parameter);
+    step.assignState("lion.m", u.parameter, blend(build, u.update, mean, beta2));
+    u.update = build.unary<net::SignOp>(blend(build, u.update, mean, beta1));
+  }
+
+private:
+  double beta1, beta2;
+};
+
+/// RMSProp: the gradient over the root of a decaying mean of squares.
+class ScaleByMeanSquare : public GradientTransform {
+public:
+  ScaleByMeanSquare(double decay, double eps) : decay(decay), eps(eps) {}
+
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value square = blend(build, build.multiply(u.update, u.update), step.readState("rmsprop.v", u.parameter), decay);
+    step.assignState("rmsprop.v", u.parameter, square);
+    u.update = build.multiply(build.unary<net::RsqrtOp>(build.add(square, build.splatLike(square, eps))), u.update);
+  }
+
+private:
+  double decay, eps;
+};
+
+/// Adagrad: the gradient over the root of the sum of all squares.
+class ScaleBySumOfSquares : public GradientTransform {
+public:
+  ScaleBySumOfSquares(double initial, double eps) : initial(initial), eps(eps) {}
+
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value sum = build.add(build.multiply(u.update, u.update), step.readState("adagrad.s", u.parameter, initial));
+    step.assignState("adagrad.s", u.parameter, sum);
+    Value factor = build.unary<net::RsqrtOp>(build.add(sum, build.splatLike(sum, eps)));
+    Value isPositive = build.compare(net::CompareDirection::Gt, sum, build.splatLike(sum, 0));
+    u.update = build.multiply(build.select(isPositive, factor, build.splatLike(factor, 0)), u.update);
+  }
+
+private:
+  double initial, eps;
+};
+
+/// LAMB: the update gets the norm of its parameter, where neither is 0.
+class ScaleByTrustRatio : public GradientTransform {
+public:
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value own = build.unary<net::SqrtOp>(sumOfSquares(build, u.value));
+    Value change = build.unary<net::SqrtOp>(sumOfSquares(build, u.update));
+    Value zero = build.splatLike(own, 0), one = build.splatLike(own, 1);
+    Value isEither = build.binary<net::OrOp>(build.compare(net::CompareDirection::Eq, own, zero),
+                                             build.compare(net::CompareDirection::Eq, change, zero));
+    Value ratio = build.select(isEither, one, build.divide(own, change));
+    u.update = build.multiply(u.update, UpdateBuilder::broadcastLike(build, ratio, u.update));
+  }
+};
+
+/// A part of the parameter is added, where it decays: to the gradient it is L2 regularization, to the update the decay
+/// of AdamW.
 class AddDecayedWeights : public GradientTransform {
 public:
   explicit AddDecayedWeights(double rate) : rate(rate) {}
@@ -170,13 +159,16 @@ private:
 
 class ScaleByLearningRate : public GradientTransform {
 public:
-  explicit ScaleByLearningRate(const OptimizerPassOptions &options) : options(options) {}
+  ScaleByLearningRate(const OptimizerPassOptions &options, bool isNamed) : options(options), isNamed(isNamed) {}
 
   void prepare(UpdateBuilder &step, ArrayRef<Update>) override {
     net::NetBuilder build = step.atStep();
     Value count = options.schedule == ScheduleKind::Constant ? Value() : step.getCount();
     rate = buildLearningRate(build, options, step.scalarType, count);
-    rate.getDefiningOp()->setDiscardableAttr(net::kNameAttr, step.builder.getStringAttr("lr"));
+    if (isNamed)
+      rate.getDefiningOp()->setDiscardableAttr(net::kNameAttr, step.builder.getStringAttr("lr"));
+    if (options.lrScale != 1)
+      rate = build.scale(rate, options.lrScale);
   }
 
   void apply(UpdateBuilder &step, Update &u) override {
@@ -185,24 +177,74 @@ public:
   }
 
 private:
-  const OptimizerPassOptions &options;
+  OptimizerPassOptions options;
+  bool isNamed;
   Value rate;
+};
+
+/// Adafactor: the update grows with the root mean square of its parameter.
+class ScaleByParameter : public GradientTransform {
+public:
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value size = rootMeanSquare(build, u.value);
+    size = build.binary<net::MaximumOp>(size, build.splatLike(size, 1e-3));
+    u.update = build.multiply(u.update, UpdateBuilder::broadcastLike(build, size, u.update));
+  }
 };
 
 } // namespace
 
-SmallVector<std::unique_ptr<GradientTransform>> train::makeTransforms(const OptimizerPassOptions &options) {
-  SmallVector<std::unique_ptr<GradientTransform>> transforms;
-  if (options.clipGlobalNorm > 0)
-    transforms.push_back(makeClipByGlobalNorm(options.clipGlobalNorm));
-  if (options.kind == OptimizerKind::Momentum)
-    transforms.push_back(std::make_unique<FollowMomentum>(options.momentum, options.nesterov));
-  if (options.kind == OptimizerKind::Adam)
-    transforms.push_back(std::make_unique<ScaleByMoments>("adam", options.beta1, options.beta2, options.eps));
-  if (options.kind == OptimizerKind::AdamW) {
-    transforms.push_back(std::make_unique<ScaleByMoments>("adamw", options.beta1, options.beta2, options.eps));
-    transforms.push_back(std::make_unique<AddDecayedWeights>(options.weightDecay));
+GradientTransforms train::makeTransforms(const OptimizerPassOptions &options, bool namesRate) {
+  GradientTransforms list;
+  auto rate = [&] { return std::make_unique<ScaleByLearningRate>(options, namesRate); };
+  auto decay = [&] { return std::make_unique<AddDecayedWeights>(options.weightDecay); };
+  if (options.l2 != 0)
+    list.push_back(std::make_unique<AddDecayedWeights>(options.l2));
+  switch (options.kind) {
+  case OptimizerKind::Sgd:
+    break;
+  case OptimizerKind::Momentum:
+    list.push_back(std::make_unique<FollowMomentum>("momentum.m", options.momentum, options.nesterov));
+    break;
+  case OptimizerKind::Adam:
+    list.push_back(std::make_unique<ScaleByMoments>("adam", options));
+    break;
+  case OptimizerKind::AdamW:
+    list.push_back(std::make_unique<ScaleByMoments>("adamw", options));
+    list.push_back(decay());
+    break;
+  case OptimizerKind::Lamb:
+    list.push_back(std::make_unique<ScaleByMoments>("lamb", options));
+    list.push_back(decay());
+    list.push_back(std::make_unique<ScaleByTrustRatio>());
+    break;
+  case OptimizerKind::Lion:
+    list.push_back(std::make_unique<TakeSign>(options.beta1, options.beta2));
+    list.push_back(decay());
+    break;
+  case OptimizerKind::RmsProp:
+    list.push_back(std::make_unique<ScaleByMeanSquare>(options.rho, options.eps));
+    list.push_back(rate());
+    if (options.momentum > 0)
+      list.push_back(std::make_unique<FollowMomentum>("rmsprop.m", options.momentum, options.nesterov));
+    return list;
+  case OptimizerKind::Adagrad:
+    list.push_back(std::make_unique<ScaleBySumOfSquares>(options.initial, options.eps));
+    break;
+  case OptimizerKind::Adafactor:
+    // The learning rate does not scale the decay.
+    list.push_back(makeScaleByFactoredMoments(options));
+    list.push_back(rate());
+    if (options.scaleByParameter)
+      list.push_back(std::make_unique<ScaleByParameter>());
+    list.push_back(decay());
+    return list;
+  case OptimizerKind::Muon:
+    list.push_back(makeOrthogonalize(options));
+    list.push_back(decay());
+    break;
   }
-  transforms.push_back(std::make_unique<ScaleByLearningRate>(options));
-  return transforms;
+  list.push_back(rate());
+  return list;
 }

@@ -22,8 +22,8 @@ struct Update {
   net::VariableOp parameter;
   mlir::Value value;
   mlir::Value update;
-  /// Whether AdamW's weight decay applies.
-  bool decays;
+  /// Whether weight decay applies.
+  bool decays = true;
 };
 
 /// What transformations share: the builder, the scalars of the step and its state variables.
@@ -33,8 +33,13 @@ public:
   /// the element type of scalars.
   UpdateBuilder(RoleBuilder &builder, mlir::ModuleOp module, mlir::func::FuncOp func, mlir::FloatType scalarType);
 
-  /// A variable of the optimizer that is like `parameter`, initially 0: its value in this step.
-  mlir::Value readState(llvm::StringRef prefix, net::VariableOp parameter);
+  /// A variable of the optimizer that is like `parameter`, initially the same everywhere: its value in this step.
+  mlir::Value readState(llvm::StringRef prefix, net::VariableOp parameter, double initial = 0);
+  /// The same of a shape that has size 1 in some dimensions of the parameter.
+  mlir::Value readState(llvm::StringRef prefix, net::VariableOp parameter, llvm::ArrayRef<int64_t> shape,
+                        double initial = 0);
+  /// A buffer that is like `parameter`, initially 0: its value in this step.
+  mlir::Value readBuffer(llvm::StringRef prefix, net::VariableOp parameter);
   /// Assigns the state at the end of the step.
   void assignState(llvm::StringRef prefix, net::VariableOp parameter, mlir::Value value);
   /// Updates done before this one, a scalar; makes the counter when first asked.
@@ -54,7 +59,7 @@ public:
 private:
   mlir::Value read(net::VariableOp variable);
   net::VariableOp makeVariable(mlir::Location location, llvm::StringRef name, net::VariableKind kind,
-                               mlir::RankedTensorType type, mlir::FlatSymbolRefAttr like);
+                               mlir::RankedTensorType type, double initial, mlir::FlatSymbolRefAttr like);
 
   /// Reports a symbol that is there already; the function makes way.
   void claimName(mlir::Location location, llvm::StringRef name);
@@ -76,11 +81,39 @@ public:
   virtual void apply(UpdateBuilder &step, Update &update) = 0;
 };
 
-/// The transformations of an optimizer, in order. The last one leaves what is subtracted from the parameters.
-llvm::SmallVector<std::unique_ptr<GradientTransform>> makeTransforms(const OptimizerPassOptions &options);
+using GradientTransforms = llvm::SmallVector<std::unique_ptr<GradientTransform>>;
+
+/// The transformations of an optimizer, in order. The last one leaves what is subtracted from the parameters. The
+/// learning rate gets its name where `namesRate` is set. Muon is for matrices; the caller gives it no other parameters.
+GradientTransforms makeTransforms(const OptimizerPassOptions &options, bool namesRate);
+
+/// What bounds the gradients in front of the optimizer.
+GradientTransforms makeClipping(const OptimizerPassOptions &options);
 
 /// Scales all gradients so that their norm, all taken as one vector, is at most `bound`.
 std::unique_ptr<GradientTransform> makeClipByGlobalNorm(double bound);
+
+/// Adafactor's scaling by mean squares, of which only those of rows and of columns are kept where two dimensions have
+/// at least `minDim` indices; with a bound on the root mean square of the result.
+std::unique_ptr<GradientTransform> makeScaleByFactoredMoments(const OptimizerPassOptions &options);
+
+/// Muon: the mean of gradients with its singular values brought near 1.
+std::unique_ptr<GradientTransform> makeOrthogonalize(const OptimizerPassOptions &options);
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+/// The sum of the squares of all elements, a scalar.
+mlir::Value sumOfSquares(net::NetBuilder &build, mlir::Value x);
+/// The root of their mean.
+mlir::Value rootMeanSquare(net::NetBuilder &build, mlir::Value x);
+/// decay · old + (1 − decay) · fresh.
+mlir::Value blend(net::NetBuilder &build, mlir::Value fresh, mlir::Value old, double decay);
+/// 1 − decayⁿ for the n-th update, or for one that comes `ahead` updates later; a scalar.
+mlir::Value biasCorrection(UpdateBuilder &step, double decay, int ahead = 0);
+/// `moment` over the scalar `correction`.
+mlir::Value correctBias(net::NetBuilder &build, mlir::Value moment, mlir::Value correction);
 
 } // namespace meshwright::train
 

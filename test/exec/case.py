@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after] [--optimizer=adamw] [--steps=3] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
-variables (after 3 steps) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
+variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
 import argparse
@@ -57,8 +57,23 @@ OPTIMIZERS = {
     "momentum": "momentum { lr { constant: 0.1 } momentum: 0.9 }",
     "adam": "adam { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 }",
     "adamw": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 decay: "*.kernel" }',
+    "lion": "lion { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 weight_decay: 0.1 }",
+    "lamb": "lamb { lr { constant: 1e-2 } beta1: 0.9 beta2: 0.95 eps: 1e-6 weight_decay: 0.1 }",
+    "rmsprop": "rmsprop { lr { constant: 1e-3 } rho: 0.9 eps: 1e-8 momentum: 0.9 }",
+    "adagrad": "adagrad { lr { constant: 1e-2 } }",
+    "adafactor": "adafactor { lr { constant: 1e-2 } eps: 1e-10 min_dim: 12 weight_decay: 1e-3 }",
+    "muon": "muon { lr { constant: 1e-2 } eps: 1e-6 weight_decay: 0.1 adam_weight_decay: 0.05 }",
+    "l2": "adam { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 nesterov: true l2: 0.05 } ema { decay: 0.9 }",
+    "groups": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 weight_decay: 0.1 } '
+              'group { match: "*.bias" lr_scale: 2 weight_decay: 0 } '
+              'group { match: "*.layer0.*" sgd { lr { constant: 0.1 } } }',
+    "clip-value": "sgd { lr { constant: 0.1 } } clip { value: 0.01 }",
+    "clip-tensor": "sgd { lr { constant: 0.1 } } clip { tensor_norm: 0.1 }",
 }
-RATES = {"sgd": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3}
+RATES = {"sgd": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3, "lion": 1e-3, "lamb": 1e-2, "rmsprop": 1e-3,
+         "adagrad": 1e-2, "adafactor": 1e-2, "muon": 1e-2, "l2": 1e-3, "groups": 1e-3, "clip-value": 0.1, "clip-tensor": 0.1}
+# Those whose reference goes over 20 steps, with the same 5 batches over and over.
+LONG = {"lion", "lamb", "rmsprop", "adagrad", "adafactor", "muon", "l2", "groups", "clip-value", "clip-tensor"}
 
 
 def read_safetensors(path):
@@ -139,7 +154,7 @@ def main():
     parser.add_argument("network", choices=NETWORKS)
     parser.add_argument("mesh")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
-    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--steps", type=int, help="default: those of the reference")
     parser.add_argument("--no-optimize", action="store_true")
     parser.add_argument("--zero", default="", help="further fields of zero")
     parser.add_argument("--again", action="store_true")
@@ -161,8 +176,13 @@ def main():
         passes = ["--no-optimize"] if arguments.no_optimize else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
+        last = 20 if arguments.optimizer in LONG else 3
+        arguments.steps = arguments.steps or last
+        for step in range(arguments.steps):
+            (folder / f"batch{step}.safetensors").unlink(missing_ok=True)
+            (folder / f"batch{step}.safetensors").symlink_to((reference / f"batch{step % 5}.safetensors").resolve())
         common = ["dist-run", package, f"--init={reference}/init.safetensors",
-                  f"--feed={reference}/batch{{step}}.safetensors", "--quiet"]
+                  f"--feed={folder}/batch{{step}}.safetensors", "--quiet"]
         run(*common, "--steps=1", f"--outputs={folder}/first.safetensors")
         run(*common, f"--steps={arguments.steps}", f"--save={folder}/final.safetensors",
             f"--metrics={folder}/metrics.jsonl", f"--outputs={folder}/outputs.safetensors",
@@ -182,7 +202,7 @@ def main():
                 {"losses": losses[:arguments.steps]}, 0, arguments.loss_tolerance)
         if abs(metrics[0]["loss"] - float(loss)) > arguments.loss_tolerance * abs(float(loss)):
             sys.exit(f"loss is {metrics[0]['loss']}, not {float(loss)}")
-        if arguments.steps == 3:
+        if arguments.steps == last:
             compare("variables", read_safetensors(folder / "final.safetensors"), final, RATES[arguments.optimizer],
                     arguments.tolerance)
         if arguments.again:

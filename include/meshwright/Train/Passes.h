@@ -15,7 +15,7 @@
 namespace meshwright::train {
 
 /// The rule by which a parameter follows its gradient.
-enum class OptimizerKind { Sgd, Momentum, Adam, AdamW };
+enum class OptimizerKind { Sgd, Momentum, Adam, AdamW, Lamb, Lion, RmsProp, Adagrad, Adafactor, Muon };
 
 /// How the learning rate depends on the number of updates done: constant, linear from `start` and then constant, or
 /// linear and then half a cosine.

@@ -90,6 +90,11 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
     where something depends on it. An update is computed in the element type of its parameter, scalars in f32 or in f64
     where a parameter is of f64.
 
+    Parameters may be divided into groups, each with options of its own. A group's options begin as those of the pass; the last
+    group names the learning rate.
+
+    The moving average of a parameter, a buffer `ema/p.w`, begins with the value before the first update.
+
     With a bound on the norm of the gradients, which is named `grad_norm`, an update sees `g / norm * bound` where the norm
     is not below it. The additions of squared norms are marked `dist.travels`: distributed, the sum is reduced once.
 
@@ -109,7 +114,15 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
              clEnumValN(::meshwright::train::OptimizerKind::Sgd, "sgd", "p - lr g"),
              clEnumValN(::meshwright::train::OptimizerKind::Momentum, "momentum", "SGD along a decaying sum of gradients"),
              clEnumValN(::meshwright::train::OptimizerKind::Adam, "adam", "moments of first and second order, bias corrected"),
-             clEnumValN(::meshwright::train::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"))}]>,
+             clEnumValN(::meshwright::train::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"),
+             clEnumValN(::meshwright::train::OptimizerKind::Lamb, "lamb", "AdamW with the norm of the parameter"),
+             clEnumValN(::meshwright::train::OptimizerKind::Lion, "lion", "the sign of a mean of gradients"),
+             clEnumValN(::meshwright::train::OptimizerKind::RmsProp, "rmsprop", "over the root of a mean of squares"),
+             clEnumValN(::meshwright::train::OptimizerKind::Adagrad, "adagrad", "over the root of the sum of squares"),
+             clEnumValN(::meshwright::train::OptimizerKind::Adafactor, "adafactor",
+                        "over the root of mean squares that are kept by rows and columns"),
+             clEnumValN(::meshwright::train::OptimizerKind::Muon, "muon",
+                        "matrices with singular values near 1, AdamW for other parameters"))}]>,
     Option<"schedule", "schedule", "::meshwright::train::ScheduleKind", "::meshwright::train::ScheduleKind::Constant",
            "How the learning rate depends on the step",
            [{::llvm::cl::values(
@@ -118,19 +131,50 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
              clEnumValN(::meshwright::train::ScheduleKind::WarmupCosine, "warmup_cosine",
                         "linear from lr-start to lr, then half a cosine to lr-end"))}]>,
     Option<"lr", "lr", "double", "0.001", "The learning rate, or its peak">,
+    Option<"lrScale", "lr-scale", "double", "1.0", "What the learning rate is multiplied by, its name apart">,
     Option<"lrStart", "lr-start", "double", "0.0", "The learning rate of the first update of a warm-up">,
     Option<"lrEnd", "lr-end", "double", "0.0", "The learning rate after `total` updates">,
     Option<"warmup", "warmup", "int64_t", "0", "Updates until the learning rate reaches its peak">,
     Option<"total", "total", "int64_t", "0", "Updates until the learning rate reaches its end, warm-up included">,
     Option<"momentum", "momentum", "double", "0.9", "What is kept of the sum of gradients">,
-    Option<"nesterov", "nesterov", "bool", "false", "Whether momentum looks ahead">,
-    Option<"beta1", "beta1", "double", "0.9", "What Adam keeps of the mean of gradients">,
-    Option<"beta2", "beta2", "double", "0.999", "What Adam keeps of the mean of their squares">,
-    Option<"eps", "eps", "double", "1e-8", "What Adam adds to the root of the mean square">,
-    Option<"weightDecay", "weight-decay", "double", "0.01", "The weight decay of AdamW">,
+    Option<"nesterov", "nesterov", "bool", "false", "Whether momentum, Adam, AdamW and Muon look ahead">,
+    Option<"beta", "beta", "double", "0.95", "What Muon keeps of the mean of gradients">,
+    Option<"beta1", "beta1", "double", "0.9", "What Adam, AdamW, LAMB and Lion keep of the mean of gradients">,
+    Option<"beta2", "beta2", "double", "0.999",
+           "What Adam, AdamW and LAMB keep of the mean of their squares; what Lion's state keeps of the mean of gradients">,
+    Option<"rho", "rho", "double", "0.9", "What RMSProp keeps of the mean of squares">,
+    Option<"eps", "eps", "double", "1e-8",
+           "What is added where something is divided by: to the root of the mean square by Adam, AdamW and LAMB, to the mean "
+           "square by RMSProp, Adagrad and Adafactor, to the norm by Muon">,
+    Option<"weightDecay", "weight-decay", "double", "0.01",
+           "The part of a parameter that AdamW, LAMB, Lion, Adafactor and Muon add to the update">,
+    Option<"l2", "l2", "double", "0.0", "The part of a parameter that is added to its gradient">,
+    Option<"initial", "initial", "double", "0.1", "The sum of squares that Adagrad begins with">,
+    Option<"decayRate", "decay-rate", "double", "0.8",
+           "Adafactor's n-th update takes n to the power of minus this of the new mean square">,
+    Option<"minDim", "min-dim", "int64_t", "128",
+           "The size from which on the second largest dimension is factored by Adafactor">,
+    Option<"clipRms", "clip-rms", "double", "1.0", "Adafactor's bound on the root mean square of an update; 0 is no bound">,
+    Option<"scaleByParameter", "scale-by-parameter", "bool", "true",
+           "Whether Adafactor multiplies the update by the root mean square of its parameter">,
+    Option<"nsSteps", "ns-steps", "int64_t", "5", "Muon's iterations">,
+    Option<"consistentRms", "consistent-rms", "double", "0.0",
+           "The root mean square of Muon's update where the matrix is square; 0 scales by the shape alone">,
+    Option<"adamBeta1", "adam-beta1", "double", "0.9", "beta1 of AdamW beside Muon">,
+    Option<"adamBeta2", "adam-beta2", "double", "0.999", "beta2 of AdamW beside Muon">,
+    Option<"adamWeightDecay", "adam-weight-decay", "double", "0.0", "weight-decay of AdamW beside Muon">,
+    Option<"clipValue", "clip-value", "double", "0.0",
+           "What every element of a gradient is bounded by before the update; 0 is no bound">,
+    Option<"clipTensorNorm", "clip-tensor-norm", "double", "0.0",
+           "What the norm of every gradient is bounded by before the update; 0 is no bound">,
     Option<"clipGlobalNorm", "clip-global-norm", "double", "0.0",
            "What the norm of all gradients is bounded by before the update; 0 is no bound">,
-    ListOption<"decay", "decay", "std::string", "Globs of the parameters that AdamW decays; by default all">
+    Option<"ema", "ema", "double", "0.0",
+           "What the moving average of every parameter keeps of itself in a step; 0 makes no average">,
+    ListOption<"decay", "decay", "std::string", "Globs of the parameters that weight-decay and l2 are for; by default all">,
+    ListOption<"match", "match", "std::string", "Globs of the parameters that a group is for; by default all">,
+    ListOption<"group", "group", "std::string",
+               "Options for some of the parameters: `{match=*.bias lr-scale=2}`; the first match counts">
   ];
   let statistics = [
     Statistic<"numUpdates", "updates", "Parameters that are updated">

@@ -141,6 +141,25 @@ TEST_F(StrategyTest, NumbersOutOfRange) {
   EXPECT_EQ(check("train { momentum { momentum: 1.5 } }"), "train.momentum.momentum is 1.5; it lies in [0, 1)");
   EXPECT_EQ(check("train { adam { beta1: -0.5 } }"), "train.adam.beta1 is -0.5; it lies in [0, 1)");
   EXPECT_EQ(check("train { adamw { beta2: nan } }"), "train.adamw.beta2 is NaN; it lies in [0, 1)");
+  EXPECT_EQ(check("train { lion { weight_decay: -1 } }"), "train.lion.weight_decay is -1; it is at least 0");
+  EXPECT_EQ(check("train { adafactor { min_dim: 0 } }"), "train.adafactor.min_dim is 0; it is positive");
+  EXPECT_EQ(check("train { sgd {} clip { value: -2 } }"), "train.clip.value is -2; it is positive");
+  EXPECT_EQ(check("train { sgd {} ema { decay: 1 } }"), "train.ema.decay is 1; it lies in (0, 1)");
+}
+
+// Tests the settings of groups of parameters: what their optimizer does not take is refused.
+TEST_F(StrategyTest, ParameterGroups) {
+  EXPECT_EQ(check("train { sgd {} group { lr_scale: 2 } }"),
+            "train.group[0] has no match; it takes globs of parameters");
+  EXPECT_EQ(check("train { sgd {} group { match: \"*\" weight_decay: 1 } }"),
+            "train.group[0] has a weight_decay, but its optimizer takes none; l2 would do");
+  EXPECT_EQ(check("train { group { match: \"*\" l2: 1 } }"),
+            "train.group[0] has an l2, but its optimizer takes none; weight_decay would do");
+  EXPECT_EQ(check("train { sgd {} group { match: \"a\" } group { match: \"*\" lion { beta1: 2 } } }"),
+            "train.group[1].lion.beta1 is 2; it lies in [0, 1)");
+  EXPECT_EQ(check("train { sgd {} group { match: \"*\" lr_scale: 0 } }"),
+            "train.group[0].lr_scale is 0; it is positive");
+  EXPECT_EQ(check("train { sgd {} group { match: \"*\" lion {} weight_decay: 1 } }"), "");
 }
 
 namespace {

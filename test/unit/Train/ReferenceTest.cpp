@@ -32,7 +32,13 @@ struct Case {
   double learningRate;
   /// What bounds the norm of the gradients; 0 is no bound.
   double bound = 0;
+  /// Steps of the reference, whose batches are 5 over and over, and after how many its parameters were saved.
+  int steps = 5, saved = 3;
 };
+
+Case makeLong(const std::string &network, train::OptimizerKind optimizer, const std::string &reference, double rate) {
+  return {network, optimizer, reference, rate, 0, 20, 20};
+}
 
 std::ostream &operator<<(std::ostream &os, const Case &c) { return os << c.network << " " << c.reference; }
 
@@ -65,10 +71,7 @@ protected:
     options.optimizer.kind = GetParam().optimizer;
     options.optimizer.lr = GetParam().learningRate;
     options.optimizer.clipGlobalNorm = GetParam().bound;
-    options.optimizer.beta2 = 0.95;
-    options.optimizer.weightDecay = 0.1;
-    if (GetParam().optimizer == train::OptimizerKind::AdamW)
-      options.optimizer.decay.push_back("*.kernel");
+    setNumbers(options.optimizer);
     options.fetch.values.push_back("grad/*");
     if (GetParam().bound > 0)
       options.fetch.values.push_back("grad_norm");
@@ -79,9 +82,50 @@ protected:
     return module;
   }
 
+  /// What tools/dev/export/reference.py gives to the optimizers.
+  static void setNumbers(train::OptimizerPassOptions &options) {
+    options.beta2 = 0.95;
+    options.weightDecay = 0.1;
+    switch (options.kind) {
+    case train::OptimizerKind::AdamW:
+      if (GetParam().reference == "adamw")
+        options.decay.push_back("*.kernel");
+      break;
+    case train::OptimizerKind::Lamb:
+      options.eps = 1e-6;
+      break;
+    case train::OptimizerKind::Adagrad:
+      options.eps = 1e-7;
+      break;
+    case train::OptimizerKind::Adafactor:
+      options.eps = 1e-10;
+      options.minDim = 12;
+      options.weightDecay = 1e-3;
+      break;
+    case train::OptimizerKind::Muon:
+      options.nesterov = true;
+      options.eps = 1e-6;
+      options.adamWeightDecay = 0.05;
+      break;
+    default:
+      break;
+    }
+    if (GetParam().reference == "groups")
+      options.group = {"match=*.bias lr-scale=2 weight-decay=0", "match=*.layer0.* kind=sgd lr=0.1", ""};
+    if (GetParam().reference == "clip-value")
+      options.clipValue = 0.01;
+    if (GetParam().reference == "clip-tensor")
+      options.clipTensorNorm = 0.1;
+    if (GetParam().reference == "l2") {
+      options.l2 = 0.05;
+      options.nesterov = true;
+      options.ema = 0.9;
+    }
+  }
+
   /// The inputs of a step in the order of the function.
   evaluate::Tensors readBatch(func::FuncOp func, int step) {
-    Named batch = read("batch" + std::to_string(step) + ".safetensors");
+    Named batch = read("batch" + std::to_string(step % 5) + ".safetensors");
     evaluate::Tensors inputs;
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
       inputs.push_back(batch[func.getArgAttrOfType<StringAttr>(index, net::kNameAttr).str()]);
@@ -134,8 +178,8 @@ TEST_P(Reference, AgreesWithJax) {
   // The norm is computed after all gradients.
   ASSERT_EQ(norms.has_value(), GetParam().bound > 0);
   unsigned numGradients = func.getNumResults() - 1 - norms.has_value();
-  ASSERT_EQ(losses.size(), 5);
-  for (int step = 0; step < 5; ++step) {
+  ASSERT_EQ(losses.size(), GetParam().steps);
+  for (int step = 0; step < GetParam().steps; ++step) {
     FailureOr<evaluate::Tensors> results = program->run(readBatch(func, step));
     ASSERT_TRUE(succeeded(results));
     EXPECT_NEAR(results->front().data[0].f, losses.data[step].f, kTolerance * losses.data[step].f) << "step " << step;
@@ -148,7 +192,7 @@ TEST_P(Reference, AgreesWithJax) {
         expectClose(name, (*results)[index], gradients.at(name), 1e-3 * gradientNorm);
       }
     }
-    if (step == 2)
+    if (step + 1 == GetParam().saved)
       for (auto &[name, value] : trained)
         expectClose(name, program->variables.at(name), value, GetParam().learningRate);
   }
@@ -164,3 +208,18 @@ INSTANTIATE_TEST_SUITE_P(Train, Reference,
                                          Case{"gpt2-tiny-f64", train::OptimizerKind::Sgd, "sgd", 0.1},
                                          Case{"gpt2-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3},
                                          Case{"bert-tiny-f64", train::OptimizerKind::AdamW, "adamw", 1e-3}));
+
+INSTANTIATE_TEST_SUITE_P(Long, Reference,
+                         testing::Values(makeLong("mlp-tiny-f64", train::OptimizerKind::Lion, "lion", 1e-3),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Lamb, "lamb", 1e-2),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::RmsProp, "rmsprop", 1e-3),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Adagrad, "adagrad", 1e-2),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Adafactor, "adafactor", 1e-2),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Muon, "muon", 1e-2),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Adam, "l2", 1e-3),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::AdamW, "groups", 1e-3),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Sgd, "clip-value", 0.1),
+                                         makeLong("mlp-tiny-f64", train::OptimizerKind::Sgd, "clip-tensor", 0.1),
+                                         makeLong("gpt2-tiny-f64", train::OptimizerKind::Lamb, "lamb", 1e-2),
+                                         makeLong("gpt2-tiny-f64", train::OptimizerKind::Adafactor, "adafactor", 1e-2),
+                                         makeLong("gpt2-tiny-f64", train::OptimizerKind::Muon, "muon", 1e-2)));

@@ -5,17 +5,21 @@ init.safetensors       initial parameters, drawn from a fixed seed by numpy
 batchN.safetensors     the inputs of step N
 gradients.safetensors  `loss` and every `grad/NAME` of step 0
 OPTIMIZER.safetensors  every parameter after 3 steps, and `losses` of 5 steps; for `clip` the `norms` of its gradients too
+
+With `--long` 20 steps, whose batches are those five over and over, and of the parameters only those of at most 600 elements.
 """
 
 import argparse
 import pathlib
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
+import optax.contrib
 from safetensors.numpy import save_file
 
-STEPS_SAVED, STEPS = 3, 5
+STEPS_SAVED, STEPS, LONG = 3, 5, 20
 # What the norm of the gradients is bounded by: some of the first steps exceed it, others do not.
 BOUNDS = {"gpt2-tiny-f64": 1.2, "mlp-tiny-f64": 0.3, "bert-tiny-f64": 1.0}
 
@@ -32,6 +36,61 @@ def optimizers(parameters, bound):
         "momentum": optax.sgd(0.1, momentum=0.9),
         "adam": optax.adam(1e-3, b1=0.9, b2=0.95, eps=1e-8),
         "adamw": optax.adamw(1e-3, b1=0.9, b2=0.95, eps=1e-8, weight_decay=0.1, mask=kernels),
+    }
+
+
+def adafactor(rate):
+    """optax.adafactor, which counts in f32, in f64."""
+    decay = lambda count, exponent: 1 - jnp.asarray(count + 1, jnp.float64) ** -exponent
+    return optax.chain(
+        optax.scale_by_factored_rms(min_dim_size_to_factor=12, epsilon=1e-10, decay_rate_fn=decay),
+        optax.clip_by_block_rms(1.0), optax.scale_by_learning_rate(rate, flip_sign=False),
+        optax.scale_by_param_block_rms(), optax.add_decayed_weights(1e-3), optax.scale(-1))
+
+
+def averaged(optimizer, decay):
+    """The optimizer, and a moving average of the parameters in its state."""
+
+    def update(gradients, state, parameters):
+        updates, inner = optimizer.update(gradients, state[0], parameters)
+        new = optax.apply_updates(parameters, updates)
+        return updates, (inner, optax.incremental_update(new, state[1], 1 - decay))
+
+    return optax.GradientTransformation(lambda parameters: (optimizer.init(parameters), parameters), update)
+
+
+def clip_each(bound):
+    """Every gradient's own norm is bounded."""
+
+    def update(gradients, state, parameters):
+        return jax.tree.map(lambda g: optax.clip_by_global_norm(bound).update(g, optax.EmptyState())[0], gradients), state
+
+    return optax.GradientTransformation(lambda parameters: optax.EmptyState(), update)
+
+
+def grouped():
+    """AdamW; twice the rate and no decay for biases, SGD for the other parameters of the first layer."""
+
+    def label(path, _):
+        return "bias" if path[-1].key == "bias" else "first" if path[0].key == "layer0" else "rest"
+
+    adamw = lambda rate, decay: optax.adamw(rate, b1=0.9, b2=0.95, eps=1e-8, weight_decay=decay)
+    return optax.partition({"bias": adamw(2e-3, 0.0), "first": optax.sgd(0.1), "rest": adamw(1e-3, 0.1)},
+                           lambda parameters: jax.tree_util.tree_map_with_path(label, parameters))
+
+
+def long_optimizers():
+    return {
+        "groups": grouped(),
+        "clip-value": optax.chain(optax.clip(0.01), optax.sgd(0.1)),
+        "clip-tensor": optax.chain(clip_each(0.1), optax.sgd(0.1)),
+        "lion": optax.lion(1e-3, b1=0.9, b2=0.95, weight_decay=0.1),
+        "lamb": optax.lamb(1e-2, b1=0.9, b2=0.95, eps=1e-6, weight_decay=0.1),
+        "rmsprop": optax.rmsprop(1e-3, decay=0.9, eps=1e-8, momentum=0.9),
+        "adagrad": optax.adagrad(1e-2, initial_accumulator_value=0.1, eps=1e-7),
+        "adafactor": adafactor(1e-2),
+        "muon": optax.contrib.muon(1e-2, eps=1e-6, weight_decay=0.1, adam_weight_decay=0.05),
+        "l2": averaged(optax.chain(optax.add_decayed_weights(0.05), optax.adam(1e-3, b1=0.9, b2=0.95, nesterov=True)), 0.9),
     }
 
 
@@ -53,7 +112,7 @@ def named(prefix, tree):
 
 
 def train(gradient, optimizer, parameters, batches):
-    """The parameters after STEPS_SAVED steps, and all losses and norms of the gradients."""
+    """The parameters after STEPS_SAVED steps or the last one, the optimizer's state then, and all losses and norms of the gradients."""
 
     @jax.jit
     def step(parameters, state, *batch):
@@ -67,9 +126,9 @@ def train(gradient, optimizer, parameters, batches):
         loss, norm, parameters, state = step(parameters, state, *batch.values())
         losses.append(loss)
         norms.append(norm)
-        if index + 1 == STEPS_SAVED:
-            saved = parameters
-    return saved, {"losses": np.asarray(losses), "norms": np.asarray(norms)}
+        if index + 1 == (STEPS_SAVED if len(batches) == STEPS else LONG):
+            saved = parameters, state
+    return *saved, {"losses": np.asarray(losses), "norms": np.asarray(norms)}
 
 
 def main():
@@ -77,6 +136,7 @@ def main():
     parser.add_argument("network")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--optimizers", default="sgd,clip,momentum,adam,adamw")
+    parser.add_argument("--long", action="store_true", help="20 steps, for what --optimizers names; no other files")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", arguments.network.endswith("-f64"))
     import models
@@ -90,6 +150,15 @@ def main():
 
     folder = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
+    if arguments.long:
+        for name in arguments.optimizers.split(","):
+            batches = (batches * LONG)[:LONG]
+            saved, state, scalars = train(gradient, long_optimizers()[name], parameters, batches)
+            kept = named("p.", saved) | (named("ema/p.", state[1]) if name == "l2" else {})
+            kept = {key: value for key, value in kept.items() if value.size <= 600}
+            save_file({"losses": scalars["losses"]} | kept, folder / f"{name}.safetensors")
+            print(f"{arguments.network} {name}:", *(f"{loss:.6f}" for loss in scalars["losses"]))
+        return
     save_file(named("p.", parameters), folder / "init.safetensors")
     save_file({"loss": np.asarray(loss)} | named("grad/p.", gradients), folder / "gradients.safetensors")
     for index, batch in enumerate(batches):
@@ -97,7 +166,7 @@ def main():
         save_file(arrays, folder / f"batch{index}.safetensors")
     for name in arguments.optimizers.split(","):
         optimizer = optimizers(parameters, BOUNDS[arguments.network])[name]
-        saved, scalars = train(gradient, optimizer, parameters, batches)
+        saved, _, scalars = train(gradient, optimizer, parameters, batches)
         # Norms are of interest where they do something.
         kept = scalars if name == "clip" else {"losses": scalars["losses"]}
         save_file(kept | named("p.", saved), folder / f"{name}.safetensors")

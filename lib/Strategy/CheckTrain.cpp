@@ -1,0 +1,115 @@
+//===- CheckTrain.cpp - what can be said of train alone -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Numbers.h"
+#include "meshwright/Strategy/Strategy.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::strategy;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+namespace {
+
+/// What the number of a field may be.
+struct Bound {
+  enum Kind { Fraction, Positive, NotNegative } kind;
+  /// The names of the fields, in whatever message they stand.
+  SmallVector<StringRef> fields;
+};
+
+/// Checks the numbers of one message by the names of its fields.
+class NumberChecker {
+public:
+  NumberChecker(const StrategyFile &file, MLIRContext *context) : file(file), context(context) {}
+
+  LogicalResult check(const Message &message, const std::string &path) const {
+    const auto *reflection = message.GetReflection();
+    std::vector<const FieldDescriptor *> fields;
+    reflection->ListFields(message, &fields);
+    for (const FieldDescriptor *field : fields) {
+      std::string name = path + "." + std::string(field->name());
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+        for (int index = 0; index < (field->is_repeated() ? reflection->FieldSize(message, field) : 1); ++index)
+          if (failed(field->is_repeated() ? check(reflection->GetRepeatedMessage(message, field, index),
+                                                  name + "[" + std::to_string(index) + "]")
+                                          : check(reflection->GetMessage(message, field), name)))
+            return failure();
+      } else if (!field->is_repeated()) {
+        if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE &&
+            failed(check(name, field->name(), reflection->GetDouble(message, field))))
+          return failure();
+        if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT64 &&
+            failed(check(name, field->name(), static_cast<double>(reflection->GetInt64(message, field)))))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+private:
+  LogicalResult check(const std::string &path, StringRef field, double value) const {
+    static const Bound bounds[] = {
+        {Bound::Fraction, {"beta", "beta1", "beta2", "momentum", "rho", "adam_beta1", "adam_beta2"}},
+        {Bound::Positive, {"global_norm", "tensor_norm", "value", "lr_scale", "min_dim", "ns_steps"}},
+        {Bound::NotNegative,
+         {"eps", "weight_decay", "l2", "initial", "decay_rate", "clip_rms", "consistent_rms", "adam_weight_decay"}}};
+    // The decay of an average is a number, elsewhere the field holds globs.
+    if (field == "decay" && !(value > 0 && value < 1))
+      return emitError(file.getLoc(context, path)) << path << " is " << toText(value) << "; it lies in (0, 1)";
+    for (const Bound &bound : bounds) {
+      if (!llvm::is_contained(bound.fields, field))
+        continue;
+      auto error = [&]() -> InFlightDiagnostic {
+        return emitError(file.getLoc(context, path)) << path << " is " << toText(value);
+      };
+      if (bound.kind == Bound::Fraction && !(value >= 0 && value < 1))
+        return error() << "; it lies in [0, 1)";
+      if (bound.kind == Bound::Positive && !(value > 0 && std::isfinite(value)))
+        return error() << "; it is positive";
+      if (bound.kind == Bound::NotNegative && !(value >= 0 && std::isfinite(value)))
+        return error() << "; it is at least 0";
+    }
+    return success();
+  }
+
+  const StrategyFile &file;
+  MLIRContext *context;
+};
+
+/// Whether the optimizer of `settings`, a `Train` or `ParameterGroup`, has a field of that name.
+bool takes(const Message &settings, StringRef name) {
+  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
+  const FieldDescriptor *optimizer = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
+  // Without a choice it is AdamW.
+  const auto *type = optimizer ? optimizer->message_type() : AdamW::descriptor();
+  return type->FindFieldByName(name.str()) != nullptr;
+}
+
+} // namespace
+
+LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
+  const Train &train = strategy.train();
+  if (failed(NumberChecker(*this, context).check(train, "train")))
+    return failure();
+  for (const auto &[index, group] : llvm::enumerate(train.group())) {
+    std::string path = "train.group[" + std::to_string(index) + "]";
+    auto error = [&](const Twine &field) { return emitError(getLoc(context, (path + field).str())) << path; };
+    if (group.match().empty())
+      return error("") << " has no match; it takes globs of parameters";
+    const Message &optimizer =
+        group.optimizer_case() == ParameterGroup::OPTIMIZER_NOT_SET ? static_cast<const Message &>(train) : group;
+    if (group.has_weight_decay() && !takes(optimizer, "weight_decay"))
+      return error(".weight_decay") << " has a weight_decay, but its optimizer takes none; l2 would do";
+    if (group.has_l2() && !takes(optimizer, "l2"))
+      return error(".l2") << " has an l2, but its optimizer takes none; weight_decay would do";
+  }
+  return success();
+}

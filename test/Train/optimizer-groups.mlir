@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=adamw lr=0.5 weight-decay=0.125 ema=0.75 group={match=*.bias kind=sgd},{match=fc.* lr-scale=4},{weight-decay=0}" --dist-train-fetch=values=lr --dist-train-simplify --dist-train-verify | FileCheck %s
+// RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=sgd group={match=*.bias},{match=*.none}" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=sgd group={match=*.bias lr-scale=2}" 2>&1 | FileCheck %s --check-prefix=REST
+// RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=sgd group={rate=2}" 2>&1 | FileCheck %s --check-prefix=OPTION
+
+// Tests groups of parameters, of which the first that matches counts and the last names the learning rate, and moving averages.
+
+// CHECK-DAG: net.variable parameter @fc.kernel : tensor<4xf32>
+// CHECK-DAG: net.variable buffer @"ema/fc.kernel" : tensor<4xf32> = <constant, 0.000000e+00, 0.000000e+00> like @fc.kernel
+// CHECK-DAG: net.variable optimizer_state @"adamw.m/fc.kernel"
+// CHECK-DAG: net.variable optimizer_state @"adamw.m/out"
+// CHECK-NOT: adamw.m/fc.bias
+// REST: :[[@LINE+1]]:1: error: has a gradient, but no group of the optimizer matches it
+net.variable parameter @fc.kernel : tensor<4xf32>
+net.variable parameter @fc.bias : tensor<f32>
+net.variable parameter @out : tensor<4xf32>
+// CHECK: func.func @train_step
+func.func @step(%x: tensor<4xf32>) -> tensor<f32> {
+  %w = net.read @fc.kernel : tensor<4xf32>
+  %b = net.read @fc.bias : tensor<f32>
+  %o = net.read @out : tensor<4xf32>
+  %y = net.multiply %w, %x : tensor<4xf32>
+  %z = net.multiply %y, %o : tensor<4xf32>
+  %s = net.reduce sum %z dims = [0] : tensor<4xf32> -> tensor<f32>
+  %loss = net.multiply %s, %b : tensor<f32>
+  return %loss : tensor<f32>
+}
+// CHECK-DAG: %[[W:.*]] = net.read @fc.kernel
+// CHECK-DAG: %[[EMA:.*]] = net.read @"ema/fc.kernel"
+// CHECK-DAG: %[[RATE:.*]] = net.constant {net.name = "lr", {{.*}}dense<5.000000e-01> : tensor<f32>
+// The rate of the group is four times as much, and its weight decay that of the pass.
+// CHECK: dense<1.250000e-01> : tensor<4xf32>
+// CHECK: net.constant {{.*}}dense<2.000000e+00> : tensor<4xf32>
+// CHECK: net.assign @fc.kernel, %[[NEXT:.*]] {
+// CHECK: %[[FIRST:.*]] = net.broadcast
+// CHECK: %[[OLD:.*]] = net.select %[[FIRST]], %[[W]], %[[EMA]]
+// CHECK: %[[QUARTER:.*]] = net.constant {{.*}}dense<2.500000e-01>
+// CHECK: %[[NEW_PART:.*]] = net.multiply %[[QUARTER]], %[[NEXT]]
+// CHECK: %[[KEPT:.*]] = net.constant {{.*}}dense<7.500000e-01>
+// CHECK: %[[OLD_PART:.*]] = net.multiply %[[KEPT]], %[[OLD]]
+// CHECK: %[[SUM:.*]] = net.add %[[NEW_PART]], %[[OLD_PART]]
+// CHECK: net.assign @"ema/fc.kernel", %[[SUM]]
+// CHECK: return {{.*}}, %[[RATE]]
+
+// NONE: error: match glob "*.none" matches none of the parameters
+// OPTION: error: <Pass-Options-Parser>: no such option rate
