@@ -52,9 +52,27 @@ Placement meshwright::dist::normalize(Placement placement, const Mesh &mesh) {
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     if (mesh.getSize(axis) == 1)
       placement.erase(axis);
+  llvm::erase_if(placement.support, [&](const auto &entry) {
+    return static_cast<int64_t>(entry.second.size()) == mesh.getSize(entry.first);
+  });
   if (placement.partialAxes.empty())
     placement.partialKind = ReduceKind::Sum;
   return placement;
+}
+
+LogicalResult meshwright::dist::checkSupport(const Placement &placement, const Mesh &mesh,
+                                             llvm::function_ref<InFlightDiagnostic()> emitError) {
+  for (const auto &[axis, coordinates] : placement.support) {
+    if (coordinates.size() != 1)
+      return emitError() << "has a value on " << coordinates.size() << " of the " << mesh.getSize(axis)
+                         << " coordinates of axis \"" << mesh.getName(axis)
+                         << "\"; a value is held by one of them or by all";
+    if (placement.findSplit(axis) || placement.isPartial(axis))
+      return emitError() << "has a value that only coordinate " << coordinates.front() << " of axis \""
+                         << mesh.getName(axis) << "\" holds and that is "
+                         << (placement.isPartial(axis) ? "partial" : "split") << " over that axis";
+  }
+  return success();
 }
 
 bool meshwright::dist::isNested(const Placement &placement, ArrayRef<int64_t> shape) {
@@ -118,6 +136,9 @@ FailureOr<Conversion> meshwright::dist::resolveConversion(ConversionOpInterface 
   FailureOr<Placement> to = Placement::resolve(op.getTo(), conversion.mesh, conversion.shape, error);
   if (failed(to))
     return failure();
+  for (const Placement &placement : {*from, *to})
+    if (failed(checkSupport(normalize(placement, conversion.mesh), conversion.mesh, error)))
+      return failure();
   conversion.from = *from;
   conversion.to = *to;
   return conversion;
@@ -134,12 +155,14 @@ static LogicalResult verifyLocalType(Operation *op, Value value, const Placement
 }
 
 namespace {
-enum class State { Replicated, Split, Partial };
+enum class State { Replicated, Split, Partial, Held };
 } // namespace
 
 static State getState(const Placement &placement, Axis axis) {
   if (placement.isPartial(axis))
     return State::Partial;
+  if (placement.getHolder(axis))
+    return State::Held;
   return placement.findSplit(axis) ? State::Split : State::Replicated;
 }
 
@@ -151,6 +174,8 @@ static StringRef stringify(State state) {
     return "split";
   case State::Partial:
     return "partial";
+  case State::Held:
+    return "one holder";
   }
   llvm_unreachable("all states are covered");
 }
@@ -168,7 +193,8 @@ static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State be
   if (failed(verifyLocalType(op, op.getInput(), conversion->from, conversion->shape, "an operand")) ||
       failed(verifyLocalType(op, op->getResult(0), conversion->to, conversion->shape, "a result")))
     return failure();
-  // c_allreduce_c4, c_reducescatter_c4, c_allgather_c4, c_alltoall_c4, shard_c4, to_partial_c4
+  // c_allreduce_c4, c_reducescatter_c4, c_allgather_c4, c_alltoall_c4, c_broadcast_c4, c_reduce_c4, shard_c4,
+  // to_partial_c4
   Placement fromRest = conversion->from, toRest = conversion->to;
   for (Axis axis : conversion->axes) {
     State actualBefore = getState(conversion->from, axis), actualAfter = getState(conversion->to, axis);
@@ -208,6 +234,10 @@ LogicalResult ReduceScatterOp::verify() { return verifyConversion(*this, State::
 
 LogicalResult AllGatherOp::verify() { return verifyConversion(*this, State::Split, State::Replicated); }
 
+LogicalResult HolderBroadcastOp::verify() { return verifyConversion(*this, State::Held, State::Replicated); }
+
+LogicalResult HolderReduceOp::verify() { return verifyConversion(*this, State::Partial, State::Held); }
+
 LogicalResult AllToAllOp::verify() {
   FailureOr<Conversion> conversion = verifyConversion(*this, State::Split, State::Split);
   if (failed(conversion) || failed(verifyOneAxis(*this)))
@@ -227,13 +257,17 @@ LogicalResult ShardOp::verify() {
 }
 
 LogicalResult ToPartialOp::verify() {
-  FailureOr<Conversion> conversion = verifyConversion(*this, State::Replicated, State::Partial);
+  FailureOr<Conversion> resolved = resolveConversion(*this);
+  if (failed(resolved))
+    return failure();
+  bool held = resolved->from.getHolder(resolved->axes.front()).has_value();
+  FailureOr<Conversion> conversion = verifyConversion(*this, held ? State::Held : State::Replicated, State::Partial);
   if (failed(conversion))
     return failure();
-  if (isIdempotent(conversion->to.partialKind))
+  if (!held && isIdempotent(conversion->to.partialKind))
     return emitOpError() << "is the identity for kind " << stringifyReduceKind(conversion->to.partialKind);
   // to_partial_c5
-  return verifyCoordinates(*this, getCoordinates().size(), getAxes().size());
+  return verifyCoordinates(*this, getCoordinates().size(), held ? 0 : getAxes().size());
 }
 
 LogicalResult MaskOp::verify() {

@@ -29,9 +29,15 @@ mlir::TypedAttr getNeutralElement(ReduceKind kind, mlir::Type type);
 /// Whether reducing equal values yields that value: then a replicated value is partial as it stands.
 bool isIdempotent(ReduceKind kind);
 
-/// The placement without axes of size 1, which split nothing and owe nothing, and with the kind that the absence of
-/// partial axes stands for. Two placements that mean the same are equal afterwards.
+/// The placement without axes of size 1, which split nothing and owe nothing, without supports that are all
+/// coordinates, and with the kind that the absence of partial axes stands for. Two placements that mean the same are
+/// equal afterwards.
 Placement normalize(Placement placement, const Mesh &mesh);
+
+/// Checks that a support of `placement`, a normal form, is one coordinate of an axis that neither splits the value nor
+/// owes a reduction.
+mlir::LogicalResult checkSupport(const Placement &placement, const Mesh &mesh,
+                                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// Whether the digits of every dimension nest within its size, as they do in every placement that was resolved.
 bool isNested(const Placement &placement, llvm::ArrayRef<int64_t> shape);

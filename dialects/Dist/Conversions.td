@@ -93,6 +93,37 @@ def Dist_AllToAllOp : Dist_Collective<"c_alltoall"> {
   }];
 }
 
+def Dist_HolderBroadcastOp : Dist_Collective<"c_broadcast"> {
+  let summary = "gives everybody what one holder has";
+  let description = [{
+    One holder → R. The holder of a group is the member at the coordinates that the support of `from` has on the axes; ranks that are
+    not holders on them take nothing. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+
+    - **C4**: every axis has one holder in `from` and is replicated in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_broadcast %0 axes ["zero"] from <dims = [[]], on {"zero" = [2]}> to <dims = [[]]> shape [8]
+         : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
+def Dist_HolderReduceOp : Dist_Collective<"c_reduce"> {
+  let summary = "reduces a partial value over a group, one holder gets the result";
+  let description = [{
+    P → one holder. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+
+    - **C4**: every axis is partial in `from` and has one holder in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_reduce %0 axes ["zero"] from <dims = [[]], partial = sum ["zero"]> to <dims = [[]], on {"zero" = [2]}> shape [8]
+         : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Local conversions
 //===----------------------------------------------------------------------===//
@@ -124,19 +155,23 @@ def Dist_ShardOp : Dist_LocalConversion<"shard"> {
 }
 
 def Dist_ToPartialOp : Dist_LocalConversion<"to_partial"> {
-  let summary = "keeps a replicated value on one holder, the neutral element elsewhere";
+  let summary = "keeps a value on one holder, the neutral element elsewhere";
   let description = [{
-    R → P. The holder has coordinate 0 on every axis. To a kind of reduction that yields x from any number of equal x (max, min,
-    and, or) the conversion is the identity, and no operation stands for it. Constraints **C1** to **C3** are those of
-    `dist.c_allreduce`.
+    R → P, or one holder → P. Of a replicated value the rank at coordinate 0 of every axis is the holder. To a kind of reduction
+    that yields x from any number of equal x (max, min, and, or) the conversion of a replicated value is the identity, and no
+    operation stands for it. A value that has a holder stays there as it is; the others, which do not have it, make the neutral
+    element. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: every axis is replicated in `from` and partial in `to`, of kind sum or product; nothing else differs.
-    - **C5**: there is one coordinate per axis.
+    - **C4**: every axis is partial in `to`, and either every one has a holder in `from` or every one is replicated there and the kind
+      is sum or product; nothing else differs.
+    - **C5**: there is one coordinate per axis that is replicated in `from`.
 
     Example:
     ```mlir
     %1 = dist.to_partial %0 at (%tp) axes ["tp"] from <dims = [[]]> to <dims = [[]], partial = sum ["tp"]> shape [8]
          : tensor<8xf32> -> tensor<8xf32>
+    %2 = dist.to_partial %0 at () axes ["zero"] from <dims = [[]], on {"zero" = [2]}> to <dims = [[]], partial = sum ["zero"]>
+         shape [8] : tensor<8xf32> -> tensor<8xf32>
     ```
   }];
 }

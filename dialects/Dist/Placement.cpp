@@ -157,6 +157,24 @@ bool Placement::isReplicated() const {
          llvm::all_of(dims, [](const auto &splits) { return splits.empty(); });
 }
 
+std::optional<int64_t> Placement::getHolder(Axis axis) const {
+  for (const auto &[supported, coordinates] : support)
+    if (supported == axis && coordinates.size() == 1)
+      return coordinates.front();
+  return std::nullopt;
+}
+
+void Placement::setHolder(Axis axis, int64_t holder) {
+  erase(axis);
+  auto *position = llvm::find_if(support, [&](const auto &entry) { return entry.first > axis; });
+  support.insert(position, {axis, {holder}});
+}
+
+bool Placement::holds(ArrayRef<int64_t> coordinates) const {
+  return llvm::all_of(support,
+                      [&](const auto &entry) { return llvm::is_contained(entry.second, coordinates[entry.first]); });
+}
+
 bool Placement::insert(unsigned dim, Split split) {
   auto &splits = dims[dim];
   auto *position = splits.begin();

@@ -17,9 +17,9 @@
 
 namespace meshwright::dist {
 
-/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i, where i is
-/// what the digits before it leave (i mod the stride of each in turn; the same as i itself where sizes divide). With n
-/// the axis' size, (n-1)·stride < extent (no coordinate is empty) unless the dimension is too small for that, and
+/// One digit of a dimension that is split over a mesh axis: coordinate (i mod extent) / stride holds index i, where i
+/// is what the digits before it leave (i mod the stride of each in turn; the same as i itself where sizes divide). With
+/// n the axis' size, (n-1)·stride < extent (no coordinate is empty) unless the dimension is too small for that, and
 /// extent ≤ n·stride; they are equal where sizes divide.
 struct Split {
   Axis axis;
@@ -52,6 +52,12 @@ struct Placement {
   std::optional<std::pair<unsigned, Split>> findSplit(Axis axis) const;
   bool isPartial(Axis axis) const { return llvm::is_contained(partialAxes, axis); }
   bool isReplicated() const;
+  /// The coordinate of `axis` that alone holds the value; nothing where not exactly one does.
+  std::optional<int64_t> getHolder(Axis axis) const;
+  /// Makes coordinate `holder` of `axis` the only one that holds the value, which was replicated on it.
+  void setHolder(Axis axis, int64_t holder);
+  /// Whether the rank with these coordinates holds a part of the value.
+  bool holds(llvm::ArrayRef<int64_t> coordinates) const;
   /// Adds a digit at its place in the nesting. False, and nothing is changed, where it overlaps a digit that is there
   /// or does not nest.
   bool insert(unsigned dim, Split split);

@@ -25,6 +25,7 @@ public:
 private:
   FailureOr<AxisPlan> checkSplit(const FactorSplit &split);
   FailureOr<AxisPlan> checkPartial();
+  FailureOr<AxisPlan> checkHolder(int64_t holder);
   LogicalResult checkTensor(const TensorRule &tensor, const Placement &placement, const FactorSplit &split,
                             bool partialIfAbsent, StringRef what, unsigned index);
   InFlightDiagnostic error() { return emitError() << "cannot run in parts over axis \"" << name << "\": "; }
@@ -109,7 +110,25 @@ FailureOr<AxisPlan> AxisChecker::checkPartial() {
   return AxisPlan{AxisPlan::Kind::Partial};
 }
 
+/// Where one coordinate computes the results, it has all operands, and it computes all results.
+FailureOr<AxisPlan> AxisChecker::checkHolder(int64_t holder) {
+  auto check = [&](ArrayRef<Placement> placements, StringRef what) -> LogicalResult {
+    for (auto [index, placement] : llvm::enumerate(placements))
+      if (placement.getHolder(axis) != holder)
+        return error() << "coordinate " << holder << " holds some of its values but not, alone, " << what << " #"
+                       << index;
+    return success();
+  };
+  if (failed(check(operands, "operand")) || failed(check(results, "result")))
+    return failure();
+  return AxisPlan{};
+}
+
 FailureOr<AxisPlan> AxisChecker::check() {
+  for (ArrayRef<Placement> placements : {results, operands})
+    for (const Placement &placement : placements)
+      if (std::optional<int64_t> holder = placement.getHolder(axis))
+        return checkHolder(*holder);
   // The digit of any tensor names the factor; all others are held against it.
   auto find = [&](ArrayRef<TensorRule> tensors, ArrayRef<Placement> placements,
                   StringRef what) -> FailureOr<std::optional<FactorSplit>> {

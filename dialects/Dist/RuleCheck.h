@@ -20,8 +20,9 @@ struct AxisPlan {
 
 /// Judges whether an operation that follows `rule` computes results placed as `results` from operands placed as
 /// `operands`: on every axis either one factor is split in all tensors that have it, or partial operands pass through,
-/// or everything is replicated. Returns what happens on every axis; the error names axis, operand or result and factor.
-/// Values without dimensions that are no tensors have placements of rank 0.
+/// or everything is replicated, or one and the same coordinate holds everything. Returns what happens on every axis;
+/// the error names axis, operand or result and factor. Values without dimensions that are no tensors have placements of
+/// rank 0.
 mlir::FailureOr<llvm::SmallVector<AxisPlan>> checkRule(const ShardingRule &rule, const Mesh &mesh,
                                                        llvm::ArrayRef<Placement> operands,
                                                        llvm::ArrayRef<Placement> results,

@@ -185,6 +185,26 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
+LogicalResult EitherOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  if (!mesh)
+    return emitOpError() << "stands in a module without mesh";
+  // either_c1
+  for (NamedAttribute entry : getHolders()) {
+    std::optional<Axis> axis = mesh.getMesh().find(entry.getName());
+    auto coordinates = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!axis || !coordinates)
+      return emitOpError() << "names axis " << entry.getName()
+                           << ", which the module's mesh does not have, or no coordinates of it";
+    for (int64_t coordinate : coordinates.asArrayRef())
+      if (coordinate < 0 || coordinate >= mesh.getMesh().getSize(*axis))
+        return emitOpError() << "names coordinate " << coordinate << " of axis " << entry.getName() << " of size "
+                             << mesh.getMesh().getSize(*axis);
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Views and products
 //===----------------------------------------------------------------------===//

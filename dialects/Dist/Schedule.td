@@ -117,6 +117,34 @@ def Dist_WaitOp : Dist_ScheduleOp<"wait", [Pure]> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$flights)>];
 }
 
+def Dist_EitherOp : Dist_ScheduleOp<"either", [Pure, AllTypesMatch<["held", "other", "result"]>]> {
+  let summary = "one value on some ranks, another elsewhere";
+  let description = [{
+    The ranks at the coordinates `holders` take `held`, which others need not have; those take `other`. In the program of a single
+    rank it is decided which, and the operation is gone.
+
+    - **C1**: `holders` has coordinates of axes of the mesh.
+
+    Example: `%2 = dist.either %0 on {zero = array<i64: 2>} else %1 : tensor<4xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$held, DictionaryAttr:$holders, AnyRankedTensor:$other);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$held `on` $holders `else` $other attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Dist_AbsentOp : Dist_ScheduleOp<"absent", [Pure]> {
+  let summary = "a value that this rank does not have";
+  let description = [{
+    Stands in the program of a single rank where the program of all has a value of others: a result that others return. There is no
+    memory for it, and nothing computes with it.
+
+    Example: `%0 = dist.absent : tensor<4xf32>`
+  }];
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Dist_YieldOp : Dist_ScheduleOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "ends the body of a kernel";
   let description = [{

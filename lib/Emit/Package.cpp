@@ -10,6 +10,7 @@
 #include "KernelModule.h"
 #include "ProgramWriter.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -41,6 +42,7 @@ private:
   LogicalResult describePorts(func::FuncOp func);
   LogicalResult describeValue(Location location, Type local, Attribute global, Attribute mapping, DType &dtype,
                               google::protobuf::RepeatedField<int64_t> &shape, meshwright::Placement &placement);
+  LogicalResult writeProgram(func::FuncOp step, Program &program);
   LogicalResult writePrograms();
   LogicalResult writeFiles(StringRef folder);
   LogicalResult writeFile(StringRef path, StringRef bytes);
@@ -56,18 +58,19 @@ private:
 
 } // namespace
 
-static FailureOr<func::FuncOp> findStep(ModuleOp module) {
-  func::FuncOp step;
+/// The step: one function, or one for each set of ranks that run the same.
+static FailureOr<SmallVector<func::FuncOp>> findStep(ModuleOp module) {
+  SmallVector<func::FuncOp> steps;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal())
       continue;
-    if (step)
+    if (!steps.empty() && (!dist::getOn(func.getOperation()) || !dist::getOn(steps.front().getOperation())))
       return func.emitError() << "module has a second function @" << func.getSymName() << "; a package holds one step";
-    step = func;
+    steps.push_back(func);
   }
-  if (!step)
+  if (steps.empty())
     return emitError(module.getLoc()) << "module has no function to make a package of";
-  return step;
+  return steps;
 }
 
 /// States type, global shape and placement of a value that a rank holds as `local`.
@@ -99,6 +102,14 @@ LogicalResult PackageWriter::describeValue(Location location, Type local, Attrib
       entry.set_stride(split.stride);
     }
   }
+  if (resolved)
+    for (const auto &[axis, coordinates] : resolved->support) {
+      if (static_cast<int64_t>(coordinates.size()) == mesh->getSize(axis))
+        continue;
+      Support &entry = *placement.add_support();
+      entry.set_axis(axis);
+      entry.mutable_coordinates()->Add(coordinates.begin(), coordinates.end());
+    }
   return success();
 }
 
@@ -175,37 +186,57 @@ LogicalResult PackageWriter::describe() {
   metrics.set_learning_rate(options.learningRate);
   metrics.set_model_flops_per_step(options.modelFlopsPerStep);
   metrics.set_tokens_per_step(options.tokensPerStep);
-  FailureOr<func::FuncOp> step = findStep(module);
-  if (failed(step) || failed(describeVariables()) || failed(describePorts(*step)))
+  FailureOr<SmallVector<func::FuncOp>> steps = findStep(module);
+  if (failed(steps) || failed(describeVariables()) || failed(describePorts(steps->front())))
     return failure();
   return success();
 }
 
+LogicalResult PackageWriter::writeProgram(func::FuncOp step, Program &program) {
+  auto source = step->getParentOfType<ModuleOp>();
+  // The variables in the order of the package, whatever theirs is.
+  SmallVector<net::VariableOp> variables;
+  for (const Variable &variable : package.variables()) {
+    auto op = source.lookupSymbol<net::VariableOp>(variable.name());
+    if (!op)
+      return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
+    variables.push_back(op);
+  }
+  return ProgramWriter(step, kernels, constants, program).write(variables);
+}
+
+/// Programs that come out equal are one.
 LogicalResult PackageWriter::writePrograms() {
-  auto writeProgram = [&](ModuleOp source, Program &program) -> LogicalResult {
-    FailureOr<func::FuncOp> step = findStep(source);
-    if (failed(step))
-      return failure();
-    // The variables in the order of the package, whatever theirs is.
-    SmallVector<net::VariableOp> variables;
-    for (const Variable &variable : package.variables()) {
-      auto op = source.lookupSymbol<net::VariableOp>(variable.name());
-      if (!op)
-        return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
-      variables.push_back(op);
-    }
-    return ProgramWriter(*step, kernels, constants, program).write(variables);
-  };
-  if (failed(writeProgram(module, *package.add_programs())))
+  FailureOr<SmallVector<func::FuncOp>> steps = findStep(module);
+  if (failed(steps))
     return failure();
+  llvm::StringMap<unsigned> known;
+  SmallVector<unsigned> programOf;
+  for (func::FuncOp step : *steps) {
+    Program program;
+    if (failed(writeProgram(step, program)))
+      return failure();
+    auto [entry, isNew] = known.try_emplace(program.SerializeAsString(), package.programs_size());
+    if (isNew)
+      package.add_programs()->Swap(&program);
+    programOf.push_back(entry->second);
+  }
   int64_t ranks = mesh ? mesh->getNumRanks() : 1;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    package.add_program_of_rank(0);
-  if (serial)
-    return writeProgram(serial, *package.mutable_serial());
-  if (!mesh)
-    *package.mutable_serial() = package.programs(0);
-  return success();
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto *step = llvm::find_if(*steps, [&](func::FuncOp step) {
+      return !mesh || dist::covers(dist::getOn(step.getOperation()), *mesh, dist::getCoordinates(*mesh, rank));
+    });
+    if (step == steps->end())
+      return error() << "no function of the module is the program of rank " << rank;
+    package.add_program_of_rank(programOf[step - steps->begin()]);
+  }
+  if (!serial) {
+    if (!mesh)
+      *package.mutable_serial() = package.programs(0);
+    return success();
+  }
+  FailureOr<SmallVector<func::FuncOp>> whole = findStep(serial);
+  return failed(whole) ? failure() : writeProgram(whole->front(), *package.mutable_serial());
 }
 
 LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {

@@ -6,6 +6,7 @@
 
 #include "ProgramWriter.h"
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "llvm/ADT/Twine.h"
@@ -211,8 +212,9 @@ void ProgramWriter::addMatmul(dist::MatmulOp op, Instruction &instruction) {
 }
 
 LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &instruction) {
-  static constexpr Collective::Kind kinds[] = {Collective::ALL_REDUCE, Collective::ALL_GATHER,
-                                               Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL};
+  static constexpr Collective::Kind kinds[] = {Collective::ALL_REDUCE,     Collective::ALL_GATHER,
+                                               Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL,
+                                               Collective::BROADCAST,      Collective::REDUCE};
   static constexpr Collective::Reduction reductions[] = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
                                                          Collective::MIN, Collective::AND,     Collective::OR};
   dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
@@ -268,7 +270,7 @@ void ProgramWriter::addAssign(net::AssignOp op) {
 
 void ProgramWriter::addOutputs(func::ReturnOp op) {
   for (Value value : op.getOperands())
-    program.add_output_buffers(getBuffer(value));
+    program.add_output_buffers(isa_and_nonnull<dist::AbsentOp>(value.getDefiningOp()) ? -1 : getBuffer(value));
 }
 
 LogicalResult ProgramWriter::addInstruction(Operation &op) {
@@ -295,7 +297,7 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);
     addOutputs(ret);
-  } else if (!isa<dist::ViewOp, net::AssignOp>(op)) {
+  } else if (!isa<dist::ViewOp, dist::AbsentOp, net::AssignOp>(op)) {
     return op.emitError() << "operation " << op.getName() << " is not one that a package can hold";
   }
   return success();
@@ -310,6 +312,11 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
   program.set_arena_bytes(arena.getInt());
   program.set_persistent_bytes(persistent.getInt());
   for (net::VariableOp variable : variables) {
+    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    if (kept && !dist::holds(func, kept.getSupport())) {
+      program.add_variable_buffers(-1);
+      continue;
+    }
     auto offset = places.getAs<IntegerAttr>(variable.getSymNameAttr());
     if (!offset)
       return variable.emitError() << "variable has no place in the arena";
@@ -318,13 +325,18 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     program.add_variable_buffers(buffer);
   }
   for (BlockArgument argument : func.getArguments()) {
+    if (!dist::holds(func, dist::getOn(argument))) {
+      program.add_input_buffers(-1);
+      continue;
+    }
     auto offset = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), schedule::kOffsetAttr);
     auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr);
     buffers[argument] = addBuffer(typeOf(argument), offset.getInt(), name ? name.getValue() : StringRef());
     program.add_input_buffers(buffers[argument]);
   }
   task = program.add_tasks();
-  task->set_name(func.getSymName().str());
+  // Programs of other ranks have other names; the step is one.
+  task->set_name(dist::getOn(func.getOperation()) ? "step" : func.getSymName().str());
   for (Operation &op : func.getBody().front())
     if (failed(addInstruction(op)))
       return failure();

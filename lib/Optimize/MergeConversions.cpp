@@ -112,6 +112,9 @@ static unsigned joinReductions(Operation *op) {
   if (operands.empty())
     return 0;
   auto reduction = cast<ConversionOpInterface>(op->getOperand(operands.front()).getDefiningOp());
+  // Where fewer ranks compute the sum than reduce its terms, the others would be missing.
+  if (op->getAttr(kOnAttr) != reduction->getAttr(kOnAttr))
+    return 0;
   if (getElementTypeOrSelf(op->getResult(0)) != getElementTypeOrSelf(reduction.getInput()))
     return 0;
   IRMapping mapping;

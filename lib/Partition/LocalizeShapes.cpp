@@ -12,6 +12,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/RuleCheck.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Partition/ReshardPlanner.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,9 +51,11 @@ private:
   LogicalResult checkMovement(Operation &op, ArrayRef<MappingAttr> operands);
   LogicalResult localizeSignature();
   Value createStep(const ReshardStep &step, ReshardOp reshard, Value value, ArrayRef<int64_t> shape);
+  void emitStep(const ReshardStep &step, ReshardOp reshard, Value &value, ArrayRef<int64_t> shape);
   SmallVector<Value> maskOperands(Operation &op, const ShardingRule &rule, ArrayRef<Placement> placements);
   Value mask(Value value, ArrayRef<int64_t> dims, ReduceKind kind, const Placement &placement, RankedTensorType global,
              Location loc);
+  LogicalResult checkMembers(Operation &op, ArrayRef<MappingAttr> results);
   Value getCoordinate(Axis axis);
   SmallVector<Value> getCoordinates(ArrayRef<Axis> axes);
   ArrayAttr getAxisNames(ArrayRef<Axis> axes);
@@ -67,7 +70,7 @@ private:
   DenseMap<Value, MappingAttr> current;
   DenseMap<Axis, Value> coordinates;
   Operation *lastCoordinate = nullptr;
-  DenseMap<std::tuple<Value, Attribute, Attribute>, Value> masks;
+  DenseMap<std::tuple<Value, Attribute, Attribute, Attribute>, Value> masks;
   unsigned numCollectives = 0, numMasks = 0;
 };
 
@@ -127,14 +130,33 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
     return AllGatherOp::create(builder, loc, type, value, axes, from, to, attribute);
   case Kind::AllToAll:
     return AllToAllOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::Broadcast:
+    return HolderBroadcastOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::Reduce:
+    return HolderReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
   case Kind::Shard:
     return ShardOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
   case Kind::ToPartial:
-    return ToPartialOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
+    return ToPartialOp::create(builder, loc, type, value,
+                               step.from.getHolder(step.axes.front()) ? SmallVector<Value>()
+                                                                      : getCoordinates(step.axes),
+                               axes, from, to, attribute);
   case Kind::Relabel:
     return value;
   }
   llvm_unreachable("all kinds are covered");
+}
+
+/// Replaces `value` by what the step makes of it. Who has no part in what the step leaves alone does not run it.
+void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Value &value, ArrayRef<int64_t> shape) {
+  Value made = createStep(step, reshard, value, shape);
+  if (made == value)
+    return;
+  Placement members = step.from;
+  for (Axis axis : step.axes)
+    members.erase(axis);
+  value = made;
+  setOn(made.getDefiningOp(), members.toAttr(builder.getContext(), mesh, shape).getSupport());
 }
 
 LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
@@ -145,7 +167,7 @@ LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
   Value value = locals.lookup(reshard.getInput());
   ReshardPlanner planner(mesh, type.getShape());
   for (const ReshardStep &step : planner.plan(table.resolve(from->front(), type), table.resolve(to->front(), type)))
-    value = createStep(step, reshard, value, type.getShape());
+    emitStep(step, reshard, value, type.getShape());
   locals.map(reshard.getResult(), value);
   current[reshard.getResult()] = to->front();
   return success();
@@ -159,7 +181,8 @@ Value FunctionLocalizer::mask(Value value, ArrayRef<int64_t> dims, ReduceKind ki
                               RankedTensorType global, Location loc) {
   TypedAttr fill = getNeutralElement(kind, global.getElementType());
   DenseI64ArrayAttr dimsAttr = builder.getDenseI64ArrayAttr(dims);
-  Value &masked = masks[{value, dimsAttr, fill}];
+  MappingAttr where = placement.toAttr(builder.getContext(), mesh, global.getShape());
+  Value &masked = masks[{value, dimsAttr, fill, where.getSupport()}];
   if (masked)
     return masked;
   SmallVector<Axis> axes;
@@ -167,8 +190,7 @@ Value FunctionLocalizer::mask(Value value, ArrayRef<int64_t> dims, ReduceKind ki
     for (const Split &split : placement.dims[dim])
       axes.push_back(split.axis);
   ++numMasks;
-  return masked = MaskOp::create(builder, loc, value.getType(), value, getCoordinates(axes), dimsAttr,
-                                 placement.toAttr(builder.getContext(), mesh, global.getShape()),
+  return masked = MaskOp::create(builder, loc, value.getType(), value, getCoordinates(axes), dimsAttr, where,
                                  builder.getDenseI64ArrayAttr(global.getShape()), fill);
 }
 
@@ -205,12 +227,26 @@ LogicalResult FunctionLocalizer::checkMovement(Operation &op, ArrayRef<MappingAt
   return success();
 }
 
-/// Gives the operations made for `op` after `before` its place in the step.
-static void inheritOrigin(Operation &op, Operation *before, Block *block) {
-  for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it)
+/// All results of an operation are on the same ranks: those that run it.
+LogicalResult FunctionLocalizer::checkMembers(Operation &op, ArrayRef<MappingAttr> results) {
+  for (MappingAttr result : results)
+    if (result.getSupport() != results.front().getSupport())
+      return op.emitOpError() << "leaves one result in " << results.front() << " and another in " << result
+                              << ", on other ranks";
+  return success();
+}
+
+/// Gives the operations made for `op` after `before` its place in the step, and the ranks that run it.
+static void inheritOrigin(Operation &op, Operation *before, Block *block, DictionaryAttr on) {
+  for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it) {
+    if (isa<CoordinateOp>(*it))
+      continue;
     for (StringRef name : kOrigin)
-      if (Attribute attribute = op.getAttr(name); attribute && !it->hasAttr(name) && !isa<CoordinateOp>(*it))
+      if (Attribute attribute = op.getAttr(name); attribute && !it->hasAttr(name))
         it->setAttr(name, attribute);
+    if (on)
+      setOn(&*it, on);
+  }
 }
 
 LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands,
@@ -247,6 +283,7 @@ LogicalResult FunctionLocalizer::localize(Operation &op) {
   Block *block = builder.getInsertionBlock();
   Operation *before = block->empty() ? nullptr : &block->back();
   LogicalResult done = success();
+  DictionaryAttr on;
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
     done = localizeReshard(reshard);
   } else {
@@ -262,9 +299,13 @@ LogicalResult FunctionLocalizer::localize(Operation &op) {
     FailureOr<SmallVector<MappingAttr>> results = table.getComputes(&op);
     if (failed(results))
       return failure();
+    if (failed(checkMembers(op, *results)))
+      return failure();
+    if (!results->empty() || !operands->empty())
+      on = (results->empty() ? operands : results)->front().getSupport();
     done = localizeByInterface(op, *operands, *results);
   }
-  inheritOrigin(op, before, block);
+  inheritOrigin(op, before, block, on);
   return done;
 }
 

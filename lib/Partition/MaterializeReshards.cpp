@@ -48,6 +48,7 @@ private:
   LogicalResult reduceAtDefinition(Operation *op);
   LogicalResult collect(Operation *op, func::FuncOp func);
   FailureOr<SmallVector<MappingAttr>> getTargets(Operation *op, func::FuncOp func);
+  LogicalResult narrow(Operation *op, MutableArrayRef<MappingAttr> operands);
   MappingAttr shareReduction(Value value, const Requests &requests);
   Value convert(Value value, MappingAttr target, Operation *user);
   Value createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like);
@@ -103,6 +104,24 @@ LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   return success();
 }
 
+/// An operation runs where its results are, and reads there what is everywhere.
+LogicalResult Materializer::narrow(Operation *op, MutableArrayRef<MappingAttr> operands) {
+  FailureOr<SmallVector<MappingAttr>> computes = table.getComputes(op);
+  if (failed(computes))
+    return failure();
+  if (computes->empty() || computes->front().getSupport().empty())
+    return success();
+  const Placement result = table.resolve(computes->front(), op->getResult(0).getType());
+  for (auto [operand, mapping] : llvm::zip(op->getOperands(), operands)) {
+    Placement placement = table.resolve(mapping, operand.getType());
+    for (const auto &[axis, coordinates] : result.support)
+      if (!placement.findSplit(axis) && !placement.isPartial(axis) && !placement.getHolder(axis))
+        placement.setHolder(axis, coordinates.front());
+    mapping = toAttr(placement, operand);
+  }
+  return success();
+}
+
 /// The placements in which `op` reads its operands. What is assigned goes where the variable is kept, and what is
 /// returned where the function says.
 FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func::FuncOp func) {
@@ -115,8 +134,11 @@ FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func
       return failure();
     return SmallVector<MappingAttr>{*kept};
   }
-  if (!isa<func::ReturnOp>(op))
+  if (!isa<func::ReturnOp>(op)) {
+    if (!isa<ReshardOp>(op) && failed(narrow(op, *wanted)))
+      return failure();
     return wanted;
+  }
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
     if (!stated) {
@@ -154,29 +176,40 @@ MappingAttr Materializer::toAttr(const Placement &placement, Value value) {
   return mapping;
 }
 
-/// The placement to which `value` is reduced once for all targets that reduce it: split where all of them split alike,
-/// replicated elsewhere. Null where fewer than two targets reduce.
+/// Whether a value that is as `from` on `axis` has to be reduced or sent to be as `to`.
+static bool leaves(const Placement &from, const Placement &to, Axis axis) {
+  if (from.isPartial(axis))
+    return !to.isPartial(axis) || to.partialKind != from.partialKind;
+  std::optional<int64_t> holder = from.getHolder(axis);
+  return holder && to.getHolder(axis) != holder && !to.isPartial(axis);
+}
+
+/// The placement to which `value` is reduced, or sent from its holder, once for all targets that need it: as all of
+/// them are where they are alike, replicated elsewhere. Null where fewer than two targets need it.
 MappingAttr Materializer::shareReduction(Value value, const Requests &requests) {
   const Placement from = table.resolve(requests.placement, value.getType());
   Placement shared = from;
   bool isShared = false;
-  for (Axis axis : from.partialAxes) {
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
     SmallVector<const Placement *> reducing;
-    for (MappingAttr target : requests.targets) {
-      const Placement &to = table.resolve(target, value.getType());
-      if (!to.isPartial(axis) || to.partialKind != from.partialKind)
+    for (MappingAttr target : requests.targets)
+      if (const Placement &to = table.resolve(target, value.getType()); leaves(from, to, axis))
         reducing.push_back(&to);
-    }
     if (reducing.size() < 2)
       continue;
     isShared = true;
     shared.erase(axis);
     auto split = reducing.front()->findSplit(axis);
-    bool alike = split && llvm::all_of(reducing, [&](const Placement *to) { return to->findSplit(axis) == split; });
+    std::optional<int64_t> holder = reducing.front()->getHolder(axis);
+    bool alike = llvm::all_of(reducing, [&](const Placement *to) {
+      return !to->isPartial(axis) && to->findSplit(axis) == split && to->getHolder(axis) == holder;
+    });
     Placement scattered = shared;
     auto type = cast<RankedTensorType>(value.getType());
-    if (alike && scattered.insert(split->first, split->second) && isNested(scattered, type.getShape()))
+    if (alike && split && scattered.insert(split->first, split->second) && isNested(scattered, type.getShape()))
       shared = scattered;
+    if (alike && holder)
+      shared.setHolder(axis, *holder);
   }
   return isShared ? toAttr(normalize(shared, mesh), value) : MappingAttr();
 }
@@ -193,9 +226,9 @@ Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
   if (MappingAttr shared = request.shared) {
     const Placement &before = table.resolve(from, value.getType()), &after = table.resolve(target, value.getType());
     const Placement &middle = table.resolve(shared, value.getType());
-    bool reduces = llvm::any_of(before.partialAxes, [&](Axis axis) {
-      return !middle.isPartial(axis) && (!after.isPartial(axis) || after.partialKind != before.partialKind);
-    });
+    auto axes = llvm::seq<Axis>(0, mesh.getNumAxes());
+    bool reduces =
+        llvm::any_of(axes, [&](Axis axis) { return leaves(before, middle, axis) && leaves(before, after, axis); });
     if (reduces && shared != target) {
       Value reduced = converted.lookup({value, shared});
       if (!reduced)

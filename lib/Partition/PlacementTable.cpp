@@ -21,14 +21,13 @@ FailureOr<MappingAttr> PlacementTable::normalize(Attribute attribute, Type type,
   MappingAttr &normal = normalForms[{mapping, tensor}];
   if (normal)
     return normal;
-  if (!mapping.getSupport().empty())
-    return op->emitOpError() << "has a value on " << mapping
-                             << ", but only values that every rank has a part of are partitioned";
   FailureOr<Placement> placement =
       Placement::resolve(mapping, mesh, tensor.getShape(), [&] { return op->emitOpError(); });
   if (failed(placement))
     return failure();
   Placement normalized = dist::normalize(*placement, mesh);
+  if (failed(checkSupport(normalized, mesh, [&] { return op->emitOpError(); })))
+    return failure();
   normal = normalized.toAttr(op->getContext(), mesh, tensor.getShape());
   placements[{normal, tensor}] = std::make_unique<Placement>(std::move(normalized));
   return normal;

@@ -23,8 +23,8 @@ class PlacementTable {
 public:
   PlacementTable(mlir::ModuleOp module, const dist::Mesh &mesh) : symbols(module), mesh(mesh) {}
 
-  /// The normal form of `mapping` for a value of `type`; the error is at `op` and says what does not resolve. A support
-  /// is an error as well: all ranks hold a part of every value here.
+  /// The normal form of `mapping` for a value of `type`; the error is at `op` and says what does not resolve. So
+  /// does a support of several coordinates: a value has one holder on an axis, or is on all of it.
   mlir::FailureOr<dist::MappingAttr> normalize(mlir::Attribute mapping, mlir::Type type, mlir::Operation *op);
   /// The placement that `mapping`, a normal form, stands for.
   const dist::Placement &resolve(dist::MappingAttr mapping, mlir::Type type);

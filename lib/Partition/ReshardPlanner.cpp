@@ -29,12 +29,18 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
 
 int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   int64_t n = mesh.getGroupSize(step.axes);
-  int64_t perGroup = (n - 1) * (mesh.getNumRanks() / n);
+  int64_t ranks = mesh.getNumRanks();
+  for (const auto &[axis, coordinates] : step.from.support)
+    if (!llvm::is_contained(step.axes, axis))
+      ranks = ranks / mesh.getSize(axis) * static_cast<int64_t>(coordinates.size());
+  int64_t perGroup = (n - 1) * (ranks / n);
   switch (step.kind) {
   case Kind::AllReduce:
     return 2 * getNumElements(step.from.getLocalShape(shape)) * perGroup;
   case Kind::ReduceScatter:
   case Kind::AllToAll:
+  case Kind::Broadcast:
+  case Kind::Reduce:
     return getNumElements(step.from.getLocalShape(shape)) * perGroup;
   case Kind::AllGather:
     return getNumElements(step.to.getLocalShape(shape)) * perGroup;
@@ -118,6 +124,10 @@ void Search::reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next) {
 
 std::optional<Placement> Search::adopt(Placement placement, Axis axis) const {
   placement.erase(axis);
+  if (std::optional<int64_t> holder = to.getHolder(axis)) {
+    placement.setHolder(axis, *holder);
+    return placement;
+  }
   if (to.isPartial(axis)) {
     if (!placement.partialAxes.empty() && placement.partialKind != to.partialKind)
       return std::nullopt;
@@ -172,19 +182,30 @@ void Search::expandGathers(int index, unsigned dim) {
 void Search::expandAxis(int index, Axis axis) {
   const Placement current = nodes[index].placement;
   auto have = current.findSplit(axis), want = to.findSplit(axis);
-  if (have == want && current.isPartial(axis) == to.isPartial(axis))
+  std::optional<int64_t> holder = current.getHolder(axis), wanted = to.getHolder(axis);
+  if (have == want && current.isPartial(axis) == to.isPartial(axis) && holder == wanted)
     return;
+  if (holder) {
+    Placement everywhere = current;
+    everywhere.erase(axis);
+    reach(index, Kind::Broadcast, {axis}, everywhere);
+  }
   std::optional<Placement> next = adopt(current, axis);
   if (!next)
     return;
   if (current.isPartial(axis)) {
-    if (want)
-      reach(index, Kind::ReduceScatter, {axis}, *next);
+    if (want || wanted)
+      reach(index, want ? Kind::ReduceScatter : Kind::Reduce, {axis}, *next);
+  } else if (holder) {
+    if (to.isPartial(axis))
+      reach(index, Kind::ToPartial, {axis}, *next);
   } else if (have) {
     if (want && want->first != have->first)
       reach(index, Kind::AllToAll, {axis}, *next);
   } else if (want) {
     reach(index, Kind::Shard, {axis}, *next);
+  } else if (wanted) {
+    reach(index, Kind::Relabel, {axis}, *next);
   } else if (to.isPartial(axis)) {
     reach(index, isIdempotent(to.partialKind) ? Kind::Relabel : Kind::ToPartial, {axis}, *next);
   }
@@ -199,12 +220,18 @@ void Search::expand(int index) {
     expandGathers(index, dim);
 }
 
-/// Joins neighbouring steps of a kind that one operation can do: reduce-scatters of digits that nest, and the holders
-/// of a partial value.
+/// Whether one operation can do two steps that make a value partial: the value has holders in both, or in neither.
+static bool areHeldAlike(const ReshardStep &step, const ReshardStep &next) {
+  return step.from.getHolder(step.axes.front()).has_value() == next.from.getHolder(next.axes.front()).has_value();
+}
+
+/// Joins neighbouring steps of a kind that one operation can do: reduce-scatters of digits that nest, the holders of a
+/// partial value, broadcasts and reductions whose roots are one rank of the larger group.
 static void joinSteps(std::vector<ReshardStep> &steps) {
   for (size_t index = 0; index + 1 < steps.size();) {
     ReshardStep &step = steps[index], &next = steps[index + 1];
-    bool join = step.kind == next.kind && step.kind == Kind::ToPartial;
+    bool join = step.kind == next.kind && (step.kind == Kind::Broadcast || step.kind == Kind::Reduce ||
+                                           (step.kind == Kind::ToPartial && areHeldAlike(step, next)));
     if (step.kind == next.kind && step.kind == Kind::ReduceScatter) {
       const auto [dim, split] = *next.to.findSplit(next.axes.front());
       join = llvm::any_of(step.axes, [&](Axis axis) {
@@ -238,7 +265,7 @@ std::vector<ReshardStep> Search::run(const Placement &from) {
     else
       expand(index);
   }
-  assert(found >= 0 && "reducing, gathering and taking parts is always possible");
+  assert(found >= 0 && "reducing, broadcasting, gathering and taking parts is always possible");
   std::vector<ReshardStep> steps;
   for (int index = found; nodes[index].step; index = nodes[index].parent)
     steps.push_back(*nodes[index].step);

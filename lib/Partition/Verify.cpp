@@ -9,6 +9,7 @@
 
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -45,6 +46,7 @@ private:
   LogicalResult verifyFunction(func::FuncOp func);
   LogicalResult verifyOperation(Operation *op);
   LogicalResult verifyConversion(ConversionOpInterface op);
+  LogicalResult verifyMembers(Operation *op, DictionaryAttr expected, DictionaryAttr reads);
   LogicalResult verifyUse(Operation *op, Value value, const Known &wanted);
 
   ModuleOp module;
@@ -72,15 +74,45 @@ FailureOr<Known> Verifier::verifyBoundary(Type local, Attribute globalType, Attr
   return Known{*normal, llvm::to_vector(type.getShape())};
 }
 
-/// Checks that `value`, where its placement is known, is as `wanted`.
+/// Checks that `value`, where its placement is known, is as `wanted`. To read what is replicated as partial of an
+/// idempotent kind, or on one holder alone, takes no operation.
 LogicalResult Verifier::verifyUse(Operation *op, Value value, const Known &wanted) {
   auto it = known.find(value);
   if (it == known.end() || it->second == wanted)
     return success();
+  if (it->second.shape == wanted.shape) {
+    auto global = RankedTensorType::get(wanted.shape, getElementTypeOrSelf(value));
+    const Placement &actual = table.resolve(it->second.mapping, global);
+    Placement expected = table.resolve(wanted.mapping, global);
+    bool sameKind = actual.partialAxes.empty() || actual.partialKind == expected.partialKind;
+    if (isIdempotent(expected.partialKind) && sameKind)
+      llvm::erase_if(expected.partialAxes,
+                     [&](Axis axis) { return !actual.isPartial(axis) && !actual.getHolder(axis); });
+    llvm::erase_if(expected.support, [&](const auto &entry) { return !actual.getHolder(entry.first); });
+    if (normalize(expected, mesh) == actual)
+      return success();
+  }
   auto diagnostic = op->emitOpError() << "takes a value in " << wanted.mapping << " but it is in "
                                       << it->second.mapping;
   diagnostic.attachNote(value.getLoc()) << "the value is made here";
   return diagnostic;
+}
+
+/// Checks that `op` runs where `expected` says, and that its operands are there where `reads` does.
+LogicalResult Verifier::verifyMembers(Operation *op, DictionaryAttr expected, DictionaryAttr reads) {
+  auto print = [&](DictionaryAttr on) { return on ? on : DictionaryAttr::get(op->getContext()); };
+  DictionaryAttr on = getOn(op);
+  if (!covers(on, expected) || !covers(expected, on))
+    return op->emitOpError() << "runs on " << print(on) << ", not on " << print(expected);
+  for (Value operand : op->getOperands()) {
+    if (isa_and_nonnull<CoordinateOp>(operand.getDefiningOp()) || covers(getOn(operand), reads))
+      continue;
+    auto diagnostic = op->emitOpError() << "reads on " << print(reads) << " a value that only " << getOn(operand)
+                                        << " has";
+    diagnostic.attachNote(operand.getLoc()) << "the value is made here";
+    return diagnostic;
+  }
+  return success();
 }
 
 LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
@@ -90,20 +122,17 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   if (failed(from) || failed(to))
     return failure();
   known[op->getResult(0)] = {*to, llvm::to_vector(op.getShape())};
-  Known wanted{*from, llvm::to_vector(op.getShape())};
-  // To read a replicated value as partial of an idempotent kind takes no operation.
-  auto it = known.find(op.getInput());
-  if (it != known.end() && it->second.shape == wanted.shape) {
-    const Placement &actual = table.resolve(it->second.mapping, global);
-    Placement expected = table.resolve(*from, global);
-    bool sameKind = actual.partialAxes.empty() || actual.partialKind == expected.partialKind;
-    if (isIdempotent(expected.partialKind) && sameKind) {
-      llvm::erase_if(expected.partialAxes, [&](Axis axis) { return !actual.isPartial(axis); });
-      if (normalize(expected, mesh) == actual)
-        return success();
-    }
-  }
-  return verifyUse(op, op.getInput(), wanted);
+  // Holders on other axes than its own are the only ranks that have a part in it.
+  NamedAttrList members((*from).getSupport());
+  for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>())
+    members.erase(axis);
+  DictionaryAttr expected = members.getDictionary(op->getContext()), on = getOn(op.getOperation());
+  // A local one may be part of an operation that fewer ranks run.
+  if (!op.isCollective() && covers(expected, on))
+    expected = on;
+  if (failed(verifyMembers(op, expected, join(on, (*from).getSupport()))))
+    return failure();
+  return verifyUse(op, op.getInput(), {*from, llvm::to_vector(op.getShape())});
 }
 
 LogicalResult Verifier::verifyOperation(Operation *op) {
@@ -116,15 +145,20 @@ LogicalResult Verifier::verifyOperation(Operation *op) {
     return verifyConversion(conversion);
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     auto it = variables.find(read.getVariable());
-    if (it != variables.end())
-      known[read.getResult()] = it->second;
-    return success();
+    if (it == variables.end())
+      return success();
+    known[read.getResult()] = it->second;
+    return verifyMembers(op, it->second.mapping.getSupport(), getOn(op));
   }
   if (auto assign = dyn_cast<net::AssignOp>(op)) {
     auto it = variables.find(assign.getVariable());
-    return it == variables.end() ? success() : verifyUse(op, assign.getValue(), it->second);
+    if (it == variables.end())
+      return success();
+    DictionaryAttr holders = it->second.mapping.getSupport();
+    return success(succeeded(verifyMembers(op, holders, holders)) &&
+                   succeeded(verifyUse(op, assign.getValue(), it->second)));
   }
-  return success();
+  return isa<func::ReturnOp>(op) ? success() : verifyMembers(op, getOn(op), getOn(op));
 }
 
 LogicalResult Verifier::verifyFunction(func::FuncOp func) {
@@ -143,8 +177,11 @@ LogicalResult Verifier::verifyFunction(func::FuncOp func) {
   for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
     FailureOr<Known> placed = verifyBoundary(type, func.getResultAttr(index, kGlobalTypeAttr),
                                              func.getResultAttr(index, kMappingAttr), func, "result " + Twine(index));
-    if (failed(placed) || failed(verifyUse(terminator, terminator->getOperand(index), *placed)))
+    Value value = terminator->getOperand(index);
+    if (failed(placed) || failed(verifyUse(terminator, value, *placed)))
       return failure();
+    if (!covers(getOn(value), placed->mapping.getSupport()))
+      return terminator->emitOpError() << "returns for " << placed->mapping << " what only " << getOn(value) << " has";
   }
   return success();
 }

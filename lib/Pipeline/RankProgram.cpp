@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankProgram.h"
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "mlir/IR/Builders.h"
 
@@ -35,11 +37,50 @@ FailureOr<int64_t> meshwright::parseCoordinate(ModuleOp module, StringRef text) 
   return mesh.getRank(coordinates);
 }
 
+/// Leaves what the rank with these coordinates runs. A value that it does not have is absent where it is still named:
+/// as what others broadcast, and what they return.
+static void dropOthers(func::FuncOp func, const dist::Mesh &mesh, ArrayRef<int64_t> coordinates) {
+  auto isAbsent = [&](Value value) {
+    return value.getDefiningOp<dist::AbsentOp>() || !dist::covers(dist::getOn(value), mesh, coordinates);
+  };
+  OpBuilder builder(func.getContext());
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front().without_terminator())) {
+    builder.setInsertionPoint(&op);
+    auto toPartial = dyn_cast<dist::ToPartialOp>(op);
+    if (toPartial && toPartial.getCoordinates().empty() && isAbsent(toPartial.getInput())) {
+      TypedAttr neutral =
+          dist::getNeutralElement(toPartial.getTo().getPartialKind(), getElementTypeOrSelf(toPartial.getResult()));
+      auto value = DenseElementsAttr::get(cast<ShapedType>(toPartial.getResult().getType()), cast<Attribute>(neutral));
+      toPartial.getResult().replaceAllUsesWith(net::ConstantOp::create(builder, op.getLoc(), value).getResult());
+      op.erase();
+      continue;
+    }
+    bool runs = dist::covers(dist::getOn(&op), mesh, coordinates);
+    for (Value result : op.getResults())
+      if (isAbsent(result) && !result.use_empty())
+        result.replaceAllUsesWith(dist::AbsentOp::create(builder, op.getLoc(), result.getType()));
+    if (!runs)
+      op.erase();
+  }
+  for (auto absent : llvm::make_early_inc_range(func.getBody().front().getOps<dist::AbsentOp>()))
+    if (absent->use_empty())
+      absent.erase();
+}
+
 LogicalResult meshwright::specializeForRank(ModuleOp module, int64_t rank) {
   dist::Mesh mesh = getMesh(module);
   if (rank < 0 || rank >= mesh.getNumRanks())
     return emitError(UnknownLoc::get(module.getContext()))
            << "there is no rank " << rank << "; the mesh has " << mesh.getNumRanks();
+  SmallVector<int64_t> coordinates = dist::getCoordinates(mesh, rank);
+  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (func.isExternal())
+      continue;
+    if (!dist::getOn(func.getOperation()))
+      dropOthers(func, mesh, coordinates);
+    else if (!dist::covers(dist::getOn(func.getOperation()), mesh, coordinates))
+      func.erase();
+  }
   module.walk([&](dist::CoordinateOp op) {
     OpBuilder builder(op);
     int64_t coordinate = mesh.getCoordinate(rank, *mesh.find(op.getAxis()));

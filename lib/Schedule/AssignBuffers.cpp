@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
@@ -69,9 +70,12 @@ void Assigner::placePersistent() {
     return offset;
   };
   for (auto variable : module.getOps<net::VariableOp>())
-    variables[variable.getSymNameAttr()] = place(variable.getTensorType());
+    if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+        !kept || dist::holds(func, kept.getSupport()))
+      variables[variable.getSymNameAttr()] = place(variable.getTensorType());
   for (BlockArgument argument : func.getArguments())
-    offsets[argument] = place(argument.getType());
+    if (dist::holds(func, dist::getOn(argument)))
+      offsets[argument] = place(argument.getType());
   for (Operation &op : func.getBody().front()) {
     if (auto read = dyn_cast<net::ReadOp>(op)) {
       reads[read.getVariableAttr().getAttr()] = read;
@@ -195,7 +199,7 @@ void Assigner::placeStep() {
   llvm::MapVector<Value, unsigned> buffers;
   for (Operation &op : func.getBody().front())
     for (Value result : op.getResults()) {
-      if (storage.getRoot(result) != result || offsets.contains(result))
+      if (isa<dist::AbsentOp>(op) || storage.getRoot(result) != result || offsets.contains(result))
         continue;
       auto [buffer, isNew] = buffers.insert({getPlace(result), problem.buffers.size()});
       int64_t last = storage.getLastUse(result);
@@ -215,9 +219,10 @@ void Assigner::placeStep() {
 void Assigner::state() {
   OpBuilder builder(func.getContext());
   for (BlockArgument argument : func.getArguments())
-    func.setArgAttr(argument.getArgNumber(), kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
+    if (offsets.contains(argument))
+      func.setArgAttr(argument.getArgNumber(), kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
   for (Operation &op : func.getBody().front()) {
-    if (op.getNumResults() == 0)
+    if (op.getNumResults() == 0 || isa<dist::AbsentOp>(op))
       continue;
     SmallVector<int64_t> list;
     for (Value result : op.getResults())

@@ -10,6 +10,7 @@
 
 #include "Contraction.h"
 #include "OpForms.h"
+#include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Schedule/Clustering.h"
 #include "meshwright/Schedule/Passes.h"
@@ -123,6 +124,7 @@ void Former::separateState() {
         continue;
       OpBuilder builder(&op);
       auto copy = net::ReshapeOp::create(builder, op.getLoc(), operand.get().getType(), operand.get());
+      dist::setOn(copy, isa<net::AssignOp>(op) ? dist::getOn(&op) : dist::getOn(operand.get()));
       operand.set(copy);
       materialized.insert(copy);
     }
@@ -153,6 +155,7 @@ void Former::canonicalizeOperand(net::DotOp dot, bool left) {
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
   if (Attribute segment = dot->getAttr(dist::kSegmentAttr))
     copy->setAttr(dist::kSegmentAttr, segment);
+  dist::setOn(copy, dist::getOn(dot.getOperation()));
   materialized.insert(copy);
   forms.forget(dot);
   if (left) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,6 +50,7 @@ private:
   Value exchange(ConversionOpInterface op, const Conversion &conversion);
   Value shard(ShardOp op, const Conversion &conversion);
   Value toPartial(ToPartialOp op, const Conversion &conversion);
+  Value rooted(CollectiveKind kind, ConversionOpInterface op, const Conversion &conversion, const Placement &held);
   Value isInside(MaskOp op, unsigned dim, ArrayRef<Split> splits, ValueRange coordinates);
 
   Digit getDigit(const Placement &placement, Axis axis);
@@ -276,8 +278,34 @@ Value Lowering::shard(ShardOp op, const Conversion &conversion) {
   return net::GatherOp::create(builder, typeOf(parts).clone(shape), parts, index, dims, sizes);
 }
 
+/// An exchange whose root is the rank that holds the value in `held`.
+Value Lowering::rooted(CollectiveKind kind, ConversionOpInterface op, const Conversion &conversion,
+                       const Placement &held) {
+  SmallVector<Axis> axes = sortAxes(conversion.axes);
+  int64_t root = 0;
+  for (Axis axis : axes)
+    root = root * mesh.getSize(axis) + *held.getHolder(axis);
+  Value result =
+      collective(kind, conversion.from.partialKind, op.getInput(), axes, Shape(typeOf(op.getInput()).getShape()), op);
+  result.getDefiningOp<CollectiveOp>().setRoots(root);
+  return result;
+}
+
 Value Lowering::toPartial(ToPartialOp op, const Conversion &conversion) {
   Shape shape(typeOf(op.getInput()).getShape());
+  TypedAttr neutral = getNeutralElement(conversion.to.partialKind, typeOf(op.getInput()).getElementType());
+  auto makeFill = [&]() -> Value {
+    return net::ConstantOp::create(builder, typeOf(op.getInput()),
+                                   DenseElementsAttr::get(typeOf(op.getInput()), neutral));
+  };
+  if (op.getCoordinates().empty()) {
+    SmallVector<NamedAttribute> holders;
+    for (Axis axis : conversion.axes)
+      holders.push_back(
+          builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(*conversion.from.getHolder(axis))));
+    return EitherOp::create(builder, typeOf(op.getInput()), op.getInput(), builder.getDictionaryAttr(holders),
+                            makeFill());
+  }
   auto boolean = RankedTensorType::get({}, builder.getI1Type());
   Value holds;
   for (Value coordinate : op.getCoordinates()) {
@@ -285,9 +313,7 @@ Value Lowering::toPartial(ToPartialOp op, const Conversion &conversion) {
     Value first = net::CompareOp::create(builder, boolean, net::CompareDirection::Eq, coordinate, zero, false);
     holds = holds ? net::AndOp::create(builder, holds, first).getResult() : first;
   }
-  TypedAttr neutral = getNeutralElement(conversion.to.partialKind, typeOf(op.getInput()).getElementType());
-  Value fill =
-      net::ConstantOp::create(builder, typeOf(op.getInput()), DenseElementsAttr::get(typeOf(op.getInput()), neutral));
+  Value fill = makeFill();
   return net::SelectOp::create(builder, broadcast(holds, {}, shape), op.getInput(), fill);
 }
 
@@ -346,6 +372,10 @@ Value Lowering::lower(ConversionOpInterface op, const Conversion &conversion) {
     return reduceScatter(op, conversion);
   if (isa<AllToAllOp>(op))
     return exchange(op, conversion);
+  if (isa<HolderBroadcastOp>(op))
+    return rooted(CollectiveKind::Broadcast, op, conversion, conversion.from);
+  if (isa<HolderReduceOp>(op))
+    return rooted(CollectiveKind::Reduce, op, conversion, conversion.to);
   if (auto shardOp = dyn_cast<ShardOp>(*op))
     return shard(shardOp, conversion);
   return toPartial(cast<ToPartialOp>(*op), conversion);
@@ -373,10 +403,11 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       FailureOr<Value> result = lower(op, mesh);
       if (failed(result))
         return signalPassFailure();
-      // What is made belongs where the conversion did; constants belong nowhere, so that they can be shared.
+      // What is made belongs where the conversion did, and runs there; constants belong nowhere, so that they can be
+      // shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
       for (; &*made != op; ++made)
-        for (StringRef name : {StringRef(net::kRoleAttr), StringRef(kSegmentAttr)})
+        for (StringRef name : {StringRef(net::kRoleAttr), StringRef(kSegmentAttr), StringRef(kOnAttr)})
           if (Attribute attribute = op->getAttr(name); attribute && !made->hasTrait<OpTrait::ConstantLike>())
             made->setAttr(name, attribute);
       op->getResult(0).replaceAllUsesWith(*result);

@@ -18,6 +18,9 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // Only now is it known what is computed between a value's last part and its first use.
   if (options.overlap)
     manager.addPass(createCommunicatePass(options.communicate));
+  // What not all ranks run is known now, and the order of collectives is: programs part here, before memory is given
+  // out.
+  manager.addPass(createSpecializePass());
   // From here on the order of operations is the order of execution, and places depend on it.
   manager.addPass(createAssignBuffersPass());
   manager.addPass(createVerifyPass());

@@ -7,7 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CollectiveOrder.h"
 #include "Storage.h"
+#include "dialects/Dist/Support.h"
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
 #include <map>
@@ -64,7 +66,7 @@ static std::optional<int64_t> getOffset(Value value) {
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
     bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::WaitOp, dist::CoordinateOp, dist::KernelOp,
-                     dist::MatmulOp, dist::ViewOp, func::ReturnOp>(op) ||
+                     dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp>(op) ||
                  op.hasTrait<OpTrait::ConstantLike>();
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";
@@ -92,10 +94,12 @@ LogicalResult Checker::collect() {
     return success();
   };
   for (BlockArgument argument : func.getArguments())
-    if (failed(add(argument, 0, storage.getEnd())))
+    if (dist::holds(func, dist::getOn(argument)) && failed(add(argument, 0, storage.getEnd())))
       return failure();
   for (Operation &op : func.getBody().front())
     for (Value result : op.getResults()) {
+      if (isa<dist::AbsentOp>(op))
+        continue;
       bool persists = Storage::isPersistent(&op);
       // A variable's memory may hold the new value as soon as the old one is not read any more.
       int64_t first = isa<net::ReadOp>(op) || persists ? 0 : storage.getStep(&op);
@@ -171,6 +175,8 @@ struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(Checker(func).run()))
         return signalPassFailure();
+    if (failed(checkOrder(getOperation())))
+      return signalPassFailure();
   }
 };
 

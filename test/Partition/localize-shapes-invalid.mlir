@@ -79,3 +79,14 @@ func.func @start_inside_a_part(%arg0: tensor<8xf32> {dist.mapping = #s}) {
   %0 = net.slice %arg0 starts = [1] limits = [7] steps = [1] {dist.results = [#s]} : tensor<8xf32> -> tensor<6xf32>
   return
 }
+
+// -----
+
+#r = #dist.mapping<dims = [[]]>
+#h = #dist.mapping<dims = [[]], on {"zero" = [1]}>
+dist.mesh @mesh <["zero" = 2]>
+func.func @reads_elsewhere(%x: tensor<8xf32> {dist.mapping = #h}) {
+  // expected-error @below {{cannot run in parts over axis "zero": coordinate 1 holds some of its values but not, alone, result #0}}
+  %0 = net.tanh %x {dist.operands = [#h], dist.results = [#r]} : tensor<8xf32>
+  return
+}

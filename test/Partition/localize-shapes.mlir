@@ -149,3 +149,43 @@ func.func @scatter_of_parts(%t: tensor<9x4xf32> {dist.mapping = #dist.mapping<di
      : tensor<9x4xf32>, tensor<5x1xi32>, tensor<5x4xf32> -> tensor<9x4xf32>
   return
 }
+
+// -----
+
+#r = #dist.mapping<dims = [[]]>
+#p = #dist.mapping<dims = [[]], partial = sum ["outer", "zero"]>
+#h = #dist.mapping<dims = [[]], on {"zero" = [1]}>
+dist.mesh @mesh <["outer" = 2, "zero" = 4]>
+net.variable parameter @w : tensor<8xf32> {dist.mapping = #h}
+
+// Tests that an operation states who runs it where not all ranks do: the owner alone reads and assigns its variable,
+// and owners alone reduce over other axes.
+// CHECK-LABEL: func.func @owner
+func.func @owner(%x: tensor<8xf32> {dist.mapping = #p}) {
+  // CHECK: %[[W:.*]] = net.read @w {dist.on = {zero = array<i64: 1>}}
+  %w = net.read @w {dist.results = [#h]} : tensor<8xf32>
+  // CHECK: %[[ALL:.*]] = dist.c_broadcast %[[W]] axes ["zero"] {{.*}} shape [8] : tensor<8xf32>
+  %all = dist.reshard %w from <dims = [[]], on {"zero" = [1]}> to <dims = [[]]> : tensor<8xf32>
+  // CHECK: net.tanh %[[ALL]] : tensor<8xf32>
+  %0 = net.tanh %all {dist.results = [#r]} : tensor<8xf32>
+  // CHECK: %[[OWNED:.*]] = dist.c_reduce %arg0 axes ["zero"] {{.*}} shape [8] : tensor<8xf32>
+  // CHECK: %[[SUM:.*]] = dist.c_allreduce %[[OWNED]] axes ["outer"] from <dims = {{\[}}[]], partial = sum ["outer"], on {"zero" = [1]}> {{.*}} {dist.on = {zero = array<i64: 1>}}
+  %1 = dist.reshard %x from <dims = [[]], partial = sum ["outer", "zero"]> to <dims = [[]], on {"zero" = [1]}> : tensor<8xf32>
+  // CHECK: %[[NEW:.*]] = net.subtract %[[W]], %[[SUM]] {dist.on = {zero = array<i64: 1>}}
+  %2 = net.subtract %w, %1 {dist.results = [#h]} : tensor<8xf32>
+  // CHECK: net.assign @w, %[[NEW]] {dist.on = {zero = array<i64: 1>}}
+  net.assign @w, %2 : tensor<8xf32>
+  return
+}
+
+// What is everywhere is with one holder as it stands; who has nothing of a sum has its neutral element.
+// CHECK-LABEL: func.func @free
+func.func @free(%x: tensor<8xf32> {dist.mapping = #r}) -> (tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], partial = sum ["zero"]>}) {
+  %0 = dist.reshard %x from <dims = [[]]> to <dims = [[]], on {"zero" = [1]}> : tensor<8xf32>
+  // CHECK-NEXT: %[[HELD:.*]] = net.tanh %arg0 {dist.on = {zero = array<i64: 1>}}
+  %1 = net.tanh %0 {dist.results = [#h]} : tensor<8xf32>
+  // CHECK-NEXT: %[[TERM:.*]] = dist.to_partial %[[HELD]] at() axes ["zero"] {{.*}} shape [8] : tensor<8xf32>
+  %2 = dist.reshard %1 from <dims = [[]], on {"zero" = [1]}> to <dims = [[]], partial = sum ["zero"]> : tensor<8xf32>
+  // CHECK-NEXT: return %[[TERM]]
+  return %2 : tensor<8xf32>
+}

@@ -33,10 +33,19 @@ func.func @too_many_placements(%arg0: tensor<8xf32> {dist.mapping = #dist.mappin
 
 // -----
 
+dist.mesh @mesh <["pp" = 3]>
+func.func @several_holders(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{has a value on 2 of the 3 coordinates of axis "pp"; a value is held by one of them or by all}}
+  %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [[]], on {"pp" = [0, 2]}>]} : tensor<8xf32>
+  return
+}
+
+// -----
+
 dist.mesh @mesh <["pp" = 2]>
-func.func @support(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>}) {
-  // expected-error @below {{has a value on #dist.mapping<dims = [[]], on {"pp" = [0]}>, but only values that every rank has a part of are partitioned}}
-  %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [[]], on {"pp" = [0]}>]} : tensor<8xf32>
+func.func @held_and_partial(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{has a value that only coordinate 0 of axis "pp" holds and that is partial over that axis}}
+  %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [[]], partial = sum ["pp"], on {"pp" = [0]}>]} : tensor<8xf32>
   return
 }
 

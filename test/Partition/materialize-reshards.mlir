@@ -94,3 +94,46 @@ func.func @axis_of_size_one(%arg0: tensor<8xf32> {dist.mapping = #one}) {
   %0 = net.negate %arg0 {dist.operands = [#r], dist.results = [#one]} : tensor<8xf32>
   return
 }
+
+// -----
+
+#r = #dist.mapping<dims = [[]]>
+#p = #dist.mapping<dims = [[]], partial = sum ["zero"]>
+#h = #dist.mapping<dims = [[]], on {"zero" = [1]}>
+dist.mesh @mesh <["zero" = 2]>
+net.variable parameter @w : tensor<8xf32> {dist.mapping = #h}
+
+// Tests that an owner's variable is sent where it is read, once for all that read it, that a gradient is reduced to the
+// owner, and that what the owner reads besides is read there.
+// CHECK-LABEL: @owner
+// CHECK: %[[W:.*]] = net.read @w {dist.results = [#dist.mapping<dims = {{\[}}[]], on {"zero" = [1]}>]}
+// CHECK-NEXT: %[[ALL:.*]] = dist.reshard %[[W]] from <dims = {{\[}}[]], on {"zero" = [1]}> to <dims = {{\[}}[]]>
+// CHECK-NEXT: %[[GRADIENT:.*]] = net.multiply %[[ALL]], %arg0
+// CHECK-NEXT: %[[OWNED:.*]] = dist.reshard %[[GRADIENT]] from <dims = {{\[}}[]], partial = sum ["zero"]> to <dims = {{\[}}[]], on {"zero" = [1]}>
+// CHECK-NEXT: %[[RATE:.*]] = dist.reshard %arg1 from <dims = {{\[}}[]]> to <dims = {{\[}}[]], on {"zero" = [1]}>
+// CHECK-NEXT: %[[STEP:.*]] = net.multiply %[[OWNED]], %[[RATE]]
+// CHECK-NEXT: %[[BACK:.*]] = dist.reshard %[[ALL]] from <dims = {{\[}}[]]> to <dims = {{\[}}[]], on {"zero" = [1]}>
+// CHECK-NEXT: net.subtract %[[BACK]], %[[STEP]]
+// CHECK-NOT: dist.reshard
+func.func @owner(%x: tensor<8xf32> {dist.mapping = #p}, %rate: tensor<8xf32> {dist.mapping = #r}) {
+  %w = net.read @w {dist.results = [#r]} : tensor<8xf32>
+  %0 = net.multiply %w, %x {dist.operands = [#r, #p], dist.computes = [#p], dist.results = [#h]} : tensor<8xf32>
+  %1 = net.multiply %0, %rate {dist.results = [#h]} : tensor<8xf32>
+  %2 = net.subtract %w, %1 {dist.operands = [#h, #h], dist.results = [#h]} : tensor<8xf32>
+  net.assign @w, %2 : tensor<8xf32>
+  return
+}
+
+// Tests that a value is sent by its holder once, however it is read then.
+// CHECK-LABEL: @sends_once
+// CHECK: %[[ALL:.*]] = dist.reshard %arg0 from <dims = {{\[}}[]], on {"zero" = [1]}> to <dims = {{\[}}[]]>
+// CHECK-NEXT: net.exponential %[[ALL]]
+// CHECK-NEXT: dist.reshard %[[ALL]] from <dims = {{\[}}[]]> to <dims = {{\[}}["zero"]]>
+// CHECK-NEXT: net.tanh
+// CHECK-NEXT: net.abs %arg0
+func.func @sends_once(%x: tensor<8xf32> {dist.mapping = #h}) {
+  %0 = net.exponential %x {dist.operands = [#r], dist.results = [#r]} : tensor<8xf32>
+  %1 = net.tanh %x {dist.operands = [#dist.mapping<dims = [["zero"]]>], dist.results = [#dist.mapping<dims = [["zero"]]>]} : tensor<8xf32>
+  %2 = net.abs %x {dist.operands = [#h], dist.results = [#h]} : tensor<8xf32>
+  return
+}

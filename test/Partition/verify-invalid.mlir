@@ -75,3 +75,43 @@ func.func @assigned_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tens
   net.assign @w, %arg0 : tensor<4xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
+func.func @reads_what_it_does_not_have() {
+  // expected-note @below {{the value is made here}}
+  %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<8xf32>
+  // expected-error @below {{reads on {} a value that only {zero = array<i64: 1>} has}}
+  %1 = net.tanh %0 : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
+func.func @everybody_assigns(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+  // expected-error @below {{runs on {}, not on {zero = array<i64: 1>}}}
+  net.assign @w, %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "zero" = 2]>
+func.func @collective_of_some(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], partial = sum ["dp"]>}) {
+  // expected-error @below {{runs on {zero = array<i64: 1>}, not on {}}}
+  %0 = dist.c_allreduce %x axes ["dp"] from <dims = [[]], partial = sum ["dp"]> to <dims = [[]]> shape [8] {dist.on = {zero = array<i64: 1>}} : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+func.func @returns_what_others_have(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+  %0 = net.tanh %x {dist.on = {zero = array<i64: 1>}} : tensor<8xf32>
+  // expected-error @below {{returns for #dist.mapping<dims = [[]]> what only {zero = array<i64: 1>} has}}
+  return %0 : tensor<8xf32>
+}

@@ -247,3 +247,28 @@ func.func @gathered_rows(%x: tensor<4x2x6xf32>) {
   net.assign @gathered, %4 : tensor<8x6xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+
+// What not the same ranks run is not in one kernel.
+// CHECK-LABEL: @members_apart
+// CHECK: %[[ALL:.*]] = dist.kernel(%arg0)
+// CHECK: net.exponential
+// CHECK-NOT: net.tanh
+// CHECK: } : (tensor<64xf32>) -> tensor<64xf32>
+// CHECK: %[[FIRST:.*]] = dist.kernel(%[[ALL]])
+// CHECK: net.tanh
+// CHECK-NOT: net.sine
+// CHECK: } {dist.on = {zero = array<i64: 0>}}
+// CHECK: %[[SECOND:.*]] = dist.kernel(%[[ALL]])
+// CHECK: net.sine
+// CHECK: } {dist.on = {zero = array<i64: 1>}}
+// CHECK: return %[[FIRST]], %[[SECOND]]
+func.func @members_apart(%x: tensor<64xf32>) -> (tensor<64xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [0]}>}, tensor<64xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}) {
+  %0 = net.exponential %x : tensor<64xf32>
+  %1 = net.tanh %0 {dist.on = {zero = array<i64: 0>}} : tensor<64xf32>
+  %2 = net.sine %0 {dist.on = {zero = array<i64: 1>}} : tensor<64xf32>
+  return %1, %2 : tensor<64xf32>, tensor<64xf32>
+}

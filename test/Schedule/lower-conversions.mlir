@@ -90,3 +90,16 @@ func.func @rest_is_filled(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = dist.mask %x at (%tp) dims [0] placement <dims = [["tp"]]> shape [5] fill 1.0 : f32 : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// The root of a group of several axes is counted as its members are; what was made for some runs there.
+// CHECK-LABEL: @to_and_from_one_holder
+// CHECK-NEXT: %[[OWNED:.*]] = dist.collective reduce sum(%arg0) roots [3] axes ["dp", "tp"] : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[ALL:.*]] = dist.collective broadcast sum(%[[OWNED]]) roots [1] axes ["tp"] {dist.on = {dp = array<i64: 1>}} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[ZERO:.*]] = net.constant dense<0.000000e+00>
+// CHECK-NEXT: dist.either %[[ALL]] on {dp = array<i64: 1>} else %[[ZERO]] : tensor<8xf32>
+func.func @to_and_from_one_holder(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dist.c_reduce %x axes ["dp", "tp"] from <dims = [[]], partial = sum ["dp", "tp"]> to <dims = [[]], on {"dp" = [1], "tp" = [1]}> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  %1 = dist.c_broadcast %0 axes ["tp"] from <dims = [[]], on {"dp" = [1], "tp" = [1]}> to <dims = [[]], on {"dp" = [1]}> shape [8] {dist.on = {dp = array<i64: 1>}} : tensor<8xf32> -> tensor<8xf32>
+  %2 = dist.to_partial %1 at () axes ["dp"] from <dims = [[]], on {"dp" = [1]}> to <dims = [[]], partial = sum ["dp"]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}

@@ -65,3 +65,48 @@ func.func @view_elsewhere(%x: tensor<32xf32> {dist.offset = 0 : i64}) attributes
   %0 = dist.view %x at 16 {dist.offsets = array<i64: 128>} : tensor<32xf32> -> tensor<16xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+
+func.func @step_zero0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 0>}} {
+  // expected-note @below {{the other member issues this}}
+  %0 = dist.collective all_reduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+func.func @step_zero1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 1>}} {
+  // expected-error @below {{is number 0 over ["zero"] in @step_zero1, but another member of the group moves something else there}}
+  %0 = dist.collective all_reduce max(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+
+func.func @one_more_zero0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 0>}} {
+  // expected-error @below {{is issued by 1 of the 2 programs that are members of its group}}
+  %0 = dist.collective all_reduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+func.func @one_more_zero1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 1>}} {
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["outer" = 2, "zero" = 2]>
+
+// Both groups have equal lists, but a rank that waits for the one cannot come to the other.
+func.func @crossed_zero0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 0>}} {
+  // expected-error @below {{comes before another collective on one rank and behind it on another: 2 wait for each other}}
+  %0 = dist.collective all_reduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = dist.collective all_reduce sum(%x) axes ["outer", "zero"] {dist.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+func.func @crossed_zero1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 1>}} {
+  %1 = dist.collective all_reduce sum(%x) axes ["outer", "zero"] {dist.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = dist.collective all_reduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}

@@ -13,9 +13,9 @@
 namespace meshwright::partition {
 
 /// One step of a conversion: an operation of `dist`, but for `Relabel`, which leaves the data as they are (a replicated
-/// value read as partial of an idempotent kind; axes of size 1).
+/// value read as partial of an idempotent kind, or by one holder alone; axes of size 1).
 struct ReshardStep {
-  enum class Kind { AllReduce, ReduceScatter, AllGather, AllToAll, Shard, ToPartial, Relabel } kind;
+  enum class Kind { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Shard, ToPartial, Relabel } kind;
   llvm::SmallVector<dist::Axis, 2> axes;
   dist::Placement from;
   dist::Placement to;
@@ -26,17 +26,19 @@ struct ReshardStep {
 ///
 /// The search runs over what every axis that takes part may be on the way: as it is, replicated, or as it is wanted.
 /// With k such axes these are at most 3^k placements; k is the number of axes that differ, rarely more than two. A way
-/// always exists: reduce, gather from minor to major, take parts from major to minor.
+/// always exists: reduce, broadcast, gather from minor to major, take parts from major to minor. A step over other axes
+/// than the one on which a value has a holder is taken by the holders alone.
 class ReshardPlanner {
 public:
   ReshardPlanner(const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape) : mesh(mesh), shape(shape) {}
 
-  /// The steps from `from` to `to`, whose supports are equal; none where the placements mean the same.
+  /// The steps from `from` to `to`; none where the placements mean the same. Supports are single coordinates.
   std::vector<ReshardStep> plan(const dist::Placement &from, const dist::Placement &to) const;
 
   /// What one step costs: elements that a rank sends on average, times the number of ranks of the mesh, so that it is
-  /// whole. All-reduce 2B(n−1)/n for the full size B that a rank holds; all-gather and reduce-scatter B(n−1)/n;
-  /// all-to-all b(n−1)/n for the local size b; local steps nothing.
+  /// whole. All-reduce 2B(n−1)/n for the full size B that a rank holds; all-gather, reduce-scatter, broadcast and
+  /// reduce B(n−1)/n; all-to-all b(n−1)/n for the local size b; local steps nothing. Ranks that do not take part send
+  /// nothing.
   int64_t getCost(const ReshardStep &step) const;
 
 private:

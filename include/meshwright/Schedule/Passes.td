@@ -85,6 +85,26 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect"];
 }
 
+def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
+  let summary = "makes one program for each set of ranks that run the same operations";
+  let description = [{
+    Where an operation, a variable or an argument has `dist.on` or a support, the function becomes several: one for each
+    combination of coordinates that are named somewhere, and one for all that are not. Each states its coordinates in `dist.on` and has
+    only what its ranks run and somebody uses. Collectives are kept whether somebody uses them or not: all members of a group issue
+    the same. One whose root is another rank has its part `elsewhere`; a result that others return is `dist.absent`.
+
+    Example: of two ranks, in the program of the first
+    ```mlir
+    %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
+    %1 = dist.collective broadcast sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+    // becomes
+    %1 = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] : () -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+  let statistics = [Statistic<"numPrograms", "programs", "Number of programs made">];
+}
+
 def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
   let summary = "gives every value its place in one arena per rank";
   let description = [{
@@ -106,6 +126,7 @@ def VerifyPass : Pass<"dist-schedule-verify", "mlir::ModuleOp"> {
   let description = [{
     Afterwards every operation is one that the runtime executes or part of a kernel, every value has a place inside the arena, values that
     live at the same time lie apart but where one is declared to be in the other's place, and the old value of a variable is not read after it was overwritten.
+    Programs of different ranks issue the same collectives in each of their groups, in an order in which all can take place.
   }];
 }
 

@@ -154,6 +154,69 @@ func.func @to_partial_c5(%arg0: tensor<8xf32>) {
 
 // -----
 
+dist.mesh @mesh <["tp" = 2]>
+func.func @to_partial_c5_held(%arg0: tensor<8xf32>, %tp: tensor<i32>) {
+  // expected-error @below {{has 1 coordinates for 0 axes}}
+  %0 = dist.to_partial %arg0 at (%tp) axes ["tp"] from <dims = [[]], on {"tp" = [1]}> to <dims = [[]], partial = sum ["tp"]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "tp" = 2]>
+func.func @to_partial_c4_mixed(%arg0: tensor<8xf32>) {
+  // expected-error @below {{takes axis "tp" from replicated to partial, not from one holder to partial}}
+  %0 = dist.to_partial %arg0 at () axes ["dp", "tp"] from <dims = [[]], on {"dp" = [1]}> to <dims = [[]], partial = sum ["dp", "tp"]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @c_broadcast_c4(%arg0: tensor<8xf32>) {
+  // expected-error @below {{takes axis "tp" from replicated to replicated, not from one holder to replicated}}
+  %0 = dist.c_broadcast %arg0 axes ["tp"] from <dims = [[]]> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "tp" = 2]>
+func.func @c_broadcast_c4_beyond(%arg0: tensor<8xf32>) {
+  // expected-error @below {{that differ beyond its axes}}
+  %0 = dist.c_broadcast %arg0 axes ["tp"] from <dims = [[]], on {"dp" = [0], "tp" = [0]}> to <dims = [[]], on {"dp" = [1]}> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @c_reduce_c4(%arg0: tensor<8xf32>) {
+  // expected-error @below {{takes axis "tp" from partial to replicated, not from partial to one holder}}
+  %0 = dist.c_reduce %arg0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 3]>
+func.func @several_holders(%arg0: tensor<8xf32>) {
+  // expected-error @below {{has a value on 2 of the 3 coordinates of axis "tp"; a value is held by one of them or by all}}
+  %0 = dist.c_broadcast %arg0 axes ["tp"] from <dims = [[]], on {"tp" = [0, 2]}> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @held_and_split(%arg0: tensor<4xf32>) {
+  // expected-error @below {{has a value that only coordinate 0 of axis "tp" holds and that is split over that axis}}
+  %0 = dist.c_broadcast %arg0 axes ["tp"] from <dims = [["tp"]], on {"tp" = [0]}> to <dims = [["tp"]]> shape [8] : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @mask_without_mesh(%arg0: tensor<4xf32>, %tp: tensor<i32>) {
   // expected-error @below {{stands in a module without mesh}}
   %0 = dist.mask %arg0 at (%tp) dims [0] placement <dims = [["tp"]]> shape [7] fill 0.0 : f32 : tensor<4xf32>

@@ -22,6 +22,17 @@ func.func @collectives(%p: tensor<8x4xf32>, %s: tensor<4x4xf32>) {
   return
 }
 
+// CHECK-LABEL: @with_one_holder
+func.func @with_one_holder(%p: tensor<8x4xf32>) {
+  // CHECK: dist.c_reduce %{{.*}} axes ["tp"] from <dims = {{\[}}[], []], partial = sum ["tp"]> to <dims = {{\[}}[], []], on {"tp" = [1]}> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  %0 = dist.c_reduce %p axes ["tp"] from <dims = [[], []], partial = sum ["tp"]> to <dims = [[], []], on {"tp" = [1]}> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  // CHECK: dist.c_broadcast %{{.*}} axes ["dp", "tp"] from <dims = {{\[}}[], []], on {"dp" = [0], "tp" = [1]}> to <dims = {{\[}}[], []]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  %1 = dist.c_broadcast %0 axes ["dp", "tp"] from <dims = [[], []], on {"dp" = [0], "tp" = [1]}> to <dims = [[], []]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  // CHECK: dist.to_partial %{{.*}} at() axes ["tp"] from <dims = {{\[}}[], []], on {"tp" = [1]}> to <dims = {{\[}}[], []], partial = max ["tp"]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  %2 = dist.to_partial %0 at () axes ["tp"] from <dims = [[], []], on {"tp" = [1]}> to <dims = [[], []], partial = max ["tp"]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  return
+}
+
 // CHECK-LABEL: @local_conversions
 func.func @local_conversions(%r: tensor<7xf32>, %s: tensor<4xf32>) {
   // CHECK: %[[TP:.*]] = dist.coordinate "tp"

@@ -200,3 +200,21 @@ func.func @wait_c1(%x: tensor<4xf32>) {
   %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @either_c1(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  // expected-error @below {{names axis "dp", which the module's mesh does not have, or no coordinates of it}}
+  %0 = dist.either %x on {dp = array<i64: 0>} else %y : tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @either_c1_coordinate(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  // expected-error @below {{names coordinate 2 of axis "tp" of size 2}}
+  %0 = dist.either %x on {tp = array<i64: 2>} else %y : tensor<4xf32>
+  return
+}

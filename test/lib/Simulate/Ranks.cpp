@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Simulate/Ranks.h"
+#include "dialects/Dist/Support.h"
 #include <cmath>
 
 using namespace meshwright;
@@ -52,19 +53,14 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
   return elements;
 }
 
-static SmallVector<int64_t> getCoordinates(const Mesh &mesh, int64_t rank) {
-  SmallVector<int64_t> coordinates;
-  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
-    coordinates.push_back(mesh.getCoordinate(rank, axis));
-  return coordinates;
-}
-
 std::vector<std::vector<int64_t>> test::getElements(const Placement &placement, const Mesh &mesh,
                                                     ArrayRef<int64_t> shape) {
   SmallVector<int64_t> local = placement.getLocalShape(shape);
   std::vector<std::vector<int64_t>> elements(mesh.getNumRanks(), std::vector<int64_t>(getNumElements(local), -1));
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
     SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+    if (!placement.holds(coordinates))
+      elements[rank].clear();
     for (int64_t position = 0; position < static_cast<int64_t>(elements[rank].size()); ++position) {
       int64_t rest = position, element = 0, span = 1;
       for (int dim = static_cast<int>(shape.size()) - 1; dim >= 0; --dim) {
@@ -110,13 +106,16 @@ test::PerRank test::convert(const PerRank &inputs, const Placement &from, const 
   auto positions = invert(getElements(from, mesh, shape), getNumElements(shape));
   auto elements = getElements(to, mesh, shape);
   bool reduces = llvm::any_of(axes, [&](Axis axis) { return from.isPartial(axis) && !to.isPartial(axis); });
-  bool gathers = llvm::any_of(axes, [&](Axis axis) { return from.findSplit(axis).has_value(); });
+  // A holder that stays one has no need of others, and those that become partial have no need of the holder.
+  bool gathers = llvm::any_of(
+      axes, [&](Axis axis) { return from.findSplit(axis) || (from.getHolder(axis) && !to.isPartial(axis)); });
   PerRank outputs(inputs.size());
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
     // Where nothing is reduced or gathered a rank has to find what it needs at home.
     std::vector<int64_t> group = reduces || gathers ? getGroup(mesh, rank, axes) : std::vector<int64_t>{rank};
     bool holds = llvm::all_of(axes, [&](Axis axis) {
-      return from.isPartial(axis) || !to.isPartial(axis) || mesh.getCoordinate(rank, axis) == 0;
+      return from.isPartial(axis) || !to.isPartial(axis) ||
+             mesh.getCoordinate(rank, axis) == from.getHolder(axis).value_or(0);
     });
     for (int64_t element : elements[rank]) {
       std::optional<double> value;
@@ -158,6 +157,7 @@ std::optional<std::vector<double>> test::collect(const PerRank &parts, const Pla
         continue;
       std::optional<double> value;
       for (int64_t member : getGroup(mesh, rank, placement.partialAxes)) {
+        // Of a value with holders on other axes all members of a group are holders.
         double found = parts[member][positions[member][element]];
         value = value ? reduce(placement.partialKind, *value, found) : found;
       }

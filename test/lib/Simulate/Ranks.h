@@ -27,13 +27,13 @@ double getNeutral(dist::ReduceKind kind, double lowest, double highest);
 std::vector<int64_t> getGroup(const dist::Mesh &mesh, int64_t rank, llvm::ArrayRef<dist::Axis> axes);
 
 /// For every rank and local position the row-major index of the element of the whole value that is there, or -1 where
-/// the position lies beyond the rank's part.
+/// the position lies beyond the rank's part. None for ranks that do not hold the value.
 std::vector<std::vector<int64_t>> getElements(const dist::Placement &placement, const dist::Mesh &mesh,
                                               llvm::ArrayRef<int64_t> shape);
 
 /// What all ranks hold after a conversion over `axes`. An axis that is partial before and not after is reduced over;
-/// one that is partial after and not before is held by coordinate 0, others have `neutral`; for all others the element
-/// is taken from a rank of the group that holds it. What is beyond a part becomes `undefined`.
+/// one that is partial after and not before is held by the holder before, or coordinate 0, others have `neutral`; for
+/// all others the element is taken from a rank of the group that holds it. What is beyond a part becomes `undefined`.
 PerRank convert(const PerRank &inputs, const dist::Placement &from, const dist::Placement &to,
                 llvm::ArrayRef<dist::Axis> axes, const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape, double neutral,
                 double undefined);

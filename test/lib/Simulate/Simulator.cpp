@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Simulate/Simulator.h"
+#include "dialects/Dist/Support.h"
 #include "test/lib/Simulate/Ranks.h"
 #include <cmath>
 
@@ -21,6 +22,8 @@ using meshwright::test::PerRank;
 
 static std::vector<double> toNumbers(const Tensor &tensor) {
   std::vector<double> numbers;
+  if (!tensor.type)
+    return numbers;
   for (Element element : tensor.data)
     numbers.push_back(tensor.isFloat() ? element.f : static_cast<double>(element.i));
   return numbers;
@@ -44,10 +47,13 @@ static PerRank toNumbers(const RankTensors &tensors) {
   return numbers;
 }
 
-static RankTensors fromNumbers(RankedTensorType type, const PerRank &numbers) {
+/// Tensors of the ranks that hold them.
+static RankTensors fromNumbers(
+    RankedTensorType type, const PerRank &numbers,
+    llvm::function_ref<bool(int64_t)> holds = [](int64_t) { return true; }) {
   RankTensors tensors;
-  for (const std::vector<double> &part : numbers)
-    tensors.push_back(fromNumbers(type, part));
+  for (auto [rank, part] : llvm::enumerate(numbers))
+    tensors.push_back(holds(rank) ? fromNumbers(type, part) : Tensor());
   return tensors;
 }
 
@@ -69,11 +75,22 @@ RankTensors Simulator::distribute(const Tensor &whole, const Placement &placemen
   Type element = whole.type.getElementType();
   double neutral = toNumber(getNeutralElement(placement.partialKind, element));
   PerRank parts = test::distribute(toNumbers(whole), placement, mesh, whole.shape(), neutral, getUndefined(element));
-  return fromNumbers(whole.type.clone(placement.getLocalShape(whole.shape())), parts);
+  return fromNumbers(whole.type.clone(placement.getLocalShape(whole.shape())), parts,
+                     [&](int64_t rank) { return placement.holds(getCoordinates(mesh, rank)); });
+}
+
+/// Checks that the ranks that read `input` hold it.
+LogicalResult Simulator::checkHeld(Operation *op, const RankTensors &input, llvm::function_ref<bool(int64_t)> reads) {
+  for (auto [rank, tensor] : llvm::enumerate(input))
+    if (!tensor.type && reads(rank))
+      return op->emitOpError() << "reads on rank " << rank << " what that rank does not hold";
+  return success();
 }
 
 FailureOr<Tensor> Simulator::collect(const RankTensors &parts, RankedTensorType global, const Placement &placement,
                                      Operation *op) {
+  if (failed(checkHeld(op, parts, [&](int64_t rank) { return placement.holds(getCoordinates(mesh, rank)); })))
+    return failure();
   auto whole = test::collect(toNumbers(parts), placement, mesh, global.getShape());
   if (!whole)
     return op->emitOpError() << "ends with ranks that hold the same part but not the same data";
@@ -88,11 +105,18 @@ FailureOr<RankTensors> Simulator::convert(ConversionOpInterface op, const RankTe
   FailureOr<Conversion> conversion = resolveConversion(op);
   if (failed(conversion))
     return failure();
+  // A local conversion may be part of an operation that fewer ranks run than have its placements.
+  for (NamedAttribute entry : join(getOn(op.getOperation()), DictionaryAttr::get(op.getContext())))
+    for (Placement *placement : {&conversion->from, &conversion->to})
+      placement->setHolder(*mesh.find(entry.getName()), cast<DenseI64ArrayAttr>(entry.getValue())[0]);
+  auto reads = [&](int64_t rank) { return conversion->from.holds(getCoordinates(mesh, rank)); };
+  if (failed(checkHeld(op, input, reads)))
+    return failure();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   double neutral = toNumber(getNeutralElement(conversion->to.partialKind, type.getElementType()));
   PerRank outputs = test::convert(toNumbers(input), conversion->from, conversion->to, conversion->axes, mesh,
                                   conversion->shape, neutral, getUndefined(type.getElementType()));
-  return fromNumbers(type, outputs);
+  return fromNumbers(type, outputs, [&](int64_t rank) { return conversion->to.holds(getCoordinates(mesh, rank)); });
 }
 
 FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
@@ -101,6 +125,7 @@ FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
   if (failed(placement))
     return failure();
   // Only the masked dimensions count.
+  placement->support.clear();
   SmallVector<int64_t> shape = placement->getLocalShape(op.getShape());
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
@@ -110,19 +135,32 @@ FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
   }
   PerRank numbers = toNumbers(input);
   auto elements = test::getElements(*placement, mesh, shape);
-  for (auto [part, where] : llvm::zip_equal(numbers, elements))
-    for (auto [number, element] : llvm::zip_equal(part, where))
-      if (element < 0)
-        number = toNumber(op.getFill());
-  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), numbers);
+  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  if (failed(checkHeld(op, input, runs)))
+    return failure();
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+    if (runs(rank))
+      for (auto [number, element] : llvm::zip_equal(numbers[rank], elements[rank]))
+        if (element < 0)
+          number = toNumber(op.getFill());
+  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), numbers, runs);
 }
 
-RankTensors Simulator::exchange(CollectiveOp op, const RankTensors &input) {
+FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &input) {
   PerRank inputs = toNumbers(input), outputs(inputs.size());
   SmallVector<Axis> axes;
   for (StringRef name : op.getAxes().getAsValueRange<StringAttr>())
     axes.push_back(*mesh.find(name));
+  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  auto isRoot = [&](int64_t rank) {
+    return !op.getRoots() || test::getGroup(mesh, rank, axes)[op.getRoots()->front()] == rank;
+  };
+  bool isBroadcast = op.getKind() == CollectiveKind::Broadcast, isReduce = op.getKind() == CollectiveKind::Reduce;
+  if (failed(checkHeld(op, input, [&](int64_t rank) { return runs(rank) && (!isBroadcast || isRoot(rank)); })))
+    return failure();
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    if (!runs(rank))
+      continue;
     std::vector<int64_t> group = test::getGroup(mesh, rank, axes);
     int64_t self = llvm::find(group, rank) - group.begin();
     // Part `index` of what `member` has, of as many parts as there are ranks.
@@ -132,6 +170,8 @@ RankTensors Simulator::exchange(CollectiveOp op, const RankTensors &input) {
     };
     std::vector<double> &output = outputs[rank];
     for (int64_t member : group) {
+      if (isBroadcast && !isRoot(member))
+        continue;
       ArrayRef<double> part = inputs[member];
       if (op.getKind() == CollectiveKind::ReduceScatter || op.getKind() == CollectiveKind::AllToAll)
         part = getPart(member, self);
@@ -142,7 +182,21 @@ RankTensors Simulator::exchange(CollectiveOp op, const RankTensors &input) {
           sum = test::reduce(op.getReduction(), sum, term);
     }
   }
-  return fromNumbers(cast<RankedTensorType>(op.getResult(0).getType()), outputs);
+  return fromNumbers(cast<RankedTensorType>(op.getResult(0).getType()), outputs,
+                     [&](int64_t rank) { return runs(rank) && (!isReduce || isRoot(rank)); });
+}
+
+/// One value on the ranks of `op`, another elsewhere.
+FailureOr<RankTensors> Simulator::choose(EitherOp op, const RankTensors &held, const RankTensors &other) {
+  auto isHolder = [&](int64_t rank) { return covers(op.getHolders(), mesh, getCoordinates(mesh, rank)); };
+  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  if (failed(checkHeld(op, held, [&](int64_t rank) { return runs(rank) && isHolder(rank); })) ||
+      failed(checkHeld(op, other, [&](int64_t rank) { return runs(rank) && !isHolder(rank); })))
+    return failure();
+  RankTensors results;
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+    results.push_back(!runs(rank) ? Tensor() : isHolder(rank) ? held[rank] : other[rank]);
+  return results;
 }
 
 FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
@@ -152,8 +206,18 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTen
     return mask(maskOp, *operands[0]);
   if (auto collective = dyn_cast<CollectiveOp>(op))
     return exchange(collective, *operands[0]);
+  if (auto either = dyn_cast<EitherOp>(op))
+    return choose(either, *operands[0], *operands[1]);
+  auto runs = [&](int64_t rank) { return covers(getOn(op), mesh, getCoordinates(mesh, rank)); };
+  for (const RankTensors *operand : operands)
+    if (failed(checkHeld(op, *operand, runs)))
+      return failure();
   RankTensors results;
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    if (!runs(rank)) {
+      results.resize(results.size() + op->getNumResults());
+      continue;
+    }
     if (auto coordinate = dyn_cast<CoordinateOp>(op)) {
       Tensor tensor(cast<RankedTensorType>(coordinate.getResult().getType()));
       tensor.data[0].i = mesh.getCoordinate(rank, *mesh.find(coordinate.getAxis()));
@@ -256,10 +320,19 @@ FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
   }
   std::map<std::string, RankTensors> assigned;
   for (Operation &op : func.getBody().front().without_terminator()) {
-    if (auto assign = dyn_cast<net::AssignOp>(op))
-      assigned[assign.getVariable().str()] = values[assign.getValue()];
-    else if (failed(step(&op)))
+    if (auto assign = dyn_cast<net::AssignOp>(op)) {
+      // Who does not keep the variable has nothing of it, whatever the value is.
+      RankTensors tensors = values[assign.getValue()];
+      auto runs = [&](int64_t rank) { return covers(getOn(&op), mesh, getCoordinates(mesh, rank)); };
+      if (failed(checkHeld(assign, tensors, runs)))
+        return failure();
+      for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+        if (!runs(rank))
+          tensors[rank] = Tensor();
+      assigned[assign.getVariable().str()] = tensors;
+    } else if (failed(step(&op))) {
       return failure();
+    }
   }
   for (auto &[name, tensors] : assigned)
     variables[name] = tensors;

@@ -12,12 +12,13 @@
 
 namespace meshwright::simulate {
 
-/// What each rank holds of a value, by rank.
+/// What each rank holds of a value, by rank. Where a rank does not hold it the tensor has no type.
 using RankTensors = std::vector<evaluate::Tensor>;
 
 /// Runs a partitioned program on all ranks in lock-step: operations of `net` by the evaluator, rank by rank,
 /// conversions by their definition. What a rank holds beyond its part is NaN, or for integers some number, often one
-/// that would do as an index, so that whoever reads it comes to a wrong result.
+/// that would do as an index, so that whoever reads it comes to a wrong result. To read what a rank does not hold is an
+/// error.
 class Simulator {
 public:
   /// `module` has gone through Partition and has one public function.
@@ -34,8 +35,10 @@ public:
 private:
   mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, llvm::ArrayRef<const RankTensors *> operands);
   mlir::FailureOr<RankTensors> convert(dist::ConversionOpInterface op, const RankTensors &input);
+  mlir::LogicalResult checkHeld(mlir::Operation *op, const RankTensors &input, llvm::function_ref<bool(int64_t)> reads);
+  mlir::FailureOr<RankTensors> choose(dist::EitherOp op, const RankTensors &held, const RankTensors &other);
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
-  RankTensors exchange(dist::CollectiveOp op, const RankTensors &input);
+  mlir::FailureOr<RankTensors> exchange(dist::CollectiveOp op, const RankTensors &input);
   mlir::LogicalResult step(mlir::Operation *op);
   RankTensors distribute(const evaluate::Tensor &whole, const dist::Placement &placement);
   mlir::FailureOr<evaluate::Tensor> collect(const RankTensors &parts, mlir::RankedTensorType global,

@@ -169,7 +169,7 @@ void RandomPackages::compare(Random &random, ModuleOp serial, const std::string 
 OwningOpRef<ModuleOp> RandomPackages::distribute(Random &random, ModuleOp serial) {
   dist::Mesh mesh = makeMesh(random, 3, 8);
   OwningOpRef<ModuleOp> module = serial.clone();
-  RandomAnnotation annotation(random, mesh, placements);
+  RandomAnnotation annotation(random, mesh, placements, /*withHolders=*/random.chance(50));
   annotation.annotate(*module);
   numUneven += annotation.isUneven();
   PassManager manager(&context);

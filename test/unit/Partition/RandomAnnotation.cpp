@@ -30,7 +30,8 @@ std::vector<std::string> Coverage::findMissing() const {
 std::string Coverage::print() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << cases << " networks, " << unevenCases << " with parts of unequal size\n";
+  stream << cases << " networks, " << unevenCases << " with parts of unequal size; " << held
+         << " operations that not all ranks run\n";
   stream << llvm::formatv("{0,-52} {1,7} {2,7}\n", "factor", "even", "uneven");
   for (auto &[name, count] : factors)
     stream << llvm::formatv("{0,-52} {1,7} {2,7}\n", name, count.even, count.mayBeUneven ? count.uneven : 0);
@@ -169,10 +170,15 @@ bool RandomAnnotation::tryPartial(Operation *op, const ShardingRule &rule, Axis 
   return true;
 }
 
+/// Any placement but a partial one.
+Placement RandomAnnotation::makeAny(Type type) {
+  return makePlacement(random, mesh, shapeOf(type), std::nullopt, withHolders);
+}
+
 /// Where a result goes: as it is computed, reduced here, or somewhere else.
 Placement RandomAnnotation::leave(const Placement &computed, Type type) {
   if (random.chance(20))
-    return makePlacement(random, mesh, shapeOf(type), std::nullopt);
+    return makeAny(type);
   Placement left = computed;
   for (Axis axis : computed.partialAxes)
     if (random.chance(60))
@@ -193,7 +199,15 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     if (mesh.getSize(axis) > 1)
       axes.insert(axes.begin() + random.pick(0, axes.size()), axis);
+  bool isHeld = false;
   for (Axis axis : axes) {
+    if (withHolders && random.chance(15)) {
+      int64_t holder = random.pick(0, mesh.getSize(axis) - 1);
+      for (Placement &placement : placements)
+        placement.setHolder(axis, holder);
+      isHeld = true;
+      continue;
+    }
     int64_t choice = random.pick(0, 9);
     if (choice < 7)
       for (int attempt = 0; attempt < 3 && !trySplit(op, rule, axis); ++attempt)
@@ -201,6 +215,7 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
     else if (choice < 9)
       tryPartial(op, rule, axis);
   }
+  coverage.held += isHeld;
   SmallVector<Attribute> operands, computes, results;
   for (auto [index, placement] : llvm::enumerate(placements)) {
     llvm::sort(placement.partialAxes);
@@ -226,10 +241,9 @@ void RandomAnnotation::annotate(Operation *op) {
   Builder builder(op->getContext());
   SmallVector<Attribute> operands, results;
   for (Value operand : op->getOperands())
-    operands.push_back(
-        toAttr(makePlacement(random, mesh, shapeOf(operand.getType()), std::nullopt), operand.getType()));
+    operands.push_back(toAttr(makeAny(operand.getType()), operand.getType()));
   for (Value result : op->getResults())
-    results.push_back(toAttr(makePlacement(random, mesh, shapeOf(result.getType()), std::nullopt), result.getType()));
+    results.push_back(toAttr(makeAny(result.getType()), result.getType()));
   if (!isa<net::AssignOp>(op))
     op->setAttr(kOperandsAttr, builder.getArrayAttr(operands));
   op->setAttr(kResultsAttr, builder.getArrayAttr(results));
@@ -245,12 +259,10 @@ void RandomAnnotation::annotate(ModuleOp module) {
   }
   MeshOp::create(builder, module.getLoc(), "mesh", builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
   for (auto variable : module.getOps<net::VariableOp>())
-    variable->setAttr(kMappingAttr, toAttr(makePlacement(random, mesh, shapeOf(variable.getType()), std::nullopt),
-                                           variable.getType()));
+    variable->setAttr(kMappingAttr, toAttr(makeAny(variable.getType()), variable.getType()));
   for (auto func : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : func.getArguments())
-      setMapping(argument,
-                 toAttr(makePlacement(random, mesh, shapeOf(argument.getType()), std::nullopt), argument.getType()));
+      setMapping(argument, toAttr(makeAny(argument.getType()), argument.getType()));
     for (Operation &op : func.getBody().getOps())
       annotate(&op);
   }

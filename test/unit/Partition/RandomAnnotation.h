@@ -26,6 +26,8 @@ struct Coverage {
   std::map<std::string, int64_t> partials;
   /// By name of the operation.
   std::map<std::string, int64_t> conversions;
+  /// Operations that not all ranks run.
+  int64_t held = 0;
   int64_t cases = 0, unevenCases = 0;
 
   /// The roles of factors that no case has split yet, in equal parts or, where the rule lets them, in unequal ones.
@@ -34,12 +36,12 @@ struct Coverage {
 };
 
 /// Gives every operation of a serial module placements that its rule allows, chosen at random: which factor each axis
-/// splits and into which digit, or which partial operands pass. Values are left, arguments and variables kept, and
-/// results returned in random placements.
+/// splits and into which digit, which partial operands pass, or which coordinate alone runs the operation. Values are
+/// left, arguments and variables kept, and results returned in random placements.
 class RandomAnnotation {
 public:
-  RandomAnnotation(Random &random, const dist::Mesh &mesh, Coverage &coverage)
-      : random(random), mesh(mesh), coverage(coverage) {}
+  RandomAnnotation(Random &random, const dist::Mesh &mesh, Coverage &coverage, bool withHolders)
+      : random(random), mesh(mesh), coverage(coverage), withHolders(withHolders) {}
 
   void annotate(mlir::ModuleOp module);
   /// Whether some part differed in size from the others.
@@ -52,12 +54,13 @@ private:
   bool tryPartial(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
   std::optional<dist::FactorSplit> pickSplit(const dist::ShardingRule &rule, dist::Axis axis);
   dist::Placement leave(const dist::Placement &computed, mlir::Type type);
+  dist::Placement makeAny(mlir::Type type);
   dist::MappingAttr toAttr(const dist::Placement &placement, mlir::Type type);
 
   Random &random;
   const dist::Mesh &mesh;
   Coverage &coverage;
-  bool uneven = false;
+  bool withHolders, uneven = false;
   /// The placements of the operation at hand, operands first.
   std::vector<dist::Placement> placements;
 };

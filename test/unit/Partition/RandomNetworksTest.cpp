@@ -90,7 +90,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
   OwningOpRef<ModuleOp> serial = RandomNetwork(random, context).build(random.pick(3, 14));
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
   OwningOpRef<ModuleOp> module = serial->clone();
-  RandomAnnotation annotation(random, mesh, coverage);
+  RandomAnnotation annotation(random, mesh, coverage, /*withHolders=*/random.chance(50));
   annotation.annotate(*module);
   ++coverage.cases;
   coverage.unevenCases += annotation.isUneven();
@@ -148,9 +148,10 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
           << name.getStringRef().str() << " does not occur";
   }
   for (const char *name : {"dist.c_allreduce", "dist.c_reducescatter", "dist.c_allgather", "dist.c_alltoall",
-                           "dist.shard", "dist.to_partial", "dist.mask"})
+                           "dist.c_broadcast", "dist.c_reduce", "dist.shard", "dist.to_partial", "dist.mask"})
     EXPECT_GT(coverage.conversions[name], 0) << name;
   EXPECT_GE(coverage.unevenCases * 5, coverage.cases);
+  EXPECT_GE(coverage.held, coverage.cases / 2);
 }
 
 } // namespace

@@ -27,17 +27,20 @@ inline dist::Mesh makeMesh(Random &random, unsigned maxAxes, int64_t maxRanks) {
   return dist::Mesh(names, sizes);
 }
 
-/// A placement of a value of `shape`: every axis replicated, splitting a dimension by some digit, or partial of `kind`.
+/// A placement of a value of `shape`: every axis replicated, splitting a dimension by some digit, partial of `kind`, or
+/// with one holder if `withHolders`.
 inline dist::Placement makePlacement(Random &random, const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                                     std::optional<dist::ReduceKind> kind) {
+                                     std::optional<dist::ReduceKind> kind, bool withHolders = false) {
   auto placement = dist::Placement::replicated(shape.size());
   std::vector<int64_t> extents(shape.begin(), shape.end());
   std::vector<dist::Axis> axes;
   for (dist::Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     axes.insert(axes.begin() + random.pick(0, axes.size()), axis);
   for (dist::Axis axis : axes) {
-    int64_t choice = random.pick(0, 9);
-    if (choice < 2 && kind) {
+    int64_t choice = random.pick(0, withHolders ? 12 : 9);
+    if (choice > 9) {
+      placement.setHolder(axis, random.pick(0, mesh.getSize(axis) - 1));
+    } else if (choice < 2 && kind) {
       placement.partialKind = *kind;
       placement.partialAxes.push_back(axis);
     } else if (choice < 8 && !shape.empty()) {

@@ -87,6 +87,11 @@ PerRank scatterTerms(Random &random, ArrayRef<double> whole, const Placement &pl
   return parts;
 }
 
+Placement hold(Placement placement, Axis axis, int64_t holder) {
+  placement.setHolder(axis, holder);
+  return placement;
+}
+
 double getNeutral(ReduceKind kind) { return kind == ReduceKind::Sum ? 0 : kind == ReduceKind::Max ? -1e9 : 1; }
 
 // Tests on random placements, even and uneven, that executing a plan by the definition of its steps yields the value
@@ -100,8 +105,8 @@ TEST(ReshardPlanner, movesTheRightDataForNoMoreThanTheNaivePlan) {
     for (int64_t dim = random.pick(0, 3); dim > 0; --dim)
       shape.push_back(random.pick(1, 13));
     auto pickKind = [&] { return random.chance(80) ? ReduceKind::Sum : ReduceKind::Max; };
-    Placement from = makePlacement(random, mesh, shape, pickKind());
-    Placement to = makePlacement(random, mesh, shape, pickKind());
+    Placement from = makePlacement(random, mesh, shape, pickKind(), /*withHolders=*/true);
+    Placement to = makePlacement(random, mesh, shape, pickKind(), /*withHolders=*/true);
     std::vector<double> whole;
     int64_t size = 1;
     for (int64_t extent : shape)
@@ -151,6 +156,56 @@ TEST(ReshardPlanner, picksTheConversionOfTheTable) {
   EXPECT_EQ(getKinds(planner.plan(partial, maximum)), (Kinds{Kind::AllReduce, Kind::Relabel}));
   EXPECT_EQ(getKinds(planner.plan(rows, partial)), (Kinds{Kind::AllGather, Kind::ToPartial}));
   EXPECT_TRUE(planner.plan(rows, rows).empty());
+  Placement held = hold(replicated, 0, 1), other = hold(replicated, 0, 0);
+  EXPECT_EQ(getKinds(planner.plan(held, replicated)), Kinds{Kind::Broadcast});
+  EXPECT_EQ(getKinds(planner.plan(partial, held)), Kinds{Kind::Reduce});
+  EXPECT_EQ(getKinds(planner.plan(held, partial)), Kinds{Kind::ToPartial});
+  EXPECT_EQ(getKinds(planner.plan(held, maximum)), Kinds{Kind::ToPartial});
+  EXPECT_EQ(getKinds(planner.plan(replicated, held)), Kinds{Kind::Relabel});
+  EXPECT_EQ(getKinds(planner.plan(held, other)), (Kinds{Kind::Broadcast, Kind::Relabel}));
+  EXPECT_EQ(getKinds(planner.plan(rows, held)), (Kinds{Kind::AllGather, Kind::Relabel}));
+  EXPECT_EQ(getKinds(planner.plan(held, rows)), (Kinds{Kind::Broadcast, Kind::Shard}));
+}
+
+// Tests whole ownership inside of replicas: gradients are reduced in the sharding group before owners alone reduce them
+// over the replicas, and parameters are not sent by anyone but their owner.
+TEST(ReshardPlanner, reducesToTheOwnerBeforeOverReplicas) {
+  constexpr int64_t kElements = 48, kOuter = 4, kZero = 8;
+  Mesh mesh({"outer", "zero"}, {kOuter, kZero});
+  SmallVector<int64_t> shape{kElements};
+  ReshardPlanner planner(mesh, shape);
+  Placement owned = hold(Placement::replicated(1), 1, 5);
+  std::vector<ReshardStep> steps = planner.plan(split(1, {}, {0, 1}), owned);
+  ASSERT_EQ(getKinds(steps), (std::vector<Kind>{Kind::Reduce, Kind::AllReduce}));
+  EXPECT_EQ(steps[0].axes, (SmallVector<Axis, 2>{1}));
+  EXPECT_EQ(steps[1].axes, (SmallVector<Axis, 2>{0}));
+  // B(n-1)/n on every rank, then 2B(m-1)/m on one of n.
+  int64_t ranks = kOuter * kZero;
+  EXPECT_EQ(getCost(planner, steps),
+            kElements * (kZero - 1) * ranks / kZero + 2 * kElements * (kOuter - 1) * (ranks / kZero) / kOuter);
+  steps = planner.plan(owned, Placement::replicated(1));
+  ASSERT_EQ(getKinds(steps), std::vector<Kind>{Kind::Broadcast});
+  EXPECT_EQ(getCost(planner, steps), kElements * (kZero - 1) * ranks / kZero);
+}
+
+// Tests that holders on two axes are one rank of one group, and that what is split over another axis is sent in parts.
+TEST(ReshardPlanner, plansHoldersOfSeveralAxes) {
+  Mesh mesh({"dp", "tp"}, {2, 4});
+  SmallVector<int64_t> shape{16, 4};
+  ReshardPlanner planner(mesh, shape);
+  Placement replicated = Placement::replicated(2), both = hold(hold(replicated, 1, 3), 0, 1);
+  std::vector<ReshardStep> steps = planner.plan(both, replicated);
+  ASSERT_EQ(getKinds(steps), std::vector<Kind>{Kind::Broadcast});
+  EXPECT_EQ(steps[0].axes, (SmallVector<Axis, 2>{0, 1}));
+  EXPECT_EQ(getCost(planner, steps), 64 * 7);
+  steps = planner.plan(split(2, {}, {0, 1}), both);
+  ASSERT_EQ(getKinds(steps), std::vector<Kind>{Kind::Reduce});
+  EXPECT_EQ(getCost(planner, steps), 64 * 7);
+  // Parts over tp first: a quarter travels over dp.
+  Placement columns = split(2, {{1, {1, 4, 1}}});
+  steps = planner.plan(hold(replicated, 0, 1), columns);
+  EXPECT_EQ(getKinds(steps), (std::vector<Kind>{Kind::Shard, Kind::Broadcast}));
+  EXPECT_EQ(getCost(planner, steps), 16 * 1 * 4);
 }
 
 // Tests that what several axes need alike is one collective.
@@ -210,6 +265,8 @@ int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int6
     if (auto digit = like.findSplit(axis)) {
       if (!placement.insert(digit->first, digit->second))
         return std::nullopt;
+    } else if (std::optional<int64_t> holder = like.getHolder(axis)) {
+      placement.setHolder(axis, *holder);
     } else if (like.isPartial(axis)) {
       placement.partialAxes.push_back(axis);
       llvm::sort(placement.partialAxes);
@@ -218,13 +275,14 @@ int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int6
     return isLegal ? std::optional<Placement>(placement) : std::nullopt;
   };
   auto getState = [](const Placement &placement, Axis axis) {
-    return placement.isPartial(axis) ? 'P' : placement.findSplit(axis) ? 'S' : 'R';
+    return placement.isPartial(axis) ? 'P' : placement.findSplit(axis) ? 'S' : placement.getHolder(axis) ? 'H' : 'R';
   };
   auto tryStep = [&](const Placement &next, ArrayRef<Axis> axes) {
     std::string change{getState(from, axes[0]), getState(next, axes[0])};
-    static const std::map<std::string, Kind> table{{"PR", Kind::AllReduce}, {"PS", Kind::ReduceScatter},
-                                                   {"SR", Kind::AllGather}, {"SS", Kind::AllToAll},
-                                                   {"RS", Kind::Shard},     {"RP", Kind::ToPartial}};
+    static const std::map<std::string, Kind> table{
+        {"PR", Kind::AllReduce}, {"PS", Kind::ReduceScatter}, {"SR", Kind::AllGather}, {"SS", Kind::AllToAll},
+        {"RS", Kind::Shard},     {"RP", Kind::ToPartial},     {"HR", Kind::Broadcast}, {"PH", Kind::Reduce},
+        {"RH", Kind::Relabel},   {"HP", Kind::ToPartial}};
     auto it = table.find(change);
     if (it == table.end() || (change == "SS" && from.findSplit(axes[0])->first == next.findSplit(axes[0])->first))
       return;
@@ -245,9 +303,9 @@ int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int6
     Placement next = from;
     next.erase(0);
     next.erase(1);
-    if (getState(from, 0) == 'P' || areNeighbours(from))
+    if (getState(from, 0) != 'S' || areNeighbours(from))
       tryStep(next, {0, 1});
-    if (getState(from, 0) == 'P' && areNeighbours(to))
+    if (getState(from, 0) == 'P' && (areNeighbours(to) || (getState(to, 0) == 'H' && getState(to, 1) == 'H')))
       tryStep(to, {0, 1});
   }
   return best;
@@ -261,8 +319,8 @@ TEST(ReshardPlanner, isAsCheapAsAnySequence) {
     Mesh mesh = random.chance(30) ? Mesh({"tp"}, {random.pick(2, 4)})
                                   : Mesh({"dp", "tp"}, {random.pick(2, 3), random.pick(2, 4)});
     SmallVector<int64_t> shape{random.pick(1, 9), random.pick(4, 12)};
-    Placement from = makePlacement(random, mesh, shape, ReduceKind::Sum);
-    Placement to = makePlacement(random, mesh, shape, ReduceKind::Sum);
+    Placement from = makePlacement(random, mesh, shape, ReduceKind::Sum, /*withHolders=*/true);
+    Placement to = makePlacement(random, mesh, shape, ReduceKind::Sum, /*withHolders=*/true);
     ReshardPlanner planner(mesh, shape);
     std::vector<ReshardStep> steps = planner.plan(from, to);
     EXPECT_EQ(getCost(planner, steps), searchAll(planner, mesh, shape, from, to, from, 5))

@@ -1,0 +1,91 @@
+//===- Support.cpp - the ranks that run an operation ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Support.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+DictionaryAttr dist::getOn(Operation *op) { return op->getAttrOfType<DictionaryAttr>(kOnAttr); }
+
+void dist::setOn(Operation *op, DictionaryAttr on) {
+  if (on && !on.empty())
+    op->setAttr(kOnAttr, on);
+  else
+    op->removeAttr(kOnAttr);
+}
+
+/// The ranks that have the result of a collective: those that run it, and where it has one root, that one. Which of the
+/// group's members that is, the axes tell.
+static DictionaryAttr getReducedOn(CollectiveOp op, int64_t root) {
+  Mesh mesh = findMesh(op->getParentOfType<ModuleOp>()).getMesh();
+  Builder builder(op->getContext());
+  NamedAttrList on(getOn(op.getOperation()));
+  for (StringRef name : llvm::reverse(llvm::to_vector(op.getAxes().getAsValueRange<StringAttr>()))) {
+    int64_t size = mesh.getSize(*mesh.find(name));
+    if (size > 1)
+      on.set(name, builder.getDenseI64ArrayAttr(root % size));
+    root /= size;
+  }
+  return on.getDictionary(op->getContext());
+}
+
+DictionaryAttr dist::getOn(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto mapping = func ? func.getArgAttrOfType<MappingAttr>(argument.getArgNumber(), kMappingAttr) : MappingAttr();
+    return mapping ? mapping.getSupport() : DictionaryAttr();
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto conversion = dyn_cast<ConversionOpInterface>(op))
+    return join(getOn(op), conversion.getTo().getSupport());
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return getOn(wait.getFlights()[number]);
+  auto collective = dyn_cast<CollectiveOp>(op);
+  if (!collective || collective.getKind() != CollectiveKind::Reduce || collective.getElsewhere())
+    return getOn(op);
+  return getReducedOn(collective, (*collective.getRoots())[number]);
+}
+
+DictionaryAttr dist::join(DictionaryAttr on, DictionaryAttr support) {
+  if (!on || on.empty())
+    return support;
+  NamedAttrList list(on);
+  for (NamedAttribute entry : support)
+    list.set(entry.getName(), entry.getValue());
+  return list.getDictionary(on.getContext());
+}
+
+bool dist::covers(DictionaryAttr outer, DictionaryAttr inner) {
+  if (!outer)
+    return true;
+  return llvm::all_of(outer, [&](NamedAttribute entry) {
+    auto narrower = inner ? inner.getAs<DenseI64ArrayAttr>(entry.getName()) : DenseI64ArrayAttr();
+    ArrayRef<int64_t> wide = cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef();
+    return narrower && llvm::all_of(narrower.asArrayRef(),
+                                    [&](int64_t coordinate) { return llvm::is_contained(wide, coordinate); });
+  });
+}
+
+bool dist::holds(func::FuncOp func, DictionaryAttr support) { return covers(support, getOn(func.getOperation())); }
+
+bool dist::covers(DictionaryAttr on, const Mesh &mesh, ArrayRef<int64_t> coordinates) {
+  if (!on)
+    return true;
+  return llvm::all_of(on, [&](NamedAttribute entry) {
+    std::optional<Axis> axis = mesh.find(entry.getName().getValue());
+    return axis && llvm::is_contained(cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef(), coordinates[*axis]);
+  });
+}
+
+SmallVector<int64_t> dist::getCoordinates(const Mesh &mesh, int64_t rank) {
+  SmallVector<int64_t> coordinates;
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+    coordinates.push_back(mesh.getCoordinate(rank, axis));
+  return coordinates;
+}

@@ -1,0 +1,154 @@
+//===- CollectiveOrder.cpp - whether rank programs agree ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs differ by their coordinates on some axes. Those that agree on all of these but the axes of a collective are
+// in one group for it. An *event* is the i-th collective of such a group: its members have to mean the same by it. A
+// program puts its events in a row; if the rows together have no cycle, there is an order for all of them, and whoever
+// waits at an event waits for somebody who is at an earlier one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CollectiveOrder.h"
+#include "dialects/Dist/Support.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+namespace {
+
+struct Event {
+  dist::CollectiveOp first;
+  /// The collective without what its members have of their own.
+  SmallVector<Attribute> meaning;
+  unsigned members = 0, before = 0;
+  SmallVector<unsigned> after;
+};
+
+/// What the ranks that agree on all axes but some issue over those.
+struct Group {
+  SmallVector<unsigned> events;
+  unsigned members = 0;
+};
+
+class OrderChecker {
+public:
+  explicit OrderChecker(ArrayRef<func::FuncOp> funcs) : funcs(funcs) {}
+  LogicalResult run();
+
+private:
+  LogicalResult addProgram(func::FuncOp func);
+  LogicalResult checkCounts();
+  LogicalResult checkCycles();
+
+  ArrayRef<func::FuncOp> funcs;
+  SmallVector<Event> events;
+  llvm::SetVector<Attribute> allAxes;
+  /// By the axes and the coordinates that the members agree on.
+  llvm::MapVector<std::pair<Attribute, Attribute>, Group> groups;
+};
+
+} // namespace
+
+static SmallVector<Attribute> getMeaning(dist::CollectiveOp op) {
+  Builder builder(op.getContext());
+  SmallVector<Attribute> meaning{op.getKindAttr(), op.getReductionAttr(), TypeAttr::get(op.getElementType()),
+                                 op.getRootsAttr() ? Attribute(op.getRootsAttr()) : builder.getUnitAttr()};
+  for (unsigned part = 0; part < op.getNumParts(); ++part) {
+    Value value = op.getPartInput(part) ? op.getPartInput(part) : op.getPartResult(part);
+    meaning.push_back(builder.getI64IntegerAttr(dist::getTensorType(value.getType()).getNumElements()));
+  }
+  return meaning;
+}
+
+/// The coordinates on which `func` agrees with its group over `axes`.
+static DictionaryAttr getAgreed(func::FuncOp func, ArrayAttr axes) {
+  NamedAttrList list(dist::getOn(func.getOperation()));
+  for (StringRef axis : axes.getAsValueRange<StringAttr>())
+    list.erase(axis);
+  return list.getDictionary(func.getContext());
+}
+
+LogicalResult OrderChecker::addProgram(func::FuncOp func) {
+  llvm::DenseMap<Attribute, std::pair<Group *, unsigned>> next;
+  for (Attribute axes : allAxes) {
+    next[axes] = {&groups[{axes, getAgreed(func, cast<ArrayAttr>(axes))}], 0};
+    ++next[axes].first->members;
+  }
+  int last = -1;
+  for (auto op : func.getBody().front().getOps<dist::CollectiveOp>()) {
+    auto &[group, number] = next[op.getAxesAttr()];
+    unsigned index = number++;
+    if (index == group->events.size()) {
+      group->events.push_back(events.size());
+      events.push_back({op, getMeaning(op)});
+    }
+    Event &event = events[group->events[index]];
+    ++event.members;
+    if (getMeaning(op) != event.meaning) {
+      InFlightDiagnostic error = op.emitOpError()
+                                 << "is number " << index << " over " << op.getAxes() << " in @" << func.getSymName()
+                                 << ", but another member of the group moves something else there";
+      error.attachNote(event.first.getLoc()) << "the other member issues this";
+      return error;
+    }
+    int current = group->events[index];
+    if (last >= 0) {
+      events[last].after.push_back(current);
+      ++events[current].before;
+    }
+    last = current;
+  }
+  return success();
+}
+
+LogicalResult OrderChecker::checkCounts() {
+  for (auto &[key, group] : groups) {
+    for (unsigned index : group.events)
+      if (events[index].members != group.members)
+        return events[index].first.emitOpError() << "is issued by " << events[index].members << " of the "
+                                                 << group.members << " programs that are members of its group";
+  }
+  return success();
+}
+
+LogicalResult OrderChecker::checkCycles() {
+  SmallVector<unsigned> ready;
+  for (auto [index, event] : llvm::enumerate(events))
+    if (event.before == 0)
+      ready.push_back(index);
+  size_t done = 0;
+  for (; done < ready.size(); ++done)
+    for (unsigned after : events[ready[done]].after)
+      if (--events[after].before == 0)
+        ready.push_back(after);
+  if (done == events.size())
+    return success();
+  Event *stuck = llvm::find_if(events, [](const Event &event) { return event.before > 0; });
+  return stuck->first.emitOpError() << "comes before another collective on one rank and behind it on another: "
+                                    << events.size() - done << " wait for each other";
+}
+
+LogicalResult OrderChecker::run() {
+  for (func::FuncOp func : funcs)
+    for (auto op : func.getBody().front().getOps<dist::CollectiveOp>())
+      allAxes.insert(op.getAxesAttr());
+  // Nothing is added to the map after this, so that its entries stay where they are.
+  for (func::FuncOp func : funcs)
+    for (Attribute axes : allAxes)
+      groups[{axes, getAgreed(func, cast<ArrayAttr>(axes))}];
+  for (func::FuncOp func : funcs)
+    if (failed(addProgram(func)))
+      return failure();
+  return success(succeeded(checkCounts()) && succeeded(checkCycles()));
+}
+
+LogicalResult schedule::checkOrder(ModuleOp module) {
+  SmallVector<func::FuncOp> funcs;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isExternal() && dist::getOn(func.getOperation()))
+      funcs.push_back(func);
+  return funcs.empty() ? success() : OrderChecker(funcs).run();
+}

@@ -1,0 +1,329 @@
+//===- Specialize.cpp - the programs of different ranks -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels are formed once, in the program of all ranks. What is left to do for each distinct program is to go over the
+// operations once backwards, to find what its ranks run and need, and once forwards, to copy that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Support.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+#include <set>
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_SPECIALIZEPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using dist::Axis;
+
+namespace {
+
+/// The coordinates of an axis that run the same program.
+using Class = SmallVector<int64_t>;
+
+/// Which coordinates of which axes are told apart.
+class Classes {
+public:
+  explicit Classes(const dist::Mesh &mesh) : mesh(mesh) {}
+
+  void add(DictionaryAttr on);
+  void addRoot(ArrayAttr axes, int64_t root);
+  void add(func::FuncOp func);
+  bool empty() const { return named.empty(); }
+  /// All combinations, the first axis slowest.
+  SmallVector<DictionaryAttr> enumerate(MLIRContext *context) const;
+
+private:
+  const dist::Mesh &mesh;
+  std::map<Axis, std::set<int64_t>> named;
+};
+
+/// Makes the program of the ranks that `on` names.
+class Specializer {
+public:
+  Specializer(func::FuncOp source, const dist::Mesh &mesh, DictionaryAttr on);
+
+  FailureOr<func::FuncOp> run();
+
+private:
+  bool includes(DictionaryAttr support);
+  bool runs(Operation *op) { return includes(dist::getOn(op)); }
+  bool isElsewhere(dist::CollectiveOp op, unsigned part);
+  bool isReturned(unsigned index);
+  LogicalResult findLive();
+  LogicalResult markOperands(Operation *op);
+  void copy(Operation *op, OpBuilder &builder);
+  void copy(dist::CollectiveOp op, OpBuilder &builder);
+  void copy(func::ReturnOp op, OpBuilder &builder);
+  void copy(dist::WaitOp op, OpBuilder &builder);
+
+  func::FuncOp source;
+  const dist::Mesh &mesh;
+  DictionaryAttr on;
+  /// One of the ranks: a coordinate for every axis, 0 where the program does not depend on it.
+  SmallVector<int64_t> coordinates;
+  llvm::DenseMap<Attribute, bool> included;
+  llvm::DenseSet<Value> live;
+  SmallVector<Operation *> kept;
+  IRMapping mapping;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which programs there are
+//===----------------------------------------------------------------------===//
+
+void Classes::add(DictionaryAttr on) {
+  if (!on)
+    return;
+  for (NamedAttribute entry : on)
+    if (std::optional<Axis> axis = mesh.find(entry.getName()); axis && mesh.getSize(*axis) > 1) {
+      ArrayRef<int64_t> list = cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef();
+      named[*axis].insert(list.begin(), list.end());
+    }
+}
+
+void Classes::addRoot(ArrayAttr axes, int64_t root) {
+  for (Attribute name : llvm::reverse(axes)) {
+    Axis axis = *mesh.find(cast<StringAttr>(name).getValue());
+    if (mesh.getSize(axis) > 1)
+      named[axis].insert(root % mesh.getSize(axis));
+    root /= mesh.getSize(axis);
+  }
+}
+
+void Classes::add(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments())
+    add(dist::getOn(argument));
+  for (unsigned index = 0; index < func.getNumResults(); ++index)
+    if (auto mapping = func.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr))
+      add(mapping.getSupport());
+  for (Operation &op : func.getBody().front()) {
+    add(dist::getOn(&op));
+    if (auto either = dyn_cast<dist::EitherOp>(op))
+      add(either.getHolders());
+    auto collective = dyn_cast<dist::CollectiveOp>(op);
+    if (collective && collective.getRoots())
+      for (int64_t root : *collective.getRoots())
+        addRoot(collective.getAxes(), root);
+  }
+}
+
+SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<NamedAttrList> lists(1);
+  for (const auto &[axis, coordinates] : named) {
+    SmallVector<Class> classes;
+    Class rest;
+    for (int64_t coordinate = 0; coordinate < mesh.getSize(axis); ++coordinate)
+      if (coordinates.count(coordinate))
+        classes.push_back({coordinate});
+      else
+        rest.push_back(coordinate);
+    if (!rest.empty())
+      classes.push_back(rest);
+    SmallVector<NamedAttrList> longer;
+    for (const NamedAttrList &list : lists)
+      for (const Class &members : classes) {
+        longer.push_back(list);
+        longer.back().set(mesh.getName(axis), builder.getDenseI64ArrayAttr(members));
+      }
+    lists = std::move(longer);
+  }
+  return llvm::map_to_vector(lists, [&](NamedAttrList &list) { return list.getDictionary(context); });
+}
+
+//===----------------------------------------------------------------------===//
+// What a program needs
+//===----------------------------------------------------------------------===//
+
+Specializer::Specializer(func::FuncOp source, const dist::Mesh &mesh, DictionaryAttr on)
+    : source(source), mesh(mesh), on(on), coordinates(mesh.getNumAxes(), 0) {
+  for (NamedAttribute entry : on)
+    coordinates[*mesh.find(entry.getName())] = cast<DenseI64ArrayAttr>(entry.getValue())[0];
+}
+
+bool Specializer::includes(DictionaryAttr support) {
+  auto [known, isNew] = included.try_emplace(support);
+  if (isNew)
+    known->second = dist::covers(support, mesh, coordinates);
+  return known->second;
+}
+
+bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
+  if (!op.getRoots())
+    return false;
+  int64_t self = 0;
+  for (StringRef name : op.getAxes().getAsValueRange<StringAttr>()) {
+    Axis axis = *mesh.find(name);
+    self = self * mesh.getSize(axis) + coordinates[axis];
+  }
+  return (*op.getRoots())[part] != self;
+}
+
+bool Specializer::isReturned(unsigned index) {
+  auto mapping = source.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr);
+  return !mapping || includes(mapping.getSupport());
+}
+
+LogicalResult Specializer::markOperands(Operation *op) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (isa<func::ReturnOp>(op) && !isReturned(index))
+      continue;
+    if (auto either = dyn_cast<dist::EitherOp>(op); either && includes(either.getHolders()) != (index == 0))
+      continue;
+    if (auto collective = dyn_cast<dist::CollectiveOp>(op);
+        collective && collective.getKind() == dist::CollectiveKind::Broadcast && isElsewhere(collective, index))
+      continue;
+    DictionaryAttr holders = dist::getOn(operand);
+    // What others get is not waited for.
+    if (isa<dist::WaitOp>(op) && !includes(holders))
+      continue;
+    if (!includes(holders)) {
+      auto error = op->emitOpError() << "reads on " << on << " a value that only " << holders << " has";
+      error.attachNote(operand.getLoc()) << "the value is made here";
+      return error;
+    }
+    live.insert(operand);
+  }
+  return success();
+}
+
+LogicalResult Specializer::findLive() {
+  for (Operation &op : llvm::reverse(source.getBody().front())) {
+    bool stays = op.getNumResults() == 0 || isa<dist::CollectiveOp, dist::WaitOp>(op) ||
+                 llvm::any_of(op.getResults(), [&](Value result) { return live.contains(result); });
+    if (!stays || !runs(&op))
+      continue;
+    if (failed(markOperands(&op)))
+      return failure();
+    kept.push_back(&op);
+  }
+  std::reverse(kept.begin(), kept.end());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
+  SmallVector<Value> inputs, results;
+  SmallVector<int64_t> elsewhere;
+  for (unsigned part = 0; part < op.getNumParts(); ++part) {
+    bool others = isElsewhere(op, part);
+    if (others)
+      elsewhere.push_back(part);
+    if (!others || op.getKind() != dist::CollectiveKind::Broadcast)
+      inputs.push_back(mapping.lookup(op.getInputs()[part]));
+    if (!others || op.getKind() != dist::CollectiveKind::Reduce)
+      results.push_back(op.getResult(part));
+  }
+  auto made = dist::CollectiveOp::create(
+      builder, op.getLoc(), ValueRange(results).getTypes(), op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
+      elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getAxes());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  made->removeAttr(dist::kOnAttr);
+  mapping.map(results, SmallVector<Value>(made.getResults()));
+}
+
+/// What others get is not waited for here.
+void Specializer::copy(dist::WaitOp op, OpBuilder &builder) {
+  SmallVector<Value> flights, results;
+  for (auto [flight, result] : llvm::zip(op.getFlights(), op.getResults()))
+    if (Value known = mapping.lookupOrNull(flight)) {
+      flights.push_back(known);
+      results.push_back(result);
+    }
+  if (flights.empty())
+    return;
+  auto made = dist::WaitOp::create(builder, op.getLoc(), flights);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  made->removeAttr(dist::kOnAttr);
+  mapping.map(results, SmallVector<Value>(made.getResults()));
+}
+
+void Specializer::copy(func::ReturnOp op, OpBuilder &builder) {
+  SmallVector<Value> values;
+  for (auto [index, operand] : llvm::enumerate(op.getOperands()))
+    values.push_back(isReturned(index) ? mapping.lookup(operand)
+                                       : dist::AbsentOp::create(builder, op.getLoc(), operand.getType()).getResult());
+  func::ReturnOp::create(builder, op.getLoc(), values);
+}
+
+void Specializer::copy(Operation *op, OpBuilder &builder) {
+  if (auto collective = dyn_cast<dist::CollectiveOp>(op))
+    return copy(collective, builder);
+  if (auto wait = dyn_cast<dist::WaitOp>(op))
+    return copy(wait, builder);
+  if (auto ret = dyn_cast<func::ReturnOp>(op))
+    return copy(ret, builder);
+  if (auto either = dyn_cast<dist::EitherOp>(op))
+    return mapping.map(either.getResult(),
+                       mapping.lookup(includes(either.getHolders()) ? either.getHeld() : either.getOther()));
+  builder.clone(*op, mapping)->removeAttr(dist::kOnAttr);
+}
+
+FailureOr<func::FuncOp> Specializer::run() {
+  if (failed(findLive()))
+    return failure();
+  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  std::string name = source.getSymName().str();
+  for (NamedAttribute entry : on)
+    name += "_" + entry.getName().str() + std::to_string(cast<DenseI64ArrayAttr>(entry.getValue())[0]);
+  func.setSymName(name);
+  dist::setOn(func, on);
+  Block *block = func.addEntryBlock();
+  for (auto [before, after] : llvm::zip(source.getArguments(), block->getArguments())) {
+    after.setLoc(before.getLoc());
+    mapping.map(before, after);
+  }
+  auto builder = OpBuilder::atBlockEnd(block);
+  for (Operation *op : kept)
+    copy(op, builder);
+  return func;
+}
+
+namespace {
+
+struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    dist::MeshOp meshOp = dist::findMesh(module);
+    if (!meshOp)
+      return;
+    dist::Mesh mesh = meshOp.getMesh();
+    SymbolTable symbols(module);
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (func.isExternal() || dist::getOn(func.getOperation()))
+        continue;
+      Classes classes(mesh);
+      for (auto variable : module.getOps<net::VariableOp>())
+        if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr))
+          classes.add(kept.getSupport());
+      classes.add(func);
+      if (classes.empty())
+        continue;
+      for (DictionaryAttr on : classes.enumerate(&getContext())) {
+        FailureOr<func::FuncOp> program = Specializer(func, mesh, on).run();
+        if (failed(program))
+          return signalPassFailure();
+        symbols.insert(*program, func->getIterator());
+        ++numPrograms;
+      }
+      symbols.erase(func);
+    }
+  }
+};
+
+} // namespace

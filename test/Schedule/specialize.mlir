@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: dist-opt %s --dist-schedule-specialize --split-input-file | FileCheck %s
+
+// Tests that programs are made for the ranks that differ in what they run.
+
+#r = #dist.mapping<dims = [[]]>
+#first = #dist.mapping<dims = [[]], on {"zero" = [0]}>
+#second = #dist.mapping<dims = [[]], on {"zero" = [1]}>
+dist.mesh @mesh <["dp" = 2, "zero" = 4]>
+net.variable parameter @v : tensor<4xf32> {dist.mapping = #first}
+net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
+
+// The first rank has @v, and sends it; it takes part in what it gets nothing from.
+// CHECK-LABEL: func.func @step_zero0
+// CHECK-SAME: attributes {dist.on = {zero = array<i64: 0>}}
+// CHECK-NEXT: %[[V:.*]] = net.read @v : tensor<4xf32>
+// CHECK-NEXT: %[[ALLV:.*]] = dist.collective broadcast sum(%[[V]]) roots [0] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[ALLW:.*]] = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] : () -> tensor<4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
+// CHECK-NEXT: dist.collective reduce sum(%[[SUM]]) roots [1] elsewhere [0] axes ["zero"] : (tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[ABSENT:.*]] = dist.absent : tensor<4xf32>
+// CHECK-NEXT: return %[[SUM]], %[[ABSENT]]
+
+// CHECK-LABEL: func.func @step_zero1
+// CHECK-SAME: attributes {dist.on = {zero = array<i64: 1>}}
+// CHECK-NEXT: %[[W:.*]] = net.read @w : tensor<4xf32>
+// CHECK-NEXT: %[[ALLV:.*]] = dist.collective broadcast sum() roots [0] elsewhere [0]
+// CHECK-NEXT: %[[ALLW:.*]] = dist.collective broadcast sum(%[[W]]) roots [1] axes ["zero"]
+// CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
+// CHECK-NEXT: %[[OWNED:.*]] = dist.collective reduce sum(%[[SUM]]) roots [1] axes ["zero"]
+// CHECK-NEXT: %[[OUTER:.*]] = dist.collective all_reduce sum(%[[OWNED]]) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[NEW:.*]] = net.subtract %[[W]], %[[OUTER]]
+// CHECK-NEXT: net.assign @w, %[[NEW]] : tensor<4xf32>
+// CHECK-NEXT: return %[[SUM]], %[[NEW]]
+
+// The others are alike: one program.
+// CHECK-LABEL: func.func @step_zero2
+// CHECK-SAME: attributes {dist.on = {zero = array<i64: 2, 3>}}
+// CHECK-NOT: net.read
+// CHECK: dist.collective broadcast sum() roots [0] elsewhere [0]
+// CHECK: dist.collective broadcast sum() roots [1] elsewhere [0]
+// CHECK-NOT: all_reduce
+// CHECK: dist.absent
+// CHECK-NOT: func.func
+func.func @step() -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.mapping = #second}) {
+  %v = net.read @v {dist.on = {zero = array<i64: 0>}} : tensor<4xf32>
+  %w = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
+  %0 = dist.collective broadcast sum(%v) roots [0] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.collective broadcast sum(%w) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = net.add %0, %1 : tensor<4xf32>
+  %3 = dist.collective reduce sum(%2) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = dist.collective all_reduce sum(%3) axes ["dp"] {dist.on = {zero = array<i64: 1>}} : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = net.subtract %w, %4 {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
+  net.assign @w, %5 {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
+  return %2, %5 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+
+// Started parts whose root is elsewhere are not waited for; of two values a rank takes the one that it has, and what
+// only others use it does not compute.
+// CHECK-LABEL: func.func @parts_zero0
+// CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
+// CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+// CHECK-NEXT: %[[SUM:.*]] = dist.wait %[[FLIGHT]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+// CHECK-NEXT: return %[[SUM]]
+// CHECK-LABEL: func.func @parts_zero1
+// CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
+// CHECK-NEXT: %[[B:.*]] = net.sine %arg0
+// CHECK-NEXT: dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [0]
+// CHECK-NEXT: dist.wait
+// CHECK-NEXT: return %[[B]]
+func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = net.tanh %x : tensor<4xf32>
+  %1 = net.sine %x : tensor<4xf32>
+  %2:2 = dist.collective reduce sum(%0, %x) roots [0, 1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
+  %3:2 = dist.wait %2#0, %2#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  %4 = dist.either %3#0 on {zero = array<i64: 0>} else %1 : tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh <["zero" = 2]>
+
+// Where all ranks run everything the program is one.
+// CHECK-LABEL: func.func @one(
+// CHECK-NOT: dist.on
+func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dist.collective all_reduce sum(%x) axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
