@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Support.h"
 
 using namespace mlir;
 using namespace meshwright::dist;
@@ -81,7 +81,9 @@ Type CollectiveOp::getElementType() {
   return getTensorType(type).getElementType();
 }
 
-bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
+bool CollectiveOp::isStart() {
+  return getNumResults() > 0 ? isa<FlightType>(getResult(0).getType()) : (*this)->hasAttr(kStartAttr);
+}
 
 /// C3, and that what is listed fits together.
 static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {

@@ -245,9 +245,11 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
     part.set_location(getPartLocation(op, number));
   }
   collective.set_start(op.isStart());
+  auto known = op->getAttrOfType<IntegerAttr>(schedule::kTagAttr);
+  uint32_t tag = known ? known.getInt() : nextTag++;
   if (op.isStart())
-    tags[op] = nextTag;
-  collective.set_tag(nextTag++);
+    tags[op] = tag;
+  collective.set_tag(tag);
   if (auto reason = op->getAttrOfType<StringAttr>("dist.reason"))
     collective.set_reason(reason.str());
   return success();

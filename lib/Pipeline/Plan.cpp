@@ -7,6 +7,7 @@
 #include "Plan.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/Report.h"
@@ -138,16 +139,65 @@ static PlannedVariable describeVariable(net::VariableOp op, const Mesh &mesh) {
 
 void Plan::addSerial(ModuleOp module) { serialFlops = countFlops(module); }
 
+/// The ranks that `op` names are where the program, or the variable, is.
+static DictionaryAttr getMembers(Operation *op) {
+  auto kept = isa<net::VariableOp>(op) ? op->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+  return kept ? kept.getSupport() : getOn(op);
+}
+
+/// Ranks that run the same operations and keep the same variables have the same program.
+void Plan::addPrograms(ModuleOp module) {
+  struct Share {
+    int64_t flops = 0, bytes = 0;
+    std::vector<unsigned> conversions;
+  };
+  llvm::MapVector<Attribute, Share> shares;
+  unsigned numConversions = 0;
+  module.walk([&](Operation *op) {
+    Share &share = shares[getMembers(op)];
+    if (auto variable = dyn_cast<net::VariableOp>(op))
+      share.bytes += getBytes(variable.getTensorType());
+    if (auto costed = dyn_cast<CostOpInterface>(op))
+      share.flops += costed.getFlops();
+    if (auto conversion = dyn_cast<ConversionOpInterface>(op); conversion && conversion.isCollective())
+      share.conversions.push_back(numConversions++);
+  });
+  std::map<std::vector<bool>, unsigned> known;
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
+    SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+    std::vector<bool> takesPart;
+    for (auto &[members, share] : shares)
+      takesPart.push_back(covers(cast_or_null<DictionaryAttr>(members), mesh, coordinates));
+    auto [entry, isNew] = known.try_emplace(takesPart, programs.size());
+    if (isNew) {
+      PlannedProgram &program = programs.emplace_back();
+      program.firstRank = rank;
+      for (auto [index, pair] : llvm::enumerate(shares)) {
+        if (!takesPart[index])
+          continue;
+        program.flops += pair.second.flops;
+        program.variableBytes += pair.second.bytes;
+        llvm::append_range(program.conversions, pair.second.conversions);
+      }
+      llvm::sort(program.conversions);
+    }
+    ++programs[entry->second].numRanks;
+  }
+  for (const PlannedProgram &program : programs)
+    for (unsigned conversion : program.conversions)
+      conversions[conversion].ranks += program.numRanks;
+}
+
 void Plan::addProgram(ModuleOp module) {
   if (MeshOp op = findMesh(module))
     mesh = op.getMesh();
-  rankFlops = countFlops(module);
   for (auto variable : module.getOps<net::VariableOp>())
     variables.push_back(describeVariable(variable, mesh));
   module.walk([&](ConversionOpInterface op) {
     if (op.isCollective())
       conversions.push_back(describeConversion(op, mesh));
   });
+  addPrograms(module);
 }
 
 void Plan::addMemory(ModuleOp module) {
@@ -156,15 +206,21 @@ void Plan::addMemory(ModuleOp module) {
     auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
     if (!arena || !persistent)
       continue;
-    peakBytes = arena.getInt();
-    persistentBytes = persistent.getInt();
+    if (programs.empty())
+      programs.push_back({0, mesh.getNumRanks()});
     schedule::Report report = schedule::describe(func);
-    numKernels = report.numKernels;
-    numProducts = report.numProducts;
-    trafficBytes = report.trafficBytes;
-    liveBytes = report.liveBytes;
-    for (auto [value, bytes] : ArrayRef(report.liveAtPeak).take_front(kShownLive))
-      liveAtPeak.push_back({describeValue(value), bytes});
+    for (PlannedProgram &program : programs) {
+      if (!covers(getOn(func.getOperation()), mesh, getCoordinates(mesh, program.firstRank)))
+        continue;
+      program.peakBytes = arena.getInt();
+      program.persistentBytes = persistent.getInt();
+      program.numKernels = report.numKernels;
+      program.numProducts = report.numProducts;
+      program.trafficBytes = report.trafficBytes;
+      program.liveBytes = report.liveBytes;
+      for (auto [value, bytes] : ArrayRef(report.liveAtPeak).take_front(kShownLive))
+        program.liveAtPeak.push_back({describeValue(value), bytes});
+    }
   }
 }
 
@@ -173,7 +229,8 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
   for (const PlannedConversion &conversion : conversions) {
     Total &total = totals[conversion.kind];
     ++total.count;
-    total.bytes += conversion.bytes;
+    // The mean over all ranks: who takes no part sends nothing.
+    total.bytes += conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks());
   }
   return totals;
 }
@@ -182,19 +239,60 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
 // Printing
 //===----------------------------------------------------------------------===//
 
-void Plan::printMemory(llvm::json::OStream &json) const {
-  json.attribute("kernels", numKernels);
-  json.attributeArray("live_at_peak", [&] {
-    for (const PlannedValue &value : liveAtPeak)
-      json.object([&] {
-        json.attribute("bytes", value.bytes);
-        json.attribute("value", value.name);
-      });
+static void printConversion(llvm::json::OStream &json, const PlannedConversion &conversion) {
+  json.object([&] {
+    json.attribute("axes", llvm::json::Array(conversion.axes));
+    json.attribute("bytes", conversion.bytes);
+    json.attribute("dtype", conversion.dtype);
+    json.attribute("elements", conversion.elements);
+    json.attribute("group", conversion.group);
+    json.attribute("kind", conversion.kind);
+    json.attribute("location", conversion.location);
+    json.attribute("reason", conversion.reason);
+    json.attribute("role", conversion.role);
+    json.attribute("task", "step");
+    json.attribute("value", conversion.value);
   });
-  json.attribute("live_bytes", liveBytes);
-  json.attribute("peak_bytes", *peakBytes);
-  json.attribute("persistent_bytes", *persistentBytes);
-  json.attribute("products", numProducts);
+}
+
+void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program) const {
+  json.attributeArray("conversions", [&] {
+    for (unsigned conversion : program.conversions)
+      printConversion(json, conversions[conversion]);
+  });
+  if (!segments.empty())
+    printSegments(json);
+  json.attribute("first_rank", program.firstRank);
+  json.attribute("flops", program.flops);
+  if (program.peakBytes) {
+    json.attribute("kernels", program.numKernels);
+    json.attributeArray("live_at_peak", [&] {
+      for (const PlannedValue &value : program.liveAtPeak)
+        json.object([&] {
+          json.attribute("bytes", value.bytes);
+          json.attribute("value", value.name);
+        });
+    });
+    json.attribute("live_bytes", program.liveBytes);
+    json.attribute("peak_bytes", *program.peakBytes);
+    json.attribute("persistent_bytes", *program.persistentBytes);
+    json.attribute("products", program.numProducts);
+  }
+  json.attribute("ranks", program.numRanks);
+  if (!segments.empty())
+    json.attributeArray("segments", [&] {
+      for (const PlannedSegment &segment : segments)
+        json.object([&] {
+          json.attribute("first", segment.first);
+          json.attribute("last", segment.last);
+          json.attribute("live_bytes", segment.liveBytes);
+          json.attribute("role", segment.role);
+          json.attribute("volume", segment.volume);
+        });
+    });
+  if (program.peakBytes)
+    json.attribute("traffic_bytes", program.trafficBytes);
+  json.attribute("variable_bytes", program.variableBytes);
 }
 
 void Plan::printJson(llvm::raw_ostream &out) const {
@@ -208,43 +306,8 @@ void Plan::printJson(llvm::raw_ostream &out) const {
         });
     });
     json.attributeArray("programs", [&] {
-      json.object([&] {
-        json.attributeArray("conversions", [&] {
-          for (const PlannedConversion &conversion : conversions)
-            json.object([&] {
-              json.attribute("axes", llvm::json::Array(conversion.axes));
-              json.attribute("bytes", conversion.bytes);
-              json.attribute("dtype", conversion.dtype);
-              json.attribute("elements", conversion.elements);
-              json.attribute("group", conversion.group);
-              json.attribute("kind", conversion.kind);
-              json.attribute("location", conversion.location);
-              json.attribute("reason", conversion.reason);
-              json.attribute("role", conversion.role);
-              json.attribute("task", "step");
-              json.attribute("value", conversion.value);
-            });
-        });
-        if (!segments.empty())
-          printSegments(json);
-        json.attribute("flops", rankFlops);
-        if (peakBytes)
-          printMemory(json);
-        json.attribute("ranks", mesh.getNumRanks());
-        if (!segments.empty())
-          json.attributeArray("segments", [&] {
-            for (const PlannedSegment &segment : segments)
-              json.object([&] {
-                json.attribute("first", segment.first);
-                json.attribute("last", segment.last);
-                json.attribute("live_bytes", segment.liveBytes);
-                json.attribute("role", segment.role);
-                json.attribute("volume", segment.volume);
-              });
-          });
-        if (peakBytes)
-          json.attribute("traffic_bytes", trafficBytes);
-      });
+      for (const PlannedProgram &program : programs)
+        json.object([&] { printProgram(json, program); });
     });
     json.attribute("serial_flops", serialFlops);
     json.attributeObject("totals", [&] {
@@ -278,24 +341,34 @@ void Plan::printJson(llvm::raw_ostream &out) const {
   out << "\n";
 }
 
+void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) const {
+  if (programs.size() > 1)
+    out << "program of rank " << program.firstRank << " and " << program.numRanks - 1 << " others, "
+        << program.conversions.size() << " conversions\n";
+  out << llvm::format("variables: %.1f MB per rank\n", program.variableBytes / 1e6);
+  out << llvm::format("operations: %.3f GFLOP per rank, %.3f serial\n", program.flops / 1e9, serialFlops / 1e9);
+  if (!program.peakBytes)
+    return;
+  out << llvm::format("arena: %.1f MB per rank, %.1f of it persistent; %.1f live at the busiest moment:\n",
+                      *program.peakBytes / 1e6, *program.persistentBytes / 1e6, program.liveBytes / 1e6);
+  for (const PlannedValue &value : ArrayRef(program.liveAtPeak).take_front(5))
+    out << llvm::format("    %10.3f MB  ", value.bytes / 1e6) << value.name << "\n";
+  out << program.numKernels << " kernels and " << program.numProducts
+      << llvm::format(" products read and write %.1f MB\n", program.trafficBytes / 1e6);
+}
+
 void Plan::printText(llvm::raw_ostream &out) const {
   out << "mesh:";
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     out << " " << mesh.getName(axis) << "=" << mesh.getSize(axis);
-  out << ", " << mesh.getNumRanks() << " ranks, one program\n\n";
-  int64_t state = 0;
-  for (const PlannedVariable &variable : variables)
-    state += variable.bytesPerRank;
-  out << llvm::format("variables: %zu, %.1f MB per rank\n", variables.size(), state / 1e6);
-  out << llvm::format("operations: %.3f GFLOP per rank, %.3f serial\n", rankFlops / 1e9, serialFlops / 1e9);
-  if (peakBytes) {
-    out << llvm::format("arena: %.1f MB per rank, %.1f of it persistent; %.1f live at the busiest moment:\n",
-                        *peakBytes / 1e6, *persistentBytes / 1e6, liveBytes / 1e6);
-    for (const PlannedValue &value : ArrayRef(liveAtPeak).take_front(5))
-      out << llvm::format("    %10.3f MB  ", value.bytes / 1e6) << value.name << "\n";
-    out << numKernels << " kernels and " << numProducts
-        << llvm::format(" products read and write %.1f MB\n", trafficBytes / 1e6);
-  }
+  out << ", " << mesh.getNumRanks() << " ranks, ";
+  if (programs.size() == 1)
+    out << "one program\n\n";
+  else
+    out << programs.size() << " programs\n\n";
+  out << variables.size() << " variables\n";
+  for (const PlannedProgram &program : programs)
+    printProgram(out, program);
   double bytes = 0;
   for (const auto &[kind, total] : getTotals()) {
     out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),

@@ -27,6 +27,8 @@ struct PlannedConversion {
   int64_t elements = 0;
   /// Bytes that a rank sends, the mean over the group (ring algorithms).
   double bytes = 0;
+  /// How many ranks take part.
+  int64_t ranks = 0;
   /// The user's name of the value, or the scope of the operation that made it.
   std::string value;
   std::string location;
@@ -71,6 +73,23 @@ struct PlannedFetch {
   std::string reason;
 };
 
+/// What the ranks do that run the same operations.
+struct PlannedProgram {
+  int64_t firstRank = 0, numRanks = 0;
+  int64_t flops = 0;
+  /// Indices of the plan's conversions in which they take part.
+  std::vector<unsigned> conversions;
+  /// Bytes of the variables that they keep.
+  int64_t variableBytes = 0;
+  /// The arena and its persistent part; nothing before Schedule.
+  std::optional<int64_t> peakBytes;
+  std::optional<int64_t> persistentBytes;
+  int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
+  /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
+  std::vector<PlannedValue> liveAtPeak;
+  int64_t liveBytes = 0;
+};
+
 /// What a compiled step will do, from the program itself and not from what the passes meant.
 class Plan {
 public:
@@ -96,25 +115,21 @@ private:
   std::map<std::string, Total> getTotals() const;
   void addFetch(mlir::Operation *op);
   int64_t getFetchedPeak() const;
-  void printMemory(llvm::json::OStream &json) const;
   void printSegments(llvm::json::OStream &json) const;
   void printSegments(llvm::raw_ostream &out) const;
+  void addPrograms(mlir::ModuleOp module);
+  void printProgram(llvm::json::OStream &json, const PlannedProgram &program) const;
+  void printProgram(llvm::raw_ostream &out, const PlannedProgram &program) const;
 
   dist::Mesh mesh;
   std::vector<PlannedVariable> variables;
   std::vector<PlannedConversion> conversions;
   std::vector<PlannedSegment> segments;
   std::vector<PlannedFetch> fetches;
-  /// Floating-point operations of the serial step and of one rank; every rank has the same program.
+  /// Floating-point operations of the serial step.
   int64_t serialFlops = 0;
-  int64_t rankFlops = 0;
-  /// The arena and its persistent part; nothing before Schedule.
-  std::optional<int64_t> peakBytes;
-  std::optional<int64_t> persistentBytes;
-  int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
-  /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
-  std::vector<PlannedValue> liveAtPeak;
-  int64_t liveBytes = 0;
+  /// By their first rank.
+  std::vector<PlannedProgram> programs;
 };
 
 } // namespace meshwright

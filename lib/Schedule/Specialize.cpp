@@ -234,6 +234,8 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
       elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getAxes());
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   made->removeAttr(dist::kOnAttr);
+  if (op.isStart() && results.empty())
+    made->setAttr(dist::kStartAttr, builder.getUnitAttr());
   mapping.map(results, SmallVector<Value>(made.getResults()));
 }
 
@@ -314,6 +316,9 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
       classes.add(func);
       if (classes.empty())
         continue;
+      int64_t tag = 0;
+      for (auto collective : func.getBody().front().getOps<dist::CollectiveOp>())
+        collective->setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));
       for (DictionaryAttr on : classes.enumerate(&getContext())) {
         FailureOr<func::FuncOp> program = Specializer(func, mesh, on).run();
         if (failed(program))

@@ -11,13 +11,19 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 /// The wait behind which what `collective` has started is over: its own, or that of a collective that takes its
-/// flights.
+/// flights. What gives this rank nothing is over with the next collective of the rank.
 static Operation *findWait(dist::CollectiveOp collective) {
   Operation *op = collective;
   while (auto start = dyn_cast_or_null<dist::CollectiveOp>(op)) {
     if (!start.isStart())
       return op;
-    op = start.getResult(0).use_empty() ? nullptr : *start.getResult(0).user_begin();
+    if (start.getNumResults() > 0) {
+      op = start.getResult(0).use_empty() ? nullptr : *start.getResult(0).user_begin();
+      continue;
+    }
+    do
+      op = op->getNextNode();
+    while (op && !isa<dist::CollectiveOp>(op));
   }
   return op;
 }

@@ -15,10 +15,10 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
 // CHECK-LABEL: func.func @step_zero0
 // CHECK-SAME: attributes {dist.on = {zero = array<i64: 0>}}
 // CHECK-NEXT: %[[V:.*]] = net.read @v : tensor<4xf32>
-// CHECK-NEXT: %[[ALLV:.*]] = dist.collective broadcast sum(%[[V]]) roots [0] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT: %[[ALLW:.*]] = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] : () -> tensor<4xf32>
+// CHECK-NEXT: %[[ALLV:.*]] = dist.collective broadcast sum(%[[V]]) roots [0] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[ALLW:.*]] = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : () -> tensor<4xf32>
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
-// CHECK-NEXT: dist.collective reduce sum(%[[SUM]]) roots [1] elsewhere [0] axes ["zero"] : (tensor<4xf32>) -> ()
+// CHECK-NEXT: dist.collective reduce sum(%[[SUM]]) roots [1] elsewhere [0] axes ["zero"] {dist.tag = 2 : i64} : (tensor<4xf32>) -> ()
 // CHECK-NEXT: %[[ABSENT:.*]] = dist.absent : tensor<4xf32>
 // CHECK-NEXT: return %[[SUM]], %[[ABSENT]]
 
@@ -29,7 +29,7 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
 // CHECK-NEXT: %[[ALLW:.*]] = dist.collective broadcast sum(%[[W]]) roots [1] axes ["zero"]
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
 // CHECK-NEXT: %[[OWNED:.*]] = dist.collective reduce sum(%[[SUM]]) roots [1] axes ["zero"]
-// CHECK-NEXT: %[[OUTER:.*]] = dist.collective all_reduce sum(%[[OWNED]]) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[OUTER:.*]] = dist.collective all_reduce sum(%[[OWNED]]) axes ["dp"] {dist.tag = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: %[[NEW:.*]] = net.subtract %[[W]], %[[OUTER]]
 // CHECK-NEXT: net.assign @w, %[[NEW]] : tensor<4xf32>
 // CHECK-NEXT: return %[[SUM]], %[[NEW]]
@@ -64,13 +64,16 @@ dist.mesh @mesh <["zero" = 2]>
 // only others use it does not compute.
 // CHECK-LABEL: func.func @parts_zero0
 // CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
-// CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+// CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
 // CHECK-NEXT: %[[SUM:.*]] = dist.wait %[[FLIGHT]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+// CHECK-NEXT: dist.collective reduce sum(%[[A]]) roots [1] elsewhere [0] axes ["zero"] {dist.start, dist.tag = 1 : i64} : (tensor<4xf32>) -> ()
 // CHECK-NEXT: return %[[SUM]]
 // CHECK-LABEL: func.func @parts_zero1
 // CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
 // CHECK-NEXT: %[[B:.*]] = net.sine %arg0
 // CHECK-NEXT: dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [0]
+// CHECK-NEXT: dist.wait
+// CHECK-NEXT: dist.collective reduce sum(%[[A]]) roots [1] axes ["zero"] {dist.tag = 1 : i64} :
 // CHECK-NEXT: dist.wait
 // CHECK-NEXT: return %[[B]]
 func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -78,6 +81,8 @@ func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = net.sine %x : tensor<4xf32>
   %2:2 = dist.collective reduce sum(%0, %x) roots [0, 1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
   %3:2 = dist.wait %2#0, %2#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  %5 = dist.collective reduce sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %6 = dist.wait %5 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
   %4 = dist.either %3#0 on {zero = array<i64: 0>} else %1 : tensor<4xf32>
   return %4 : tensor<4xf32>
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Tests that variables with one owner each are sent, reduced to and updated there, on 2, 4 and 6 ranks, as numpy says.
+# Tests that variables with one owner each are sent, reduced to and updated there, on 2, 4 and 8 ranks, as numpy says.
 #
 # RUN: rm -rf %tmp && mkdir %tmp
 # RUN: %python %s feed %tmp/init.safetensors %tmp/feed.safetensors
@@ -11,9 +11,9 @@
 # RUN: dist-opt %tmp/2.mlir --from=partition --emit=%tmp/package2
 # RUN: dist-run %tmp/package2 --init=%tmp/init.safetensors --feed=%tmp/feed.safetensors --steps=3 --outputs=%tmp/out.safetensors --save=%tmp/final.safetensors
 # RUN: %python %s compare %tmp
-# RUN: sed s/OUTER/3/ %S/Inputs/owners.mlir > %tmp/3.mlir
-# RUN: dist-opt %tmp/3.mlir --from=partition --emit=%tmp/package3
-# RUN: dist-run %tmp/package3 --init=%tmp/init.safetensors --feed=%tmp/feed.safetensors --steps=3 --outputs=%tmp/out.safetensors --save=%tmp/final.safetensors
+# RUN: sed s/OUTER/4/ %S/Inputs/owners.mlir > %tmp/4.mlir
+# RUN: dist-opt %tmp/4.mlir --from=partition --emit=%tmp/package4
+# RUN: dist-run %tmp/package4 --init=%tmp/init.safetensors --feed=%tmp/feed.safetensors --steps=3 --outputs=%tmp/out.safetensors --save=%tmp/final.safetensors
 # RUN: %python %s compare %tmp
 import sys
 

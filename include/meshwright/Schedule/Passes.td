@@ -91,14 +91,15 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
     Where an operation, a variable or an argument has `dist.on` or a support, the function becomes several: one for each
     combination of coordinates that are named somewhere, and one for all that are not. Each states its coordinates in `dist.on` and has
     only what its ranks run and somebody uses. Collectives are kept whether somebody uses them or not: all members of a group issue
-    the same. One whose root is another rank has its part `elsewhere`; a result that others return is `dist.absent`.
+    the same. One whose root is another rank has its part `elsewhere`; a result that others return is `dist.absent`. All members number
+    a collective alike (`dist.tag`).
 
     Example: of two ranks, in the program of the first
     ```mlir
     %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
     %1 = dist.collective broadcast sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
     // becomes
-    %1 = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] : () -> tensor<4xf32>
+    %1 = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 0} : () -> tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];
