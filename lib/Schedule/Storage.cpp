@@ -10,22 +10,33 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// The wait behind which what `collective` has started is over: its own, or that of a collective that takes its
-/// flights. What gives this rank nothing is over with the next collective of the rank.
-static Operation *findWait(dist::CollectiveOp collective) {
-  Operation *op = collective;
-  while (auto start = dyn_cast_or_null<dist::CollectiveOp>(op)) {
-    if (!start.isStart())
-      return op;
-    if (start.getNumResults() > 0) {
-      op = start.getResult(0).use_empty() ? nullptr : *start.getResult(0).user_begin();
-      continue;
-    }
+/// The operation behind which what `op` has started, or waits for, is over: a wait, or that of collectives that take
+/// the flights, the last one where they are several. What gives this rank nothing is over with the next collective of
+/// the rank. Null where only the end of the step tells.
+static Operation *findWait(Operation *op) {
+  auto start = dyn_cast_or_null<dist::CollectiveOp>(op);
+  if (!start || !start.isStart())
+    return op;
+  if (start.getNumResults() == 0) {
     do
       op = op->getNextNode();
     while (op && !isa<dist::CollectiveOp>(op));
+    return findWait(op);
   }
-  return op;
+  Operation *last = start, *taker = nullptr;
+  for (Value flight : start.getResults()) {
+    if (flight.use_empty())
+      return nullptr;
+    if (*flight.user_begin() == taker)
+      continue;
+    taker = *flight.user_begin();
+    Operation *wait = findWait(taker);
+    if (!wait)
+      return nullptr;
+    if (last->isBeforeInBlock(wait))
+      last = wait;
+  }
+  return last;
 }
 
 Storage::Storage(func::FuncOp func) {
