@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "PlanTimeline.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
@@ -148,15 +149,19 @@ static DictionaryAttr getMembers(Operation *op) {
 /// Ranks that run the same operations and keep the same variables have the same program.
 void Plan::addPrograms(ModuleOp module) {
   struct Share {
-    int64_t flops = 0, bytes = 0;
+    int64_t flops = 0, bytes = 0, parameterBytes = 0, stateBytes = 0;
     std::vector<unsigned> conversions;
   };
   llvm::MapVector<Attribute, Share> shares;
   unsigned numConversions = 0;
   module.walk([&](Operation *op) {
     Share &share = shares[getMembers(op)];
-    if (auto variable = dyn_cast<net::VariableOp>(op))
-      share.bytes += getBytes(variable.getTensorType());
+    if (auto variable = dyn_cast<net::VariableOp>(op)) {
+      int64_t bytes = getBytes(variable.getTensorType());
+      share.bytes += bytes;
+      share.parameterBytes += variable.getKind() == net::VariableKind::Parameter ? bytes : 0;
+      share.stateBytes += variable.getKind() == net::VariableKind::OptimizerState ? bytes : 0;
+    }
     if (auto costed = dyn_cast<CostOpInterface>(op))
       share.flops += costed.getFlops();
     if (auto conversion = dyn_cast<ConversionOpInterface>(op); conversion && conversion.isCollective())
@@ -177,6 +182,8 @@ void Plan::addPrograms(ModuleOp module) {
           continue;
         program.flops += pair.second.flops;
         program.variableBytes += pair.second.bytes;
+        program.parameterBytes += pair.second.parameterBytes;
+        program.stateBytes += pair.second.stateBytes;
         llvm::append_range(program.conversions, pair.second.conversions);
       }
       llvm::sort(program.conversions);
@@ -218,6 +225,9 @@ void Plan::addMemory(ModuleOp module) {
       program.numProducts = report.numProducts;
       program.trafficBytes = report.trafficBytes;
       program.liveBytes = report.liveBytes;
+      program.gradientBytes = report.gradientBytes;
+      program.fetchedBytes = report.fetchedBytes;
+      program.timeline = schedule::getTimeline(func);
       for (auto [value, bytes] : ArrayRef(report.liveAtPeak).take_front(kShownLive))
         program.liveAtPeak.push_back({describeValue(value), bytes});
     }
@@ -266,6 +276,7 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
   json.attribute("flops", program.flops);
   if (program.peakBytes) {
     json.attribute("kernels", program.numKernels);
+    printLaunches(json, program.timeline);
     json.attributeArray("live_at_peak", [&] {
       for (const PlannedValue &value : program.liveAtPeak)
         json.object([&] {
@@ -274,6 +285,12 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
         });
     });
     json.attribute("live_bytes", program.liveBytes);
+    json.attributeObject("memory", [&] {
+      json.attribute("fetched", program.fetchedBytes);
+      json.attribute("gradients", program.gradientBytes);
+      json.attribute("optimizer_state", program.stateBytes);
+      json.attribute("parameters", program.parameterBytes);
+    });
     json.attribute("peak_bytes", *program.peakBytes);
     json.attribute("persistent_bytes", *program.persistentBytes);
     json.attribute("products", program.numProducts);
@@ -290,8 +307,10 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
           json.attribute("volume", segment.volume);
         });
     });
-  if (program.peakBytes)
+  if (program.peakBytes) {
+    printTimeline(json, program.timeline);
     json.attribute("traffic_bytes", program.trafficBytes);
+  }
   json.attribute("variable_bytes", program.variableBytes);
 }
 
@@ -355,6 +374,10 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
     out << llvm::format("    %10.3f MB  ", value.bytes / 1e6) << value.name << "\n";
   out << program.numKernels << " kernels and " << program.numProducts
       << llvm::format(" products read and write %.1f MB\n", program.trafficBytes / 1e6);
+  out << llvm::format(
+      "parameters %.3f MB, optimizer state %.3f MB; at most %.3f MB of gradients and %.3f MB of fetched "
+      "parameters at a time\n",
+      program.parameterBytes / 1e6, program.stateBytes / 1e6, program.gradientBytes / 1e6, program.fetchedBytes / 1e6);
 }
 
 void Plan::printText(llvm::raw_ostream &out) const {
@@ -377,6 +400,9 @@ void Plan::printText(llvm::raw_ostream &out) const {
   }
   out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n\n", "total", conversions.size(), bytes / 1e6);
   printSegments(out);
+  // Programs issue the same lists.
+  if (!programs.empty())
+    printTimeline(out, programs.front().timeline);
   for (const PlannedConversion &conversion : conversions) {
     out << conversion.kind << " over " << llvm::join(conversion.axes, ", ")
         << llvm::format(", %lld x ", static_cast<long long>(conversion.elements)) << conversion.dtype

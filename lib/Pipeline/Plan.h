@@ -8,6 +8,7 @@
 #define MESHWRIGHT_LIB_PIPELINE_PLAN_H
 
 #include "dialects/Dist/Mesh.h"
+#include "meshwright/Schedule/Report.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -79,8 +80,8 @@ struct PlannedProgram {
   int64_t flops = 0;
   /// Indices of the plan's conversions in which they take part.
   std::vector<unsigned> conversions;
-  /// Bytes of the variables that they keep.
-  int64_t variableBytes = 0;
+  /// Bytes of the variables that they keep, and of the parameters and the optimizer's state among them.
+  int64_t variableBytes = 0, parameterBytes = 0, stateBytes = 0;
   /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
@@ -88,6 +89,9 @@ struct PlannedProgram {
   /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
   std::vector<PlannedValue> liveAtPeak;
   int64_t liveBytes = 0;
+  /// The most bytes of gradients and of fetched parameters at a time.
+  int64_t gradientBytes = 0, fetchedBytes = 0;
+  std::vector<schedule::Event> timeline;
 };
 
 /// What a compiled step will do, from the program itself and not from what the passes meant.

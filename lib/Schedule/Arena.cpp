@@ -114,9 +114,10 @@ static ArenaLayout layOutInOrder(const ArenaProblem &problem) {
   return layout;
 }
 
-static ArenaLayout layOutBySize(const ArenaProblem &problem) {
+/// One buffer after the other by rising key, each as low as it fits.
+static ArenaLayout layOutLow(const ArenaProblem &problem, function_ref<int64_t(unsigned)> key) {
   ArenaLayout layout{SmallVector<int64_t>(problem.buffers.size(), 0), 0};
-  auto order = getOrder(problem.buffers.size(), [&](unsigned index) { return -problem.buffers[index].bytes; });
+  auto order = getOrder(problem.buffers.size(), key);
   /// What is placed, by offset.
   std::multimap<int64_t, unsigned> placed;
   for (unsigned index : order) {
@@ -143,8 +144,13 @@ ArenaLayout meshwright::schedule::layOut(const ArenaProblem &problem) {
   ArenaLayout layout = layOutInOrder(problem);
   if (problem.buffers.size() > kMaxBySize || layout.bytes == problem.getLowerBound())
     return layout;
-  ArenaLayout other = layOutBySize(problem);
-  return other.bytes < layout.bytes ? other : layout;
+  // Large buffers leave gaps that small ones fit into; those that live long are best at the bottom, out of the way.
+  auto bySize = [&](unsigned index) { return -problem.buffers[index].bytes; };
+  auto byDuration = [&](unsigned index) { return problem.buffers[index].first - problem.buffers[index].last; };
+  for (ArenaLayout other : {layOutLow(problem, bySize), layOutLow(problem, byDuration)})
+    if (other.bytes < layout.bytes)
+      layout = std::move(other);
+  return layout;
 }
 
 std::optional<std::pair<unsigned, unsigned>> meshwright::schedule::findOverlap(const ArenaProblem &problem,

@@ -6,6 +6,7 @@
 
 #include "meshwright/Schedule/Report.h"
 #include "Storage.h"
+#include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
 
 using namespace mlir;
@@ -56,6 +57,63 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
   return lifetimes;
 }
 
+/// The most bytes of values of some kind that live at a time, and when they do first.
+static std::pair<int64_t, int64_t> findBusiest(ArrayRef<Lifetime> lifetimes, int64_t end,
+                                               llvm::function_ref<bool(Value)> counts) {
+  SmallVector<int64_t> change(end + 2, 0);
+  for (const Lifetime &lifetime : lifetimes) {
+    if (!counts(lifetime.value))
+      continue;
+    change[lifetime.first] += lifetime.bytes;
+    change[lifetime.last + 1] -= lifetime.bytes;
+  }
+  int64_t live = 0, most = 0, busiest = 0;
+  for (auto [step, bytes] : llvm::enumerate(change)) {
+    live += bytes;
+    if (live > most) {
+      most = live;
+      busiest = step;
+    }
+  }
+  return {most, busiest};
+}
+
+/// Whether `op` reduces a value of backward.
+static bool reducesGradient(Operation *op) {
+  using Kind = dist::CollectiveKind;
+  auto collective = dyn_cast<dist::CollectiveOp>(op);
+  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
+  return collective && role && role.getValue() == net::Role::Backward &&
+         llvm::is_contained({Kind::AllReduce, Kind::ReduceScatter, Kind::Reduce}, collective.getKind());
+}
+
+/// Whether `value` is a gradient: named so, on the way to its reduction, or what that made.
+static bool isGradient(Value value) {
+  Operation *maker = value.getDefiningOp();
+  auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr);
+  bool isNamed = name && name.getValue().starts_with("grad/") &&
+                 cast<OpResult>(value).getResultNumber() + 1 == maker->getNumResults();
+  if (isNamed || reducesGradient(maker))
+    return true;
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return reducesGradient(user) || (isa<dist::ViewOp>(user) && llvm::any_of(user->getUsers(), reducesGradient));
+  });
+}
+
+static bool isFetch(Operation *op) {
+  return isa_and_nonnull<dist::CollectiveOp>(op) && op->hasAttr(dist::kFetchAtAttr);
+}
+
+/// Whether `value` is a fetched parameter, or that in another layout.
+static bool isFetched(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && !isFetch(op) && op->getNumOperands() == 1 && (Traffic::isLayout(op) || isa<dist::WaitOp>(op)))
+    op = op->getOperand(0).getDefiningOp();
+  while (auto wait = dyn_cast_or_null<dist::WaitOp>(op))
+    op = wait.getFlights().front().getDefiningOp();
+  return isFetch(op);
+}
+
 Report schedule::describe(func::FuncOp func) {
   Report report;
   for (Operation &op : func.getBody().front()) {
@@ -70,19 +128,10 @@ Report schedule::describe(func::FuncOp func) {
   }
   Storage storage(func);
   SmallVector<Lifetime> lifetimes = getLifetimes(func, storage);
-  SmallVector<int64_t> change(storage.getEnd() + 2, 0);
-  for (const Lifetime &lifetime : lifetimes) {
-    change[lifetime.first] += lifetime.bytes;
-    change[lifetime.last + 1] -= lifetime.bytes;
-  }
-  int64_t live = 0, busiest = 0;
-  for (auto [step, bytes] : llvm::enumerate(change)) {
-    live += bytes;
-    if (live > report.liveBytes) {
-      report.liveBytes = live;
-      busiest = step;
-    }
-  }
+  auto [liveBytes, busiest] = findBusiest(lifetimes, storage.getEnd(), [](Value) { return true; });
+  report.liveBytes = liveBytes;
+  report.gradientBytes = findBusiest(lifetimes, storage.getEnd(), isGradient).first;
+  report.fetchedBytes = findBusiest(lifetimes, storage.getEnd(), isFetched).first;
   for (const Lifetime &lifetime : lifetimes)
     if (lifetime.first <= busiest && busiest <= lifetime.last)
       report.liveAtPeak.push_back({lifetime.value, lifetime.bytes});

@@ -53,3 +53,24 @@ assert peaks[2] - peaks[3] > 0.25 * parameters, peaks
 # Starting early keeps two buckets of gradients and the one that leaves; fetches that come one by one keep less than all at once.
 assert peaks[2] <= compile_stage(2, "--no-optimize")["programs"][0]["peak_bytes"] + 3 * 2 * 2**20, peaks
 assert peaks[3] < compile_stage(3, "--no-optimize")["programs"][0]["peak_bytes"], peaks
+
+# The plan's own account, against the network: state and parameters are quarters, whole gradients are held only until they leave, and every start has one wait
+# behind it.
+memory = [plan["programs"][0]["memory"] for plan in plans]
+for stage in range(4):
+    assert memory[stage]["optimizer_state"] == 2 * parameters // (4 if stage >= 1 else 1), memory
+    assert memory[stage]["parameters"] == parameters // (4 if stage == 3 else 1), memory
+    assert (memory[stage]["fetched"] > 0) == (stage == 3), memory
+    program = plans[stage]["programs"][0]
+    started, waited = {}, set()
+    for event in program["timeline"]:
+        if event["event"] == "start":
+            started[event["launch"]] = event["position"]
+        elif event["event"] == "wait":
+            assert event["launch"] not in waited and started[event["launch"]] < event["position"], event
+            waited.add(event["launch"])
+    assert waited == set(started) and waited, (stage, started, waited)
+    assert program["launches"] < len(program["conversions"]) / 2, program["launches"]
+assert memory[1]["gradients"] >= parameters, memory
+assert memory[2]["gradients"] < parameters / 2, memory
+assert memory[3]["fetched"] < parameters / 2, memory

@@ -33,8 +33,8 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// Lays the buffers out: in order of their first step into the smallest gap that fits, and by falling size into the
-/// lowest gap; the smaller of the two.
+/// Lays the buffers out: in order of their first step into the smallest gap that fits, and by falling size and by
+/// falling duration into the lowest gap; the smallest of the three.
 ArenaLayout layOut(const ArenaProblem &problem);
 
 /// The first pair of buffers that overlap in time and memory, or of which one is not aligned or ends outside; nothing

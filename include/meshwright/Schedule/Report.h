@@ -8,8 +8,29 @@
 #define MESHWRIGHT_SCHEDULE_REPORT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace meshwright::schedule {
+
+/// A collective that is issued or waited for.
+struct Event {
+  enum Kind { Start, Wait, Blocking } kind = Blocking;
+  /// How many instructions come before it, and which collective of the program it is, from 0.
+  int64_t position = 0, launch = 0;
+  std::string collective;
+  std::vector<std::string> axes;
+  /// What it moves, by name, and the bytes of the larger side.
+  std::vector<std::string> parts;
+  int64_t bytes = 0;
+  std::string role;
+  /// The segment that a fetch is for.
+  std::optional<int64_t> segment;
+};
+
+/// The collectives of a scheduled function, in the order in which they are issued and waited for.
+std::vector<Event> getTimeline(mlir::func::FuncOp func);
 
 /// What a step of one rank runs and holds, read off the scheduled function.
 struct Report {
@@ -21,6 +42,9 @@ struct Report {
   /// together. The arena is at least that much larger than its persistent part.
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> liveAtPeak;
   int64_t liveBytes = 0;
+  /// The most bytes that gradients, whole and reduced, and fetched parameters have at a time, each at its own busiest
+  /// moment.
+  int64_t gradientBytes = 0, fetchedBytes = 0;
 };
 
 /// Describes a function that `dist-schedule-assign-buffers` has been through.

@@ -1,0 +1,57 @@
+//===- Timeline.cpp - when collectives start and are waited for -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Storage.h"
+#include "Traffic.h"
+#include "meshwright/Schedule/Report.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+static Event describeLaunch(dist::CollectiveOp op) {
+  Event event;
+  event.kind = op.isStart() ? Event::Start : Event::Blocking;
+  event.collective = dist::stringifyCollectiveKind(op.getKind()).str();
+  for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>())
+    event.axes.push_back(axis.str());
+  if (auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr))
+    for (StringRef name : names.getAsValueRange<StringAttr>())
+      event.parts.push_back(name.str());
+  else
+    event.parts.push_back(Traffic::getName(op).str());
+  for (unsigned part = 0; part < op.getNumParts(); ++part) {
+    Value input = op.getPartInput(part), result = op.getPartResult(part);
+    event.bytes +=
+        std::max(input ? Storage::getBytes(input.getType()) : 0, result ? Storage::getBytes(result.getType()) : 0);
+  }
+  if (std::optional<net::Role> role = Traffic::getRole(op))
+    event.role = net::stringifyRole(*role).str();
+  if (auto segment = op->getAttrOfType<IntegerAttr>(dist::kSegmentAttr); segment && op->hasAttr(dist::kFetchAtAttr))
+    event.segment = segment.getInt();
+  return event;
+}
+
+std::vector<Event> schedule::getTimeline(func::FuncOp func) {
+  std::vector<Event> timeline;
+  llvm::DenseMap<Operation *, size_t> starts;
+  int64_t position = 0, launches = 0;
+  for (Operation &op : func.getBody().front()) {
+    if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
+      starts[&op] = timeline.size();
+      timeline.push_back(describeLaunch(collective));
+      timeline.back().launch = launches++;
+      timeline.back().position = position;
+    } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+      Event event = timeline[starts.lookup(wait.getFlights().front().getDefiningOp())];
+      event.kind = Event::Wait;
+      event.position = position;
+      timeline.push_back(event);
+    }
+    position += isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp, dist::WaitOp>(op);
+  }
+  return timeline;
+}
