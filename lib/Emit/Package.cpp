@@ -183,6 +183,9 @@ LogicalResult PackageWriter::describe() {
   Metrics &metrics = *package.mutable_metrics();
   metrics.set_loss(options.loss);
   metrics.set_grad_norm(options.gradNorm);
+  metrics.set_loss_scale(options.lossScale);
+  metrics.set_found_inf(options.foundInf);
+  metrics.set_skipped_steps(options.skippedSteps);
   metrics.set_learning_rate(options.learningRate);
   metrics.set_model_flops_per_step(options.modelFlopsPerStep);
   metrics.set_tokens_per_step(options.tokensPerStep);

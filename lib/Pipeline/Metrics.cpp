@@ -52,6 +52,12 @@ void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
         options.learningRate = name.str();
       else if (name == "grad_norm")
         options.gradNorm = name.str();
+      else if (name == "loss_scale")
+        options.lossScale = name.str();
+      else if (name == "found_inf")
+        options.foundInf = name.str();
+      else if (name == "skipped_steps")
+        options.skippedSteps = name.str();
       else if (options.loss.empty() && isa<FloatType>(tensor.getElementType()))
         options.loss = name.str();
     }

@@ -203,6 +203,25 @@ static train::TravelType getTravelType(const strategy::Reduce &reduce) {
   return train::TravelType::Gradient;
 }
 
+static void setPrecision(train::Options &options, const strategy::Precision &precision) {
+  using Type = train::ComputeType;
+  options.precision.compute = precision.compute() == strategy::Precision::BF16  ? Type::BF16
+                              : precision.compute() == strategy::Precision::F16 ? Type::F16
+                                                                                : Type::Written;
+  options.precision.keep.assign(precision.keep_f32().begin(), precision.keep_f32().end());
+  const strategy::LossScale &scale = precision.loss_scale();
+  if (scale.scale_case() == strategy::LossScale::SCALE_NOT_SET)
+    return;
+  options.differentiate.lossScale = scale.has_dynamic() ? scale.dynamic().initial() : scale.constant();
+  options.differentiate.dynamicScale = options.skip.dynamic = scale.has_dynamic();
+  options.skip.window = scale.dynamic().window();
+  options.skip.hysteresis = scale.dynamic().hysteresis();
+  options.skip.minimum = scale.dynamic().minimum();
+  // The metrics report them.
+  for (const char *name : {"loss_scale", "found_inf", "skipped_steps"})
+    options.fetch.values.push_back(name);
+}
+
 train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   train::Options options;
   if (strategy.train().has_loss())
@@ -216,6 +235,7 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   options.fetch.values.push_back("lr");
   if (strategy.train().clip().has_global_norm())
     options.fetch.values.push_back("grad_norm");
+  setPrecision(options, strategy.train().precision());
   return options;
 }
 

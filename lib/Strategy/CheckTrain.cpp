@@ -61,6 +61,8 @@ private:
         {Bound::Positive, {"global_norm", "tensor_norm", "value", "lr_scale", "min_dim", "ns_steps"}},
         {Bound::NotNegative,
          {"eps", "weight_decay", "l2", "initial", "decay_rate", "clip_rms", "consistent_rms", "adam_weight_decay"}}};
+    if (StringRef(path).starts_with("train.precision.loss_scale") && !(value > 0 && std::isfinite(value)))
+      return emitError(file.getLoc(context, path)) << path << " is " << toText(value) << "; it is positive";
     // The decay of an average is a number, elsewhere the field holds globs.
     if (field == "decay" && !(value > 0 && value < 1))
       return emitError(file.getLoc(context, path)) << path << " is " << toText(value) << "; it lies in (0, 1)";

@@ -89,7 +89,9 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
         llvm::map_to_vector(*parameters, [](net::ReadOp read) -> Value { return read.getResult(); });
     ReverseMode reverse(func.getBody().front(), sources, shifts);
     RoleBuilder builder(func, net::Role::Backward);
-    if (failed(reverse.run(*lossValue, builder, seed)))
+    if (Operation *op = lossValue->getDefiningOp())
+      builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    if (failed(reverse.run(*lossValue, builder, makeSeed(func, builder, *lossValue))))
       return failure();
     for (net::ReadOp read : *parameters) {
       StringRef name = read.getVariable();
@@ -101,6 +103,31 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
       }
     }
     return success();
+  }
+
+  /// The cotangent of the loss: what the options say, times the scale, which may be program state.
+  Value makeSeed(func::FuncOp func, RoleBuilder &builder, Value lossValue) {
+    net::NetBuilder build(builder, lossValue.getLoc());
+    if (lossScale == 0)
+      return build.splatLike(lossValue, seed);
+    auto type = RankedTensorType::get({}, builder.getF32Type());
+    Value scale;
+    if (dynamicScale) {
+      net::VariableOp last;
+      for (auto variable : getOperation().getOps<net::VariableOp>())
+        last = variable;
+      OpBuilder module(&getContext());
+      module.setInsertionPointAfter(last);
+      auto init = net::InitializerAttr::get(&getContext(), net::InitializerKind::Constant, lossScale);
+      net::VariableOp::create(module, func.getLoc(), net::VariableKind::OptimizerState, kLossScale, type, init,
+                              FlatSymbolRefAttr());
+      OpBuilder front(&func.getBody().front(), func.getBody().front().begin());
+      scale = net::ReadOp::create(front, func.getLoc(), type, kLossScale);
+    } else {
+      scale = build.splat(type, lossScale);
+    }
+    scale.getDefiningOp()->setDiscardableAttr(net::kNameAttr, builder.getStringAttr(kLossScale));
+    return build.scale(build.convert(scale, net::elementTypeOf(lossValue)), seed);
   }
 
   /// The reads of the parameters that are to be trained, in the order of the variables.

@@ -19,6 +19,12 @@ inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
 /// The name of the norm of all gradients, where the step computes it.
 inline constexpr llvm::StringLiteral kGradientNorm = "grad_norm";
 
+/// The names of what the loss is multiplied by, of 1 where a gradient is not finite and otherwise 0, and of how many
+/// steps were skipped for that.
+inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
+inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
+inline constexpr llvm::StringLiteral kSkippedSteps = "skipped_steps";
+
 /// The public function with a body, of which a program has one; otherwise emits an error.
 mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 

@@ -21,13 +21,10 @@ ReverseMode::ReverseMode(Block &block, ArrayRef<Value> sources, const llvm::Dens
           active.insert(result);
 }
 
-LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, double seed) {
+LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, Value seed) {
   if (!isActive(loss))
     return success();
-  net::NetBuilder build(builder, loss.getLoc());
-  if (Operation *op = loss.getDefiningOp())
-    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
-  contributions[loss].push_back(build.splatLike(loss, seed));
+  contributions[loss].push_back(seed);
   // What the sweep makes comes after the last operation it started from.
   SmallVector<Operation *> forward;
   for (Operation &op : block)

@@ -19,8 +19,9 @@ public:
   /// `sources` are the values whose cotangents are asked for; `stopped` values pass none on.
   ReverseMode(mlir::Block &block, llvm::ArrayRef<mlir::Value> sources, const llvm::DenseSet<mlir::Value> &stopped);
 
-  /// Differentiates `loss`, a scalar of floats, with operations made by `builder`; `seed` is the cotangent of the loss.
-  mlir::LogicalResult run(mlir::Value loss, RoleBuilder &builder, double seed = 1);
+  /// Differentiates `loss`, a scalar of floats, with operations made by `builder`; `seed` is the cotangent of the loss,
+  /// of its type.
+  mlir::LogicalResult run(mlir::Value loss, RoleBuilder &builder, mlir::Value seed);
 
   /// The cotangent of a source; null if the loss does not depend on it.
   mlir::Value getCotangent(mlir::Value source) { return cotangents.lookup(source); }

@@ -67,10 +67,11 @@ OPTIMIZERS = {
     "groups": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 weight_decay: 0.1 } '
               'group { match: "*.bias" lr_scale: 2 weight_decay: 0 } '
               'group { match: "*.layer0.*" sgd { lr { constant: 0.1 } } }',
+    "bf16": "sgd { lr { constant: 0.1 } } precision { compute: BF16 }",
     "clip-value": "sgd { lr { constant: 0.1 } } clip { value: 0.01 }",
     "clip-tensor": "sgd { lr { constant: 0.1 } } clip { tensor_norm: 0.1 }",
 }
-RATES = {"sgd": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3, "lion": 1e-3, "lamb": 1e-2, "rmsprop": 1e-3,
+RATES = {"sgd": 0.1, "bf16": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3, "lion": 1e-3, "lamb": 1e-2, "rmsprop": 1e-3,
          "adagrad": 1e-2, "adafactor": 1e-2, "muon": 1e-2, "l2": 1e-3, "groups": 1e-3, "clip-value": 0.1, "clip-tensor": 0.1}
 # Those whose reference goes over 20 steps, with the same 5 batches over and over.
 LONG = {"lion", "lamb", "rmsprop", "adagrad", "adafactor", "muon", "l2", "groups", "clip-value", "clip-tensor"}

@@ -22,6 +22,12 @@ std::string StepMetrics::toJson() const {
     json["outputs"][name] = value;
   if (gradNorm)
     json["grad_norm"] = *gradNorm;
+  if (foundInf)
+    json["found_inf"] = *foundInf;
+  if (lossScale)
+    json["loss_scale"] = *lossScale;
+  if (skippedSteps)
+    json["skipped_steps"] = *skippedSteps;
   if (learningRate)
     json["lr"] = *learningRate;
   json["seconds"] = seconds;
@@ -54,6 +60,9 @@ StepMetrics meshwright::tool::readMetrics(const Session &session, uint64_t step,
   if (!metrics.loss && metrics.outputs.size() == 1)
     metrics.loss = metrics.outputs[0].second;
   metrics.gradNorm = readScalar(session, message.metrics().grad_norm());
+  metrics.foundInf = readScalar(session, message.metrics().found_inf());
+  metrics.lossScale = readScalar(session, message.metrics().loss_scale());
+  metrics.skippedSteps = readScalar(session, message.metrics().skipped_steps());
   metrics.learningRate = readScalar(session, message.metrics().learning_rate());
   metrics.modelFlops = message.metrics().model_flops_per_step();
   metrics.tokens = message.metrics().tokens_per_step();

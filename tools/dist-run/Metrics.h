@@ -15,7 +15,7 @@ namespace meshwright::tool {
 struct StepMetrics {
   uint64_t step = 0;
   double seconds = 0;
-  std::optional<double> loss, gradNorm, learningRate;
+  std::optional<double> loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;
   uint64_t peakBytes = 0;

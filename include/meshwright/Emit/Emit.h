@@ -19,7 +19,7 @@ struct EmitOptions {
   /// Free text for `dist-run --show`.
   std::string producer;
   /// What the metrics report, by name; empty where there is none.
-  std::string loss, gradNorm, learningRate;
+  std::string loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The narrowest float type that the step computes in; null where that is not known.
   mlir::FloatType arithmetic;
   double modelFlopsPerStep = 0;

@@ -28,6 +28,9 @@ enum class ReduceScale { Loss, Before, After };
 /// The type that gradients are reduced in: their own or another.
 enum class TravelType { Gradient, F32, BF16, F16 };
 
+/// The type that forward and backward compute in: that of the network, or one of 16 bits.
+enum class ComputeType { Written, BF16, F16 };
+
 #define GEN_PASS_DECL
 #include "include/meshwright/Train/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
@@ -35,9 +38,11 @@ enum class TravelType { Gradient, F32, BF16, F16 };
 
 /// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
 struct Options {
+  AssignPrecisionPassOptions precision;
   DifferentiatePassOptions differentiate;
   ReduceGradientsPassOptions reduce;
   OptimizerPassOptions optimizer;
+  SkipUpdatesPassOptions skip;
   FetchPassOptions fetch;
 };
 

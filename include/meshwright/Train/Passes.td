@@ -9,6 +9,41 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignPrecisionPass : Pass<"dist-train-assign-precision", "::mlir::ModuleOp"> {
+  let summary = "computes in 16 bit where that is enough";
+  let description = [{
+    For the forward network. Variables, inputs and results keep their types. A parameter is converted right behind its read,
+    and every other value at most once, where it is defined.
+
+    Products are computed in 16 bit. Reductions, exponentials, logarithms, powers, roots and conversions are computed in the
+    type they are written in. The others follow their operands: they are in 16 bit if those are, where constants, as long
+    as they stay finite, take either type.
+
+    `keep` names what stays in the type it is written in: operations by their own name (`tanh`) or their scope (`*.ln_1`), and
+    parameters.
+
+    Example: after `--dist-train-assign-precision=compute=bf16`
+    ```mlir
+    %w = net.read @w : tensor<4x8xf32>
+    %narrow = net.convert %w : tensor<4x8xf32> -> tensor<4x8xbf16>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    Option<"compute", "compute", "::meshwright::train::ComputeType", "::meshwright::train::ComputeType::Written",
+           "The type to compute in",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::ComputeType::Written, "written", "those of the network"),
+             clEnumValN(::meshwright::train::ComputeType::BF16, "bf16", "16 bits, 8 of them for the exponent"),
+             clEnumValN(::meshwright::train::ComputeType::F16, "f16", "16 bits, 5 of them for the exponent"))}]>,
+    ListOption<"keep", "keep", "std::string", "Globs of operations, scopes and parameters that keep their type">
+  ];
+  let statistics = [
+    Statistic<"numNarrow", "narrow", "Operations in 16 bit">,
+    Statistic<"numConversions", "conversions", "Values that are converted">
+  ];
+}
+
 def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
   let summary = "appends the gradients of a loss with respect to the parameters";
   let description = [{
@@ -32,6 +67,10 @@ def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
     Option<"loss", "loss", "std::string", /*default=*/"",
            "Name or index of the function result to differentiate; by default its only scalar float result">,
     Option<"seed", "seed", "double", "1.0", "The cotangent of the loss: what every gradient is multiplied by">,
+    Option<"lossScale", "loss-scale", "double", "0.0",
+           "What the loss is multiplied by before it is differentiated, under the name `loss_scale`; 0 is nothing">,
+    Option<"dynamicScale", "dynamic-scale", "bool", "false",
+           "Whether the scale is program state, of which `loss-scale` is the initial value">,
     ListOption<"frozen", "frozen", "std::string", "Globs of parameters that get no gradient">
   ];
   let statistics = [
@@ -178,6 +217,38 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numUpdates", "updates", "Parameters that are updated">
+  ];
+}
+
+def UnscaleGradientsPass : Pass<"dist-train-unscale-gradients", "::mlir::ModuleOp"> {
+  let summary = "divides gradients by the scale of the loss and looks for infinite ones";
+  let description = [{
+    Where the loss was multiplied by a value named `loss_scale`. `found_inf` is 1 if an element of a gradient is infinite or no
+    number, and 0 otherwise; its maxima are marked `dist.travels`, so that, distributed, it is reduced once.
+
+    Example: `dist-opt model.mlir --dist-train-differentiate=loss-scale=128 --dist-train-unscale-gradients`
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def SkipUpdatesPass : Pass<"dist-train-skip-updates", "::mlir::ModuleOp"> {
+  let summary = "lets variables keep their values where a gradient is not finite";
+  let description = [{
+    Where there is a value named `found_inf`. All that is assigned is selected from the new and the old value; skipped steps are
+    counted in the variable `skipped_steps`. A dynamic scale of the loss is halved after `hysteresis` skipped steps and doubled
+    after `window` steps in a row that were not.
+
+    Example: `dist-opt model.mlir --dist-train-differentiate=loss-scale=128 --dist-train-unscale-gradients --dist-train-optimizer --dist-train-skip-updates`
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let options = [
+    Option<"dynamic", "dynamic", "bool", "false", "Whether the scale changes">,
+    Option<"window", "window", "int64_t", "1000", "Steps in a row until the scale is doubled">,
+    Option<"hysteresis", "hysteresis", "int64_t", "1", "Skipped steps until the scale is halved">,
+    Option<"minimum", "minimum", "double", "1.0", "What the scale does not fall below">
+  ];
+  let statistics = [
+    Statistic<"numGuarded", "guarded", "Assignments that keep the old value in a skipped step">
   ];
 }
 

@@ -32,7 +32,8 @@ def optimizers(parameters, bound):
     kernels = jax.tree_util.tree_map_with_path(lambda path, _: is_kernel(path), parameters)
     return {
         "sgd": optax.sgd(0.1),
-        "clip": optax.chain(optax.clip_by_global_norm(bound), optax.sgd(0.1)),
+        "bf16": optax.sgd(0.1),
+        "clip": optax.chain(optax.clip_by_global_norm(bound or 1.0), optax.sgd(0.1)),
         "momentum": optax.sgd(0.1, momentum=0.9),
         "adam": optax.adam(1e-3, b1=0.9, b2=0.95, eps=1e-8),
         "adamw": optax.adamw(1e-3, b1=0.9, b2=0.95, eps=1e-8, weight_decay=0.1, mask=kernels),
@@ -131,12 +132,24 @@ def train(gradient, optimizer, parameters, batches):
     return *saved, {"losses": np.asarray(losses), "norms": np.asarray(norms)}
 
 
+def mixed_mlp(p, x, y):
+    """The loss of mlp-tiny with products in bf16, parameters converted to it, and what reduces in f32."""
+    p, x = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p), x.astype(jnp.bfloat16)
+    for index in range(len(p)):
+        layer = p[f"layer{index}"]
+        x = x @ layer["kernel"] + layer["bias"]
+        if index < len(p) - 1:
+            x = jax.nn.relu(x)
+    return -jnp.take_along_axis(jax.nn.log_softmax(x.astype(jnp.float32)), y[:, None], axis=-1).mean()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--optimizers", default="sgd,clip,momentum,adam,adamw")
     parser.add_argument("--long", action="store_true", help="20 steps, for what --optimizers names; no other files")
+    parser.add_argument("--bf16", action="store_true", help="mixed precision, for mlp-tiny")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", arguments.network.endswith("-f64"))
     import models
@@ -145,7 +158,7 @@ def main():
     parameters = draw_parameters(network.parameters, seed=1)
     rng = np.random.default_rng(2)
     batches = [network.draw(rng) for _ in range(STEPS)]
-    gradient = jax.jit(jax.value_and_grad(network.loss))
+    gradient = jax.jit(jax.value_and_grad(mixed_mlp if arguments.bf16 else network.loss))
     loss, gradients = gradient(parameters, *batches[0].values())
 
     folder = arguments.folder
@@ -165,7 +178,7 @@ def main():
         arrays = {name: np.ascontiguousarray(value) for name, value in batch.items()}
         save_file(arrays, folder / f"batch{index}.safetensors")
     for name in arguments.optimizers.split(","):
-        optimizer = optimizers(parameters, BOUNDS[arguments.network])[name]
+        optimizer = optimizers(parameters, BOUNDS.get(arguments.network))[name]
         saved, _, scalars = train(gradient, optimizer, parameters, batches)
         # Norms are of interest where they do something.
         kept = scalars if name == "clip" else {"losses": scalars["losses"]}

@@ -1,0 +1,183 @@
+//===- ScaleLoss.cpp - the scale of the loss and what becomes of it -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradients in 16 bit may be too small for their type, so the loss is multiplied by a scale and every gradient divided
+// by it. Where one of them is not finite the step is skipped: everything that it assigns keeps its value. A dynamic
+// scale becomes smaller then, and larger after so many steps without.
+//
+// The indicators of gradients that are not finite are joined by a chain of maxima that partial values travel along to
+// its end, so it costs one scalar collective. What depends on it are local updates alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/NetBuilder.h"
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_UNSCALEGRADIENTSPASS
+#define GEN_PASS_DEF_SKIPUPDATESPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// The first operation of that name; null if there is none.
+static Operation *findNamed(func::FuncOp func, StringRef name) {
+  for (Operation &op : func.getBody().front())
+    if (getUserName(&op) == name && op.getNumResults() > 0)
+      return &op;
+  return nullptr;
+}
+
+static void setName(Value value, StringRef name) {
+  Operation *op = value.getDefiningOp();
+  op->setDiscardableAttr(net::kNameAttr, StringAttr::get(op->getContext(), name));
+}
+
+namespace {
+
+struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradientsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    Operation *scale = findNamed(*func, kLossScale);
+    auto gradients = collectGradients(*func);
+    if (!scale || gradients.empty())
+      return;
+    RoleBuilder builder(*func, net::Role::Optimize);
+    net::NetBuilder build(builder, func->getLoc());
+    Value factor = build.divide(build.splatLike(scale->getResult(0), 1), scale->getResult(0));
+    Value found;
+    for (auto &[parameter, gradient] : gradients) {
+      Value unscaled = unscale(builder, gradient, factor);
+      Value bad = findNotFinite(builder, unscaled);
+      if (found)
+        dist::setTravels((found = build.binary<net::MaximumOp>(found, bad)).getDefiningOp());
+      else
+        found = bad;
+    }
+    if (found.getDefiningOp()->hasAttr(net::kNameAttr))
+      found = net::ReshapeOp::create(builder, found.getLoc(), found.getType(), found);
+    setName(found, kFoundInf);
+  }
+
+  /// The gradient over the scale, which gets its name.
+  static Value unscale(RoleBuilder &builder, Value gradient, Value factor) {
+    Operation *op = gradient.getDefiningOp();
+    net::NetBuilder build(builder, gradient.getLoc());
+    Value like = build.broadcast(build.convert(factor, net::elementTypeOf(gradient)), net::shapeOf(gradient));
+    Value unscaled = build.multiply(gradient, like);
+    unscaled.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
+    op->removeDiscardableAttr(net::kNameAttr);
+    return unscaled;
+  }
+
+  /// 1 if an element is infinite or no number, otherwise 0.
+  static Value findNotFinite(RoleBuilder &builder, Value gradient) {
+    net::NetBuilder build(builder, gradient.getLoc());
+    Type bits = net::typeOf(gradient).clone(builder.getI1Type());
+    Value finite = net::IsFiniteOp::create(builder, gradient.getLoc(), bits, gradient);
+    Value bad = build.convert(build.unary<net::NotOp>(finite), builder.getF32Type());
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(bad).getRank()));
+    return build.reduce(dist::ReduceKind::Max, bad, dims);
+  }
+};
+
+struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
+  using SkipUpdatesPassBase::SkipUpdatesPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    Operation *found = findNamed(*func, kFoundInf);
+    if (!found)
+      return;
+    RoleBuilder builder(*func, net::Role::Optimize);
+    net::NetBuilder build(builder, func->getLoc());
+    Value indicator = found->getResult(0);
+    Value skips = build.compare(net::CompareDirection::Gt, indicator, build.splatLike(indicator, 0));
+    if (failed(guard(*func, builder, skips)))
+      return signalPassFailure();
+    countSkipped(*func, build, skips);
+    if (dynamic)
+      updateScale(*func, build, skips);
+  }
+
+  /// Every variable that is assigned keeps its value where the step is skipped.
+  LogicalResult guard(func::FuncOp func, RoleBuilder &builder, Value skips) {
+    auto reads = collectReads(func);
+    SmallVector<net::AssignOp> assigns(func.getOps<net::AssignOp>());
+    for (net::AssignOp assign : assigns) {
+      net::ReadOp &read = reads[assign.getVariableAttr().getAttr()];
+      if (!read) {
+        OpBuilder front(&func.getBody().front(), func.getBody().front().begin());
+        read = net::ReadOp::create(front, assign.getLoc(), assign.getValue().getType(), assign.getVariable());
+      }
+      net::NetBuilder build(builder, assign.getLoc());
+      Value keeps = build.broadcast(skips, net::shapeOf(assign.getValue()));
+      Value next = build.select(keeps, read.getResult(), assign.getValue());
+      assign->moveAfter(next.getDefiningOp());
+      assign.getValueMutable().assign(next);
+      ++numGuarded;
+    }
+    return success();
+  }
+
+  /// A scalar of the program's state: its value in this step.
+  Value makeState(func::FuncOp func, StringRef name, net::VariableKind kind, Type type, double initial) {
+    net::VariableOp last;
+    for (auto variable : getOperation().getOps<net::VariableOp>())
+      last = variable;
+    OpBuilder module(&getContext());
+    module.setInsertionPointAfter(last);
+    auto tensor = RankedTensorType::get({}, type);
+    auto init = net::InitializerAttr::get(&getContext(), net::InitializerKind::Constant, initial);
+    net::VariableOp::create(module, func.getLoc(), kind, name, tensor, init, FlatSymbolRefAttr());
+    OpBuilder front(&func.getBody().front(), func.getBody().front().begin());
+    return net::ReadOp::create(front, func.getLoc(), tensor, name);
+  }
+
+  static void assign(net::NetBuilder &build, StringRef name, Value value) {
+    net::AssignOp::create(build.builder, build.location, name, value);
+  }
+
+  void countSkipped(func::FuncOp func, net::NetBuilder &build, Value skips) {
+    Type i32 = IntegerType::get(&getContext(), 32);
+    Value before = makeState(func, kSkippedSteps, net::VariableKind::Counter, i32, 0);
+    Value after = build.add(before, build.convert(skips, i32));
+    setName(after, kSkippedSteps);
+    assign(build, kSkippedSteps, after);
+  }
+
+  /// After `hysteresis` skipped steps the scale becomes smaller, after `window` steps that are not, one after another,
+  /// larger; either way the counts begin anew.
+  void updateScale(func::FuncOp func, net::NetBuilder &build, Value skips) {
+    Type i32 = IntegerType::get(&getContext(), 32);
+    Value scale = findNamed(func, kLossScale)->getResult(0);
+    Value good = makeState(func, "loss_scale.good_steps", net::VariableKind::Counter, i32, 0);
+    Value left = makeState(func, "loss_scale.hysteresis", net::VariableKind::Counter, i32,
+                           static_cast<double>(hysteresis.getValue()));
+    Value zero = build.splatLike(good, 0), one = build.splatLike(good, 1);
+    Value full = build.splatLike(good, static_cast<double>(hysteresis.getValue()));
+    Value goodNext = build.select(skips, zero, build.add(good, one));
+    Value grows = build.compare(net::CompareDirection::Ge, goodNext,
+                                build.splatLike(good, static_cast<double>(window.getValue())));
+    Value leftNext = build.binary<net::MaximumOp>(build.select(skips, build.subtract(left, one), left), zero);
+    Value isUsedUp = build.compare(net::CompareDirection::Eq, leftNext, zero);
+    Value shrinks = build.binary<net::AndOp>(skips, isUsedUp);
+    Value smaller = build.binary<net::MaximumOp>(build.scale(scale, 0.5), build.splatLike(scale, minimum));
+    Value next = build.select(shrinks, smaller, build.select(grows, build.scale(scale, 2), scale));
+    assign(build, kLossScale, next);
+    assign(build, "loss_scale.good_steps", build.select(grows, zero, goodNext));
+    assign(build, "loss_scale.hysteresis", build.select(grows, full, leftNext));
+  }
+};
+
+} // namespace
