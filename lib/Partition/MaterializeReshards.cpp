@@ -10,6 +10,7 @@
 
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Partition/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -45,6 +46,7 @@ private:
     MappingAttr shared;
   };
 
+  LogicalResult narrowWhereKept(net::ReadOp read);
   LogicalResult reduceAtDefinition(Operation *op);
   LogicalResult collect(Operation *op, func::FuncOp func);
   FailureOr<SmallVector<MappingAttr>> getTargets(Operation *op, func::FuncOp func);
@@ -77,6 +79,45 @@ Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr f
       reshard->setAttr(name, attribute);
   ++numReshards;
   return reshard.getResult();
+}
+
+/// Whether `op` makes smaller elements of its operand.
+static bool isNarrowing(Operation *op) {
+  auto convert = dyn_cast<net::ConvertOp>(op);
+  return convert && net::elementTypeOf(convert.getOperand()).getIntOrFloatBitWidth() >
+                        net::elementTypeOf(convert.getResult()).getIntOrFloatBitWidth();
+}
+
+/// Where all uses of `read` make smaller elements of the variable, that is done where it is kept, and what was to be
+/// moved behind the read is moved behind them.
+LogicalResult Materializer::narrowWhereKept(net::ReadOp read) {
+  FailureOr<SmallVector<MappingAttr>> kept = table.getComputes(read), results = table.getResults(read);
+  if (failed(kept) || failed(results))
+    return failure();
+  bool isOnlyNarrowed = *kept != *results && !read->use_empty();
+  for (Operation *user : read->getUsers()) {
+    FailureOr<SmallVector<MappingAttr>> operands = table.getOperands(user);
+    if (failed(operands))
+      return failure();
+    isOnlyNarrowed &= isNarrowing(user) && *operands == *results;
+  }
+  if (!isOnlyNarrowed)
+    return success();
+  for (Operation *user : read->getUsers()) {
+    FailureOr<SmallVector<MappingAttr>> leaves = table.getResults(user);
+    if (failed(leaves))
+      return failure();
+    setMappings(user, kResultsAttr, *leaves);
+    setMappings(user, kOperandsAttr, *kept);
+    setMappings(user, kComputesAttr, *kept);
+    for (StringRef name : {StringRef(kFetchAtAttr), StringRef(kReasonAttr)})
+      if (Attribute attribute = read->getAttr(name))
+        user->setAttr(name, attribute);
+  }
+  setMappings(read, kResultsAttr, *kept);
+  read->removeAttr(kFetchAtAttr);
+  read->removeAttr(kReasonAttr);
+  return success();
 }
 
 /// Converts what `op` computes to what it leaves. Afterwards `dist.results` is what it computes, and the conversions
@@ -254,6 +295,9 @@ LogicalResult Materializer::run(func::FuncOp func) {
       return failure();
     requests[argument].placement = *mapping;
   }
+  for (auto read : func.getOps<net::ReadOp>())
+    if (failed(narrowWhereKept(read)))
+      return failure();
   // Operands are collected before the definitions change: an operation that does not say how it reads its operands
   // reads them as they are left.
   for (Operation *op : ops) {
