@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Dist.h"
 
 using namespace mlir;
 using namespace meshwright::dist;
@@ -81,8 +81,13 @@ Type CollectiveOp::getElementType() {
   return getTensorType(type).getElementType();
 }
 
-bool CollectiveOp::isStart() {
-  return getNumResults() > 0 ? isa<FlightType>(getResult(0).getType()) : (*this)->hasAttr(kStartAttr);
+bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
+
+/// Whether the only result of a reduction that gives this rank nothing is something to wait for.
+static bool hasToken(CollectiveOp op) {
+  return op.getKind() == CollectiveKind::Reduce && op.getElsewhere() &&
+         op.getElsewhere()->size() == op.getInputs().size() && op.getNumResults() == 1 && op.isStart() &&
+         countElements(op.getResult(0)) == 0;
 }
 
 /// C3, and that what is listed fits together.
@@ -92,7 +97,7 @@ static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   size_t elsewhere = op.getElsewhere() ? op.getElsewhere()->size() : 0;
   if ((op.getRoots() || elsewhere > 0) && !hasRoots(kind))
     return op.emitOpError() << "has roots, which " << stringifyCollectiveKind(kind) << " has not";
-  size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = op.getNumResults();
+  size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = hasToken(op) ? 0 : op.getNumResults();
   if (parts == 0)
     return op.emitOpError() << "moves nothing";
   if (inputs + (kind == CollectiveKind::Broadcast ? elsewhere : 0) != parts ||

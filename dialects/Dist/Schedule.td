@@ -62,6 +62,8 @@ def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
     part. In the program of a single rank the parts listed in `elsewhere` have their root on another rank: a broadcast
     takes nothing for them, a reduction gives nothing.
 
+    Where nothing is left of a reduction that is started, it gives a flight of no elements, to be waited for.
+
     Where the results are flights the exchange is started only: `dist.wait` makes values of them. All collectives of a rank
     take place in the order in which they stand, so one may take what an earlier one has in flight.
 

@@ -15,9 +15,6 @@
 
 namespace meshwright::dist {
 
-/// On a collective of a single rank that gives it nothing, a unit: it is started only, as those are that have flights.
-inline constexpr llvm::StringLiteral kStartAttr = "dist.start";
-
 /// The ranks that run `op`; null where all do.
 mlir::DictionaryAttr getOn(mlir::Operation *op);
 /// States the ranks that run `op`.

@@ -65,6 +65,7 @@ private:
   void copy(dist::CollectiveOp op, OpBuilder &builder);
   void copy(func::ReturnOp op, OpBuilder &builder);
   void copy(dist::WaitOp op, OpBuilder &builder);
+  void waitForTokens(dist::WaitOp op, OpBuilder &builder);
 
   func::FuncOp source;
   const dist::Mesh &mesh;
@@ -75,6 +76,8 @@ private:
   llvm::DenseSet<Value> live;
   SmallVector<Operation *> kept;
   IRMapping mapping;
+  /// What is still to be waited for of the launches that give this rank nothing.
+  llvm::DenseMap<Operation *, Value> tokens;
 };
 
 } // namespace
@@ -229,13 +232,19 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
     if (!others || op.getKind() != dist::CollectiveKind::Reduce)
       results.push_back(op.getResult(part));
   }
+  SmallVector<Type> types(ValueRange(results).getTypes());
+  bool needsToken = op.isStart() && results.empty();
+  if (needsToken)
+    types.push_back(dist::FlightType::get(op.getContext(), RankedTensorType::get({0}, op.getElementType())));
   auto made = dist::CollectiveOp::create(
-      builder, op.getLoc(), ValueRange(results).getTypes(), op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
+      builder, op.getLoc(), types, op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
       elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getAxes());
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   made->removeAttr(dist::kOnAttr);
-  if (op.isStart() && results.empty())
-    made->setAttr(dist::kStartAttr, builder.getUnitAttr());
+  if (needsToken) {
+    tokens[op] = made.getResult(0);
+    return;
+  }
   mapping.map(results, SmallVector<Value>(made.getResults()));
 }
 
@@ -276,6 +285,21 @@ void Specializer::copy(Operation *op, OpBuilder &builder) {
   builder.clone(*op, mapping)->removeAttr(dist::kOnAttr);
 }
 
+/// What gave this rank nothing is over where others wait for what they got, themselves or behind a further collective.
+void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
+  SmallVector<Operation *> launches = {op.getFlights().front().getDefiningOp()};
+  while (!launches.empty()) {
+    Operation *launch = launches.pop_back_val();
+    if (auto token = tokens.find(launch); token != tokens.end()) {
+      dist::WaitOp::create(builder, op.getLoc(), token->second);
+      tokens.erase(token);
+    }
+    for (Value input : launch->getOperands())
+      if (isa<dist::FlightType>(input.getType()) && !llvm::is_contained(launches, input.getDefiningOp()))
+        launches.push_back(input.getDefiningOp());
+  }
+}
+
 FailureOr<func::FuncOp> Specializer::run() {
   if (failed(findLive()))
     return failure();
@@ -291,8 +315,13 @@ FailureOr<func::FuncOp> Specializer::run() {
     mapping.map(before, after);
   }
   auto builder = OpBuilder::atBlockEnd(block);
-  for (Operation *op : kept)
-    copy(op, builder);
+  const auto *next = kept.begin();
+  for (Operation &op : source.getBody().front()) {
+    if (next != kept.end() && *next == &op)
+      copy(*next++, builder);
+    if (auto wait = dyn_cast<dist::WaitOp>(op))
+      waitForTokens(wait, builder);
+  }
   return func;
 }
 

@@ -11,18 +11,11 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 /// The operation behind which what `op` has started, or waits for, is over: a wait, or that of collectives that take
-/// the flights, the last one where they are several. What gives this rank nothing is over with the next collective of
-/// the rank. Null where only the end of the step tells.
+/// the flights, the last one where they are several. Null where only the end of the step tells.
 static Operation *findWait(Operation *op) {
   auto start = dyn_cast_or_null<dist::CollectiveOp>(op);
   if (!start || !start.isStart())
     return op;
-  if (start.getNumResults() == 0) {
-    do
-      op = op->getNextNode();
-    while (op && !isa<dist::CollectiveOp>(op));
-    return findWait(op);
-  }
   Operation *last = start, *taker = nullptr;
   for (Value flight : start.getResults()) {
     if (flight.use_empty())

@@ -60,13 +60,14 @@ func.func @step() -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.map
 
 dist.mesh @mesh <["zero" = 2]>
 
-// Started parts whose root is elsewhere are not waited for; of two values a rank takes the one that it has, and what
+// Started parts whose root is elsewhere are not waited for, but for what is all of a launch; of two values a rank takes the one that it has, and what
 // only others use it does not compute.
 // CHECK-LABEL: func.func @parts_zero0
 // CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
 // CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
 // CHECK-NEXT: %[[SUM:.*]] = dist.wait %[[FLIGHT]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
-// CHECK-NEXT: dist.collective reduce sum(%[[A]]) roots [1] elsewhere [0] axes ["zero"] {dist.start, dist.tag = 1 : i64} : (tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective reduce sum(%[[A]]) roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
+// CHECK-NEXT: dist.wait %[[TOKEN]]
 // CHECK-NEXT: return %[[SUM]]
 // CHECK-LABEL: func.func @parts_zero1
 // CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
