@@ -569,6 +569,13 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
         func.emitError() << "function has " << func.getBody().getBlocks().size() << " blocks; a step has one";
         return signalPassFailure();
       }
+      for (Operation &op : func.getBody().front())
+        for (Value result : op.getResults())
+          if (!isa<RankedTensorType>(result.getType())) {
+            op.emitError() << "value is of " << result.getType()
+                           << "; kernels are formed of tensors, before collectives are started";
+            return signalPassFailure();
+          }
       Former former(func, forms);
       former.run();
       numKernels += former.numKernels;
