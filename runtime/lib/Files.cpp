@@ -184,6 +184,11 @@ Status OutputFile::write(std::string_view text) { return write(std::as_bytes(std
 
 Status OutputFile::flush() { return std::fflush(stream) == 0 ? Status() : fail("write"); }
 
+Status OutputFile::sync() {
+  MW_TRY(flush());
+  return fsync(fileno(stream)) == 0 ? Status() : fail("write");
+}
+
 Status OutputFile::commit() {
   MW_TRY(flush());
   if (replaces && temporary.empty())

@@ -158,36 +158,37 @@ static void append(std::vector<Run> &runs, Run run) {
   runs.push_back(run);
 }
 
+// The digits from major to minor: a plain digit multiplies the runs, an axis digit shifts and cuts them.
+std::vector<Run> Layout::getRuns(size_t dim, std::span<const int64_t> coordinates) const {
+  int64_t left = shape[dim];
+  const auto &digits = dims[dim];
+  // From minor to major. The runs describe one extent of the digit above them.
+  int64_t localLeft = digits.empty() ? left : digits.back().stride;
+  std::vector<Run> runs;
+  append(runs, {0, 0, localLeft});
+  for (size_t i = digits.size(); i-- != 0;) {
+    const Digit &digit = digits[i];
+    int64_t shift = coordinates[digit.axis] * digit.stride;
+    std::vector<Run> cut;
+    for (Run run : runs)
+      append(cut, {run.local, run.global + shift, std::min(run.length, digit.extent - run.global - shift)});
+    // How often the extent repeats within what the digit above leaves.
+    int64_t above = i == 0 ? shape[dim] : digits[i - 1].stride;
+    int64_t repeats = digit.extent == 0 ? 1 : above / digit.extent;
+    runs.clear();
+    for (int64_t repeat = 0; repeat != repeats; ++repeat)
+      for (Run run : cut)
+        append(runs, {run.local + repeat * localLeft, run.global + repeat * digit.extent, run.length});
+    localLeft *= repeats;
+  }
+  return runs;
+}
+
 LocalPart::LocalPart(const Layout &layout, std::span<const int64_t> coordinates) {
-  // The digits from major to minor: a plain digit multiplies the runs, an axis digit shifts and cuts them.
-  auto getRuns = [&](size_t dim) {
-    int64_t left = layout.shape[dim];
-    const auto &digits = layout.dims[dim];
-    // From minor to major. The runs describe one extent of the digit above them.
-    int64_t localLeft = digits.empty() ? left : digits.back().stride;
-    std::vector<Run> runs;
-    append(runs, {0, 0, localLeft});
-    for (size_t i = digits.size(); i-- != 0;) {
-      const Layout::Digit &digit = digits[i];
-      int64_t shift = coordinates[digit.axis] * digit.stride;
-      std::vector<Run> cut;
-      for (Run run : runs)
-        append(cut, {run.local, run.global + shift, std::min(run.length, digit.extent - run.global - shift)});
-      // How often the extent repeats within what the digit above leaves.
-      int64_t above = i == 0 ? layout.shape[dim] : digits[i - 1].stride;
-      int64_t repeats = digit.extent == 0 ? 1 : above / digit.extent;
-      runs.clear();
-      for (int64_t repeat = 0; repeat != repeats; ++repeat)
-        for (Run run : cut)
-          append(runs, {run.local + repeat * localLeft, run.global + repeat * digit.extent, run.length});
-      localLeft *= repeats;
-    }
-    return runs;
-  };
   int64_t localStride = 1, globalStride = 1;
   bool whole = true;
   for (size_t dim = layout.shape.size(); dim-- != 0;) {
-    std::vector<Run> runs = getRuns(dim);
+    std::vector<Run> runs = layout.getRuns(dim, coordinates);
     isEmpty |= runs.empty();
     whole &= runs.size() == 1 && runs[0] == Run{0, 0, layout.shape[dim]} && layout.localShape[dim] == layout.shape[dim];
     if (whole)

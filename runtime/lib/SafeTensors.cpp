@@ -148,8 +148,11 @@ const TensorView *SafeTensors::find(const std::string &name) const {
 //===----------------------------------------------------------------------===//
 
 Result<SafeTensorsWriter> SafeTensorsWriter::create(const std::string &path,
-                                                    const std::vector<SafeTensorsEntry> &entries) {
+                                                    const std::vector<SafeTensorsEntry> &entries,
+                                                    const std::map<std::string, std::string> &metadata) {
   Json header = Json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
   uint64_t offset = 0;
   for (const SafeTensorsEntry &entry : entries) {
     uint64_t bytes = *getNumElements(entry.shape) * getSize(entry.type);

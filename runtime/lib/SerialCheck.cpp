@@ -54,9 +54,11 @@ std::span<std::byte> SerialCheck::getScratch(int which, uint64_t bytes) {
 }
 
 Status SerialCheck::initialize(const SafeTensors *file, uint64_t seed) {
-  auto report = serial->initialize(file, seed);
-  if (!report.ok())
-    return report.status();
+  return initialize([&](Session &session) { return session.initialize(file, seed).status(); });
+}
+
+Status SerialCheck::initialize(const std::function<Status(Session &)> &fill) {
+  MW_TRY(fill(*serial));
   const ValueSet &set = session.getVariables();
   for (size_t i = 0; i != set.size(); ++i) {
     std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));

@@ -26,6 +26,11 @@ std::optional<size_t> ValueSet::find(const std::string &name) const {
   return std::nullopt;
 }
 
+bool ValueSet::isFirstHolder(size_t i, int64_t rank) const {
+  const Value &value = values[i];
+  return !value.arrays[rank].empty() && value.holders[value.partOfRank[rank]].front() == rank;
+}
+
 //===----------------------------------------------------------------------===//
 // Implementation
 //===----------------------------------------------------------------------===//
@@ -184,6 +189,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
 }
 
 int64_t Session::getNumRanks() const { return implementation->mesh.getNumRanks(); }
+const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
 const std::string &Session::getTarget() const { return implementation->kernels.getTarget(); }
 const Executor &Session::getExecutor(int64_t rank) const { return *implementation->executors[rank]; }
@@ -266,6 +272,8 @@ Status Session::checkReplicas(const ValueSet &set, size_t i, std::span<const std
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
+
+Status Session::forEachRank(const std::function<Status(int64_t)> &work) { return implementation->team->run(work); }
 
 Status Session::step() {
   implementation->backend->beginStep();

@@ -53,6 +53,8 @@ public:
   Status write(std::string_view text);
   /// Pushes what was written to readers of a stream (standard output, a pipe).
   Status flush();
+  /// Waits until what was written is on the disk.
+  Status sync();
   /// Gives the file its name.
   Status commit();
   bool isStandardOutput() const { return name == "-"; }

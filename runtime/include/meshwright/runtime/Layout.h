@@ -62,13 +62,19 @@ public:
   bool isHeldAt(std::span<const int64_t> coordinates) const;
   bool isOnAllRanks() const { return support.empty(); }
 
-private:
-  friend class LocalPart;
-  Status addSupport(const Placement &placement, const Mesh &mesh);
+  /// A digit split over an axis.
   struct Digit {
     uint32_t axis;
     int64_t extent, stride;
   };
+  /// The split digits of a dimension, major to minor.
+  const std::vector<Digit> &getDigits(size_t dim) const { return dims[dim]; }
+  /// What the rank of these coordinates holds of a dimension; the runs ascend, in its array and in the dimension.
+  std::vector<Run> getRuns(size_t dim, std::span<const int64_t> coordinates) const;
+
+private:
+  friend class LocalPart;
+  Status addSupport(const Placement &placement, const Mesh &mesh);
   Shape shape, localShape;
   std::vector<std::vector<Digit>> dims;
   std::vector<uint32_t> axes;

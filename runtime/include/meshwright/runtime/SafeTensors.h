@@ -45,10 +45,13 @@ struct SafeTensorsEntry {
 /// Writes a file tensor by tensor, so that no more than one is in memory.
 class SafeTensorsWriter {
 public:
-  /// Writes the header. The tensors then follow in the order of `entries`.
-  static Result<SafeTensorsWriter> create(const std::string &path, const std::vector<SafeTensorsEntry> &entries);
+  /// Writes the header, with `metadata` if there is any. The tensors then follow in the order of `entries`.
+  static Result<SafeTensorsWriter> create(const std::string &path, const std::vector<SafeTensorsEntry> &entries,
+                                          const std::map<std::string, std::string> &metadata = {});
   /// Appends the bytes of the next tensor, all of them.
   Status append(std::span<const std::byte> bytes);
+  /// Waits until what was written is on the disk.
+  Status sync() { return file.sync(); }
   /// Gives the file its name once all tensors are written.
   Status commit();
 

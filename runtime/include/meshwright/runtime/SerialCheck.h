@@ -44,6 +44,8 @@ public:
 
   /// Gives the serial variables their initial values and checks that the distributed ones have the same bits.
   Status initialize(const SafeTensors *file, uint64_t seed);
+  /// The same where `fill` gives them their values.
+  Status initialize(const std::function<Status(Session &)> &fill);
   /// Gives the serial program the distributed variables; needed before a checked step if the one before was not.
   void synchronize();
   /// Runs the serial program's step; to be called once the distributed step is done.

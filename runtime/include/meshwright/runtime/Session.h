@@ -39,6 +39,11 @@ public:
   uint64_t getBytes(size_t i) const;
   /// The index of that name, if there is one.
   std::optional<size_t> find(const std::string &name) const;
+  const Layout &getLayout(size_t i) const { return *values[i].layout; }
+  /// The array of a rank; empty where it holds none.
+  std::span<std::byte> getArray(size_t i, int64_t rank) const { return values[i].arrays[rank]; }
+  /// Whether a rank holds a part that no rank before it holds.
+  bool isFirstHolder(size_t i, int64_t rank) const;
 
 private:
   friend class Session;
@@ -76,6 +81,8 @@ public:
   ~Session();
 
   int64_t getNumRanks() const;
+  /// The mesh of the programs that run: of the package, or without axes.
+  const Mesh &getMesh() const;
   const LoadedPackage &getPackage() const;
   const std::string &getTarget() const;
   const Executor &getExecutor(int64_t rank) const;
@@ -93,6 +100,9 @@ public:
   /// Checks that the arrays of all ranks agree bit for bit with a gathered one; the error names both ranks and the
   /// element.
   Status checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const;
+
+  /// Calls work(rank) on the thread of every rank, between steps; the first error of a rank is that of all.
+  Status forEachRank(const std::function<Status(int64_t)> &work);
 
   /// Runs one step on all ranks.
   Status step();

@@ -1,0 +1,43 @@
+//===- Box.h - parts of a value and what they share -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a rank holds is a box in the factored shape of a value: in every dimension a list of runs of indices. Two boxes
+// of one value may come from different meshes and placements; what both have is copied from one to the other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BOX_H
+#define MESHWRIGHT_RUNTIME_BOX_H
+
+#include "meshwright/runtime/Layout.h"
+
+namespace meshwright::runtime {
+
+/// Indices of a value, and where they lie in a row-major array.
+class Box {
+public:
+  /// What the rank of these coordinates holds, where it lies in its array.
+  Box(const Layout &layout, std::span<const int64_t> coordinates);
+
+  /// The same indices in the same order, side by side.
+  Box pack() const;
+  /// The shape of the array in which the indices lie.
+  const Shape &getArrayShape() const { return arrayShape; }
+  /// How many elements there are (the array may be larger).
+  uint64_t getNumElements() const;
+
+private:
+  friend uint64_t copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
+                             uint64_t elementSize);
+  std::vector<std::vector<Run>> runs;
+  Shape arrayShape;
+};
+
+/// Copies the elements that two boxes of one value share from the array of one to that of the other. Returns how many
+/// there are.
+uint64_t copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target, uint64_t elementSize);
+
+} // namespace meshwright::runtime
+
+#endif

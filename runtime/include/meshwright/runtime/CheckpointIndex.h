@@ -1,0 +1,69 @@
+//===- CheckpointIndex.h - what is where in a checkpoint --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The index is JSON: of the run its step, data position and seed; of every variable its name, type and shape, the
+// digits that split it, and its parts. A digit is its extent and stride, as in a package but without an axis; a part
+// says where it is by one coordinate per digit, in their order: a box in the factored shape. So parts are distinct
+// where their coordinates are, and complete where their elements are as many as the variable's.
+//
+// A reader refuses keys that it does not know: what a later version says of a part (partial over an axis) cannot be
+// overlooked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_CHECKPOINTINDEX_H
+#define MESHWRIGHT_RUNTIME_CHECKPOINTINDEX_H
+
+#include "meshwright/runtime/Box.h"
+
+namespace meshwright::runtime {
+
+/// One part of a variable: the tensor of the variable's name in a file, with the part's elements side by side.
+struct CheckpointPart {
+  /// A safetensors file in the checkpoint's folder.
+  std::string file;
+  /// The coordinate on every digit of the variable.
+  std::vector<int64_t> at;
+  /// Of the tensor's bytes.
+  uint32_t checksum = 0;
+};
+
+struct CheckpointVariable {
+  struct Digit {
+    int64_t extent, stride;
+  };
+
+  std::string name;
+  /// As the package's schema spells it in lower case; empty where nobody said.
+  std::string kind;
+  DType type = DTYPE_INVALID;
+  Shape shape;
+  /// For every dimension its digits, major to minor.
+  std::vector<std::vector<Digit>> digits;
+  std::vector<CheckpointPart> parts;
+
+  uint64_t getBytes() const { return *getNumElements(shape) * runtime::getSize(type); }
+  /// The digits as a layout over a mesh that has an axis for each.
+  Result<Layout> makeLayout() const;
+};
+
+struct CheckpointIndex {
+  /// Steps that were done.
+  uint64_t step = 0;
+  /// Batches that were taken from the data.
+  uint64_t dataPosition = 0;
+  /// Of the initializers.
+  uint64_t seed = 0;
+  std::vector<CheckpointVariable> variables;
+
+  /// Parses an index that may be hostile. Shapes, types, digits and coordinates are checked, files are not looked at.
+  static Result<CheckpointIndex> parse(std::string_view text);
+  std::string toJson() const;
+  /// The variable of that name; null if there is none.
+  const CheckpointVariable *find(const std::string &name) const;
+};
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,43 @@
+//===- CheckpointWriter.h - saving and resuming a run -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_CHECKPOINTWRITER_H
+#define MESHWRIGHT_RUNTIME_CHECKPOINTWRITER_H
+
+#include "meshwright/runtime/CheckpointFolder.h"
+#include "meshwright/runtime/Session.h"
+
+namespace meshwright::runtime {
+
+/// Saves a session's variables beside its running steps: they are copied between two steps, and written by a thread.
+class CheckpointWriter {
+public:
+  /// Checkpoints go to `folder`, of which the last `keep` are kept. The session outlives the writer. Memory for the
+  /// copy of every rank is allocated once.
+  static Result<std::unique_ptr<CheckpointWriter>> create(Session &session, CheckpointFolder folder, uint64_t keep);
+  ~CheckpointWriter();
+
+  /// Copies the variables and starts to write them; first waits until the checkpoint before is written. Errors are of
+  /// either.
+  Status save(uint64_t step, uint64_t dataPosition, uint64_t seed);
+  /// Waits until everything is written.
+  Status finish();
+  /// The bytes of a rank's copy.
+  uint64_t getCopyBytes(int64_t rank) const;
+
+private:
+  struct Implementation;
+  explicit CheckpointWriter(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+/// Gives every variable of the session its value from a checkpoint of any mesh. The variables of both are the same,
+/// with the same types and shapes; errors name both. Checksums are compared before anything is copied.
+Status restore(Session &session, const Checkpoint &checkpoint);
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,220 @@
+//===- CheckpointWriter.cpp - saving and resuming a run -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   ranks   -- step 2 --[copy]-- step 3 -- step 4 -- step 5 --[copy]-- step 6 --
+//   thread              '------ write, sync, rename ------'    '----- write ...
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/CheckpointWriter.h"
+#include "Arena.h"
+#include "meshwright/runtime/Checksum.h"
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+namespace {
+
+/// What a rank saves of a variable: a part that no rank before it holds.
+struct OwnedPart {
+  size_t variable;
+  std::vector<int64_t> at;
+  Box box, packed;
+  uint64_t offset, bytes;
+};
+
+struct RankCopy {
+  std::vector<OwnedPart> parts;
+  uint64_t bytes = 0;
+  Arena memory;
+
+  std::span<const std::byte> getBytes(const OwnedPart &part) const { return {memory.data() + part.offset, part.bytes}; }
+};
+
+std::string getKindName(Variable::Kind kind) {
+  std::string name = Variable::Kind_Name(kind);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return name;
+}
+
+} // namespace
+
+struct CheckpointWriter::Implementation {
+  Implementation(Session &session, CheckpointFolder folder, uint64_t keep)
+      : session(session), folder(std::move(folder)), keep(keep), copies(session.getNumRanks()) {}
+
+  Session &session;
+  CheckpointFolder folder;
+  uint64_t keep;
+  std::vector<RankCopy> copies;
+  /// Of the checkpoint that is written; its variables have no parts yet.
+  CheckpointIndex index;
+  Status result;
+  std::thread thread;
+
+  void describeVariables() {
+    const ValueSet &set = session.getVariables();
+    for (size_t i = 0; i != set.size(); ++i) {
+      CheckpointVariable &variable = index.variables.emplace_back();
+      variable.name = set.getName(i);
+      variable.kind = getKindName(session.getPackage().message().variables(static_cast<int>(i)).kind());
+      variable.type = set.getType(i);
+      variable.shape = set.getShape(i);
+      for (size_t dim = 0; dim != variable.shape.size(); ++dim) {
+        auto &digits = variable.digits.emplace_back();
+        for (const Layout::Digit &digit : set.getLayout(i).getDigits(dim))
+          digits.push_back({digit.extent, digit.stride});
+      }
+    }
+  }
+
+  Status prepareRank(int64_t rank) {
+    const ValueSet &set = session.getVariables();
+    RankCopy &copy = copies[rank];
+    std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
+    for (size_t i = 0; i != set.size(); ++i) {
+      Box box(set.getLayout(i), coordinates);
+      uint64_t bytes = box.getNumElements() * runtime::getSize(set.getType(i));
+      if (!set.isFirstHolder(i, rank) || bytes == 0)
+        continue;
+      std::vector<int64_t> at;
+      for (size_t dim = 0; dim != set.getShape(i).size(); ++dim)
+        for (const Layout::Digit &digit : set.getLayout(i).getDigits(dim))
+          at.push_back(coordinates[digit.axis]);
+      Box packed = box.pack();
+      copy.parts.push_back({i, std::move(at), std::move(box), std::move(packed), copy.bytes, bytes});
+      copy.bytes += (bytes + 63) / 64 * 64;
+    }
+    return copy.bytes == 0 ? Status() : copy.memory.allocate(copy.bytes);
+  }
+
+  void copyRank(int64_t rank) {
+    const ValueSet &set = session.getVariables();
+    for (const OwnedPart &part : copies[rank].parts)
+      copyShared(part.box, set.getArray(part.variable, rank).data(), part.packed,
+                 copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
+  }
+
+  Status writeRank(const std::string &path, const std::string &file, const RankCopy &copy) {
+    std::vector<SafeTensorsEntry> entries;
+    for (const OwnedPart &part : copy.parts) {
+      const CheckpointVariable &variable = index.variables[part.variable];
+      entries.push_back({variable.name, variable.type, part.packed.getArrayShape()});
+    }
+    MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path + "/" + file, entries));
+    for (const OwnedPart &part : copy.parts) {
+      std::span<const std::byte> bytes = copy.getBytes(part);
+      MW_TRY(writer.append(bytes));
+      index.variables[part.variable].parts.push_back({file, part.at, computeChecksum(bytes)});
+    }
+    MW_TRY(writer.sync());
+    return writer.commit();
+  }
+
+  Status write() {
+    for (CheckpointVariable &variable : index.variables)
+      variable.parts.clear();
+    MW_TRY_ASSIGN(std::string temporary, folder.begin());
+    for (size_t rank = 0; rank != copies.size(); ++rank)
+      if (!copies[rank].parts.empty())
+        MW_TRY(writeRank(temporary, fmt::format("rank-{:05}.safetensors", rank), copies[rank]));
+    MW_TRY(folder.commit(temporary, index));
+    return folder.prune(keep);
+  }
+};
+
+CheckpointWriter::CheckpointWriter(std::unique_ptr<Implementation> implementation)
+    : implementation(std::move(implementation)) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (implementation->thread.joinable())
+    implementation->thread.join();
+}
+
+Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::create(Session &session, CheckpointFolder folder,
+                                                                   uint64_t keep) {
+  auto implementation = std::make_unique<Implementation>(session, std::move(folder), keep);
+  implementation->describeVariables();
+  MW_TRY(session.forEachRank([&](int64_t rank) { return implementation->prepareRank(rank); }));
+  return std::unique_ptr<CheckpointWriter>(new CheckpointWriter(std::move(implementation)));
+}
+
+Status CheckpointWriter::save(uint64_t step, uint64_t dataPosition, uint64_t seed) {
+  MW_TRY(finish());
+  Implementation *self = implementation.get();
+  self->index.step = step;
+  self->index.dataPosition = dataPosition;
+  self->index.seed = seed;
+  MW_TRY(self->session.forEachRank([&](int64_t rank) -> Status {
+    self->copyRank(rank);
+    return {};
+  }));
+  // The standard library has no other way to say that there are no threads left.
+  try {
+    self->thread = std::thread([self] { self->result = self->write(); });
+  } catch (const std::system_error &error) {
+    return faultError("no thread can be started that writes a checkpoint: {}", error.what());
+  }
+  return {};
+}
+
+Status CheckpointWriter::finish() {
+  if (implementation->thread.joinable())
+    implementation->thread.join();
+  return std::exchange(implementation->result, Status()).within("checkpoint");
+}
+
+uint64_t CheckpointWriter::getCopyBytes(int64_t rank) const { return implementation->copies[rank].bytes; }
+
+//===----------------------------------------------------------------------===//
+// Resuming
+//===----------------------------------------------------------------------===//
+
+/// For every variable of the session its place in the checkpoint.
+static Result<std::vector<size_t>> matchVariables(const ValueSet &set, const Checkpoint &checkpoint) {
+  const CheckpointIndex &index = checkpoint.getIndex();
+  std::vector<size_t> places;
+  for (size_t i = 0; i != set.size(); ++i) {
+    const CheckpointVariable *found = index.find(set.getName(i));
+    std::string type = toString(set.getShape(i), set.getType(i));
+    if (!found)
+      return inputError("{} does not have the package's variable \"{}\" of {}", checkpoint.getFolder(), set.getName(i),
+                        type);
+    if (found->type != set.getType(i) || found->shape != set.getShape(i))
+      return inputError("{}: variable \"{}\" is {} but the package's is {}", checkpoint.getFolder(), found->name,
+                        toString(found->shape, found->type), type);
+    places.push_back(found - index.variables.data());
+  }
+  for (const CheckpointVariable &variable : index.variables)
+    if (!set.find(variable.name))
+      return inputError("{} has the variable \"{}\" of {}, which the package does not have", checkpoint.getFolder(),
+                        variable.name, toString(variable.shape, variable.type));
+  return places;
+}
+
+Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoint) {
+  const ValueSet &set = session.getVariables();
+  const CheckpointIndex &index = checkpoint.getIndex();
+  MW_TRY_ASSIGN(std::vector<size_t> places, matchVariables(set, checkpoint));
+  // The ranks share the parts.
+  MW_TRY(session.forEachRank([&](int64_t rank) -> Status {
+    int64_t number = 0;
+    for (size_t variable = 0; variable != index.variables.size(); ++variable)
+      for (size_t part = 0; part != index.variables[variable].parts.size(); ++part)
+        if (number++ % session.getNumRanks() == rank)
+          MW_TRY(checkpoint.verify(variable, part));
+    return {};
+  }));
+  return session.forEachRank([&](int64_t rank) -> Status {
+    std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
+    for (size_t i = 0; i != set.size(); ++i)
+      if (!set.getArray(i, rank).empty())
+        checkpoint.read(places[i], Box(set.getLayout(i), coordinates), set.getArray(i, rank).data());
+    return {};
+  });
+}
