@@ -47,7 +47,8 @@ std::string StepMetrics::toJson() const {
   return toText(json);
 }
 
-StepMetrics meshwright::tool::readMetrics(const Session &session, uint64_t step, double seconds) {
+StepMetrics meshwright::tool::readMetrics(const Session &session, const CheckpointWriter *writer, uint64_t step,
+                                          double seconds) {
   const meshwright::Package &message = session.getPackage().message();
   StepMetrics metrics;
   metrics.step = step;
@@ -68,7 +69,8 @@ StepMetrics meshwright::tool::readMetrics(const Session &session, uint64_t step,
   metrics.tokens = message.metrics().tokens_per_step();
   for (int64_t rank = 0; rank != session.getNumRanks(); ++rank) {
     const Executor &executor = session.getExecutor(rank);
-    metrics.peakBytes = std::max(metrics.peakBytes, executor.getArenaBytes() + executor.getScratchBytes());
+    uint64_t bytes = executor.getArenaBytes() + executor.getScratchBytes() + (writer ? writer->getCopyBytes(rank) : 0);
+    metrics.peakBytes = std::max(metrics.peakBytes, bytes);
   }
   metrics.allocations = session.getStepAllocations();
   return metrics;

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
 #define MESHWRIGHT_TOOLS_DISTRUN_METRICS_H
 
+#include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/StepPlan.h"
 
 namespace meshwright::tool {
@@ -29,8 +30,9 @@ struct StepMetrics {
   std::string toJson() const;
 };
 
-/// Reads the scalars of the last step from the ranks.
-StepMetrics readMetrics(const runtime::Session &session, uint64_t step, double seconds);
+/// Reads the scalars of the last step from the ranks. What `writer` copies counts into the peak, if there is one.
+StepMetrics readMetrics(const runtime::Session &session, const runtime::CheckpointWriter *writer, uint64_t step,
+                        double seconds);
 
 } // namespace meshwright::tool
 

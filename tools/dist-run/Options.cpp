@@ -72,6 +72,12 @@ Status setCheck(Options &options, const std::string &text) {
   return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
 }
 
+Status setResume(Options &options, const std::string &text) {
+  options.resume = true;
+  options.resumeFrom = text;
+  return {};
+}
+
 const std::vector<Option> &getOptions() {
   static const std::vector<Option> options = {
       {"Initial values", "init", "FILE", "safetensors with values of variables; the others get their initializer's",
@@ -82,7 +88,9 @@ const std::vector<Option> &getOptions() {
       {"Inputs", "data", "NAME=FILE[:TYPE]",
        "cut batches of an input from a file: raw bytes of that type, or .npy or .safetensors; may be repeated",
        addData},
-      {"Running", "steps", "N", "how many steps (1); 0 only makes the initial values", setCount(&Options::steps, 0)},
+      {"Running", "steps", "N",
+       "how many steps (1), those before a checkpoint included; 0 only makes the initial values",
+       setCount(&Options::steps, 0)},
       {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
@@ -98,6 +106,13 @@ const std::vector<Option> &getOptions() {
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
       {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link",
        setText(&Options::timeline)},
+      {"Checkpoints", "checkpoint", "FOLDER", "save the state of the run there after the last step",
+       setText(&Options::checkpoint)},
+      {"Checkpoints", "save-every", "N", "and after every N steps, beside the running ones",
+       setCount(&Options::saveEvery, 1)},
+      {"Checkpoints", "keep", "N", "keep the last N checkpoints (3)", setCount(&Options::keep, 1)},
+      {"Checkpoints", "resume", "[FOLDER]",
+       "go on from the newest checkpoint of --checkpoint, if any, or of FOLDER; on any mesh", setResume},
       {"Information", "show", "", "say what is in the package, and stop", setFlag(&Options::show)},
       {"Information", "quiet", "", "no progress and no lines per step", setFlag(&Options::quiet)},
       {"Information", "help", "", "this text", setFlag(&Options::help)},
@@ -136,6 +151,10 @@ Status checkCombination(const Options &options) {
     for (int j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);
+  if (options.checkpoint.empty() && options.saveEvery != 0)
+    return usageError("--save-every={} wants --checkpoint=FOLDER", options.saveEvery);
+  if (options.checkpoint.empty() && options.resume && options.resumeFrom.empty())
+    return usageError("--resume wants --checkpoint=FOLDER, or a folder of its own");
   if (options.threads > 1024)
     return usageError("--threads={} is above 1024", options.threads);
   return {};

@@ -14,10 +14,14 @@ namespace meshwright::tool {
 /// What the command line asks for; the help text documents each.
 struct Options {
   std::string package;
-  std::string init, feed, metrics, outputs, save, kernels, timeline;
+  std::string init, feed, metrics, outputs, save, kernels, timeline, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
   std::optional<runtime::LinkModel> link;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
+  /// 0: only after the last step.
+  uint64_t saveEvery = 0, keep = 3;
+  /// From the newest checkpoint of `checkpoint`, or from that of `resumeFrom`.
+  bool resume = false;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };
 

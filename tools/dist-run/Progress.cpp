@@ -65,7 +65,7 @@ void Progress::step(uint64_t done, const std::string &status) {
   if (quiet || (std::chrono::duration<double>(now - last).count() < pause && !(terminal && done == steps)))
     return;
   last = now;
-  double seconds = std::chrono::duration<double>(now - start).count(), rate = done / seconds;
+  double seconds = std::chrono::duration<double>(now - start).count(), rate = (done - skipped) / seconds;
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   std::string line = fmt::format("step {}/{}, {:.2f} steps/s, {} left, {} peak{}{}", done, steps, rate,

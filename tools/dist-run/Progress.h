@@ -28,6 +28,8 @@ public:
   void log(const std::string &text);
   /// A line of results.
   void result(const std::string &text);
+  /// Steps that were done before.
+  void skip(uint64_t done) { skipped = done; }
   /// A step is done; `status` goes on the line in place.
   void step(uint64_t done, const std::string &status);
 
@@ -37,7 +39,7 @@ private:
 
   bool quiet, terminal;
   std::FILE *results;
-  uint64_t steps;
+  uint64_t steps, skipped = 0;
   Clock::time_point start, last;
   bool shown = false;
 };

@@ -9,6 +9,7 @@
 #include "Metrics.h"
 #include "Progress.h"
 #include "Timeline.h"
+#include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
 #include <algorithm>
 #include <chrono>
@@ -30,8 +31,10 @@ public:
 
   Status run() {
     MW_TRY(prepare());
-    for (uint64_t step = 0; step != options.steps; ++step)
+    for (uint64_t step = first; step != options.steps; ++step)
       MW_TRY(runStep(step));
+    if (writer)
+      MW_TRY(writer->finish());
     if (plan)
       logPlan();
     return writeResults();
@@ -47,19 +50,29 @@ private:
       MW_TRY_ASSIGN(file, SafeTensors::open(options.init));
     }
     const SafeTensors *source = file ? &*file : nullptr;
-    MW_TRY_ASSIGN(InitialReport report, session->initialize(source, options.seed));
+    std::optional<Checkpoint> checkpoint;
+    MW_TRY(prepareCheckpoints(checkpoint));
+    // Initial values, or those of a checkpoint.
+    InitialReport report;
+    auto fill = [&](Session &filled) -> Status {
+      if (checkpoint)
+        return restore(filled, *checkpoint);
+      MW_TRY_ASSIGN(report, filled.initialize(source, seed));
+      return {};
+    };
+    MW_TRY(fill(*session));
     logModel();
     warnInitial(report);
     for (const std::string &warning : session->getExecutor(0).getWarnings())
       progress.warn(warning);
-    if (options.steps != 0) {
+    if (options.steps != first) {
       MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
     }
-    if (options.link && options.steps != 0)
-      MW_TRY(planSteps(source));
+    if (options.link && options.steps != first)
+      MW_TRY(planSteps(fill));
     if (options.checkSerial) {
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
-      MW_TRY(check->initialize(source, options.seed));
+      MW_TRY(check->initialize(fill));
     }
     if (!options.metrics.empty()) {
       MW_TRY_ASSIGN(metricsFile, OutputFile::create(options.metrics));
@@ -67,14 +80,58 @@ private:
     return {};
   }
 
+  /// Opens the folder of checkpoints and, to resume, the checkpoint to go on from.
+  Status prepareCheckpoints(std::optional<Checkpoint> &checkpoint) {
+    std::optional<CheckpointFolder> folder;
+    std::vector<std::pair<uint64_t, std::string>> found;
+    if (!options.checkpoint.empty()) {
+      MW_TRY_ASSIGN(folder, CheckpointFolder::open(options.checkpoint));
+      MW_TRY_ASSIGN(found, listCheckpoints(options.checkpoint));
+    }
+    if (options.resume)
+      MW_TRY(openCheckpoint(checkpoint));
+    else if (!found.empty())
+      return inputError("{} has a checkpoint of step {}; --resume goes on from it, another folder begins anew",
+                        options.checkpoint, found.back().first);
+    if (!found.empty() && found.back().first > first)
+      return inputError("{} has a checkpoint of step {} but the run goes on from step {}; delete the one or name "
+                        "another folder",
+                        options.checkpoint, found.back().first, first);
+    if (folder) {
+      MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(*folder), options.keep));
+    }
+    return {};
+  }
+
+  Status openCheckpoint(std::optional<Checkpoint> &checkpoint) {
+    const std::string &path = options.resumeFrom.empty() ? options.checkpoint : options.resumeFrom;
+    MW_TRY_ASSIGN(std::optional<std::string> found, findCheckpoint(path));
+    if (!found && !options.resumeFrom.empty())
+      return inputError("{} has no checkpoint", path);
+    if (!found) {
+      progress.log(fmt::format("{} has no checkpoint: the run begins", path));
+      return {};
+    }
+    MW_TRY_ASSIGN(checkpoint, Checkpoint::open(*found));
+    const CheckpointIndex &index = checkpoint->getIndex();
+    if (index.step > options.steps)
+      return inputError("{} is of step {} but --steps={} ends before it", *found, index.step, options.steps);
+    first = index.step;
+    position = index.dataPosition;
+    seed = index.seed;
+    progress.skip(first);
+    progress.log(fmt::format("{}: the run goes on at step {}", *found, first));
+    return {};
+  }
+
   /// Measures what a step costs without the link, and plans it with the link. The steps that are run for this leave
-  /// nothing behind: the variables get their initial values again.
-  Status planSteps(const SafeTensors *source) {
-    MW_TRY(feeder->load(0));
+  /// nothing behind: `fill` gives the variables their values again.
+  Status planSteps(const std::function<Status(Session &)> &fill) {
+    MW_TRY(feeder->load(position));
     feeder->scatter(*session);
     MW_TRY_ASSIGN(StepProfile profile, session->profile(3));
     MW_TRY_ASSIGN(plan, planStep(*session, profile, *options.link, getNumCores()));
-    return session->initialize(source, options.seed).status();
+    return fill(*session);
   }
 
   /// The plan beside what was measured.
@@ -111,9 +168,10 @@ private:
     std::vector<std::string> lines;
     for (int64_t rank = 0; rank != session->getNumRanks(); ++rank) {
       const Executor &executor = session->getExecutor(rank);
-      lines.push_back(fmt::format("{} persistent, {} in all, {} of library scratch",
-                                  formatBytes(executor.getPersistentBytes()), formatBytes(executor.getArenaBytes()),
-                                  formatBytes(executor.getScratchBytes())));
+      lines.push_back(fmt::format(
+          "{} persistent, {} in all, {} of library scratch{}", formatBytes(executor.getPersistentBytes()),
+          formatBytes(executor.getArenaBytes()), formatBytes(executor.getScratchBytes()),
+          writer ? fmt::format(", {} of copies for checkpoints", formatBytes(writer->getCopyBytes(rank))) : ""));
     }
     for (size_t begin = 0, end; begin != lines.size(); begin = end) {
       for (end = begin + 1; end != lines.size() && lines[end] == lines[begin];)
@@ -138,7 +196,7 @@ private:
   Status runStep(uint64_t step) {
     using Clock = std::chrono::steady_clock;
     std::string name = fmt::format("step {}", step);
-    MW_TRY(feeder->load(step));
+    MW_TRY(feeder->load(position + (step - first)));
     feeder->scatter(*session);
     bool checked = check && step % options.checkEvery == 0;
     if (checked && options.checkEvery != 1)
@@ -146,7 +204,7 @@ private:
     Clock::time_point begin = Clock::now();
     MW_TRY(session->step().within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    StepMetrics metrics = readMetrics(*session, step, seconds);
+    StepMetrics metrics = readMetrics(*session, writer.get(), step, seconds);
     if (plan) {
       metrics.plan = &*plan;
       measured.push_back(seconds);
@@ -160,6 +218,9 @@ private:
     if (checked)
       MW_TRY(checkStep(name));
     progress.step(step + 1, loss);
+    uint64_t done = step + 1;
+    if (writer && (done == options.steps || (options.saveEvery != 0 && done % options.saveEvery == 0)))
+      return writer->save(done, position + (done - first), seed);
     return {};
   }
 
@@ -177,15 +238,15 @@ private:
   Status writeResults() {
     std::optional<SafeTensorsWriter> outputs, variables;
     if (!options.outputs.empty()) {
-      if (options.steps == 0)
-        return usageError("--outputs wants the outputs of a step, but --steps=0 runs none");
+      if (options.steps == first)
+        return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
       MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session->getOutputs()));
     }
     if (!options.save.empty()) {
       MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables()));
     }
     std::optional<OutputFile> timeline;
-    if (!options.timeline.empty()) {
+    if (plan && !options.timeline.empty()) {
       MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, *plan, session->getNumRanks(), getMeasured()));
     }
     if (timeline)
@@ -216,7 +277,11 @@ private:
   const LoadedPackage &package;
   const Options &options;
   Progress progress;
+  /// The step to begin with, the batch that it takes, and the seed of the initial values.
+  uint64_t first = 0, position = 0, seed = options.seed;
   std::unique_ptr<Session> session;
+  /// Ends before the session of which it writes.
+  std::unique_ptr<CheckpointWriter> writer;
   std::unique_ptr<SerialCheck> check;
   std::optional<Feeder> feeder;
   std::optional<OutputFile> metricsFile;

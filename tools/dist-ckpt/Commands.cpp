@@ -1,0 +1,252 @@
+//===- Commands.cpp - what dist-ckpt does ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "lib/Json.h"
+#include "meshwright/runtime/CheckpointFolder.h"
+#include "meshwright/runtime/Checksum.h"
+#include <filesystem>
+#include <set>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+/// How Hugging Face calls the index of a network in several files.
+static constexpr const char *shardIndexName = "model.safetensors.index.json";
+
+static Result<Checkpoint> openNewest(const std::string &path) {
+  MW_TRY_ASSIGN(std::optional<std::string> found, findCheckpoint(path));
+  if (!found)
+    return inputError("{} is no checkpoint and has none", path);
+  return Checkpoint::open(*found);
+}
+
+/// The checkpoint of that path, or all that are in it.
+static Result<std::vector<std::string>> findAll(const std::string &path) {
+  MW_TRY_ASSIGN(std::optional<std::string> newest, findCheckpoint(path));
+  if (!newest)
+    return inputError("{} is no checkpoint and has none", path);
+  if (*newest == path)
+    return std::vector{path};
+  std::vector<std::string> paths;
+  MW_TRY_ASSIGN(auto found, listCheckpoints(path));
+  for (const auto &[step, checkpoint] : found)
+    paths.push_back(checkpoint);
+  return paths;
+}
+
+static uint64_t countBytes(const CheckpointIndex &index) {
+  uint64_t bytes = 0;
+  for (const CheckpointVariable &variable : index.variables)
+    bytes += variable.getBytes();
+  return bytes;
+}
+
+static std::string describe(const Checkpoint &checkpoint) {
+  const CheckpointIndex &index = checkpoint.getIndex();
+  std::set<std::string> files;
+  for (const CheckpointVariable &variable : index.variables)
+    for (const CheckpointPart &part : variable.parts)
+      files.insert(part.file);
+  return fmt::format("{}: step {}, data position {}, seed {}, {} variables of {} bytes in {} files",
+                     checkpoint.getFolder(), index.step, index.dataPosition, index.seed, index.variables.size(),
+                     countBytes(index), files.size());
+}
+
+static Status list(const std::string &path) {
+  MW_TRY_ASSIGN(std::vector<std::string> paths, findAll(path));
+  for (const std::string &found : paths) {
+    MW_TRY_ASSIGN(Checkpoint checkpoint, Checkpoint::open(found));
+    fmt::print("{}\n", describe(checkpoint));
+    if (found == path)
+      for (const CheckpointVariable &variable : checkpoint.getIndex().variables)
+        fmt::print("  {}: {}{}{}, {} parts\n", variable.name, toString(variable.shape, variable.type),
+                   variable.kind.empty() ? "" : ", ", variable.kind, variable.parts.size());
+  }
+  return {};
+}
+
+static Status verify(const std::string &path) {
+  MW_TRY_ASSIGN(std::vector<std::string> paths, findAll(path));
+  for (const std::string &found : paths) {
+    auto checkpoint = Checkpoint::open(found);
+    Status status = checkpoint.ok() ? checkpoint->verify() : checkpoint.status();
+    if (!status.ok())
+      return Status(Code::CheckFailed, status.message());
+    fmt::print("{}: good\n", describe(*checkpoint));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Export
+//===----------------------------------------------------------------------===//
+
+/// The metadata that says to readers whose order of dimensions it is.
+static const std::map<std::string, std::string> &getMetadata() {
+  static const std::map<std::string, std::string> metadata = {{"format", "pt"}};
+  return metadata;
+}
+
+static Status exportFile(const Checkpoint &checkpoint, std::span<const size_t> variables, const std::string &path) {
+  std::vector<SafeTensorsEntry> entries;
+  for (size_t i : variables) {
+    const CheckpointVariable &variable = checkpoint.getIndex().variables[i];
+    entries.push_back({variable.name, variable.type, variable.shape});
+  }
+  MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries, getMetadata()));
+  std::vector<std::byte> whole;
+  for (size_t i : variables) {
+    whole.resize(checkpoint.getIndex().variables[i].getBytes());
+    checkpoint.readWhole(i, whole);
+    MW_TRY(writer.append(whole));
+  }
+  return writer.commit();
+}
+
+/// Consecutive variables, as many as a file of `limit` bytes holds.
+static std::vector<std::vector<size_t>> makeShards(const CheckpointIndex &index, std::span<const size_t> variables,
+                                                   uint64_t limit) {
+  std::vector<std::vector<size_t>> shards(1);
+  uint64_t bytes = 0;
+  for (size_t i : variables) {
+    uint64_t size = index.variables[i].getBytes();
+    if (!shards.back().empty() && bytes + size > limit) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    shards.back().push_back(i);
+    bytes += size;
+  }
+  return shards;
+}
+
+static Status exportFolder(const Checkpoint &checkpoint, std::span<const size_t> variables, const std::string &path,
+                           uint64_t limit) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    return inputError("cannot create {}: {}", path, error.message());
+  const CheckpointIndex &index = checkpoint.getIndex();
+  std::vector<std::vector<size_t>> shards = makeShards(index, variables, limit);
+  Json weights = Json::object();
+  uint64_t bytes = 0;
+  for (size_t shard = 0; shard != shards.size(); ++shard) {
+    std::string file = fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards.size());
+    MW_TRY(exportFile(checkpoint, shards[shard], path + "/" + file));
+    for (size_t i : shards[shard]) {
+      weights[index.variables[i].name] = file;
+      bytes += index.variables[i].getBytes();
+    }
+  }
+  Json root = {{"metadata", {{"total_size", bytes}}}, {"weight_map", std::move(weights)}};
+  MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path + "/" + shardIndexName));
+  MW_TRY(file.write(toText(root) + "\n"));
+  return file.commit();
+}
+
+static Status exportCheckpoint(const CheckpointOptions &options) {
+  MW_TRY_ASSIGN(Checkpoint checkpoint, openNewest(options.paths[0]));
+  MW_TRY(checkpoint.verify());
+  std::vector<size_t> variables;
+  for (size_t i = 0; i != checkpoint.getIndex().variables.size(); ++i) {
+    const std::string &kind = checkpoint.getIndex().variables[i].kind;
+    if (!options.parameters || kind == "parameter" || kind == "buffer")
+      variables.push_back(i);
+  }
+  if (options.parameters && variables.empty())
+    return inputError("{} does not say which of its {} variables are parameters", checkpoint.getFolder(),
+                      checkpoint.getIndex().variables.size());
+  const std::string &path = options.paths[1];
+  return path == "-" || path.ends_with(".safetensors") ? exportFile(checkpoint, variables, path)
+                                                       : exportFolder(checkpoint, variables, path, options.shard);
+}
+
+//===----------------------------------------------------------------------===//
+// Import
+//===----------------------------------------------------------------------===//
+
+/// The tensors of one file, or of those that an index names.
+struct Source {
+  std::map<std::string, SafeTensors> files;
+  std::map<std::string, const TensorView *> tensors;
+};
+
+static Status openShards(const std::string &folder, Source &source) {
+  std::string path = folder + "/" + shardIndexName;
+  MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
+  auto root = parseJson({reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()});
+  if (!root.ok())
+    return root.status().within(path);
+  if (!root->is_object() || !root->contains("weight_map") || !(*root)["weight_map"].is_object())
+    return inputError("{} has no object \"weight_map\"", path);
+  for (const auto &[name, value] : (*root)["weight_map"].items()) {
+    std::string shard = value.is_string() ? value.get<std::string>() : "";
+    // What is named lies in the folder itself.
+    if (shard.empty() || shard[0] == '.' || shard.find_first_of(std::string("/\0", 2)) != std::string::npos)
+      return inputError("{}: tensor \"{}\" is in {}, which is no file of the folder", path, name, toText(value));
+    if (!source.files.contains(shard)) {
+      MW_TRY_ASSIGN(SafeTensors opened, SafeTensors::open(folder + "/" + shard));
+      source.files.emplace(shard, std::move(opened));
+    }
+    const TensorView *tensor = source.files.at(shard).find(name);
+    if (!tensor)
+      return inputError("{}: tensor \"{}\" is not in {}", path, name, shard);
+    source.tensors[name] = tensor;
+  }
+  return {};
+}
+
+static Status openSource(const std::string &path, Source &source) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return openShards(path, source);
+  MW_TRY_ASSIGN(SafeTensors file, SafeTensors::open(path));
+  const SafeTensors &opened = source.files.emplace(path, std::move(file)).first->second;
+  for (const auto &[name, view] : opened.tensors())
+    source.tensors[name] = &view;
+  return {};
+}
+
+static Status importCheckpoint(const CheckpointOptions &options) {
+  Source source;
+  MW_TRY(openSource(options.paths[0], source));
+  MW_TRY_ASSIGN(CheckpointFolder folder, CheckpointFolder::open(options.paths[1]));
+  MW_TRY_ASSIGN(auto found, listCheckpoints(folder.getPath()));
+  for (const auto &[step, path] : found)
+    if (step == options.step)
+      return inputError("{} is there already", path);
+  static const std::string file = "rank-00000.safetensors";
+  CheckpointIndex index;
+  index.step = index.dataPosition = options.step;
+  std::vector<SafeTensorsEntry> entries;
+  for (const auto &[name, tensor] : source.tensors) {
+    entries.push_back({name, tensor->type, tensor->shape});
+    CheckpointVariable &variable = index.variables.emplace_back();
+    variable.name = name;
+    variable.type = tensor->type;
+    variable.shape = tensor->shape;
+    variable.digits.resize(tensor->shape.size());
+    if (!tensor->bytes.empty())
+      variable.parts.push_back({file, {}, computeChecksum(tensor->bytes)});
+  }
+  MW_TRY_ASSIGN(std::string temporary, folder.begin());
+  MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(temporary + "/" + file, entries));
+  for (const auto &[name, tensor] : source.tensors)
+    MW_TRY(writer.append(tensor->bytes));
+  MW_TRY(writer.sync());
+  MW_TRY(writer.commit());
+  return folder.commit(temporary, index);
+}
+
+Status meshwright::tool::runCommand(const CheckpointOptions &options) {
+  if (options.command == "list")
+    return list(options.paths[0]);
+  if (options.command == "verify")
+    return verify(options.paths[0]);
+  return options.command == "export" ? exportCheckpoint(options) : importCheckpoint(options);
+}
