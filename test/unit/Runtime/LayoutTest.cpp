@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/Layout.h"
+#include "meshwright/runtime/Box.h"
 #include "test/unit/Random.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -106,13 +106,14 @@ struct RandomLayout {
   };
   std::vector<Digit> digits;
 
-  explicit RandomLayout(Random &random) {
+  /// Of a random shape, or of that of another placement.
+  explicit RandomLayout(Random &random, Shape given = {}) : shape(std::move(given)) {
     std::vector<int64_t> sizes;
     for (int64_t n = random.pick(1, 4); n != 0; --n)
       sizes.push_back(random.pick(1, 4));
     mesh = makeMesh(sizes);
-    size_t rank = random.pick(1, 3);
-    for (size_t dim = 0; dim != rank; ++dim)
+    size_t rank = shape.empty() ? random.pick(1, 3) : shape.size();
+    while (shape.size() != rank)
       shape.push_back(random.chance(5) ? 0 : random.pick(1, 30));
     placement = makePlacement(rank);
     std::vector<uint32_t> axes;
@@ -236,4 +237,41 @@ TEST(Layout, ScatterAndGatherAreInverse) {
     }
     EXPECT_EQ(whole.bytes, again.bytes);
   }
+}
+
+TEST(Box, SharedElementsAreThoseOfBothByDefinition) {
+  Random random(2);
+  int shared = 0;
+  for (int round = 0; round != 150; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    RandomLayout from(random), to(random, from.shape);
+    Layout fromLayout = *Layout::create(from.placement, from.mesh, from.shape);
+    Layout toLayout = *Layout::create(to.placement, to.mesh, to.shape);
+    Tensor whole(I32, from.shape), again(I32, from.shape);
+    for (size_t i = 0; i != whole.as<int32_t>().size(); ++i)
+      whole.as<int32_t>()[i] = static_cast<int32_t>(i + 1);
+    std::vector<int64_t> ours = from.mesh.getCoordinates(random.pick(0, from.mesh.getNumRanks() - 1));
+    std::vector<int64_t> theirs = to.mesh.getCoordinates(random.pick(0, to.mesh.getNumRanks() - 1));
+    Tensor source(I32, fromLayout.getLocalShape());
+    scatterPart(LocalPart(fromLayout, ours), whole.bytes.data(), source.bytes.data(), 4);
+    // By way of a packed array.
+    Box box(fromLayout, ours), packed = box.pack(), target(toLayout, theirs);
+    ASSERT_EQ(*getNumElements(packed.getArrayShape()), box.getNumElements());
+    Tensor middle(I32, packed.getArrayShape()), found(I32, toLayout.getLocalShape());
+    ASSERT_EQ(copyShared(box, source.bytes.data(), packed, middle.bytes.data(), 4), box.getNumElements());
+    uint64_t count = copyShared(packed, middle.bytes.data(), target, found.bytes.data(), 4);
+    gatherPart(LocalPart(toLayout, theirs), found.bytes.data(), again.bytes.data(), 4);
+    uint64_t expected = 0;
+    for (int64_t i = 0; i != static_cast<int64_t>(whole.as<int32_t>().size()); ++i) {
+      bool both = true;
+      int64_t left = i;
+      for (size_t dim = from.shape.size(); dim-- != 0; left /= from.shape[dim])
+        both &= from.holds(dim, left % from.shape[dim], ours) && to.holds(dim, left % from.shape[dim], theirs);
+      expected += both;
+      ASSERT_EQ(again.as<int32_t>()[i], both ? i + 1 : 0) << "element " << i;
+    }
+    EXPECT_EQ(count, expected);
+    shared += expected != 0 && expected != box.getNumElements();
+  }
+  EXPECT_GT(shared, 20);
 }
