@@ -63,7 +63,8 @@ static StringAttr getNameOfValue(Value value) {
 StringAttr Traffic::getName(dist::CollectiveOp op) {
   if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
     return name;
-  if (StringAttr name = getNameOfValue(op.getInputs().front()))
+  // A broadcast from another rank takes nothing.
+  if (StringAttr name = op.getInputs().empty() ? StringAttr() : getNameOfValue(op.getInputs().front()))
     return name;
   // What is only assigned is called like the variable.
   for (Operation *user = op; !user->use_empty();) {
