@@ -62,11 +62,12 @@ Group *Hub::getGroup(const std::vector<int64_t> &members) {
   return group.get();
 }
 
-Status Hub::meet(Group &group, uint64_t position, const CollectiveCall &call) {
+Status Hub::meet(Group &group, uint64_t position, const CollectiveCall &call, Clock::time_point ready) {
   Lock held = lock();
   group.calls[position] = &call;
+  group.ready = group.arrived == 0 ? ready : std::max(group.ready, ready);
   if (failure.ok() && group.arrived + 1 == group.members.size()) {
-    group.begin = Clock::now();
+    group.begin = group.ready;
     if (Status status = checkAgreement(group); !status.ok())
       abort(status);
   }

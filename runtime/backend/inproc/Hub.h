@@ -29,8 +29,8 @@ struct Group {
   std::vector<const CollectiveCall *> calls;
   uint64_t arrived = 0;
   uint64_t generation = 0;
-  /// When the last member came to the collective that is under way.
-  Clock::time_point begin;
+  /// When all who have come to the next meeting were ready, and all to the one that is under way.
+  Clock::time_point ready, begin;
   std::condition_variable released;
 };
 
@@ -44,8 +44,9 @@ public:
 
   /// The group of those ranks, made when it is asked for first.
   Group *getGroup(const std::vector<int64_t> &members);
-  /// The first meeting of a collective: all members show their calls, which have to agree.
-  Status meet(Group &group, uint64_t position, const CollectiveCall &call);
+  /// The first meeting of a collective: all members show their calls, which have to agree. It begins when the last of
+  /// them was `ready`, whenever that one's thread got to run.
+  Status meet(Group &group, uint64_t position, const CollectiveCall &call, Clock::time_point ready);
   /// The second meeting: all members are done with each other's buffers.
   Status leave(Group &group);
 

@@ -72,11 +72,14 @@ private:
     double cpuSeconds = 0;
     /// Which of the rank's started collectives it is, or was when it was issued last.
     uint64_t ticket = 0;
+    /// On a modelled link, when it was issued last.
+    Clock::time_point issuedAt;
   };
   Status startThread();
   void serve();
   Status enqueue(Hub::Lock &held, Prepared &prepared);
   Status waitFor(Hub::Lock &held, uint64_t ticket);
+  void stamp(Prepared &prepared) const;
   Status run(Prepared &prepared);
   void work(Prepared &prepared);
   void reducePart(Prepared &prepared, size_t index);
@@ -88,6 +91,8 @@ private:
   std::vector<std::unique_ptr<Prepared>> collectives;
 
   // Of the communication thread, guarded by the hub's lock. The queue is a ring with a place for every collective.
+  /// When the modelled link has done what was issued so far.
+  Clock::time_point linkFree;
   std::thread thread;
   std::vector<Prepared *> queue;
   uint64_t issued = 0, taken = 0, completed = 0;
@@ -173,7 +178,7 @@ Status InprocCommunicator::connect() {
     group = hub.getGroup(members);
     CollectiveCall call;
     call.name = "the first meeting of its group";
-    MW_TRY(hub.meet(*group, std::find(members.begin(), members.end(), rank) - members.begin(), call));
+    MW_TRY(hub.meet(*group, std::find(members.begin(), members.end(), rank) - members.begin(), call, {}));
     MW_TRY(hub.leave(*group));
   }
   for (const auto &prepared : collectives)
@@ -244,6 +249,7 @@ Status InprocCommunicator::enqueue(Hub::Lock &held, Prepared &prepared) {
     return hub.getFailure();
   queue[issued++ % queue.size()] = &prepared;
   prepared.ticket = issued;
+  stamp(prepared);
   if (!isActive) {
     isActive = true;
     hub.resume();
@@ -284,7 +290,13 @@ Status InprocCommunicator::execute(uint32_t number) {
       return waitFor(held, prepared.ticket);
     }
   }
+  stamp(prepared);
   return run(prepared);
+}
+
+void InprocCommunicator::stamp(Prepared &prepared) const {
+  if (shared.link)
+    prepared.issuedAt = Clock::now();
 }
 
 void InprocCommunicator::finishStep(const Status &status) {
@@ -300,15 +312,19 @@ void InprocCommunicator::finishStep(const Status &status) {
 //===----------------------------------------------------------------------===//
 
 Status InprocCommunicator::run(Prepared &prepared) {
-  MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call));
+  Clock::time_point ready = std::max(prepared.issuedAt, linkFree);
+  MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call, ready));
   Clock::time_point begin = prepared.group->begin;
   double before = shared.profiling ? getThreadSeconds() : 0;
   work(prepared);
   if (shared.profiling)
     prepared.cpuSeconds = getThreadSeconds() - before;
   MW_TRY(hub.leave(*prepared.group));
-  if (prepared.delay != Clock::duration() && !shared.profiling)
-    sleepUntil(begin + prepared.delay);
+  if (prepared.delay == Clock::duration() || shared.profiling)
+    return {};
+  // By the link's time, not by that of this thread, which may be late: lateness would add up.
+  linkFree = begin + prepared.delay;
+  sleepUntil(linkFree);
   return {};
 }
 
