@@ -272,6 +272,7 @@ schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strat
   options.overlap = optimize;
   options.communicate.bucketMegabytes = zero.bucket_megabytes();
   options.communicate.maxInFlight = zero.max_in_flight();
+  options.communicate.maxLiveMegabytes = zero.max_live_megabytes();
   // With the state alone distributed gradients stay whole until the update.
   options.communicate.lateReductions = strategy.has_zero() && zero.stage() == 1;
   return options;

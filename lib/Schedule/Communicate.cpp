@@ -50,6 +50,8 @@ struct Launch {
 struct Limits {
   int64_t bucketBytes, inFlight;
   bool lateReductions;
+  /// Of fetched parameters that are alive; 0 where there is no bound.
+  int64_t liveBytes;
 };
 
 /// Reorders one function.
@@ -87,6 +89,8 @@ private:
   // Fetches.
   void makeFetches(ArrayRef<Operation *> ops);
   void startFetches(Operation *before);
+  void countReaders(dist::CollectiveOp member);
+  void countRead(Operation *reader);
 
   Attribute getKey(dist::CollectiveOp op);
 
@@ -107,6 +111,11 @@ private:
   SmallVector<Launch *> unsent;
   SmallVector<Launch *> fetches;
   size_t nextFetch = 0;
+  /// Which fetched values an operation reads, and how many readers each has left.
+  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> fetchedBy;
+  llvm::DenseMap<Operation *, int64_t> readersLeft, fetchedBytes;
+  /// Bytes of fetched values that are in flight or still read.
+  int64_t live = 0;
   std::deque<Launch *> inFlight;
   /// What was put off for launches that are over now.
   std::deque<Operation *> ready;
@@ -214,6 +223,7 @@ void Scheduler::emit(Operation *op) {
     return;
   op->moveBefore(block.getTerminator());
   computed += isa<dist::KernelOp, dist::MatmulOp>(op);
+  countRead(op);
   sendFrom(op);
 }
 
@@ -358,6 +368,9 @@ void Scheduler::start(Launch &launch) {
   if (!launch.nexts.empty())
     launch.issued.push_back(issue(launch.nexts, launch.issued.back().getResults(), results));
   launch.state = Launch::Started;
+  if (launch.purpose == Purpose::Fetch)
+    for (dist::CollectiveOp member : launch.members)
+      live += fetchedBytes[member];
   launch.computedBefore = computed;
   inFlight.push_back(&launch);
   llvm::erase(unsent, &launch);
@@ -451,6 +464,7 @@ void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
       fetches.push_back(launch);
     }
     add(*launch, collective);
+    countReaders(collective);
   }
   llvm::sort(fetches, [](Launch *left, Launch *right) {
     return std::make_tuple(left->startsAt, left->segment, left->number) <
@@ -463,9 +477,47 @@ void Scheduler::startFetches(Operation *before) {
   if (launchOf.contains(before) || traffic.isOnDemand(before) || !before->hasAttr(dist::kSegmentAttr))
     return;
   int64_t segment = getInteger(before, dist::kSegmentAttr, -1);
-  for (; nextFetch < fetches.size() && fetches[nextFetch]->startsAt <= segment; ++nextFetch)
-    if (fetches[nextFetch]->state == Launch::Collecting)
-      start(*fetches[nextFetch]);
+  for (; nextFetch < fetches.size() && fetches[nextFetch]->startsAt <= segment; ++nextFetch) {
+    Launch &fetch = *fetches[nextFetch];
+    if (fetch.state != Launch::Collecting)
+      continue;
+    // Kernels of neighbouring segments may come in turns: what is still read counts, and the fetch comes a little
+    // later.
+    int64_t bytes = 0;
+    for (dist::CollectiveOp member : fetch.members)
+      bytes += fetchedBytes[member];
+    if (limits.liveBytes > 0 && live > 0 && live + bytes > limits.liveBytes)
+      return;
+    start(fetch);
+  }
+}
+
+/// Finds the operations that read what `member` fetches, or copies of it in another layout, which count as it does.
+void Scheduler::countReaders(dist::CollectiveOp member) {
+  SmallVector<Operation *> stack = {member};
+  llvm::DenseSet<Operation *> readers;
+  int64_t &bytes = fetchedBytes[member];
+  bytes = getBytes(member.getResult(0));
+  while (!stack.empty())
+    for (Operation *user : stack.pop_back_val()->getUsers()) {
+      if (!readers.insert(user).second)
+        continue;
+      fetchedBy[user].push_back(member);
+      if (!Traffic::isLayout(user) || user->getNumOperands() != 1)
+        continue;
+      stack.push_back(user);
+      bytes += isa<dist::KernelOp>(user) ? getBytes(user->getResult(0)) : 0;
+    }
+  readersLeft[member] = readers.size();
+}
+
+void Scheduler::countRead(Operation *reader) {
+  auto found = fetchedBy.find(reader);
+  if (found == fetchedBy.end())
+    return;
+  for (Operation *member : found->second)
+    if (--readersLeft[member] == 0)
+      live -= fetchedBytes[member];
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,7 +565,7 @@ struct CommunicatePass : schedule::impl::CommunicatePassBase<CommunicatePass> {
 
   void runOnOperation() override {
     Limits limits = {static_cast<int64_t>(bucketMegabytes * (1 << 20)), std::max<int64_t>(maxInFlight, 1),
-                     lateReductions};
+                     lateReductions, static_cast<int64_t>(maxLiveMegabytes * (1 << 20))};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getBody().front().getOps<dist::CollectiveOp>().empty())
         continue;

@@ -28,6 +28,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GRAPH = ROOT / "test" / "fixtures" / "gpt2-8.mlir"
+# Megabytes of fetched parameters that may be alive, in the variants that ask for it.
+LIVE = 0.2
 TEXT = "/usr/share/common-licenses/GPL-3"
 
 
@@ -101,7 +103,10 @@ def check(example, folder, stage, ownership, prefetch):
     text = (ROOT / "examples" / "zero" / f"{example}.textproto").read_text()
     # The model is small, and so are the buckets and segments.
     zero = f'zero {{ axes: "sharding" stage: {stage} ownership: {ownership} bucket_megabytes: 0.05'
-    zero += f" prefetch: {prefetch} segment {{ megabytes: 0.1 }} }}" if prefetch is not None else " }"
+    if prefetch is not None:
+        zero += f" prefetch: {prefetch} segment {{ megabytes: 0.1 }}"
+        zero += f" max_live_megabytes: {LIVE}" if prefetch == 3 else ""
+    zero += " }"
     strategy = re.sub(r"zero \{.*?\n\}", zero, text, flags=re.S)
     (folder / "strategy.textproto").write_text(strategy)
     run("dist-opt", GRAPH, f"--strategy={folder}/strategy.textproto", f"--emit={folder}/package", f"--plan={folder}/plan.json",
@@ -110,6 +115,9 @@ def check(example, folder, stage, ownership, prefetch):
     # Segments fetch what several of them read several times; the volumes are those of one segment each.
     if prefetch is None:
         check_plan(plan, *read_parameters(strategy), stage, ownership == "WHOLE")
+    fetched = max(program["memory"]["fetched"] for program in plan["programs"])
+    if prefetch == 3 and not 0 < fetched <= LIVE * 2**20:
+        fail(f"{fetched} bytes of fetched parameters are alive at once, more than {LIVE} MB")
     run("dist-run", folder / "package", f"--data=ids={TEXT}:u8", "--steps=2", "--check-serial", "--quiet")
     print(f"{NAME}: agrees with the serial program, peak {max(p['peak_bytes'] for p in plan['programs'])} bytes")
     return max(program["peak_bytes"] for program in plan["programs"])

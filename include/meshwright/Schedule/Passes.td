@@ -77,6 +77,7 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
   let options = [
     Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in units of 2^20; 0: a launch for each value">,
     Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
+    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Fetched parameters that are alive at once, in units of 2^20 bytes; 0: no bound">,
     Option<"lateReductions", "late-reductions", "bool", "false", "Whether gradients are reduced when backward is over">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
