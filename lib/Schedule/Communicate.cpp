@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Storage.h"
 #include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -39,6 +40,8 @@ struct Launch {
   int64_t bytes = 0;
   /// The segments with which a fetch starts and for which it is.
   int64_t startsAt = 0, segment = 0;
+  /// Of a fetch: what is alive when it has started, copies in another layout included.
+  int64_t liveBytes = 0;
   enum { Collecting, Started, Over } state = Collecting;
   /// What was issued, the last of it with the results; and how much had been computed by then.
   SmallVector<dist::CollectiveOp, 2> issued;
@@ -129,10 +132,7 @@ static int64_t getInteger(Operation *op, StringRef name, int64_t otherwise) {
   return attr ? attr.getInt() : otherwise;
 }
 
-static int64_t getBytes(Value value) {
-  RankedTensorType type = dist::getTensorType(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
+static bool isGradient(const Launch *launch) { return launch->purpose == Purpose::Gradient; }
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -290,7 +290,8 @@ void Scheduler::add(Launch &launch, dist::CollectiveOp op) {
          between = between->getOperand(0).getDefiningOp())
       launchOf[between] = &launch;
   }
-  launch.bytes += std::max(getBytes(op.getInputs().front()), getBytes(op.getResult(0)));
+  launch.bytes +=
+      std::max(Storage::getBytes(op.getInputs().front().getType()), Storage::getBytes(op.getResult(0).getType()));
 }
 
 /// Makes `op` part of a launch, and starts that when it is full.
@@ -358,7 +359,6 @@ void Scheduler::start(Launch &launch) {
     inputs.push_back(member.getInputs().front());
     results.push_back(member.getResult(0));
   }
-  auto isGradient = [](Launch *other) { return other->purpose == Purpose::Gradient; };
   if (isGradient(&launch))
     while (llvm::count_if(inFlight, isGradient) >= 2)
       finish(**llvm::find_if(inFlight, isGradient));
@@ -368,9 +368,7 @@ void Scheduler::start(Launch &launch) {
   if (!launch.nexts.empty())
     launch.issued.push_back(issue(launch.nexts, launch.issued.back().getResults(), results));
   launch.state = Launch::Started;
-  if (launch.purpose == Purpose::Fetch)
-    for (dist::CollectiveOp member : launch.members)
-      live += fetchedBytes[member];
+  live += launch.liveBytes;
   launch.computedBefore = computed;
   inFlight.push_back(&launch);
   llvm::erase(unsent, &launch);
@@ -418,7 +416,6 @@ void Scheduler::replace(Launch &launch, ValueRange values) {
 /// Starts the gradients that are still here.
 void Scheduler::endBackward() {
   backwardIsOver = true;
-  auto isGradient = [](Launch *launch) { return launch->purpose == Purpose::Gradient; };
   for (auto next = llvm::find_if(unsent, isGradient); next != unsent.end(); next = llvm::find_if(unsent, isGradient)) {
     start(**next);
     processReady();
@@ -427,7 +424,6 @@ void Scheduler::endBackward() {
 
 /// What is in flight when everything else has been done, the oldest first.
 void Scheduler::finishAll() {
-  auto isGradient = [](Launch *launch) { return launch->purpose == Purpose::Gradient; };
   while (true) {
     endBackward();
     auto oldest = llvm::find_if(inFlight, isGradient);
@@ -465,6 +461,7 @@ void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
     }
     add(*launch, collective);
     countReaders(collective);
+    launch->liveBytes += fetchedBytes[collective];
   }
   llvm::sort(fetches, [](Launch *left, Launch *right) {
     return std::make_tuple(left->startsAt, left->segment, left->number) <
@@ -483,10 +480,7 @@ void Scheduler::startFetches(Operation *before) {
       continue;
     // Kernels of neighbouring segments may come in turns: what is still read counts, and the fetch comes a little
     // later.
-    int64_t bytes = 0;
-    for (dist::CollectiveOp member : fetch.members)
-      bytes += fetchedBytes[member];
-    if (limits.liveBytes > 0 && live > 0 && live + bytes > limits.liveBytes)
+    if (limits.liveBytes > 0 && live > 0 && live + fetch.liveBytes > limits.liveBytes)
       return;
     start(fetch);
   }
@@ -497,7 +491,7 @@ void Scheduler::countReaders(dist::CollectiveOp member) {
   SmallVector<Operation *> stack = {member};
   llvm::DenseSet<Operation *> readers;
   int64_t &bytes = fetchedBytes[member];
-  bytes = getBytes(member.getResult(0));
+  bytes = Storage::getBytes(member.getResult(0).getType());
   while (!stack.empty())
     for (Operation *user : stack.pop_back_val()->getUsers()) {
       if (!readers.insert(user).second)
@@ -506,7 +500,7 @@ void Scheduler::countReaders(dist::CollectiveOp member) {
       if (!Traffic::isLayout(user) || user->getNumOperands() != 1)
         continue;
       stack.push_back(user);
-      bytes += isa<dist::KernelOp>(user) ? getBytes(user->getResult(0)) : 0;
+      bytes += isa<dist::KernelOp>(user) ? Storage::getBytes(user->getResult(0).getType()) : 0;
     }
   readersLeft[member] = readers.size();
 }

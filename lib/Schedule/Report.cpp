@@ -80,11 +80,8 @@ static std::pair<int64_t, int64_t> findBusiest(ArrayRef<Lifetime> lifetimes, int
 
 /// Whether `op` reduces a value of backward.
 static bool reducesGradient(Operation *op) {
-  using Kind = dist::CollectiveKind;
   auto collective = dyn_cast<dist::CollectiveOp>(op);
-  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
-  return collective && role && role.getValue() == net::Role::Backward &&
-         llvm::is_contained({Kind::AllReduce, Kind::ReduceScatter, Kind::Reduce}, collective.getKind());
+  return collective && Traffic::isReducing(collective) && Traffic::getRole(op) == net::Role::Backward;
 }
 
 /// Whether `value` is a gradient: named so, on the way to its reduction, or what that made.

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-static bool isReducing(dist::CollectiveOp op) {
+bool Traffic::isReducing(dist::CollectiveOp op) {
   return llvm::is_contained(
       {dist::CollectiveKind::AllReduce, dist::CollectiveKind::ReduceScatter, dist::CollectiveKind::Reduce},
       op.getKind());

@@ -46,6 +46,8 @@ public:
   static mlir::StringAttr getName(dist::CollectiveOp op);
   /// Whether `op` only puts elements elsewhere: a view or a kernel that copies.
   static bool isLayout(mlir::Operation *op);
+  /// Whether `op` reduces what the members of its group have.
+  static bool isReducing(dist::CollectiveOp op);
   static std::optional<net::Role> getRole(mlir::Operation *op);
 
 private:
