@@ -53,7 +53,7 @@ static std::string toText(Attribute attribute) {
   return text;
 }
 
-static int64_t getBytes(RankedTensorType type) {
+int64_t meshwright::getBytes(RankedTensorType type) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 

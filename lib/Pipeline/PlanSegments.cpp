@@ -54,8 +54,7 @@ void Plan::addFetch(Operation *op) {
   llvm::raw_string_ostream(fetch.dtype) << type.getElementType();
   fetch.segment = fetch.last = op->getAttrOfType<IntegerAttr>(kSegmentAttr).getInt();
   fetch.start = op->getAttrOfType<IntegerAttr>(kFetchAtAttr).getInt();
-  auto local = type.clone(placement->getLocalShape(type.getShape()));
-  fetch.bytes = local.getNumElements() * llvm::divideCeil(local.getElementTypeBitWidth(), 8);
+  fetch.bytes = getBytes(type.clone(placement->getLocalShape(type.getShape())));
   if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
     fetch.reason = reason.str();
   for (int64_t segment : findUses(op)) {
