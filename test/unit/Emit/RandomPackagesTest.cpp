@@ -36,13 +36,6 @@ using evaluate::Tensors;
 
 namespace {
 
-std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 /// What has failed in the running test so far.
 int64_t countFailures() {
   return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();

@@ -79,6 +79,14 @@ private:
   std::vector<mlir::Value> values;
 };
 
+/// `module` as it is printed, for messages.
+inline std::string print(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
 } // namespace meshwright::test
 
 #endif

@@ -31,13 +31,6 @@ using evaluate::Tensors;
 
 namespace {
 
-std::string print(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 class RandomNetworks : public ::testing::Test {
 protected:
   RandomNetworks() {
