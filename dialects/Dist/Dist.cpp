@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-#include "dialects/Dist/DistDialect.cpp.inc"
 #include "dialects/Dist/DistConversionInterface.cpp.inc"
+#include "dialects/Dist/DistDialect.cpp.inc"
 #include "dialects/Dist/DistEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.cpp.inc"
@@ -229,8 +229,13 @@ ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   SmallVector<Attribute> axes;
   SmallVector<int64_t> sizes;
+  SmallVector<int32_t> kinds;
   auto parseAxis = [&]() -> ParseResult {
     std::string axis;
+    AxisKind kind = succeeded(parser.parseOptionalKeyword("slices"))  ? AxisKind::Slices
+                    : succeeded(parser.parseOptionalKeyword("steps")) ? AxisKind::Steps
+                                                                      : AxisKind::Ranks;
+    kinds.push_back(static_cast<int32_t>(kind));
     if (parser.parseString(&axis) || parser.parseEqual() || parser.parseInteger(sizes.emplace_back()))
       return failure();
     axes.push_back(parser.getBuilder().getStringAttr(axis));
@@ -242,33 +247,78 @@ ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addAttribute("axes", parser.getBuilder().getArrayAttr(axes));
   result.addAttribute("sizes", parser.getBuilder().getDenseI64ArrayAttr(sizes));
+  if (llvm::any_of(kinds, [](int32_t kind) { return kind != static_cast<int32_t>(AxisKind::Ranks); }))
+    result.addAttribute("kinds", parser.getBuilder().getDenseI32ArrayAttr(kinds));
   return success();
+}
+
+void MeshOp::build(OpBuilder &builder, OperationState &state, StringRef name, const Mesh &mesh) {
+  SmallVector<StringRef> axes;
+  SmallVector<int64_t> sizes;
+  SmallVector<int32_t> kinds;
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
+    axes.push_back(mesh.getName(axis));
+    sizes.push_back(mesh.getSize(axis));
+    kinds.push_back(static_cast<int32_t>(mesh.getKind(axis)));
+  }
+  bool hasTimes = mesh.getNumRankAxes() < mesh.getNumAxes();
+  build(builder, state, builder.getStringAttr(name), builder.getStrArrayAttr(axes), builder.getDenseI64ArrayAttr(sizes),
+        hasTimes ? builder.getDenseI32ArrayAttr(kinds) : DenseI32ArrayAttr());
+}
+
+static StringRef getPrefix(AxisKind kind) {
+  switch (kind) {
+  case AxisKind::Ranks:
+    return "";
+  case AxisKind::Slices:
+    return "slices ";
+  case AxisKind::Steps:
+    return "steps ";
+  }
+  return "";
 }
 
 void MeshOp::print(OpAsmPrinter &printer) {
   printer << " ";
   printer.printSymbolName(getSymName());
   printer << " <[";
-  llvm::interleaveComma(llvm::zip(getAxes(), getSizes()), printer,
-                        [&](auto axis) { printer << std::get<0>(axis) << " = " << std::get<1>(axis); });
+  Mesh mesh = getMesh();
+  llvm::interleaveComma(llvm::seq<Axis>(0, mesh.getNumAxes()), printer, [&](Axis axis) {
+    printer << getPrefix(mesh.getKind(axis)) << getAxes()[axis] << " = " << mesh.getSize(axis);
+  });
   printer << "]>";
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "axes", "sizes"});
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "axes", "sizes", "kinds"});
 }
 
 LogicalResult MeshOp::verify() {
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "has " << getAxes().size() << " axes but " << getSizes().size() << " sizes";
+  if (getKinds() && getKinds()->size() != getSizes().size())
+    return emitOpError() << "has " << getAxes().size() << " axes but " << getKinds()->size() << " kinds";
+  SmallVector<int32_t> kinds(getSizes().size(), static_cast<int32_t>(AxisKind::Ranks));
+  if (getKinds())
+    llvm::copy(*getKinds(), kinds.begin());
+  for (int32_t kind : kinds)
+    if (kind < 0 || kind > static_cast<int32_t>(AxisKind::Steps))
+      return emitOpError() << "has " << kind << " as the kind of an axis";
+  // mesh_c3
+  for (auto [before, kind] :
+       llvm::zip(ArrayRef(kinds).drop_back(!kinds.empty()), ArrayRef(kinds).drop_front(!kinds.empty())))
+    if (kind < before || (kind == before && kind != static_cast<int32_t>(AxisKind::Ranks)))
+      return emitOpError() << "has axes in another order than those of ranks, one of slices, one of steps";
   llvm::StringSet<> seen;
-  int64_t ranks = 1;
-  for (auto [axis, size] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes())) {
+  int64_t ranks = 1, times = 1;
+  for (auto [axis, size, kind] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes(), kinds)) {
     // mesh_c1
     if (axis.empty() || !seen.insert(axis).second)
       return emitOpError() << "axis \"" << axis << "\" is empty or stands twice";
     // mesh_c2
-    if (size <= 0 || ranks > INT32_MAX / size)
-      return emitOpError() << "axis \"" << axis << "\" has size " << size
-                           << "; sizes are positive and the number of ranks is at most " << INT32_MAX;
-    ranks *= size;
+    bool isTime = kind != static_cast<int32_t>(AxisKind::Ranks);
+    int64_t &product = isTime ? times : ranks;
+    if (size <= 0 || product > INT32_MAX / size)
+      return emitOpError() << "axis \"" << axis << "\" has size " << size << "; sizes are positive and the number of "
+                           << (isTime ? "times" : "ranks") << " is at most " << INT32_MAX;
+    product *= size;
   }
   return success();
 }
@@ -277,7 +327,11 @@ Mesh MeshOp::getMesh() {
   SmallVector<std::string> names;
   for (StringRef axis : getAxes().getAsValueRange<StringAttr>())
     names.push_back(axis.str());
-  return Mesh(names, getSizes());
+  SmallVector<AxisKind> kinds;
+  if (getKinds())
+    for (int32_t kind : *getKinds())
+      kinds.push_back(static_cast<AxisKind>(kind));
+  return Mesh(names, getSizes(), kinds);
 }
 
 MeshOp dist::findMesh(ModuleOp module) {

@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kTravelsAttr = "dist.travels";
 
 /// On operations and functions of local type: the ranks that run them, by the coordinates of axes; absent where all do.
 inline constexpr llvm::StringLiteral kOnAttr = "dist.on";
+/// On assignments and results of functions: the times at which they take place, by the coordinates of axes of times;
+/// absent where that is always. `{merge = array<i64: 3>}` is the last of four steps.
+inline constexpr llvm::StringLiteral kDuringAttr = "dist.during";
 /// On operations of forward and backward, when parameters are fetched: the number of their segment, forward and
 /// backward in one count. A read is of the segment that it is for.
 inline constexpr llvm::StringLiteral kSegmentAttr = "dist.segment";

@@ -16,19 +16,24 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Dist_Op<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
 
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
-  let summary = "names a grid of ranks";
+  let summary = "names a grid of ranks and times";
   let description = [{
-    Declares the mesh of a module: named axes with sizes, the first axis slowest.
+    Declares the mesh of a module: named axes with sizes, the first axis slowest. The coordinates of an axis are ranks side by
+    side, or times that come one after the other on the same ranks: the `slices` of its batch that a step goes through, the
+    `steps` whose gradients are merged into one update.
 
     - **C1**: axis names are distinct and not empty.
-    - **C2**: sizes are positive and the number of ranks fits 31 bits.
+    - **C2**: sizes are positive, and the number of ranks and that of times fit 31 bits.
+    - **C3**: there is at most one axis of slices and one of steps, after the axes of ranks, in this order.
 
     Example:
     ```mlir
-    dist.mesh @mesh <["dp" = 2, "tp" = 4]>
+    dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "merge" = 8]>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<DenseI32ArrayAttr>:$kinds);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "const ::meshwright::dist::Mesh &":$mesh)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -30,6 +30,10 @@ def Dist_Dialect : Dialect {
     through an operation that has it, whatever that costs, and are reduced behind it. A conversion between floats that
     has it is linear, so that a sum travels in the type that it is converted to.
 
+    An axis of times is an axis like others: over the slices of a batch an input is split and a gradient is a partial sum. On an
+    assignment and on a result of a function `dist.during` says at which times it takes place, in the form of a support:
+    `{merge = array<i64: 3>}`. What only such operations use is computed at those times alone.
+
     Every communication is the conversion of a value between two placements.
   }];
   let useDefaultAttributePrinterParser = 1;

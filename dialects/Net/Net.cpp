@@ -43,6 +43,20 @@ static void printDouble(AsmPrinter &printer, FloatAttr value) { printer.printFlo
 #define GET_OP_CLASSES
 #include "dialects/Net/NetOps.cpp.inc"
 
+std::optional<Role> net::getRole(Operation *op) {
+  auto role = op->getAttrOfType<RoleAttr>(kRoleAttr);
+  return role ? std::optional(role.getValue()) : std::nullopt;
+}
+
+void net::setRole(Operation *op, Role role) {
+  op->setDiscardableAttr(kRoleAttr, RoleAttr::get(op->getContext(), role));
+}
+
+StringRef net::getUserName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+  return name ? name.getValue() : StringRef();
+}
+
 void NetDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

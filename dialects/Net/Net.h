@@ -22,6 +22,17 @@ inline constexpr llvm::StringLiteral kRoleAttr = "net.role";
 inline constexpr llvm::StringLiteral kScopeAttr = "net.scope";
 inline constexpr llvm::StringLiteral kNameAttr = "net.name";
 
+/// Names of gradients and of what their sum over several steps is kept in are this and the parameter's name.
+inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
+inline constexpr llvm::StringLiteral kAccumulatorPrefix = "accumulator/";
+
+/// The part of a training step that `op` belongs to, if it says so.
+std::optional<Role> getRole(mlir::Operation *op);
+/// States it.
+void setRole(mlir::Operation *op, Role role);
+/// The user's name of an operation's first result; empty where it has none.
+llvm::StringRef getUserName(mlir::Operation *op);
+
 } // namespace meshwright::net
 
 #define GET_OP_CLASSES

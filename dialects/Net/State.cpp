@@ -8,11 +8,12 @@
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::net;
 
 /// The type of the whole variable: once shapes are local, two that are placed alike may be kept in different parts.
 static RankedTensorType getWholeType(VariableOp variable) {
-  if (auto global = variable->getAttrOfType<TypeAttr>(meshwright::dist::kGlobalTypeAttr))
+  if (auto global = variable->getAttrOfType<TypeAttr>(dist::kGlobalTypeAttr))
     if (auto type = dyn_cast<RankedTensorType>(global.getValue()))
       return type;
   return variable.getTensorType();
@@ -71,6 +72,16 @@ static LogicalResult verifyAssignedOnce(AssignOp first) {
     diagnostic.attachNote(entry->second.getLoc()) << "the first assignment is here";
     return diagnostic;
   }
+  return success();
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  dist::MeshOp mesh = module ? dist::findMesh(module) : dist::MeshOp();
+  std::optional<dist::Axis> axis = mesh ? mesh.getMesh().find(getAxis()) : std::nullopt;
+  // accumulate_c2
+  if (!axis || !mesh.getMesh().isTime(*axis))
+    return emitOpError() << "names axis \"" << getAxis() << "\", which is no axis of times of the module's mesh";
   return success();
 }
 

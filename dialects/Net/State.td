@@ -56,4 +56,26 @@ def Net_AssignOp : Net_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
 
+def Net_AccumulateOp : Net_Op<"accumulate", [Pure, Elementwise, SameOperandsAndResultType,
+                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the sum over the times so far";
+  let description = [{
+    At coordinate 0 of an axis of times it is the addend, at the others the addend more than what it was before. `before` is a
+    read of the accumulator that the result is assigned to; what that holds at coordinate 0 does not matter.
+
+    - **C1**: operands and result have the same type.
+    - **C2**: the module's mesh has the axis, and it is one of times.
+
+    Example:
+    ```mlir
+    %before = net.read @"accumulator/p.w" : tensor<4x8xf32>
+    %sum = net.accumulate %before, %gradient over "merge" : tensor<4x8xf32>
+    net.assign @"accumulator/p.w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$before `,` $addend `over` $axis attr-dict `:` type($result)";
+}
+
 #endif

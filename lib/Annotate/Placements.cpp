@@ -66,13 +66,7 @@ private:
 
 void Annotator::addMesh() {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  SmallVector<StringRef> names;
-  SmallVector<int64_t> sizes;
-  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
-    names.push_back(mesh.getName(axis));
-    sizes.push_back(mesh.getSize(axis));
-  }
-  auto op = MeshOp::create(builder, getLoc("mesh"), "mesh", builder.getStrArrayAttr(names), sizes);
+  auto op = MeshOp::create(builder, getLoc("mesh"), "mesh", mesh);
   SmallVector<StringRef> data(file.get().data().axes().begin(), file.get().data().axes().end());
   if (!data.empty())
     op->setAttr(kDataAxesAttr, builder.getStrArrayAttr(data));

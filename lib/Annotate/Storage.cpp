@@ -235,10 +235,10 @@ LogicalResult StorageAnnotator::collect() {
     func.walk([&](Operation *op) {
       if (auto read = dyn_cast<net::ReadOp>(op))
         reads[read.getVariableAttr().getAttr()].push_back(read);
-      auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
-      if (!name || !name.getValue().starts_with("grad/") || op->getNumResults() == 0)
+      StringRef name = net::getUserName(op);
+      if (op->getNumResults() == 0 || !name.consume_front(net::kGradientPrefix))
         return;
-      auto found = parameters.find(StringAttr::get(context, name.getValue().drop_front(5)));
+      auto found = parameters.find(StringAttr::get(context, name));
       if (found != parameters.end())
         found->second.gradient = op;
     });
@@ -283,13 +283,12 @@ void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   for (net::ReadOp read : llvm::to_vector(reads.lookup(name))) {
     net::ReadOp update;
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
-      auto role = use.getOwner()->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
-      if (!parameter.gradient || !role || role.getValue() != net::Role::Optimize)
+      if (!parameter.gradient || net::getRole(use.getOwner()) != net::Role::Optimize)
         continue;
       if (!update) {
         OpBuilder builder(read);
         update = net::ReadOp::create(builder, read.getLoc(), read.getType(), read.getVariable());
-        update->setAttr(net::kRoleAttr, role);
+        net::setRole(update, net::Role::Optimize);
         place(update, parameter.kept);
       }
       use.set(update.getResult());

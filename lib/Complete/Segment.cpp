@@ -44,11 +44,6 @@ static std::string toText(int64_t bytes) {
   return llvm::formatv("{0:F1} {1}", bytes / (small ? 1024 : kMegabyte), small ? "KB" : "MB").str();
 }
 
-static bool hasRole(Operation *op, net::Role wanted) {
-  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
-  return role && role.getValue() == wanted;
-}
-
 namespace {
 
 /// Works on one function.
@@ -128,7 +123,7 @@ LogicalResult Segmenter::addRead(net::ReadOp read) {
   auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
   auto compute = getMapping(read.getResult());
-  if (hasRole(read, net::Role::Optimize) || !kept || !compute || kept == compute)
+  if (net::getRole(read) == net::Role::Optimize || !kept || !compute || kept == compute)
     return success();
   Parameter parameter;
   parameter.shape = llvm::to_vector(variable.getTensorType().getShape());
@@ -157,7 +152,8 @@ LogicalResult Segmenter::addRead(net::ReadOp read) {
 }
 
 void Segmenter::addOp(Operation *op) {
-  bool isOutside = hasRole(op, net::Role::Optimize) || op->hasTrait<OpTrait::IsTerminator>() || isa<net::AssignOp>(op);
+  bool isOutside =
+      net::getRole(op) == net::Role::Optimize || op->hasTrait<OpTrait::IsTerminator>() || isa<net::AssignOp>(op);
   if (!isOutside && op->getNumOperands() == 1 && op->getNumResults() == 1 && source.contains(op->getOperand(0)))
     if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && isLayout(sharded.getShardingRule())) {
       source[op->getResult(0)] = source.lookup(op->getOperand(0));
@@ -173,7 +169,7 @@ void Segmenter::addOp(Operation *op) {
       outside.push_back(op);
     return;
   }
-  bool backward = hasRole(op, net::Role::Backward);
+  bool backward = net::getRole(op) == net::Role::Backward;
   for (unsigned parameter : used)
     if (!backward)
       parameters[parameter].lastForward = op;
@@ -318,8 +314,7 @@ std::string Segmenter::describe(unsigned index) const {
 
 void Segmenter::setPlace(Operation *op, unsigned segment) {
   op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(segment));
-  auto role = plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward;
-  op->setAttr(net::kRoleAttr, net::RoleAttr::get(op->getContext(), role));
+  net::setRole(op, plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward);
 }
 
 Value Segmenter::createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter) {

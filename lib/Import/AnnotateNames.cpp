@@ -121,8 +121,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       const Scopes::Place &place = scopes.get(op->getLoc());
       if (!place.scope.empty())
         op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), place.scope));
-      auto role = place.isBackward ? net::Role::Backward : net::Role::Forward;
-      op->setDiscardableAttr(net::kRoleAttr, net::RoleAttr::get(&getContext(), role));
+      net::setRole(op, place.isBackward ? net::Role::Backward : net::Role::Forward);
     });
   }
 

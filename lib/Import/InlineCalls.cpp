@@ -141,9 +141,8 @@ struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
     std::string scope = joinScopes(outer, inner ? inner.getValue() : StringRef());
     if (!scope.empty())
       op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(op->getContext(), scope));
-    auto role = call->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
-    if (role && role.getValue() != net::Role::Forward)
-      op->setDiscardableAttr(net::kRoleAttr, role);
+    if (std::optional<net::Role> role = net::getRole(call); role && role != net::Role::Forward)
+      net::setRole(op, *role);
     op->setLoc(CallSiteLoc::get(op->getLoc(), call.getLoc()));
   }
 };

@@ -76,8 +76,8 @@ static std::string describeValue(Value value) {
 
 static std::string describeRole(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr))
-      return net::stringifyRole(role.getValue()).str();
+    if (std::optional<net::Role> role = net::getRole(op))
+      return net::stringifyRole(*role).str();
     auto conversion = dyn_cast<ConversionOpInterface>(op);
     if (!conversion)
       break;

@@ -83,8 +83,8 @@ void Plan::addSegments(ModuleOp module) {
         return;
       }
       PlannedSegment &segment = segments[number.getInt()];
-      if (auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr))
-        segment.role = net::stringifyRole(role.getValue()).str();
+      if (std::optional<net::Role> role = net::getRole(op))
+        segment.role = net::stringifyRole(*role).str();
       segment.last = describeLocation(op->getLoc());
       if (segment.first.empty())
         segment.first = segment.last;

@@ -81,14 +81,13 @@ static std::pair<int64_t, int64_t> findBusiest(ArrayRef<Lifetime> lifetimes, int
 /// Whether `op` reduces a value of backward.
 static bool reducesGradient(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
-  return collective && Traffic::isReducing(collective) && Traffic::getRole(op) == net::Role::Backward;
+  return collective && Traffic::isReducing(collective) && net::getRole(op) == net::Role::Backward;
 }
 
 /// Whether `value` is a gradient: named so, on the way to its reduction, or what that made.
 static bool isGradient(Value value) {
   Operation *maker = value.getDefiningOp();
-  auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr);
-  bool isNamed = name && name.getValue().starts_with("grad/") &&
+  bool isNamed = net::getUserName(maker).starts_with(net::kGradientPrefix) &&
                  cast<OpResult>(value).getResultNumber() + 1 == maker->getNumResults();
   if (isNamed || reducesGradient(maker))
     return true;

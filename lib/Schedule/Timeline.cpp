@@ -28,7 +28,7 @@ static Event describeLaunch(dist::CollectiveOp op) {
     event.bytes +=
         std::max(input ? Storage::getBytes(input.getType()) : 0, result ? Storage::getBytes(result.getType()) : 0);
   }
-  if (std::optional<net::Role> role = Traffic::getRole(op))
+  if (std::optional<net::Role> role = net::getRole(op))
     event.role = net::stringifyRole(*role).str();
   if (auto segment = op->getAttrOfType<IntegerAttr>(dist::kSegmentAttr); segment && op->hasAttr(dist::kFetchAtAttr))
     event.segment = segment.getInt();

@@ -31,11 +31,6 @@ bool Traffic::isLayout(Operation *op) {
          });
 }
 
-std::optional<net::Role> Traffic::getRole(Operation *op) {
-  auto role = op->getAttrOfType<net::RoleAttr>(net::kRoleAttr);
-  return role ? std::optional(role.getValue()) : std::nullopt;
-}
-
 /// What made `value` before it was only put elsewhere.
 static Operation *getMaker(Value value) {
   Operation *op = value.getDefiningOp();
@@ -80,7 +75,7 @@ StringAttr Traffic::getName(dist::CollectiveOp op) {
 
 /// Users come before: whether nothing but the update and the end of the step waits for `op`.
 bool Traffic::findLate(Operation *op) const {
-  if (isa<net::AssignOp, func::ReturnOp>(op) || getRole(op) == net::Role::Optimize)
+  if (isa<net::AssignOp, func::ReturnOp>(op) || net::getRole(op) == net::Role::Optimize)
     return true;
   if (op->use_empty() || !llvm::all_of(op->getUsers(), [&](Operation *user) { return late.contains(user); }))
     return false;
@@ -139,7 +134,7 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
   if (before == Purpose::Gradient && nexts.lookup(maker) == op)
     return Purpose::Chained;
   // A kernel has the role of the last of its operations; a conversion's own is nearer.
-  std::optional<net::Role> role = getRole(op), made = maker ? getRole(maker) : std::nullopt;
+  std::optional<net::Role> role = net::getRole(op), made = maker ? net::getRole(maker) : std::nullopt;
   bool isGradient = before == Purpose::Gradient || before == Purpose::Chained || role == net::Role::Backward ||
                     (role != net::Role::Forward && made == net::Role::Backward);
   if (!isGradient)

@@ -48,7 +48,6 @@ public:
   static bool isLayout(mlir::Operation *op);
   /// Whether `op` reduces what the members of its group have.
   static bool isReducing(dist::CollectiveOp op);
-  static std::optional<net::Role> getRole(mlir::Operation *op);
 
 private:
   bool findLate(mlir::Operation *op) const;

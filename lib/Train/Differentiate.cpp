@@ -58,7 +58,7 @@ static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
 /// Names the operation that makes a gradient. One that already bears another name is followed by one of the gradient's
 /// own.
 static void nameGradient(RoleBuilder &builder, StringRef parameter, Value gradient) {
-  auto name = builder.getStringAttr(kGradientPrefix + parameter);
+  auto name = builder.getStringAttr(net::kGradientPrefix + parameter);
   Operation *op = gradient.getDefiningOp();
   if (!op || op->hasAttr(net::kNameAttr) || op->getResult(0) != gradient) {
     builder.setScope(op ? op->getDiscardableAttr(net::kScopeAttr) : Attribute());

@@ -48,7 +48,8 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
     SmallVector<Value> fetched;
     SmallVector<bool> used;
     for (Operation &op : func->getBody().front())
-      if (StringRef name = getUserName(&op); !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used))
+      if (StringRef name = net::getUserName(&op);
+          !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used))
         fetched.push_back(op.getResult(0));
     if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values")))
       return signalPassFailure();

@@ -37,15 +37,10 @@ llvm::MapVector<StringAttr, net::ReadOp> train::collectReads(func::FuncOp func) 
   return reads;
 }
 
-StringRef train::getUserName(Operation *op) {
-  auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
-  return name ? name.getValue() : StringRef();
-}
-
 llvm::MapVector<StringRef, Value> train::collectGradients(func::FuncOp func) {
   llvm::MapVector<StringRef, Value> gradients;
   for (Operation &op : func.getBody().front())
-    if (StringRef name = getUserName(&op); op.getNumResults() > 0 && name.consume_front(kGradientPrefix))
+    if (StringRef name = net::getUserName(&op); op.getNumResults() > 0 && name.consume_front(net::kGradientPrefix))
       gradients.insert({name, op.getResult(0)});
   return gradients;
 }

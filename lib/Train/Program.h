@@ -13,9 +13,6 @@
 
 namespace meshwright::train {
 
-/// Names of gradients are this and the parameter's name.
-inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
-
 /// The name of the norm of all gradients, where the step computes it.
 inline constexpr llvm::StringLiteral kGradientNorm = "grad_norm";
 
@@ -30,9 +27,6 @@ mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 
 /// The reads of a function by the name of the variable.
 llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp func);
-
-/// The value of attribute `net.name` of an operation, empty without one.
-llvm::StringRef getUserName(mlir::Operation *op);
 
 /// The gradients of a function: the first results of operations named `grad/…`, by the parameter's name.
 llvm::MapVector<llvm::StringRef, mlir::Value> collectGradients(mlir::func::FuncOp func);

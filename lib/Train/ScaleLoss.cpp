@@ -29,7 +29,7 @@ using namespace meshwright::train;
 /// The first operation of that name; null if there is none.
 static Operation *findNamed(func::FuncOp func, StringRef name) {
   for (Operation &op : func.getBody().front())
-    if (getUserName(&op) == name && op.getNumResults() > 0)
+    if (net::getUserName(&op) == name && op.getNumResults() > 0)
       return &op;
   return nullptr;
 }

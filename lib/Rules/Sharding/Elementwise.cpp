@@ -97,7 +97,7 @@ template <typename Partials, typename... OpTs> void attach(MLIRContext *context)
 void sharding::registerElementwise(MLIRContext *context) {
   attach<Opaque, AbsOp, CosineOp, ErfcOp, NotOp, RsqrtOp, SignOp, SineOp, TanOp, Atan2Op, PowerOp, RemainderOp,
          ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp>(context);
-  attach<Linear, AddOp, SubtractOp, NegateOp>(context);
+  attach<Linear, AddOp, SubtractOp, NegateOp, AccumulateOp>(context);
   attach<Bilinear, MultiplyOp>(context);
   attach<LinearInFirst, DivideOp>(context);
   attach<Choice, SelectOp>(context);

@@ -26,6 +26,25 @@ TEST(Mesh, numbersRanksWithTheFirstAxisSlowest) {
       }
 }
 
+// Tests that times come one after the other on the same ranks: they make no more ranks and move none.
+TEST(Mesh, doesNotCountTimesAsRanks) {
+  using enum AxisKind;
+  Mesh mesh({"dp", "tp", "micro", "merge"}, {2, 3, 5, 7}, {Ranks, Ranks, Slices, Steps});
+  EXPECT_EQ(mesh.getNumAxes(), 4u);
+  EXPECT_EQ(mesh.getNumRankAxes(), 2u);
+  EXPECT_EQ(mesh.getNumRanks(), 6);
+  EXPECT_EQ(mesh.find(Slices), Axis{2});
+  EXPECT_EQ(mesh.find(Steps), Axis{3});
+  EXPECT_EQ(mesh.getGroupSize({0, 2}), 10);
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    EXPECT_EQ(mesh.getCoordinate(rank, 0), rank / 3);
+    EXPECT_EQ(mesh.getCoordinate(rank, 1), rank % 3);
+    EXPECT_EQ(mesh.getCoordinate(rank, 3), 0);
+    EXPECT_EQ(mesh.getRank({rank / 3, rank % 3, 4, 6}), rank);
+  }
+  EXPECT_EQ(Mesh({"merge"}, {4}, {Steps}).getNumRanks(), 1);
+}
+
 TEST(Mesh, findsAxesByName) {
   Mesh mesh({"dp", "tp"}, {2, 4});
   EXPECT_EQ(mesh.find("dp"), Axis{0});

@@ -251,13 +251,7 @@ void RandomAnnotation::annotate(Operation *op) {
 
 void RandomAnnotation::annotate(ModuleOp module) {
   OpBuilder builder(module.getBodyRegion());
-  SmallVector<StringRef> names;
-  SmallVector<int64_t> sizes;
-  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
-    names.push_back(mesh.getName(axis));
-    sizes.push_back(mesh.getSize(axis));
-  }
-  MeshOp::create(builder, module.getLoc(), "mesh", builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
+  MeshOp::create(builder, module.getLoc(), "mesh", mesh);
   for (auto variable : module.getOps<net::VariableOp>())
     variable->setAttr(kMappingAttr, toAttr(makeAny(variable.getType()), variable.getType()));
   for (auto func : module.getOps<func::FuncOp>()) {
