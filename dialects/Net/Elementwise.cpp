@@ -16,3 +16,12 @@ LogicalResult CompareOp::verify() {
     return emitOpError() << "asks for the total order of floats but compares " << element;
   return success();
 }
+
+LogicalResult BitcastConvertOp::verify() {
+  // bitcast_convert_c2
+  Type from = getElementTypeOrSelf(getOperand().getType()), to = getElementTypeOrSelf(getResult().getType());
+  if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return emitOpError() << "reads elements of " << from.getIntOrFloatBitWidth() << " bits as " << to << " of "
+                         << to.getIntOrFloatBitWidth();
+  return success();
+}

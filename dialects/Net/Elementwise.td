@@ -118,6 +118,20 @@ def Net_ConvertOp : Net_Op<"convert", [Pure, Elementwise, SameOperandsAndResultS
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
 
+def Net_BitcastConvertOp : Net_Op<"bitcast_convert", [Pure, Elementwise, SameOperandsAndResultShape]> {
+  let summary = "reads the bits of every element as another type";
+  let description = [{
+    - **C1**: operand and result have the same shape.
+    - **C2**: their element types have the same width.
+
+    Example: `%1 = net.bitcast_convert %0 : tensor<4xui32> -> tensor<4xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Net_IsFiniteOp : Net_Op<"is_finite", [Pure, Elementwise, SameOperandsAndResultShape]> {
   let summary = "whether every element is neither infinite nor NaN";
   let description = [{

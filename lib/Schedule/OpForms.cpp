@@ -52,6 +52,12 @@ static void findAccesses(Block &block, GenericOp main, OpForm &form) {
   }
 }
 
+/// Whether the elements of the result have the type of those of the first operand; integers that differ in sign alone
+/// are the same to a kernel, and not to a view of them.
+static bool keepsType(Operation *op) {
+  return getElementTypeOrSelf(op->getOperand(0).getType()) == getElementTypeOrSelf(op->getResult(0).getType());
+}
+
 OpForm OpForms::classify(Operation *op) {
   OpForm form;
   auto lowering = dyn_cast<dist::KernelOpInterface>(op);
@@ -94,7 +100,7 @@ OpForm OpForms::classify(Operation *op) {
   if (!isParallel(main)) {
     form.kind = OpForm::Reduce;
     form.kept = getKeptElements(main);
-  } else if (main == result && isMove(main) && main.getDpsInputs()[0] == block->getArgument(0)) {
+  } else if (main == result && isMove(main) && main.getDpsInputs()[0] == block->getArgument(0) && keepsType(op)) {
     form.kind = OpForm::Move;
   } else {
     form.kind = inputs.empty() ? OpForm::Source : OpForm::Map;

@@ -157,6 +157,20 @@ func.func @returned_parts(%x: tensor<4x16xf32>) -> (tensor<16xf32>, tensor<4x1xf
 
 // -----
 
+// A kernel computes integers without sign, so that one that only changes it copies; a view of other elements there is not.
+// CHECK-LABEL: @other_sign_is_no_view
+// CHECK-NOT: dist.view
+// CHECK: dist.kernel(%arg0)
+// CHECK: net.bitcast_convert
+func.func @other_sign_is_no_view(%x: tensor<4xi32>) -> (tensor<4xui32>, tensor<4xui32>) {
+  %0 = net.bitcast_convert %x : tensor<4xi32> -> tensor<4xui32>
+  %1 = net.convert %0 : tensor<4xui32> -> tensor<4xi32>
+  %2 = net.convert %1 : tensor<4xi32> -> tensor<4xui32>
+  return %0, %2 : tensor<4xui32>, tensor<4xui32>
+}
+
+// -----
+
 // An input is not returned itself: it may be overwritten before the step ends.
 // CHECK-LABEL: @returned_input_is_copied
 // CHECK: %[[COPY:.*]] = dist.kernel(%arg0)

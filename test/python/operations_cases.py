@@ -82,6 +82,14 @@ def elementwise(cases, shape=(5, 37)):
                           f"{cases.type(square, kind)} -> {cases.type(square, 'i1')}", [(square, "i1")], 0)
         cases.add(f"is_finite.{kind}", f"net.is_finite {left} : {cases.type(square, kind)} -> {cases.type(square, 'i1')}",
                   [(square, "i1")], 0)
+        bits = {"f64": "ui64", "f32": "i32"}.get(kind, "ui16")
+        x = cases.input(cases.array(shape, kind), kind)
+        cases.add(f"bitcast_convert.{kind}.{bits}", f"net.bitcast_convert {x} : {cases.type(shape, kind)} -> {cases.type(shape, bits)}",
+                  [(shape, bits)], 0)
+        # Positive numbers as integers, whose bits f16 and bf16 have too.
+        x = cases.input(cases.array(shape, bits, 0, 0x3c00), bits)
+        cases.add(f"bitcast_convert.{bits}.{kind}", f"net.bitcast_convert {x} : {cases.type(shape, bits)} -> {cases.type(shape, kind)}",
+                  [(shape, kind)], 0)
         for target in ("i32", "ui8", "i64", "i1"):
             cases.add(f"convert.{kind}.{target}", f"net.convert {left} : {cases.type(square, kind)} -> {cases.type(square, target)}",
                       [(square, target)], 0)

@@ -60,6 +60,6 @@ void meshwright::registerNetCosts(DialectRegistry &registry) {
     ArgReduceOp::attachInterface<ReductionCost<ArgReduceOp>>(*context);
     ScatterOp::attachInterface<ScatterCost>(*context);
     attachNoCost<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, GatherOp,
-                 ReadOp, AssignOp, VariableOp, ConvertOp, SelectOp>(context);
+                 ReadOp, AssignOp, VariableOp, ConvertOp, BitcastConvertOp, SelectOp>(context);
   });
 }

@@ -158,6 +158,11 @@ static Value compute(ConvertOp op, const Elements &e) {
   return kernel::convert(e.builder, e.type, getElementTypeOrSelf(op.getResult().getType()), e[0]);
 }
 
+static Value compute(BitcastConvertOp op, const Elements &e) {
+  Type type = kernel::getSignless(getElementTypeOrSelf(op.getResult().getType()));
+  return type == e[0].getType() ? e[0] : arith::BitcastOp::create(e.builder, type, e[0]).getResult();
+}
+
 /// Numbers whose integer order is IEEE 754's total order: negative ones count down from the sign bit.
 static Value getTotalOrderKey(kernel::Builder &builder, Value value) {
   unsigned width = value.getType().getIntOrFloatBitWidth();
@@ -187,7 +192,8 @@ static Value compute(CompareOp op, const Elements &e) {
 
 /// Whether `OpT` only moves bits, so that 16-bit floats need not be widened.
 template <typename OpT>
-static constexpr bool kMovesBits = std::is_same_v<OpT, SelectOp> || std::is_same_v<OpT, ConvertOp>;
+static constexpr bool kMovesBits =
+    std::is_same_v<OpT, SelectOp> || std::is_same_v<OpT, ConvertOp> || std::is_same_v<OpT, BitcastConvertOp>;
 
 namespace {
 
@@ -220,5 +226,6 @@ void kernel::registerElementwise(MLIRContext *context) {
   attach<AbsOp, CbrtOp, CeilOp, CosineOp, ErfOp, ErfcOp, ExpOp, Expm1Op, FloorOp, LogOp, Log1pOp, LogisticOp, NegateOp,
          NotOp, RoundOp, RsqrtOp, SignOp, SineOp, SqrtOp, TanOp, TanhOp, IsFiniteOp>(context);
   attach<AddOp, AndOp, Atan2Op, DivideOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, PowerOp, RemainderOp, ShiftLeftOp,
-         ShiftRightArithmeticOp, ShiftRightLogicalOp, SubtractOp, XorOp, CompareOp, SelectOp, ConvertOp>(context);
+         ShiftRightArithmeticOp, ShiftRightLogicalOp, SubtractOp, XorOp, CompareOp, SelectOp, ConvertOp,
+         BitcastConvertOp>(context);
 }

@@ -96,7 +96,8 @@ template <typename Partials, typename... OpTs> void attach(MLIRContext *context)
 
 void sharding::registerElementwise(MLIRContext *context) {
   attach<Opaque, AbsOp, CosineOp, ErfcOp, NotOp, RsqrtOp, SignOp, SineOp, TanOp, Atan2Op, PowerOp, RemainderOp,
-         ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp>(context);
+         ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp, BitcastConvertOp>(
+      context);
   attach<Linear, AddOp, SubtractOp, NegateOp, AccumulateOp>(context);
   attach<Bilinear, MultiplyOp>(context);
   attach<LinearInFirst, DivideOp>(context);

@@ -37,6 +37,24 @@ func.func @convert_c1(%x: tensor<4xf32>) {
 
 // -----
 
+// Tests bitcast_convert_c1: another shape.
+func.func @bitcast_convert_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = net.bitcast_convert %x : tensor<4xf32> -> tensor<5xui32>
+  return
+}
+
+// -----
+
+// Tests bitcast_convert_c2: elements of another width.
+func.func @bitcast_convert_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{reads elements of 32 bits as 'ui64' of 64}}
+  %0 = net.bitcast_convert %x : tensor<4xf32> -> tensor<4xui64>
+  return
+}
+
+// -----
+
 // Tests is_finite_c1: a result that is no truth value.
 func.func @is_finite_c1(%x: tensor<4xf32>) {
   // expected-error @below {{must be statically shaped tensor of 1-bit signless integer values, but got 'tensor<4xf32>'}}

@@ -126,6 +126,8 @@ func.func @elementwise_of_mixed_types(%x: tensor<4xf32>) {
   %3 = net.convert %x : tensor<4xf32> -> tensor<4xbf16>
   // CHECK: net.is_finite %{{.*}} : tensor<4xf32> -> tensor<4xi1>
   %4 = net.is_finite %x : tensor<4xf32> -> tensor<4xi1>
+  // CHECK: net.bitcast_convert %{{.*}} : tensor<4xf32> -> tensor<4xui32>
+  %5 = net.bitcast_convert %x : tensor<4xf32> -> tensor<4xui32>
   return
 }
 

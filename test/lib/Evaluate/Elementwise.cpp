@@ -227,6 +227,29 @@ static Element convert(const Tensor &from, Type to, Element x) {
   return {.i = from.isFloat() ? floatToInteger(cast<IntegerType>(to), x.f) : wrapTo(to, x.i)};
 }
 
+/// The bits of an element of type `from` in the lowest places.
+static uint64_t getBits(Type from, Element x) {
+  auto real = dyn_cast<FloatType>(from);
+  if (!real)
+    return static_cast<uint64_t>(x.i);
+  llvm::APFloat number(x.f);
+  bool inexact;
+  number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+/// The element of type `to` with those bits.
+static Element readBits(Type to, uint64_t bits) {
+  auto real = dyn_cast<FloatType>(to);
+  if (!real)
+    return {.i = wrapTo(to, static_cast<int64_t>(bits))};
+  llvm::APInt places(real.getWidth(), bits, /*isSigned=*/false, /*implicitTrunc=*/true);
+  llvm::APFloat number(real.getFloatSemantics(), places);
+  bool inexact;
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return {.f = number.convertToDouble()};
+}
+
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -274,6 +297,10 @@ std::optional<Tensor> evaluate::evaluateElementwise(Operation *op, ArrayRef<cons
   if (auto convertOp = dyn_cast<net::ConvertOp>(op)) {
     Type to = convertOp.getResult().getType().getElementType();
     return map(op, [&](int64_t at) { return convert(*operands[0], to, operands[0]->data[at]); });
+  }
+  if (auto bitcastOp = dyn_cast<net::BitcastConvertOp>(op)) {
+    Type from = operands[0]->type.getElementType(), to = bitcastOp.getResult().getType().getElementType();
+    return map(op, [&](int64_t at) { return readBits(to, getBits(from, operands[0]->data[at])); });
   }
   if (isa<net::IsFiniteOp>(op))
     return map(op, [&](int64_t at) { return Element{.i = std::isfinite(operands[0]->data[at].f)}; });

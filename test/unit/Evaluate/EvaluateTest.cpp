@@ -61,6 +61,21 @@ static std::string constant(const std::string &name, const std::string &value, c
   return "%" + name + " = net.constant dense<" + value + "> : " + type + "\n";
 }
 
+TEST(Evaluate, BitsOfFloats) {
+  expectIntegers(constant("x", "[1.0, -0.0, -2.5]", "tensor<3xf32>") +
+                     "%r = net.bitcast_convert %x : tensor<3xf32> -> tensor<3xui32>",
+                 "tensor<3xui32>", {0x3f800000, 0x80000000, 0xc0200000});
+  expectIntegers(constant("x", "[1.0, -2.5]", "tensor<2xbf16>") +
+                     "%r = net.bitcast_convert %x : tensor<2xbf16> -> tensor<2xi16>",
+                 "tensor<2xi16>", {0x3f80, 0xc020 - 0x10000});
+  expectFloats(constant("x", "[4607182418800017408, 9223372036854775808]", "tensor<2xui64>") +
+                   "%r = net.bitcast_convert %x : tensor<2xui64> -> tensor<2xf64>",
+               "tensor<2xf64>", {1, -0.0});
+  expectFloats(constant("x", "[15360, -32768]", "tensor<2xi16>") +
+                   "%r = net.bitcast_convert %x : tensor<2xi16> -> tensor<2xf16>",
+               "tensor<2xf16>", {1, -0.0});
+}
+
 TEST(Evaluate, FloatsRoundOnceToTheirType) {
   // 1 + 2⁻⁸ lies between 1 and 1 + 2⁻⁷ of bf16, a tie that goes to the even 1; 1 + 3·2⁻⁸ goes up to 1 + 2⁻⁶.
   expectFloats(constant("x", "[1.0, 1.0]", "tensor<2xbf16>") +

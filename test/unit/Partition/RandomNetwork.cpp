@@ -219,7 +219,17 @@ void RandomNetwork::addIota() {
                      builder.getI64IntegerAttr(random.pick(0, shape.size() - 1))));
 }
 
+/// Integers as their bits: those that the sign is shifted out of, and with another one put in.
+void RandomNetwork::addBits() {
+  Type bits = builder.getIntegerType(32, /*isSigned=*/false);
+  Value x = pick(i32), y = apply("bitcast_convert", {x}, bits);
+  y = apply("shift_left", {y, apply("bitcast_convert", {pickLike(x)}, bits)}, bits);
+  add(apply("bitcast_convert", {y}, i32));
+}
+
 void RandomNetwork::addConvert() {
+  if (random.chance(30))
+    return addBits();
   Value x = pick(random.chance(70) ? i32 : i1);
   if (x)
     add(ConvertOp::create(builder, typeOf(x).clone(typeOf(x).getElementType() == i1 && random.chance(30) ? i32 : real),

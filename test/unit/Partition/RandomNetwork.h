@@ -37,6 +37,7 @@ private:
   void addChoice();
   void addConstant();
   void addIota();
+  void addBits();
   void addConvert();
   void addBroadcast();
   void addReshape();
