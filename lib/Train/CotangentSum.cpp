@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 #include "lib/Train/ReverseMode.h"
 
@@ -75,13 +76,31 @@ static Value concatenatePieces(net::NetBuilder &build, SmallVector<Piece> pieces
   return build.concatenate(parts, dim);
 }
 
-/// The scatter by which `cotangent` adds into zeros, if nobody else uses it.
+/// The scatter by which `cotangent` adds into zeros, rounded afterwards or not, if nobody else uses it.
 static net::ScatterOp asScatter(Value cotangent) {
-  auto scatter = cotangent.getDefiningOp<net::ScatterOp>();
-  if (!scatter || !scatter->use_empty() || scatter.getKind() != net::ScatterKind::Add)
+  auto convert = cotangent.getDefiningOp<net::ConvertOp>();
+  auto scatter = (convert ? convert.getOperand() : cotangent).getDefiningOp<net::ScatterOp>();
+  if (!scatter || !cotangent.use_empty() || scatter.getKind() != net::ScatterKind::Add)
+    return {};
+  if (convert ? !scatter->hasOneUse() : !scatter->use_empty())
     return {};
   std::optional<APFloat> operand = net::getFloatSplat(scatter.getOperand());
   return operand && operand->isZero() ? scatter : net::ScatterOp();
+}
+
+/// `value` in another type, on which ranks agree no earlier than behind that.
+static Value convertPartial(net::NetBuilder &build, Value value, Type type) {
+  Value converted = build.convert(value, type);
+  if (converted != value)
+    dist::setTravels(converted.getDefiningOp());
+  return converted;
+}
+
+/// `sum` and what `scatter` adds to zeros.
+static Value scatterInto(net::NetBuilder &build, Value sum, net::ScatterOp scatter) {
+  Value into = convertPartial(build, sum, net::elementTypeOf(scatter.getResult()));
+  return net::ScatterOp::create(build.builder, build.location, into.getType(), scatter.getKind(), into,
+                                scatter.getIndices(), scatter.getUpdates(), scatter.getDims());
 }
 
 /// The sum of all terms in order, those that scatter last.
@@ -94,12 +113,10 @@ static Value addUp(net::NetBuilder &build, ArrayRef<Value> terms) {
     else
       sum = sum ? build.add(sum, term) : term;
   }
+  Type own = net::elementTypeOf(terms.front());
   for (net::ScatterOp scatter : scatters)
-    sum = !sum ? scatter.getResult()
-               : net::ScatterOp::create(build.builder, build.location, sum.getType(), scatter.getKind(), sum,
-                                        scatter.getIndices(), scatter.getUpdates(), scatter.getDims())
-                     .getResult();
-  return sum;
+    sum = !sum ? scatter.getResult() : scatterInto(build, sum, scatter);
+  return convertPartial(build, sum, own);
 }
 
 Value train::sumCotangents(OpBuilder &builder, Location location, ArrayRef<Value> cotangents) {

@@ -160,6 +160,46 @@ func.func @tied_embedding(%ids: tensor<4x1xi32>, %x: tensor<2x3xf64>) -> tensor<
 
 // -----
 
+// Tests that rows in 16 bit which may meet in a table are added in f32, beside the table's other cotangent.
+
+net.variable parameter @table : tensor<5x3xbf16>
+
+// CHECK-LABEL: func.func @tied_embedding_in_16_bit
+func.func @tied_embedding_in_16_bit(%ids: tensor<4x1xi32>, %x: tensor<2x3xbf16>) -> tensor<bf16> {
+  %w = net.read @table : tensor<5x3xbf16>
+  %e = net.gather %w, %ids <offsetDims = [1], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 1> sizes = [1, 3] : tensor<5x3xbf16>, tensor<4x1xi32> -> tensor<4x3xbf16>
+  %l = net.dot %x, %w batch = [] x [] contract = [1] x [1] : tensor<2x3xbf16>, tensor<5x3xbf16> -> tensor<2x5xbf16>
+  %s = net.sine %e : tensor<4x3xbf16>
+  %t = net.sine %l : tensor<2x5xbf16>
+  %a = net.reduce sum %s dims = [0, 1] : tensor<4x3xbf16> -> tensor<bf16>
+  %b = net.reduce sum %t dims = [0, 1] : tensor<2x5xbf16> -> tensor<bf16>
+  %loss = net.add %a, %b : tensor<bf16>
+  // CHECK: %[[DOT:.*]] = net.dot {{.*}}backward
+  // CHECK: %[[WIDE:.*]] = net.convert %[[DOT]] {dist.travels{{.*}} -> tensor<5x3xf32>
+  // CHECK-NEXT: %[[SUM:.*]] = net.scatter add %[[WIDE]], {{.*}} tensor<4x3xf32> -> tensor<5x3xf32>
+  // CHECK-NEXT: net.convert %[[SUM]] {dist.travels, net.name = "grad/table"{{.*}} -> tensor<5x3xbf16>
+  // CHECK-NEXT: return
+  return %loss : tensor<bf16>
+}
+
+// -----
+
+// Tests that boxes which cannot meet, one of every batch, are added in the type they have.
+
+net.variable parameter @logits : tensor<4x5xbf16>
+
+// CHECK-LABEL: func.func @picked
+func.func @picked(%ids: tensor<4x1xi32>) -> tensor<bf16> {
+  %w = net.read @logits : tensor<4x5xbf16>
+  %p = net.gather %w, %ids <collapsedDims = [1], operandBatchingDims = [0], indicesBatchingDims = [0], startIndexMap = [1], indexVectorDim = 1> sizes = [1, 1] : tensor<4x5xbf16>, tensor<4x1xi32> -> tensor<4xbf16>
+  %loss = net.reduce sum %p dims = [0] : tensor<4xbf16> -> tensor<bf16>
+  // CHECK: net.scatter add {{.*}}"grad/logits"{{.*}} -> tensor<4x5xbf16>
+  // CHECK-NEXT: return
+  return %loss : tensor<bf16>
+}
+
+// -----
+
 // Tests that one maximum may serve a softmax and a logsumexp, which replaces it where it is not finite.
 
 net.variable parameter @w : tensor<3x4xf64>

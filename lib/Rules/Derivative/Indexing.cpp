@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "lib/Rules/Derivative/Attach.h"
 
 using namespace mlir;
@@ -52,6 +53,16 @@ static Value clamp(NetBuilder &build, Value indices, int64_t vectorDim, SmallVec
   return indices;
 }
 
+/// Whether several boxes of a gather may hold the same element: not where each belongs to another batch of the operand.
+static bool mayMeet(GatherOp op) {
+  GatherDimsAttr dims = op.getDims();
+  for (auto [dim, size] : llvm::enumerate(shapeOf(op.getIndices())))
+    if (size > 1 && static_cast<int64_t>(dim) != dims.getIndexVectorDim() &&
+        !llvm::is_contained(dims.getIndicesBatchingDims(), static_cast<int64_t>(dim)))
+      return true;
+  return false;
+}
+
 static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
   if (!c.wanted.test(0) || typeOf(op.getResult()).getNumElements() == 0)
     return Cotangents{Value(), Value()};
@@ -65,9 +76,17 @@ static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
   auto scatterDims = ScatterDimsAttr::get(op.getContext(), dims.getOffsetDims(), dims.getCollapsedDims(),
                                           dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
                                           dims.getStartIndexMap(), dims.getIndexVectorDim());
-  Value zeros = c.build.splatLike(op.getOperand(), 0);
-  Value result = ScatterOp::create(c.build.builder, c.build.location, zeros.getType(), ScatterKind::Add, zeros, indices,
-                                   c.cotangent, scatterDims);
+  // Where several meet in one place 16-bit floats are added in f32 and rounded once, as in other sums of them.
+  Type element = elementTypeOf(c.cotangent);
+  bool isWidened = element.getIntOrFloatBitWidth() < 32 && mayMeet(op);
+  Type sum = isWidened ? Type(c.build.builder.getF32Type()) : element;
+  Value zeros = c.build.splat(typeOf(op.getOperand()).clone(sum), 0);
+  Value scattered = ScatterOp::create(c.build.builder, c.build.location, zeros.getType(), ScatterKind::Add, zeros,
+                                      indices, c.build.convert(c.cotangent, sum), scatterDims);
+  Value result = c.build.convert(scattered, element);
+  // A rank rounds its part: what travels between ranks is in 16 bit.
+  if (isWidened)
+    dist::setTravels(result.getDefiningOp());
   return Cotangents{result, Value()};
 }
 
