@@ -8,12 +8,16 @@
 //   BEFORE   gradient > times 1/N > to the type > | reduced here | > back
 //   AFTER    gradient > to the type >             | reduced here | > back > times 1/N
 //
+// Where forward computes in 16 bit, the gradient is a cotangent in 16 bit that is widened. If that is not the type to
+// travel in, the widening is passed as well: the sum over the ranks is rounded as the strategy says, and no earlier.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 #include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "dist-train-reduce-gradients"
 
@@ -41,6 +45,49 @@ static Type getTravelType(TravelType type, Type own) {
   }
   return own;
 }
+
+namespace {
+
+/// How a gradient comes from values in other types: it is one of them, converted, or a sum of several.
+class Widening {
+public:
+  explicit Widening(Value gradient) { collect(gradient); }
+
+  /// The one type of what comes in; null where there are several.
+  Type getSource() const { return sources.size() == 1 ? sources.front() : Type(); }
+  /// Partial values pass all that the gradient is made by.
+  void setTravels() const {
+    for (Operation *op : ops)
+      dist::setTravels(op);
+  }
+
+private:
+  /// Whether a conversion lies on the way to `value`.
+  bool collect(Value value) {
+    Operation *op = value.getDefiningOp();
+    bool isConverted = false;
+    if (auto convert = dyn_cast<net::ConvertOp>(op); convert && net::isFloat(convert.getOperand())) {
+      sources.insert(net::elementTypeOf(convert.getOperand()));
+      isConverted = true;
+    } else if (isa<net::AddOp>(op) && llvm::all_of(op->getOperands(), isMadeFor)) {
+      for (Value operand : op->getOperands())
+        isConverted |= collect(operand);
+    } else {
+      sources.insert(net::elementTypeOf(value));
+    }
+    if (isConverted)
+      ops.push_back(op);
+    return isConverted;
+  }
+
+  /// Whether a value has one use, so that a sum is a tree.
+  static bool isMadeFor(Value value) { return value.getDefiningOp() && value.hasOneUse(); }
+
+  SmallVector<Operation *> ops;
+  llvm::SmallSetVector<Type, 2> sources;
+};
+
+} // namespace
 
 /// `value`, whose partial operand is reduced behind the operation that makes it, if one was made of `from`.
 static Value travelling(Value value, Value from) {
@@ -73,11 +120,16 @@ struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradient
     builder.setInsertionPointAfter(op);
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient);
+    Widening widening(gradient);
+    Type source = widening.getSource() ? widening.getSource() : own, travel = getTravelType(communicate, source);
     Value next = gradient;
-    if (scale == ReduceScale::Before)
-      next = travelling(divide(build, next), next);
-    next = travelling(build.convert(next, getTravelType(communicate, own)), next);
-    next = build.convert(next, own);
+    if (scale == ReduceScale::Before || travel != widening.getSource()) {
+      widening.setTravels();
+      if (scale == ReduceScale::Before)
+        next = travelling(divide(build, next), next);
+      next = travelling(build.convert(next, travel), next);
+      next = build.convert(next, own);
+    }
     if (scale == ReduceScale::After)
       next = divide(build, next);
     if (next == gradient)

@@ -5,7 +5,7 @@
 Of the exported GPT-2 on a mesh with axes for the batch and for the weights: some gradients are split over `tp`, others are not, and the
 norm is reduced over `tp` alone, once, and nowhere else; where gradients are kept by slices, over both axes at once. Without clipping a
 step has no scalar collective behind the loss. Each of the 28 gradients is reduced once over `dp`, in the type that the strategy names,
-wherever it is scaled.
+wherever it is scaled; where the step computes in bf16 and no type is named, in that.
 """
 import json
 import pathlib
@@ -46,3 +46,11 @@ for name in ("dp2", "dp2-tp2", "dp2-tp2-sequence"):
                      if "dp" in conversion["axes"] and conversion["role"] != "forward"]
             if found != [dtype] * 28:
                 sys.exit(f"{name} with {scale} and {kind}: the gradients are reduced over dp in {found}")
+
+PRECISION = "precision { compute: BF16 }"
+for name in ("dp2", "dp2-tp2"):
+    for kind, dtype in (("GRADIENT", "bf16"), ("F32", "f32"), ("F16", "f16")):
+        found = [conversion["dtype"] for conversion in compile_plan(name, PRECISION, f"reduce {{ communicate: {kind} }}")
+                 if "dp" in conversion["axes"] and conversion["role"] != "forward"]
+        if found != [dtype] * 28:
+            sys.exit(f"{name} in bf16 with {kind}: the gradients are reduced over dp in {found}")
