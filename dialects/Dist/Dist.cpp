@@ -41,6 +41,11 @@ void DistDialect::initialize() {
       >();
 }
 
+bool meshwright::dist::isOnHost(Operation *variable) {
+  auto memory = variable->getAttrOfType<MemoryKindAttr>(kMemoryAttr);
+  return memory && memory.getValue() == MemoryKind::Host;
+}
+
 RankedTensorType meshwright::dist::getTensorType(Type type) {
   auto flight = dyn_cast<FlightType>(type);
   return flight ? flight.getType() : cast<RankedTensorType>(type);

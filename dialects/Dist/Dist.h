@@ -55,6 +55,9 @@ inline constexpr llvm::StringLiteral kFetchAtAttr = "dist.fetch_at";
 /// On conversions: why they are there, for `--plan` and `--explain`.
 inline constexpr llvm::StringLiteral kReasonAttr = "dist.reason";
 
+/// On a variable: the memory in which it is kept; absent where that is the device's.
+inline constexpr llvm::StringLiteral kMemoryAttr = "dist.memory";
+
 /// On a launch of several parts: the name of each. Their locations are those of the operation, fused, in the same
 /// order.
 inline constexpr llvm::StringLiteral kPartsAttr = "dist.parts";
@@ -70,6 +73,9 @@ mlir::RankedTensorType getTensorType(mlir::Type type);
 
 /// States the dims mapping of `value`.
 void setMapping(mlir::Value value, MappingAttr mapping);
+
+/// Whether `variable` is kept in the memory of the host.
+bool isOnHost(mlir::Operation *variable);
 
 /// Whether partial operands pass through `op` before they are reduced.
 inline bool travels(mlir::Operation *op) { return op->hasAttr(kTravelsAttr); }

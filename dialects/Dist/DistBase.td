@@ -34,6 +34,8 @@ def Dist_Dialect : Dialect {
     assignment and on a result of a function `dist.during` says at which times it takes place, in the form of a support:
     `{merge = array<i64: 3>}`. What only such operations use is computed at those times alone.
 
+    A variable is kept in the memory of the device that computes, or in the host's: `dist.memory = #dist<memory host>`.
+
     Every communication is the conversion of a value between two placements.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -52,6 +54,14 @@ def Dist_ReduceKind : I32Enum<"ReduceKind", "how several values become one", [
 }
 
 def Dist_ReduceKindAttr : EnumAttr<Dist_Dialect, Dist_ReduceKind, "reduce_kind">;
+
+def Dist_MemoryKind : I32Enum<"MemoryKind", "whose memory a value is in", [
+    I32EnumCase<"Device", 0, "device">,
+    I32EnumCase<"Host", 1, "host">]> {
+  let cppNamespace = "::meshwright::dist";
+}
+
+def Dist_MemoryKindAttr : EnumAttr<Dist_Dialect, Dist_MemoryKind, "memory">;
 
 class Dist_Attr<string name, string mnem> : AttrDef<Dist_Dialect, name> {
   let mnemonic = mnem;
@@ -88,7 +98,7 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
 
 def Dist_FlightType : TypeDef<Dist_Dialect, "Flight"> {
   let mnemonic = "flight";
-  let summary = "a value whose memory a collective that has started may still write";
+  let summary = "a value whose memory a collective or copy that has started may still write";
   let description = [{
     Only `dist.wait`, and collectives issued behind the one that makes it, may take it.
 

@@ -171,6 +171,19 @@ LogicalResult CollectiveOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Copies and waits
+//===----------------------------------------------------------------------===//
+
+bool CopyOp::isStart() { return isa<FlightType>(getResult().getType()); }
+
+LogicalResult CopyOp::verify() {
+  // copy_c1
+  if (getTensorType(getResult().getType()) != getInput().getType())
+    return emitOpError() << "makes " << getResult().getType() << " of " << getInput().getType();
+  return success();
+}
+
 void WaitOp::build(OpBuilder &builder, OperationState &state, ValueRange flights) {
   SmallVector<Type> types;
   for (Value flight : flights)
@@ -181,11 +194,11 @@ void WaitOp::build(OpBuilder &builder, OperationState &state, ValueRange flights
 LogicalResult WaitOp::verify() {
   // wait_c1
   Operation *start = getFlights().empty() ? nullptr : getFlights().front().getDefiningOp();
-  if (!isa_and_nonnull<CollectiveOp>(start))
+  if (!isa_and_nonnull<CollectiveOp, CopyOp>(start))
     return emitOpError() << "waits for nothing that was started";
   for (auto [flight, result] : llvm::zip(getFlights(), getResults())) {
     if (flight.getDefiningOp() != start || !flight.hasOneUse())
-      return emitOpError() << "waits for several collectives, or for what something else takes too";
+      return emitOpError() << "waits for several launches, or for what something else takes too";
     if (getTensorType(flight.getType()) != result.getType())
       return emitOpError() << "makes " << result.getType() << " of " << flight.getType();
   }

@@ -103,12 +103,40 @@ def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
   }];
 }
 
+def Dist_CopyOp : Dist_ScheduleOp<"copy", [Pure]> {
+  let summary = "the same value in another memory";
+  let description = [{
+    Brings a value from the memory of the host to that of the device, or the other way: what is assigned to a variable that the host keeps
+    is the result of a copy, and whoever computes with such a variable reads a copy of it.
+
+    Where the result is a flight the copy is started only: `dist.wait` makes a value of it. Copies of one direction take place
+    in the order in which they stand; nothing but a wait orders them with anything else.
+
+    - **C1**: input and result are of one type, but that the result may be in flight.
+
+    Example: with `net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}`
+    ```mlir
+    %0 = net.read @m : tensor<4xf32>
+    %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+    %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_MemoryKindAttr:$memory);
+  let results = (outs Dist_Memory:$result);
+  let assemblyFormat = "$input `to` $memory attr-dict `:` functional-type($input, $result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the copy is started only.
+    bool isStart();
+  }];
+}
+
 def Dist_WaitOp : Dist_ScheduleOp<"wait", [Pure]> {
   let summary = "waits for what is in flight";
   let description = [{
     The results are the values that were in flight, in the same memory.
 
-    - **C1**: all operands are results of one `dist.collective`, and this is their only use.
+    - **C1**: all operands are results of one `dist.collective` or `dist.copy`, and this is their only use.
 
     Example: `%1 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>`
   }];

@@ -196,7 +196,7 @@ dist.mesh @mesh <["tp" = 2]>
 func.func @wait_c1(%x: tensor<4xf32>) {
   %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
   %1 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  // expected-error @below {{waits for several collectives, or for what something else takes too}}
+  // expected-error @below {{waits for several launches, or for what something else takes too}}
   %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -217,4 +217,22 @@ func.func @either_c1_coordinate(%x: tensor<4xf32>, %y: tensor<4xf32>) {
   // expected-error @below {{names coordinate 2 of axis "tp" of size 2}}
   %0 = dist.either %x on {tp = array<i64: 2>} else %y : tensor<4xf32>
   return
+}
+
+// -----
+
+func.func @copy_c1(%a: tensor<4xf32>) -> tensor<2x2xf32> {
+  // expected-error @below {{makes 'tensor<2x2xf32>' of 'tensor<4xf32>'}}
+  %0 = dist.copy %a to host : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = dist.copy %a to host : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %1 = dist.copy %a to host : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  // expected-error @below {{waits for several launches, or for what something else takes too}}
+  %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %2#0, %2#1 : tensor<4xf32>, tensor<4xf32>
 }

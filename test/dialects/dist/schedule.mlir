@@ -42,3 +42,19 @@ func.func @launches(%a: tensor<4xf32>, %b: tensor<1xf32>) -> (tensor<4xf32>, ten
   %4 = dist.collective reduce sum(%2#0, %2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
   return %2#0, %4, %3#0 : tensor<4xf32>, tensor<1xf32>, tensor<4xf32>
 }
+
+net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}
+
+// CHECK: net.variable optimizer_state @m {{.*}}dist.memory = #dist<memory host>
+// CHECK-LABEL: @copies
+func.func @copies() {
+  %0 = net.read @m : tensor<4xf32>
+  // CHECK: %[[FETCH:.*]] = dist.copy %{{.*}} to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  // CHECK: dist.wait %[[FETCH]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  // CHECK: dist.copy %{{.*}} to host : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = dist.copy %2 to host : (tensor<4xf32>) -> tensor<4xf32>
+  net.assign @m, %3 : tensor<4xf32>
+  return
+}
