@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static constexpr uint32_t kVersion = 2;
+static constexpr uint32_t kVersion = 3;
 
 namespace {
 
@@ -172,6 +172,7 @@ LogicalResult PackageWriter::describePorts(func::FuncOp func) {
 LogicalResult PackageWriter::describe() {
   package.set_version(kVersion);
   package.set_producer(options.producer);
+  package.set_merge_steps(1);
   if (options.arithmetic)
     package.set_arithmetic(getDType(options.arithmetic));
   if (mesh)

@@ -342,6 +342,9 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
   for (Operation &op : func.getBody().front())
     if (failed(addInstruction(op)))
       return failure();
-  program.add_schedule()->set_task(0);
+  ScheduleItem &item = *program.add_schedule();
+  item.set_task(0);
+  item.set_first_step(0);
+  item.set_end_step(1);
   return success();
 }

@@ -37,12 +37,13 @@ private:
   std::map<std::vector<uint32_t>, std::vector<uint64_t>> positions;
 };
 
-/// Checks the order of the step: every start is over before the step is, a Wait names a start in flight, and nobody
-/// touches what is in flight. The instructions have been checked.
-Status checkInFlight(const Program &program);
+/// Checks the order of the step at a position of a merge: every start is over before the step is, a Wait names a start
+/// in flight, and nobody touches what is in flight. The instructions have been checked.
+Status checkInFlight(const Program &program, uint32_t position);
 
-/// Checks that all members of every group issue the same list of collectives. The programs have been checked.
-Status checkGroups(const meshwright::Package &package, const Mesh &mesh);
+/// Checks that all members of every group issue the same list of collectives in each variant of the step. The programs
+/// have been checked.
+Status checkGroups(const meshwright::Package &package, const Mesh &mesh, const std::vector<StepVariant> &variants);
 
 /// As in messages: `task "step", instruction 3 (grad/w, model.mlir:88)`.
 std::string describeInstruction(const Task &task, int index);

@@ -31,12 +31,12 @@ Axes getAxes(const Collective &collective, const Mesh &mesh) {
   return axes;
 }
 
-/// Calls fn(collective, instruction) for all that a step issues, in order.
-template <typename Fn> void forEachCollective(const Program &program, Fn &&fn) {
-  for (const ScheduleItem &item : program.schedule())
-    for (const Instruction &instruction : program.tasks(static_cast<int>(item.task())).instructions())
-      if (instruction.has_collective())
-        fn(instruction.collective(), instruction);
+/// Calls fn(collective, instruction) for all that a step at that position of a merge issues, in order.
+template <typename Fn> void forEachCollective(const Program &program, uint32_t position, Fn &&fn) {
+  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
+    if (instruction.has_collective())
+      fn(instruction.collective(), instruction);
+  });
 }
 
 /// A hash of a list, made item by item.
@@ -82,10 +82,11 @@ std::string describe(const std::pair<const Collective *, const Instruction *> &i
 }
 
 /// The first place where the lists of two ranks differ.
-Status explain(const meshwright::Package &package, const Mesh &mesh, const Axes &axes, int64_t first, int64_t second) {
+Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t position, const Axes &axes, int64_t first,
+               int64_t second) {
   auto getList = [&](int64_t rank) {
     std::vector<std::pair<const Collective *, const Instruction *>> list;
-    forEachCollective(package.programs(static_cast<int>(package.program_of_rank(static_cast<int>(rank)))),
+    forEachCollective(package.programs(static_cast<int>(package.program_of_rank(static_cast<int>(rank)))), position,
                       [&](const Collective &collective, const Instruction &instruction) {
                         if (getAxes(collective, mesh) == axes)
                           list.push_back({&collective, &instruction});
@@ -102,19 +103,16 @@ Status explain(const meshwright::Package &package, const Mesh &mesh, const Axes 
   while (i < a.size() && i < b.size() && getDigest(a[i]) == getDigest(b[i]))
     ++i;
   auto say = [&](const auto &list) { return i < list.size() ? describe(list[i]) : std::string("nothing"); };
-  return inputError("ranks {} and {} are in one group, but where rank {} issues {}, rank {} issues {}", first, second,
-                    first, say(a), second, say(b));
+  return inputError("ranks {} and {} are in one group, but where rank {} issues {}, rank {} issues {}{}", first, second,
+                    first, say(a), second, say(b),
+                    package.merge_steps() > 1 ? fmt::format(", in step {} of a merge", position) : "");
 }
 
-} // namespace
-
-Status meshwright::runtime::checkGroups(const meshwright::Package &package, const Mesh &mesh) {
-  if (package.programs_size() < 2)
-    return {};
+Status checkStep(const meshwright::Package &package, const Mesh &mesh, uint32_t position) {
   std::set<Axes> groupings;
   std::vector<std::map<Axes, Digest>> lists(package.programs_size());
   for (int i = 0; i != package.programs_size(); ++i)
-    forEachCollective(package.programs(i), [&](const Collective &collective, const Instruction &) {
+    forEachCollective(package.programs(i), position, [&](const Collective &collective, const Instruction &) {
       Axes axes = getAxes(collective, mesh);
       lists[i][axes].add(collective);
       groupings.insert(std::move(axes));
@@ -131,8 +129,19 @@ Status meshwright::runtime::checkGroups(const meshwright::Package &package, cons
       int64_t first = mesh.getFirstOfGroup(rank, axes);
       if (digests[package.program_of_rank(static_cast<int>(rank))] !=
           digests[package.program_of_rank(static_cast<int>(first))])
-        return explain(package, mesh, axes, first, rank);
+        return explain(package, mesh, position, axes, first, rank);
     }
   }
+  return {};
+}
+
+} // namespace
+
+Status meshwright::runtime::checkGroups(const meshwright::Package &package, const Mesh &mesh,
+                                        const std::vector<StepVariant> &variants) {
+  if (package.programs_size() < 2)
+    return {};
+  for (const StepVariant &variant : variants)
+    MW_TRY(checkStep(package, mesh, variant.begin));
   return {};
 }

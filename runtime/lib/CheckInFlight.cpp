@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckCollectives.h"
+#include "CollectiveTags.h"
 #include "meshwright/runtime/Communicator.h"
 #include <algorithm>
 #include <deque>
@@ -60,17 +61,19 @@ private:
 class InFlightChecker {
 public:
   explicit InFlightChecker(const Program &program)
-      : program(program), ends(getEnds(program)), reads(ends.size()), writes(ends.size()) {}
+      : program(program), tags(program), ends(getEnds(program)), reads(ends.size()), writes(ends.size()) {}
 
-  Status check() {
-    for (const Task &task : program.tasks())
-      for (const Instruction &instruction : task.instructions())
-        if (instruction.has_wait())
-          waited.insert(instruction.wait().tag());
+  Status check(uint32_t position) {
+    forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
+      if (instruction.has_wait())
+        waited.insert(tags.find(item.task(), instruction.wait().tag()));
+    });
     for (const ScheduleItem &item : program.schedule()) {
+      if (!runsAt(item, position))
+        continue;
       const Task &task = program.tasks(static_cast<int>(item.task()));
       for (int i = 0; i != task.instructions_size(); ++i)
-        MW_TRY(visit(task.instructions(i)).within(describeInstruction(task, i)));
+        MW_TRY(visit(task.instructions(i), item.task()).within(describeInstruction(task, i)));
     }
     if (!inFlight.empty())
       return inputError("{} is started and never waited for", describe(*inFlight.begin()->second));
@@ -93,7 +96,7 @@ private:
     return fmt::format("{} #{}", getName(collective.kind()), collective.tag());
   }
 
-  Status visit(const Instruction &instruction) {
+  Status visit(const Instruction &instruction, uint32_t task) {
     switch (instruction.kind_case()) {
     case Instruction::kKernel: {
       const auto &arguments = instruction.kernel().arguments();
@@ -111,31 +114,33 @@ private:
       return touch(instruction.copy().to(), true);
     case Instruction::kCoordinate:
       return touch(instruction.coordinate().buffer(), true);
+    case Instruction::kMicroBatch:
+      return touch(instruction.micro_batch().buffer(), true);
     case Instruction::kCollective:
       if (instruction.collective().start())
         return issue(instruction.collective());
       finishBefore(issued);
       return {};
     default:
-      return wait(instruction.wait().tag());
+      return wait(*tags.find(task, instruction.wait().tag()));
     }
   }
 
   Status issue(const Collective &collective) {
-    if (!numbers.emplace(collective.tag(), issued).second)
+    if (!numbers.emplace(&collective, issued).second)
       return inputError("{} is started again before it was waited for", describe(collective));
     inFlight.emplace(issued, &collective);
-    if (!waited.contains(collective.tag()))
+    if (!waited.contains(&collective))
       unwaited.push_back(issued);
     count(collective, 1);
     ++issued;
     return {};
   }
 
-  Status wait(uint32_t tag) {
-    auto number = numbers.find(tag);
+  Status wait(const Collective &collective) {
+    auto number = numbers.find(&collective);
     if (number == numbers.end())
-      return inputError("collective #{} is waited for and not in flight", tag);
+      return inputError("collective #{} is waited for and not in flight", collective.tag());
     uint64_t which = number->second;
     finish(which);
     finishBefore(which);
@@ -151,7 +156,7 @@ private:
   void finish(uint64_t number) {
     auto found = inFlight.find(number);
     count(*found->second, -1);
-    numbers.erase(found->second->tag());
+    numbers.erase(found->second);
     inFlight.erase(found);
   }
 
@@ -201,23 +206,24 @@ private:
   }
 
   const Program &program;
+  CollectiveTags tags;
   std::vector<uint64_t> ends;
   RangeCounts reads, writes;
-  /// Tags that some Wait names.
-  std::set<uint32_t> waited;
+  /// Those that some Wait of the step names.
+  std::set<const Collective *> waited;
   /// By the order of issue; and the other way round.
   std::map<uint64_t, const Collective *> inFlight;
-  std::map<uint32_t, uint64_t> numbers;
+  std::map<const Collective *, uint64_t> numbers;
   std::deque<uint64_t> unwaited;
   uint64_t issued = 0;
 };
 
 } // namespace
 
-Status meshwright::runtime::checkInFlight(const Program &program) {
+Status meshwright::runtime::checkInFlight(const Program &program, uint32_t position) {
   for (const Task &task : program.tasks())
     for (const Instruction &instruction : task.instructions())
       if (instruction.has_wait() || instruction.collective().start())
-        return InFlightChecker(program).check();
+        return InFlightChecker(program).check(position);
   return {};
 }

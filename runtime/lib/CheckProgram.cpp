@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckCollectives.h"
+#include "CollectiveTags.h"
 #include <algorithm>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -56,14 +58,9 @@ public:
           return status.within(describeInstruction(task, i));
       }
     MW_TRY(checkTags());
-    for (const ScheduleItem &item : program.schedule()) {
-      if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
-        return inputError("the schedule runs task {} but the program has {}", item.task(), program.tasks_size());
-      if (item.micro_batch() != 0 || item.slot() != 0)
-        return inputError("the schedule runs micro-batch {} in slot {}, where this runtime knows only 0 in 0",
-                          item.micro_batch(), item.slot());
-    }
-    return checkInFlight(program);
+    for (const StepVariant &variant : package.getVariants())
+      MW_TRY(checkInFlight(program, variant.begin));
+    return {};
   }
 
 private:
@@ -161,6 +158,8 @@ private:
       return checkCopy(instruction.copy());
     case Instruction::kCoordinate:
       return checkCoordinate(instruction.coordinate());
+    case Instruction::kMicroBatch:
+      return checkScalar(instruction.micro_batch().buffer(), "micro-batch");
     case Instruction::kWait:
       return {};
     default:
@@ -168,25 +167,30 @@ private:
     }
   }
 
-  /// A tag names one collective, and a Wait one that is started.
+  /// A tag names one collective of a task, and a Wait one that is started.
   Status checkTags() {
-    std::map<uint32_t, bool> isStarted;
-    for (const Task &task : program.tasks())
+    CollectiveTags tags(program);
+    for (int number = 0; number != program.tasks_size(); ++number) {
+      const Task &task = program.tasks(number);
+      std::set<uint32_t> own;
       for (const Instruction &instruction : task.instructions())
-        if (instruction.has_collective())
-          if (!isStarted.emplace(instruction.collective().tag(), instruction.collective().start()).second)
-            return inputError("two collectives have the tag {}", instruction.collective().tag());
-    for (const Task &task : program.tasks())
-      for (int i = 0; i != task.instructions_size(); ++i) {
-        if (!task.instructions(i).has_wait())
-          continue;
-        uint32_t tag = task.instructions(i).wait().tag();
-        auto found = isStarted.find(tag);
-        if (found == isStarted.end() || !found->second)
-          return inputError("{} waits for collective #{}, which {}", describeInstruction(task, i), tag,
-                            found == isStarted.end() ? "is not there" : "is not started but executed");
-      }
+        if (instruction.has_collective() && !own.insert(instruction.collective().tag()).second)
+          return inputError("two collectives have the tag {}", instruction.collective().tag());
+      for (int i = 0; i != task.instructions_size(); ++i)
+        if (task.instructions(i).has_wait())
+          MW_TRY(checkWait(tags, number, task.instructions(i).wait().tag(), describeInstruction(task, i)));
+    }
     return {};
+  }
+
+  Status checkWait(const CollectiveTags &tags, int task, uint32_t tag, const std::string &instruction) {
+    const Collective *collective = tags.find(static_cast<uint32_t>(task), tag);
+    if (collective && collective->start())
+      return {};
+    return inputError("{} waits for collective #{}, which {}", instruction, tag,
+                      collective             ? "is not started but executed"
+                      : tags.count(tag) == 0 ? "is not there"
+                                             : fmt::format("is in {} other tasks", tags.count(tag)));
   }
 
   Status checkKernel(const Kernel &kernel) {
@@ -276,13 +280,17 @@ private:
   }
 
   Status checkCoordinate(const Coordinate &coordinate) {
-    MW_TRY(checkIndex(coordinate.buffer()));
     if (coordinate.axis() >= mesh.getNumAxes())
       return inputError("the coordinate is of axis {} of a mesh with {} axes", coordinate.axis(), mesh.getNumAxes());
-    const Buffer &buffer = program.buffers(coordinate.buffer());
+    return checkScalar(coordinate.buffer(), "coordinate");
+  }
+
+  Status checkScalar(uint32_t index, const char *what) const {
+    MW_TRY(checkIndex(index));
+    const Buffer &buffer = program.buffers(static_cast<int>(index));
     if (buffer.dtype() != I32 || buffer.bytes() < 4)
-      return inputError("the coordinate is written to buffer {} of {} bytes of {} where an i32 is wanted",
-                        coordinate.buffer(), buffer.bytes(), getName(buffer.dtype()));
+      return inputError("the {} is written to buffer {} of {} bytes of {} where an i32 is wanted", what, index,
+                        buffer.bytes(), getName(buffer.dtype()));
     return {};
   }
 

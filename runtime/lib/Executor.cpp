@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "Arena.h"
+#include "CollectiveTags.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <map>
 #include <set>
@@ -17,7 +18,7 @@ namespace {
 
 /// An instruction with its addresses, as small as can be: a step walks the list from end to end.
 struct CompiledInstruction {
-  enum class Kind : uint8_t { Kernel, Matmul, Collective, Start, Wait, Copy, Coordinate };
+  enum class Kind : uint8_t { Kernel, Matmul, Collective, Start, Wait, Copy, Coordinate, MicroBatch };
   Kind kind;
   uint32_t number = 0; // of the product or collective (a Wait's at first its tag); the coordinate's value
   union {
@@ -40,8 +41,8 @@ struct Executor::Implementation {
   Arena arena;
   std::unique_ptr<MatmulSet> matmuls;
   std::vector<std::vector<CompiledInstruction>> tasks;
-  /// The numbers of the started collectives, by their tags.
-  std::map<uint32_t, uint32_t> started;
+  /// The numbers of the started collectives.
+  std::map<const Collective *, uint32_t> started;
   /// The arguments of all kernels, one after the other.
   std::vector<void *> arguments;
   AllocationCount allocations;
@@ -81,10 +82,11 @@ struct Executor::Implementation {
       }
     }
     // The start may be in a later task.
-    for (std::vector<CompiledInstruction> &task : tasks)
-      for (CompiledInstruction &instruction : task)
+    CollectiveTags tags(context.program);
+    for (uint32_t task : scheduled)
+      for (CompiledInstruction &instruction : tasks[task])
         if (instruction.kind == CompiledInstruction::Kind::Wait)
-          instruction.number = started.at(instruction.number);
+          instruction.number = started.at(tags.find(task, instruction.number));
     return {};
   }
 
@@ -111,7 +113,7 @@ struct Executor::Implementation {
       compiled.kind = start ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
       MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction));
       if (start)
-        started[instruction.collective().tag()] = compiled.number;
+        started[&instruction.collective()] = compiled.number;
       return compiled;
     }
     case Instruction::kCopy:
@@ -123,6 +125,10 @@ struct Executor::Implementation {
     case Instruction::kWait:
       compiled.kind = CompiledInstruction::Kind::Wait;
       compiled.number = instruction.wait().tag();
+      return compiled;
+    case Instruction::kMicroBatch:
+      compiled.kind = CompiledInstruction::Kind::MicroBatch;
+      compiled.to = getAddress(instruction.micro_batch().buffer());
       return compiled;
     default:
       compiled.kind = CompiledInstruction::Kind::Coordinate;
@@ -151,39 +157,43 @@ struct Executor::Implementation {
 
   uint64_t countAllocations() const { return context.countAllocations ? context.countAllocations() : 0; }
 
-  Status runStep() {
+  Status runStep(uint32_t position) {
     allocations = {};
     uint64_t before = countAllocations();
-    Status status = run();
+    Status status = run(position);
     allocations.own = countAllocations() - before - allocations.library;
     return status;
   }
 
-  Status run() {
+  Status run(uint32_t position) {
     for (const ScheduleItem &item : context.program.schedule())
-      for (const CompiledInstruction &instruction : tasks[item.task()])
-        MW_TRY(execute(instruction));
+      if (runsAt(item, position))
+        for (const CompiledInstruction &instruction : tasks[item.task()])
+          MW_TRY(execute(instruction, item));
     return {};
   }
 
-  Status runProfiled(std::vector<double> &seconds) {
+  Status runProfiled(uint32_t position, std::vector<double> &seconds) {
     seconds.clear();
     std::vector<std::pair<size_t, uint32_t>> collectives;
-    for (const ScheduleItem &item : context.program.schedule())
+    for (const ScheduleItem &item : context.program.schedule()) {
+      if (!runsAt(item, position))
+        continue;
       for (const CompiledInstruction &instruction : tasks[item.task()]) {
         double before = getThreadSeconds();
-        MW_TRY(execute(instruction));
+        MW_TRY(execute(instruction, item));
         if (instruction.kind == CompiledInstruction::Kind::Collective ||
             instruction.kind == CompiledInstruction::Kind::Start)
           collectives.push_back({seconds.size(), instruction.number});
         seconds.push_back(getThreadSeconds() - before);
       }
+    }
     for (auto [index, number] : collectives)
       seconds[index] = context.communicator.getCpuSeconds(number);
     return {};
   }
 
-  Status execute(const CompiledInstruction &instruction) {
+  Status execute(const CompiledInstruction &instruction, const ScheduleItem &item) {
     switch (instruction.kind) {
     case CompiledInstruction::Kind::Kernel:
       instruction.kernel(instruction.arguments);
@@ -208,6 +218,11 @@ struct Executor::Implementation {
       std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
       return {};
     }
+    case CompiledInstruction::Kind::MicroBatch: {
+      int32_t microBatch = static_cast<int32_t>(item.micro_batch());
+      std::memcpy(instruction.to, &microBatch, sizeof(microBatch));
+      return {};
+    }
     }
     return {};
   }
@@ -227,8 +242,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
 }
 
-Status Executor::runStep() { return implementation->runStep(); }
-Status Executor::runProfiledStep(std::vector<double> &seconds) { return implementation->runProfiled(seconds); }
+Status Executor::runStep(uint32_t position) { return implementation->runStep(position); }
+Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds) {
+  return implementation->runProfiled(position, seconds);
+}
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {

@@ -108,7 +108,9 @@ Result<Layout> Layout::create(const Placement &placement, const Mesh &mesh, Shap
     layout.localShape[dim] = local * left;
   }
   std::sort(layout.axes.begin(), layout.axes.end());
+  layout.partAxes = layout.axes;
   MW_TRY(layout.addSupport(placement, mesh));
+  MW_TRY(layout.addPartial(placement, mesh));
   return layout;
 }
 
@@ -134,6 +136,38 @@ Status Layout::addSupport(const Placement &placement, const Mesh &mesh) {
     support.push_back({entry.axis(), {entry.coordinates().begin(), entry.coordinates().end()}});
   }
   return {};
+}
+
+Status Layout::addPartial(const Placement &placement, const Mesh &mesh) {
+  for (uint32_t axis : placement.partial()) {
+    if (axis >= mesh.getNumAxes())
+      return inputError("the value is a sum over axis {} of a mesh with {} axes", axis, mesh.getNumAxes());
+    if (std::binary_search(axes.begin(), axes.end(), axis))
+      return inputError("axis \"{}\" splits the value, which is a sum over it too", mesh.getName(axis));
+    if (std::find(partAxes.begin(), partAxes.end(), axis) != partAxes.end())
+      return inputError("the value is a sum over axis \"{}\" twice", mesh.getName(axis));
+    auto held = std::find_if(support.begin(), support.end(), [&](const auto &entry) { return entry.first == axis; });
+    std::vector<int64_t> coordinates;
+    if (held != support.end())
+      coordinates = held->second;
+    else
+      for (int64_t i = 0; i != mesh.getSize(axis); ++i)
+        coordinates.push_back(i);
+    numAddends *= coordinates.size();
+    partial.push_back({axis, std::move(coordinates)});
+    partAxes.push_back(axis);
+  }
+  // In the order of the mesh, whatever that of the placement.
+  std::sort(partial.begin(), partial.end());
+  std::sort(partAxes.begin(), partAxes.end());
+  return {};
+}
+
+uint64_t Layout::getAddend(std::span<const int64_t> coordinates) const {
+  uint64_t addend = 0;
+  for (const auto &[axis, held] : partial)
+    addend = addend * held.size() + (std::lower_bound(held.begin(), held.end(), coordinates[axis]) - held.begin());
+  return addend;
 }
 
 bool Layout::isHeldAt(std::span<const int64_t> coordinates) const {
@@ -225,15 +259,22 @@ void meshwright::runtime::gatherPart(const LocalPart &part, const std::byte *loc
   });
 }
 
-std::optional<int64_t> meshwright::runtime::findDifference(const LocalPart &part, const std::byte *local,
-                                                           const std::byte *whole, uint64_t elementSize) {
+void meshwright::runtime::addPart(const LocalPart &part, const std::byte *local, std::byte *whole, DType type) {
+  uint64_t elementSize = getSize(type);
+  part.forEachRun([&](int64_t from, int64_t to, int64_t count) {
+    addElements(type, local + from * elementSize, whole + to * elementSize, count);
+  });
+}
+
+std::optional<int64_t> meshwright::runtime::findDifference(const LocalPart &part, const std::byte *a,
+                                                           const std::byte *b, uint64_t elementSize) {
   std::optional<int64_t> found;
-  part.forEachRun([&](int64_t mine, int64_t theirs, int64_t count) {
-    if (found || std::memcmp(local + mine * elementSize, whole + theirs * elementSize, count * elementSize) == 0)
+  part.forEachRun([&](int64_t local, int64_t global, int64_t count) {
+    if (found || std::memcmp(a + local * elementSize, b + local * elementSize, count * elementSize) == 0)
       return;
     for (int64_t i = 0; i != count && !found; ++i)
-      if (std::memcmp(local + (mine + i) * elementSize, whole + (theirs + i) * elementSize, elementSize) != 0)
-        found = theirs + i;
+      if (std::memcmp(a + (local + i) * elementSize, b + (local + i) * elementSize, elementSize) != 0)
+        found = global + i;
   });
   return found;
 }

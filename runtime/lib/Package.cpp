@@ -6,7 +6,9 @@
 
 #include "meshwright/runtime/Package.h"
 #include "CheckCollectives.h"
+#include "CheckSchedules.h"
 #include "meshwright/runtime/InitialValues.h"
+#include <algorithm>
 #include <array>
 #include <google/protobuf/stubs/logging.h>
 #include <set>
@@ -16,9 +18,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 
 /// The schema that this runtime reads.
-static constexpr uint32_t schemaVersion = 2;
-/// A small package could otherwise keep its reader busy for days.
-static constexpr uint64_t maxInstructions = uint64_t(1) << 28;
+static constexpr uint32_t schemaVersion = 3;
 
 Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::string path = folder + "/package.pb";
@@ -78,13 +78,24 @@ template <typename Values> Status checkNames(const Values &values, const char *w
   return {};
 }
 
-/// The instructions of a step, as often as its schedule runs them. The schedule has not been checked.
-uint64_t countInstructions(const Program &program) {
-  uint64_t count = 0;
-  for (const ScheduleItem &item : program.schedule())
-    if (item.task() < static_cast<uint32_t>(program.tasks_size()))
-      count += program.tasks(static_cast<int>(item.task())).instructions_size();
-  return count;
+/// Only accumulators are sums over axes.
+Status checkWhole(const Placement &placement, const Mesh &mesh) {
+  if (placement.partial().empty())
+    return {};
+  return inputError("it is a sum over axis \"{}\", which only an accumulator may be",
+                    mesh.getName(placement.partial(0)));
+}
+
+/// An accumulator begins at zero, so that the sum of what the ranks hold does.
+Status checkAddends(const Variable &variable, const Mesh &mesh) {
+  if (variable.kind() != Variable::ACCUMULATOR)
+    return checkWhole(variable.placement(), mesh);
+  if (!isFloat(variable.dtype()) && !isInteger(variable.dtype()))
+    return inputError("an accumulator of {} has no sums", getName(variable.dtype()));
+  const Initializer &init = variable.init();
+  if (init.kind() != Initializer::CONSTANT || init.a() != 0)
+    return inputError("an accumulator begins at zero, but its initializer says otherwise");
+  return {};
 }
 
 void narrow(DType type, DType &narrowest) {
@@ -111,25 +122,35 @@ Status LoadedPackage::check() {
     sizes.push_back(axis.size());
   }
   MW_TRY_ASSIGN(mesh, Mesh::create(std::move(names), std::move(sizes)));
-  MW_TRY(checkNames(message.variables(), "variable"));
-  MW_TRY(checkNames(message.inputs(), "input"));
-  MW_TRY(checkNames(message.outputs(), "output"));
-  for (const Variable &variable : message.variables()) {
-    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables));
-    if (variable.has_init())
-      MW_TRY(
-          checkInitializer(variable.init(), variable.dtype()).within(fmt::format("variable \"{}\"", variable.name())));
-  }
-  for (const Port &port : message.inputs())
-    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs));
-  for (const Port &port : message.outputs())
-    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs));
-
+  MW_TRY(checkValues());
   MW_TRY(checkPrograms());
   for (const KernelLibrary &library : message.libraries())
     if (library.file().empty() || library.file().find('/') != std::string::npos || library.file().starts_with("."))
       return inputError("the kernels of target \"{}\" are in \"{}\", which is no file of the package", library.target(),
                         library.file());
+  return {};
+}
+
+Status LoadedPackage::checkValues() {
+  const meshwright::Package &message = *content;
+  MW_TRY(checkNames(message.variables(), "variable"));
+  MW_TRY(checkNames(message.inputs(), "input"));
+  MW_TRY(checkNames(message.outputs(), "output"));
+  for (const Variable &variable : message.variables()) {
+    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables));
+    std::string context = fmt::format("variable \"{}\"", variable.name());
+    MW_TRY(checkAddends(variable, mesh).within(context));
+    if (variable.has_init())
+      MW_TRY(checkInitializer(variable.init(), variable.dtype()).within(context));
+  }
+  for (const Port &port : message.inputs()) {
+    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs));
+    MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("input \"{}\"", port.name())));
+  }
+  for (const Port &port : message.outputs()) {
+    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs));
+    MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("output \"{}\"", port.name())));
+  }
   return {};
 }
 
@@ -145,21 +166,19 @@ Status LoadedPackage::checkPrograms() {
       return inputError("a rank runs program {} but the package has {}", program, message.programs_size());
     ranks[program].push_back(rank);
   }
-  uint64_t instructions = 0;
-  for (const Program &program : message.programs())
-    instructions += countInstructions(program);
-  if (instructions > maxInstructions)
-    return inputError("the schedules run {} instructions, more than {}", instructions, maxInstructions);
+  MW_TRY_ASSIGN(variants, checkSchedules(message));
   for (int i = 0; i != message.programs_size(); ++i)
     MW_TRY(checkProgram(*this, message.programs(i), mesh, layouts, ranks[i], fmt::format("program {}", i)));
-  if (message.has_serial()) {
-    if (countInstructions(message.serial()) > maxInstructions)
-      return inputError("the schedule of the serial program runs {} instructions, more than {}",
-                        countInstructions(message.serial()), maxInstructions);
+  if (message.has_serial())
     MW_TRY(checkProgram(*this, message.serial(), Mesh(), serialLayouts, std::array<int64_t, 1>(), "serial program"));
-  }
   MW_TRY(checkSupports());
-  return checkGroups(message, mesh);
+  return checkGroups(message, mesh, variants);
+}
+
+size_t LoadedPackage::getVariant(uint32_t position) const {
+  auto next = std::upper_bound(variants.begin(), variants.end(), position,
+                               [](uint32_t value, const StepVariant &variant) { return value < variant.begin; });
+  return static_cast<size_t>(next - variants.begin()) - 1;
 }
 
 /// No rank has a place for what it does not hold.

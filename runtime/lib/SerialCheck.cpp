@@ -32,6 +32,8 @@ std::optional<double> meshwright::runtime::readScalar(const Session &session, co
     std::optional<size_t> i = set->find(name);
     if (!i || *getNumElements(set->getShape(*i)) != 1)
       continue;
+    if (set == &session.getOutputs() && !session.isKnown(*i))
+      return std::nullopt;
     std::array<std::byte, 8> bytes = {};
     session.gather(*set, *i, std::span(bytes).first(set->getBytes(*i)));
     return loadAsDouble(set->getType(*i), bytes.data());
@@ -61,9 +63,11 @@ Status SerialCheck::initialize(const std::function<Status(Session &)> &fill) {
   MW_TRY(fill(*serial));
   const ValueSet &set = session.getVariables();
   for (size_t i = 0; i != set.size(); ++i) {
+    if (session.isIdle(i))
+      continue;
     std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));
     session.gather(set, i, ours);
-    MW_TRY(session.checkReplicas(set, i, ours).within("initial values"));
+    MW_TRY(session.checkReplicas(set, i).within("initial values"));
     serial->gather(serial->getVariables(), i, theirs);
     if (!ours.empty() && std::memcmp(ours.data(), theirs.data(), ours.size()) != 0)
       return Status(Code::CheckFailed,
@@ -79,6 +83,7 @@ void SerialCheck::synchronize() {
     session.gather(set, i, whole);
     serial->scatter(serial->getVariables(), i, whole);
   }
+  serial->setMergePosition(session.getMergePosition());
 }
 
 std::optional<double> SerialCheck::getLearningRate() {
@@ -89,24 +94,38 @@ void SerialCheck::computeScales() {
   const ValueSet &outputs = serial->getOutputs(), &variables = serial->getVariables();
   outputScales.assign(outputs.size(), 0);
   variableScales.assign(variables.size(), 0);
-  auto getValueNorm = [&](const ValueSet &set, size_t i) {
-    std::span<std::byte> bytes = getScratch(0, set.getBytes(i));
-    serial->gather(set, i, bytes);
-    return getNorm({set.getType(i), set.getShape(i), bytes});
-  };
-
-  double squares = 0;
-  for (size_t i = 0; i != outputs.size(); ++i)
-    if (outputs.getName(i).starts_with("grad/") && isFloat(outputs.getType(i)))
-      squares += std::pow(getValueNorm(outputs, i), 2);
-  for (size_t i = 0; i != outputs.size(); ++i)
-    if (outputs.getName(i).starts_with("grad/") && isFloat(outputs.getType(i)))
-      outputScales[i] = 1e-3 * std::sqrt(squares);
-
-  if (std::optional<double> rate = getLearningRate()) {
+  const auto &messages = session.getPackage().message().variables();
+  auto isAccumulator = [&](size_t i) { return messages[static_cast<int>(i)].kind() == Variable::ACCUMULATOR; };
+  scaleGradients(outputs, outputScales, [&](size_t i) { return outputs.getName(i).starts_with("grad/"); });
+  if (std::optional<double> rate = getLearningRate())
     variableScales.assign(variables.size(), std::fabs(*rate));
-    return;
-  }
+  else
+    scaleByKind();
+  // What is accumulated are gradients.
+  scaleGradients(variables, variableScales, isAccumulator);
+}
+
+double SerialCheck::getSerialNorm(const ValueSet &set, size_t i) {
+  std::span<std::byte> bytes = getScratch(0, set.getBytes(i));
+  serial->gather(set, i, bytes);
+  return getNorm({set.getType(i), set.getShape(i), bytes});
+}
+
+/// A thousandth of the norm of all of them.
+void SerialCheck::scaleGradients(const ValueSet &set, std::vector<double> &scales,
+                                 const std::function<bool(size_t)> &isGradient) {
+  double squares = 0;
+  for (size_t i = 0; i != set.size(); ++i)
+    if (isGradient(i) && isFloat(set.getType(i)))
+      squares += std::pow(getSerialNorm(set, i), 2);
+  for (size_t i = 0; i != set.size(); ++i)
+    if (isGradient(i) && isFloat(set.getType(i)))
+      scales[i] = 1e-3 * std::sqrt(squares);
+}
+
+/// By what an array of a variable's size would have as norm if its elements were typical of its kind.
+void SerialCheck::scaleByKind() {
+  const ValueSet &variables = serial->getVariables();
   const auto &messages = session.getPackage().message().variables();
   std::array<double, Variable::Kind_ARRAYSIZE> squaresOfKind = {}, elementsOfKind = {};
   auto getKind = [&](size_t i) {
@@ -115,7 +134,7 @@ void SerialCheck::computeScales() {
   };
   for (size_t i = 0; i != variables.size(); ++i)
     if (isFloat(variables.getType(i))) {
-      squaresOfKind[getKind(i)] += std::pow(getValueNorm(variables, i), 2);
+      squaresOfKind[getKind(i)] += std::pow(getSerialNorm(variables, i), 2);
       elementsOfKind[getKind(i)] += *getNumElements(variables.getShape(i));
     }
   for (size_t i = 0; i != variables.size(); ++i)
@@ -144,9 +163,12 @@ Status SerialCheck::compareValues(bool variables, CheckReport &report) {
   const ValueSet &serialSet = variables ? serial->getVariables() : serial->getOutputs();
   const std::vector<double> &scales = variables ? variableScales : outputScales;
   for (size_t i = 0; i != set.size(); ++i) {
+    if (variables ? session.isIdle(i) : !session.isKnown(i))
+      continue;
+    ++(variables ? report.variables : report.outputs);
     std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));
     session.gather(set, i, ours);
-    MW_TRY(session.checkReplicas(set, i, ours).within(variables ? "variables" : "outputs"));
+    MW_TRY(session.checkReplicas(set, i).within(variables ? "variables" : "outputs"));
     serial->gather(serialSet, i, theirs);
     Comparison comparison = compare({set.getType(i), set.getShape(i), ours}, {set.getType(i), set.getShape(i), theirs},
                                     scales[i], arithmetic);
@@ -161,8 +183,9 @@ Status SerialCheck::compareValues(bool variables, CheckReport &report) {
   return {};
 }
 
-/// Runs the serial step again from variables that differ by one rounding, and compares what is in doubt by that.
-Status SerialCheck::judgeDoubts(const Feeder &feeder, CheckReport &report) {
+/// Runs the serial step at a position again from variables that differ by one rounding, and compares what is in doubt
+/// by that.
+Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckReport &report) {
   const ValueSet &variables = serial->getVariables();
   uint64_t offset = 0;
   for (size_t i = 0; i != variables.size(); ++i) {
@@ -172,6 +195,7 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, CheckReport &report) {
     serial->scatter(variables, i, value);
   }
   feeder.scatter(*serial);
+  serial->setMergePosition(position);
   MW_TRY(serial->step().within("serial program"));
   for (const Doubt &doubt : doubts) {
     const ValueSet &set = doubt.isVariable ? variables : serial->getOutputs();
@@ -198,15 +222,14 @@ Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
   for (size_t i = 0, offset = 0; i != variables.size(); offset += variables.getBytes(i++))
     serial->gather(variables, i, std::span(before).subspan(offset, variables.getBytes(i)));
   feeder.scatter(*serial);
+  uint32_t position = serial->getMergePosition();
   MW_TRY(serial->step().within("serial program"));
   computeScales();
   CheckReport report;
-  report.variables = session.getVariables().size();
-  report.outputs = session.getOutputs().size();
   doubts.clear();
   MW_TRY(compareValues(false, report));
   MW_TRY(compareValues(true, report));
   if (!doubts.empty())
-    MW_TRY(judgeDoubts(feeder, report));
+    MW_TRY(judgeDoubts(feeder, position, report));
   return report;
 }

@@ -46,6 +46,8 @@ struct Session::Implementation {
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<Executor>> executors;
   ValueSet variables, inputs, outputs;
+  /// Of the next step in its merge.
+  uint32_t position = 0;
   std::function<Status(int64_t)> stepWork;
   /// Last, so that its threads end before what they use.
   std::unique_ptr<RankTeam> team;
@@ -91,26 +93,50 @@ struct Session::Implementation {
         if (place != -1)
           value.holders[value.partOfRank[rank]].push_back(rank);
       }
-      for (size_t part = 0; part != value.holders.size(); ++part)
-        if (value.holders[part].empty())
-          return inputError("no rank holds part {} of {} \"{}\"", part, what, value.name);
+      if (!isLeftOut(messages[i]))
+        MW_TRY(checkHolders(value).within(fmt::format("{} \"{}\"", what, value.name)));
     }
     return {};
   }
 
-  /// Ranks with equal coordinates on the axes that split a value hold the same part.
+  /// The serial program of a package whose merge takes place within a step has nothing to accumulate.
+  bool isLeftOut(const Variable &variable) const {
+    return options.serial && variable.kind() == Variable::ACCUMULATOR && package.getMergeSteps() == 1;
+  }
+  bool isLeftOut(const Port &) const { return false; }
+
+  /// Of every part that ranks hold, one does.
+  Status checkHolders(const ValueSet::Value &value) const {
+    for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank)
+      if (value.holders[value.partOfRank[rank]].empty() && value.layout->isHeldAt(mesh.getCoordinates(rank)))
+        return inputError("no rank holds part {}", value.partOfRank[rank]);
+    return {};
+  }
+
+  /// Ranks with equal coordinates on the axes that split a value, or over which it is a sum, hold the same part.
   void createParts(ValueSet::Value &value) {
     for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
       std::vector<int64_t> coordinates = mesh.getCoordinates(rank);
       uint32_t part = 0;
-      for (uint32_t axis : value.layout->getAxes())
+      for (uint32_t axis : value.layout->getPartAxes())
         part = part * mesh.getSize(axis) + coordinates[axis];
       // Ranks ascend, so a part is met first in the order of parts.
       if (part == value.parts.size())
-        value.parts.emplace_back(*value.layout, coordinates);
+        value.parts.push_back({LocalPart(*value.layout, coordinates), value.layout->getAddend(coordinates)});
       value.partOfRank.push_back(part);
     }
     value.holders.resize(value.parts.size());
+  }
+
+  /// Gives a rank its part of a whole value.
+  void scatterTo(const ValueSet::Value &value, int64_t rank, const std::byte *whole) {
+    const ValueSet::Value::Part &part = value.parts[value.partOfRank[rank]];
+    if (value.arrays[rank].empty())
+      return;
+    if (part.addend == 0)
+      scatterPart(part.elements, whole, value.arrays[rank].data(), runtime::getSize(value.type));
+    else
+      fillNeutral(value.type, value.arrays[rank]);
   }
 
   /// What is written sooner than it is copied.
@@ -133,9 +159,9 @@ struct Session::Implementation {
     std::span<std::byte> local = value.arrays[rank];
     if (local.empty())
       return;
-    const LocalPart &part = value.parts[value.partOfRank[rank]];
+    const LocalPart &part = value.parts[value.partOfRank[rank]].elements;
     if (source)
-      return scatterPart(part, source->bytes.data(), local.data(), runtime::getSize(value.type));
+      return scatterTo(value, rank, source->bytes.data());
     const std::vector<int64_t> &holders = value.holders[value.partOfRank[rank]];
     size_t holder = std::lower_bound(holders.begin(), holders.end(), rank) - holders.begin();
     auto [begin, end] = getShare(variable, holder, holders.size());
@@ -181,7 +207,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
       [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
   auto *self = implementation.get();
   self->stepWork = [self](int64_t rank) {
-    Status status = self->executors[rank]->runStep();
+    Status status = self->executors[rank]->runStep(self->position);
     self->backend->getCommunicator(rank).finishStep(status);
     return status;
   };
@@ -203,6 +229,7 @@ const ValueSet &Session::getOutputs() const { return implementation->outputs; }
 
 Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
   InitialReport report;
+  implementation->position = 0;
   const auto &messages = implementation->package.message().variables();
   const ValueSet &set = implementation->variables;
   std::vector<const TensorView *> sources(messages.size(), nullptr);
@@ -213,7 +240,7 @@ Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed
     if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
       return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
                         toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
-    if (source)
+    if (source || variable.kind() == Variable::ACCUMULATOR)
       continue;
     if (!variable.has_init())
       return inputError("variable \"{}\" of {} has no initializer and {}{}", variable.name(),
@@ -243,26 +270,32 @@ Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed
 void Session::scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole) {
   const ValueSet::Value &value = set.values[i];
   for (size_t rank = 0; rank != value.arrays.size(); ++rank)
-    if (!value.arrays[rank].empty())
-      scatterPart(value.parts[value.partOfRank[rank]], whole.data(), value.arrays[rank].data(),
-                  runtime::getSize(value.type));
+    implementation->scatterTo(value, static_cast<int64_t>(rank), whole.data());
 }
 
 void Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
   const ValueSet::Value &value = set.values[i];
-  for (size_t part = 0; part != value.parts.size(); ++part)
-    gatherPart(value.parts[part], value.arrays[value.holders[part].front()].data(), whole.data(),
-               runtime::getSize(value.type));
+  // Addends ascend among the parts of one place.
+  for (size_t part = 0; part != value.parts.size(); ++part) {
+    if (value.holders[part].empty())
+      continue;
+    const std::byte *local = value.arrays[value.holders[part].front()].data();
+    if (value.parts[part].addend == 0)
+      gatherPart(value.parts[part].elements, local, whole.data(), runtime::getSize(value.type));
+    else
+      addPart(value.parts[part].elements, local, whole.data(), value.type);
+  }
 }
 
-Status Session::checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const {
+Status Session::checkReplicas(const ValueSet &set, size_t i) const {
   const ValueSet::Value &value = set.values[i];
   for (size_t rank = 0; rank != value.arrays.size(); ++rank) {
     uint32_t part = value.partOfRank[rank];
     if (value.arrays[rank].empty() || value.holders[part].front() == static_cast<int64_t>(rank))
       continue;
     uint64_t size = runtime::getSize(value.type);
-    if (auto element = findDifference(value.parts[part], value.arrays[rank].data(), whole.data(), size))
+    const std::byte *first = value.arrays[value.holders[part].front()].data();
+    if (auto element = findDifference(value.parts[part].elements, value.arrays[rank].data(), first, size))
       return Status(Code::CheckFailed, fmt::format("ranks {} and {} differ in element {} of \"{}\"",
                                                    value.holders[part].front(), rank, *element, value.name));
   }
@@ -275,12 +308,26 @@ Status Session::checkReplicas(const ValueSet &set, size_t i, std::span<const std
 
 Status Session::forEachRank(const std::function<Status(int64_t)> &work) { return implementation->team->run(work); }
 
-Status Session::step() {
-  implementation->backend->beginStep();
-  return implementation->team->run(implementation->stepWork);
+uint32_t Session::getMergePosition() const { return implementation->position; }
+void Session::setMergePosition(uint32_t position) { implementation->position = position; }
+
+bool Session::isIdle(size_t i) const {
+  return implementation->position == 0 &&
+         implementation->package.message().variables(static_cast<int>(i)).kind() == Variable::ACCUMULATOR;
 }
 
-Result<StepProfile> Session::profile(int steps) {
+bool Session::isKnown(size_t i) const {
+  return isUpdated() || !implementation->package.message().outputs(static_cast<int>(i)).at_update();
+}
+
+Status Session::step() {
+  implementation->backend->beginStep();
+  MW_TRY(implementation->team->run(implementation->stepWork));
+  implementation->position = (implementation->position + 1) % implementation->package.getMergeSteps();
+  return {};
+}
+
+Result<StepProfile> Session::profile(uint32_t position, int steps) {
   size_t numRanks = implementation->executors.size();
   std::vector<std::vector<std::vector<double>>> samples(numRanks, std::vector<std::vector<double>>(steps + 1));
   implementation->backend->setProfiling(true);
@@ -288,7 +335,7 @@ Result<StepProfile> Session::profile(int steps) {
   for (int step = 0; step <= steps && status.ok(); ++step) {
     implementation->backend->beginStep();
     status = implementation->team->run([&](int64_t rank) {
-      Status result = implementation->executors[rank]->runProfiledStep(samples[rank][step]);
+      Status result = implementation->executors[rank]->runProfiledStep(position, samples[rank][step]);
       implementation->backend->getCommunicator(rank).finishStep(result);
       return result;
     });

@@ -32,8 +32,8 @@ double getBytes(const Collective &collective, uint64_t members) {
 /// Makes the simulator's problem, and its answer a plan.
 class Planner {
 public:
-  Planner(const Session &session, const StepProfile &profile, const LinkModel &link)
-      : package(session.getPackage()), profile(profile), link(link) {}
+  Planner(const Session &session, uint32_t position, const StepProfile &profile, const LinkModel &link)
+      : package(session.getPackage()), position(position), profile(profile), link(link) {}
 
   Result<StepPlan> plan(size_t cores) {
     problem.cores = cores;
@@ -64,25 +64,24 @@ private:
     const meshwright::Package &message = package.message();
     const Program &program = message.programs(static_cast<int>(message.program_of_rank(static_cast<int>(rank))));
     std::vector<SimulatedItem> &items = problem.ranks.emplace_back();
-    /// How many collectives were issued before the one of a tag.
+    // How many collectives were issued before the last one of a tag.
     std::map<uint32_t, uint32_t> issued;
     uint32_t count = 0;
-    for (const ScheduleItem &entry : program.schedule())
-      for (const Instruction &instruction : program.tasks(static_cast<int>(entry.task())).instructions()) {
-        SimulatedItem item{SimulatedItem::Compute, profile.seconds[rank][items.size()]};
-        if (instruction.has_wait()) {
-          item = {SimulatedItem::Wait, 0, issued[instruction.wait().tag()]};
-        } else if (instruction.has_collective()) {
-          const Collective &collective = instruction.collective();
-          item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
-          item.which = getGroup(rank, collective);
-          uint64_t members = problem.groupSizes[item.which];
-          item.delay = members == 1 ? 0 : link.getSeconds(getBytes(collective, members));
-          issued[collective.tag()] = count++;
-        }
-        items.push_back(item);
-        instructions[rank].push_back(&instruction);
+    forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
+      SimulatedItem item{SimulatedItem::Compute, profile.seconds[rank][items.size()]};
+      if (instruction.has_wait()) {
+        item = {SimulatedItem::Wait, 0, issued[instruction.wait().tag()]};
+      } else if (instruction.has_collective()) {
+        const Collective &collective = instruction.collective();
+        item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
+        item.which = getGroup(rank, collective);
+        uint64_t members = problem.groupSizes[item.which];
+        item.delay = members == 1 ? 0 : link.getSeconds(getBytes(collective, members));
+        issued[collective.tag()] = count++;
       }
+      items.push_back(item);
+      instructions[rank].push_back(&instruction);
+    });
   }
 
   uint32_t getGroup(int64_t rank, const Collective &collective) {
@@ -95,6 +94,7 @@ private:
   }
 
   const LoadedPackage &package;
+  uint32_t position;
   const StepProfile &profile;
   const LinkModel &link;
   StepProblem problem;
@@ -104,7 +104,7 @@ private:
 
 } // namespace
 
-Result<StepPlan> meshwright::runtime::planStep(const Session &session, const StepProfile &profile,
+Result<StepPlan> meshwright::runtime::planStep(const Session &session, uint32_t position, const StepProfile &profile,
                                                const LinkModel &link, size_t cores) {
-  return Planner(session, profile, link).plan(cores);
+  return Planner(session, position, profile, link).plan(cores);
 }

@@ -79,3 +79,31 @@ Status meshwright::runtime::convert(const TensorView &from, DType type, std::spa
     });
   });
 }
+
+void meshwright::runtime::addElements(DType type, const std::byte *addends, std::byte *sum, uint64_t count) {
+  dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    using A = typename AccumulatorOf<T>::Type;
+    for (uint64_t i = 0; i != count; ++i) {
+      // Files promise no alignment.
+      T a, b;
+      std::memcpy(&a, sum + i * sizeof(T), sizeof(T));
+      std::memcpy(&b, addends + i * sizeof(T), sizeof(T));
+      if constexpr (std::is_integral_v<T>)
+        a = static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      else
+        a = static_cast<T>(static_cast<A>(a) + static_cast<A>(b));
+      std::memcpy(sum + i * sizeof(T), &a, sizeof(T));
+    }
+  });
+}
+
+void meshwright::runtime::fillNeutral(DType type, std::span<std::byte> array) {
+  if (array.empty())
+    return;
+  std::memset(array.data(), 0, array.size());
+  // The sign is the highest bit of the last byte.
+  if (uint64_t size = getSize(type); isFloat(type))
+    for (uint64_t i = size - 1; i < array.size(); i += size)
+      array[i] = std::byte(0x80);
+}

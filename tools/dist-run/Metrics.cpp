@@ -15,6 +15,8 @@ using namespace meshwright::tool;
 std::string StepMetrics::toJson() const {
   OrderedJson json = OrderedJson::object();
   json["step"] = step;
+  if (update)
+    json["update"] = *update;
   if (loss)
     json["loss"] = *loss;
   json["outputs"] = OrderedJson::object();
@@ -52,6 +54,8 @@ StepMetrics meshwright::tool::readMetrics(const Session &session, const Checkpoi
   const meshwright::Package &message = session.getPackage().message();
   StepMetrics metrics;
   metrics.step = step;
+  if (session.getPackage().getMergeSteps() > 1)
+    metrics.update = session.isUpdated();
   metrics.seconds = seconds;
   for (const Port &port : message.outputs())
     if (port.result())

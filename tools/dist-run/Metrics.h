@@ -16,6 +16,9 @@ namespace meshwright::tool {
 struct StepMetrics {
   uint64_t step = 0;
   double seconds = 0;
+  /// Whether the step is the last one of a merge, where the package merges steps. What only such a step knows the
+  /// others leave out.
+  std::optional<bool> update;
   std::optional<double> loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;

@@ -7,11 +7,11 @@
 #include "Run.h"
 #include "Allocations.h"
 #include "Metrics.h"
+#include "Plans.h"
 #include "Progress.h"
 #include "Timeline.h"
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
-#include <algorithm>
 #include <chrono>
 
 using namespace meshwright;
@@ -35,8 +35,7 @@ public:
       MW_TRY(runStep(step));
     if (writer)
       MW_TRY(writer->finish());
-    if (plan)
-      logPlan();
+    logPlans(plans, progress);
     return writeResults();
   }
 
@@ -124,30 +123,12 @@ private:
     return {};
   }
 
-  /// Measures what a step costs without the link, and plans it with the link. The steps that are run for this leave
-  /// nothing behind: `fill` gives the variables their values again.
+  /// The steps that are run for the plans leave nothing behind: `fill` gives the variables their values again.
   Status planSteps(const std::function<Status(Session &)> &fill) {
     MW_TRY(feeder->load(position));
     feeder->scatter(*session);
-    MW_TRY_ASSIGN(StepProfile profile, session->profile(3));
-    MW_TRY_ASSIGN(plan, planStep(*session, profile, *options.link, getNumCores()));
+    MW_TRY_ASSIGN(plans, planVariants(*session, *options.link));
     return fill(*session);
-  }
-
-  /// The plan beside what was measured.
-  void logPlan() {
-    progress.result(
-        fmt::format("planned: {:.6f} s a step: {:.6f} s of computation, {:.6f} s of communication, of which "
-                    "{:.6f} s exposed; measured: {:.6f} s, {:.3f} times as long",
-                    plan->seconds, plan->computeSeconds, plan->communicationSeconds, plan->exposedSeconds,
-                    getMeasured(), getMeasured() / plan->seconds));
-  }
-
-  /// The median of the steps.
-  double getMeasured() const {
-    std::vector<double> sorted = measured;
-    std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
-    return sorted[sorted.size() / 2];
   }
 
   /// The model's size and each rank's share of it.
@@ -201,13 +182,14 @@ private:
     bool checked = check && step % options.checkEvery == 0;
     if (checked && options.checkEvery != 1)
       check->synchronize();
+    size_t variant = package.getVariant(session->getMergePosition());
     Clock::time_point begin = Clock::now();
     MW_TRY(session->step().within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     StepMetrics metrics = readMetrics(*session, writer.get(), step, seconds);
-    if (plan) {
-      metrics.plan = &*plan;
-      measured.push_back(seconds);
+    if (!plans.empty()) {
+      metrics.plan = &plans[variant].plan;
+      plans[variant].measured.push_back(seconds);
     }
     if (metricsFile) {
       MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
@@ -240,14 +222,14 @@ private:
     if (!options.outputs.empty()) {
       if (options.steps == first)
         return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
-      MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session->getOutputs()));
+      MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session->getOutputs(), findKnown()));
     }
     if (!options.save.empty()) {
-      MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables()));
+      MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables(), findSaved()));
     }
     std::optional<OutputFile> timeline;
-    if (plan && !options.timeline.empty()) {
-      MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, *plan, session->getNumRanks(), getMeasured()));
+    if (!plans.empty() && !options.timeline.empty()) {
+      MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, session->getNumRanks()));
     }
     if (timeline)
       MW_TRY(timeline->commit());
@@ -260,13 +242,43 @@ private:
     return {};
   }
 
-  Result<SafeTensorsWriter> writeValues(const std::string &path, const ValueSet &set) {
+  /// The outputs that the last step said.
+  std::vector<size_t> findKnown() {
+    std::vector<size_t> known;
+    const ValueSet &outputs = session->getOutputs();
+    for (size_t i = 0; i != outputs.size(); ++i)
+      if (session->isKnown(i))
+        known.push_back(i);
+    if (known.size() != outputs.size())
+      progress.warn(fmt::format(
+          "the last step is {} of a merge of {}: --outputs leaves out {} of {} outputs, which the "
+          "last one of a merge makes",
+          session->getMergePosition() - 1, package.getMergeSteps(), outputs.size() - known.size(), outputs.size()));
+    return known;
+  }
+
+  /// The variables but for the accumulators.
+  std::vector<size_t> findSaved() {
+    std::vector<size_t> saved;
+    for (int i = 0; i != package.message().variables_size(); ++i)
+      if (package.message().variables(i).kind() != Variable::ACCUMULATOR)
+        saved.push_back(static_cast<size_t>(i));
+    if (!session->isUpdated())
+      progress.warn(
+          fmt::format("the run ends after {} of {} steps of a merge: --save leaves out what they accumulated, "
+                      "--checkpoint would not",
+                      session->getMergePosition(), package.getMergeSteps()));
+    return saved;
+  }
+
+  Result<SafeTensorsWriter> writeValues(const std::string &path, const ValueSet &set,
+                                        const std::vector<size_t> &written) {
     std::vector<SafeTensorsEntry> entries;
-    for (size_t i = 0; i != set.size(); ++i)
+    for (size_t i : written)
       entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
     MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries));
     std::vector<std::byte> whole;
-    for (size_t i = 0; i != set.size(); ++i) {
+    for (size_t i : written) {
       whole.resize(set.getBytes(i));
       session->gather(set, i, whole);
       MW_TRY(writer.append(whole));
@@ -285,8 +297,8 @@ private:
   std::unique_ptr<SerialCheck> check;
   std::optional<Feeder> feeder;
   std::optional<OutputFile> metricsFile;
-  std::optional<StepPlan> plan;
-  std::vector<double> measured;
+  /// One per variant of the step, where a link is modelled.
+  std::vector<PlannedVariant> plans;
 };
 
 } // namespace

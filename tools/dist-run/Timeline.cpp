@@ -63,28 +63,57 @@ OrderedJson getName(std::string_view what, int64_t rank, int track, const std::s
   return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", track}, {"args", {{"name", name}}}};
 }
 
-OrderedJson getEvent(const PlannedSpan &span) {
+OrderedJson getEvent(const PlannedSpan &span, double offset) {
   return {{"name", getTitle(span)},
           {"cat", getCategory(span)},
           {"ph", "X"},
-          {"ts", span.begin * 1e6},
+          {"ts", (offset + span.begin) * 1e6},
           {"dur", (span.end - span.begin) * 1e6},
           {"pid", span.rank},
           {"tid", span.kind == PlannedSpan::Collective ? 1 : 0},
           {"args", getArguments(span)}};
 }
 
+/// What stands above the pieces of a variant.
+OrderedJson getEvent(const PlannedVariant &planned, uint32_t mergeSteps, double offset, int64_t rank) {
+  return {{"name", describe(planned.variant, mergeSteps)},
+          {"cat", "step"},
+          {"ph", "X"},
+          {"ts", offset * 1e6},
+          {"dur", planned.plan.seconds * 1e6},
+          {"pid", rank},
+          {"tid", 0}};
+}
+
+OrderedJson getFigures(const PlannedVariant &planned) {
+  OrderedJson figures = {{"planned_seconds", planned.plan.seconds},
+                         {"planned_compute_seconds", planned.plan.computeSeconds},
+                         {"planned_communication_seconds", planned.plan.communicationSeconds},
+                         {"planned_exposed_seconds", planned.plan.exposedSeconds}};
+  if (std::optional<double> measured = planned.getMeasured())
+    figures["measured_seconds"] = *measured;
+  return figures;
+}
+
+/// Of one step, or of the variants of one.
+OrderedJson getFigures(const std::vector<PlannedVariant> &plans) {
+  if (plans.size() == 1)
+    return getFigures(plans[0]);
+  OrderedJson variants = OrderedJson::array();
+  for (const PlannedVariant &planned : plans) {
+    OrderedJson entry = {{"first_step", planned.variant.begin}, {"end_step", planned.variant.end}};
+    entry.update(getFigures(planned));
+    variants.push_back(std::move(entry));
+  }
+  return {{"variants", std::move(variants)}};
+}
+
 } // namespace
 
-Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, const StepPlan &plan, int64_t numRanks,
-                                                   double measured) {
+Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, const std::vector<PlannedVariant> &plans,
+                                                   int64_t numRanks) {
   MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path));
-  OrderedJson figures = {{"planned_seconds", plan.seconds},
-                         {"planned_compute_seconds", plan.computeSeconds},
-                         {"planned_communication_seconds", plan.communicationSeconds},
-                         {"planned_exposed_seconds", plan.exposedSeconds},
-                         {"measured_seconds", measured}};
-  MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(figures) + ",\"traceEvents\":["));
+  MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(getFigures(plans)) + ",\"traceEvents\":["));
   std::string_view separator = "\n";
   auto write = [&](const OrderedJson &event) -> Status {
     MW_TRY(file.write(separator));
@@ -96,8 +125,14 @@ Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, cons
     MW_TRY(write(getName("thread_name", rank, 0, "computation")));
     MW_TRY(write(getName("thread_name", rank, 1, "communication")));
   }
-  for (const PlannedSpan &span : plan.spans)
-    MW_TRY(write(getEvent(span)));
+  double offset = 0;
+  for (const PlannedVariant &planned : plans) {
+    for (int64_t rank = 0; plans.size() != 1 && rank != numRanks; ++rank)
+      MW_TRY(write(getEvent(planned, plans.back().variant.end, offset, rank)));
+    for (const PlannedSpan &span : planned.plan.spans)
+      MW_TRY(write(getEvent(span, offset)));
+    offset += planned.plan.seconds;
+  }
   MW_TRY(file.write("\n]}\n"));
   return file;
 }

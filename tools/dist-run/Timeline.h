@@ -7,15 +7,15 @@
 #ifndef MESHWRIGHT_TOOLS_DISTRUN_TIMELINE_H
 #define MESHWRIGHT_TOOLS_DISTRUN_TIMELINE_H
 
+#include "Plans.h"
 #include "meshwright/runtime/Files.h"
-#include "meshwright/runtime/StepPlan.h"
 
 namespace meshwright::tool {
 
-/// Writes a planned step in the JSON that Perfetto and chrome://tracing read: per rank a track of computation and one
-/// of communication. `measured` is the median of the steps that were run, in seconds. The file is not committed.
-runtime::Result<runtime::OutputFile> writeTimeline(const std::string &path, const runtime::StepPlan &plan,
-                                                   int64_t numRanks, double measured);
+/// Writes the planned steps in the JSON that Perfetto and chrome://tracing read: per rank a track of computation and
+/// one of communication. Several variants of the step stand one after the other. The file is not committed.
+runtime::Result<runtime::OutputFile> writeTimeline(const std::string &path, const std::vector<PlannedVariant> &plans,
+                                                   int64_t numRanks);
 
 } // namespace meshwright::tool
 

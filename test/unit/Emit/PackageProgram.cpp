@@ -82,7 +82,7 @@ llvm::Expected<Tensor> PackageProgram::Implementation::gather(const runtime::Val
                                                               RankedTensorType type) const {
   std::vector<std::byte> bytes(set.getBytes(index));
   session->gather(set, index, bytes);
-  if (runtime::Status status = session->checkReplicas(set, index, bytes); !status.ok())
+  if (runtime::Status status = session->checkReplicas(set, index); !status.ok())
     return toError(status);
   return fromBytes(type, bytes);
 }

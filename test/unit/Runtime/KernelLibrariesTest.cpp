@@ -14,7 +14,8 @@ using namespace meshwright::runtime;
 using namespace meshwright::test;
 
 TEST(KernelLibraries, FeaturesAreComparedWhateverTheirSpelling) {
-  std::vector<std::string> wanted = {"avx512bf16", "+avx2", "fma", "sse4.1", "64bit", "avx512-vnni", "-avx512er", "bmi", "avx10.9"};
+  std::vector<std::string> wanted = {"avx512bf16",  "+avx2",     "fma", "sse4.1", "64bit",
+                                     "avx512-vnni", "-avx512er", "bmi", "avx10.9"};
   EXPECT_TRUE(getMissingFeatures(wanted, "fpu avx2 fma avx512_bf16 avx512_vnni bmi1").empty());
   EXPECT_EQ(getMissingFeatures(wanted, "fpu avx2 fma bmi1"), (std::vector<std::string>{"avx512bf16", "avx512-vnni"}));
 }

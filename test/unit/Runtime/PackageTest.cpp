@@ -48,7 +48,7 @@ TEST(Package, MissingOrForeignFilesAreErrors) {
 
 TEST(Package, TablesAreChecked) {
   EXPECT_EQ(getError([](Package &p) { p.set_version(1); }),
-            "the package has schema version 1 but this runtime reads version 2");
+            "the package has schema version 1 but this runtime reads version 3");
   EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
             "the mesh has 4 ranks but the package gives programs to 5");
   EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");
@@ -334,10 +334,14 @@ TEST(Package, SchedulesThatNeverEndAreErrors) {
               Program &program = *p.mutable_programs(0);
               for (int i = 0; i != 1 << 14; ++i) {
                 program.mutable_tasks(0)->add_instructions();
-                program.add_schedule();
+                ScheduleItem &item = *program.add_schedule();
+                item.set_end_step(1);
+                item.set_micro_batch(i + 1);
               }
+              *p.mutable_programs(1) = program;
+              p.set_micro_batches(program.schedule_size());
             }),
-            "the schedules run 268550156 instructions, more than 268435456");
+            "the schedules run 537100304 instructions, more than 268435456");
 }
 
 TEST(Package, KernelsThatAreNotThereAreErrors) {

@@ -145,7 +145,7 @@ void makeProgram(Program &program, int64_t m, int64_t n, bool distributed, Fault
   if (distributed && fault != Fault::MissingReduction)
     builder.addAllReduce("grad/w", gradient, depth * n, {0}, 3);
   builder.addKernel("test_update", {sizeW, gradient, w});
-  program.add_schedule();
+  program.add_schedule()->set_end_step(1);
   program.add_variable_buffers(w);
   program.add_input_buffers(x);
   program.add_output_buffers(loss);
@@ -186,7 +186,7 @@ void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
   builder.addWait("grad/w", 2);
   if (holds)
     builder.addKernel("test_update", {sizeW, gradient, w});
-  program.add_schedule();
+  program.add_schedule()->set_end_step(1);
   program.add_variable_buffers(getIf(holds, kept));
   program.add_input_buffers(static_cast<int32_t>(x));
   program.add_output_buffers(static_cast<int32_t>(loss));
@@ -213,7 +213,7 @@ template <typename Value> void describe(Value *value, const std::string &name, s
 
 Package meshwright::test::makePackage(Fault fault, Style style) {
   Package package;
-  package.set_version(2);
+  package.set_version(3);
   package.set_producer("hand");
   for (const char *name : {"dp", "tp"}) {
     Axis *axis = package.add_axes();

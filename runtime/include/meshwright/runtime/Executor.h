@@ -40,11 +40,11 @@ public:
   static Result<std::unique_ptr<Executor>> create(const ExecutorContext &context);
   ~Executor();
 
-  /// Runs the step once. Errors name the rank.
-  Status runStep();
-  /// Runs the step once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
+  /// Runs the step at that position of a merge once. Errors name the rank.
+  Status runStep(uint32_t position);
+  /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives by what they cost this rank, wherever they run. The communicator's backend profiles.
-  Status runProfiledStep(std::vector<double> &seconds);
+  Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
   /// Allocations of the last step.
   AllocationCount getStepAllocations() const;
 

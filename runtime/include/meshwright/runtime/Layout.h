@@ -58,6 +58,14 @@ public:
   const Shape &getLocalShape() const { return localShape; }
   /// The axes that split a dimension.
   const std::vector<uint32_t> &getAxes() const { return axes; }
+  /// The axes that split a dimension and those over which the value is a sum: ranks that differ elsewhere only hold the
+  /// same.
+  const std::vector<uint32_t> &getPartAxes() const { return partAxes; }
+  /// Which of the addends the rank of these coordinates holds, 0 to `getNumAddends() - 1`: one that holds the value has
+  /// one of them.
+  uint64_t getAddend(std::span<const int64_t> coordinates) const;
+  /// The value is the sum of so many parts in every place.
+  uint64_t getNumAddends() const { return numAddends; }
   /// Whether the rank of these coordinates holds a part at all; whether every rank does.
   bool isHeldAt(std::span<const int64_t> coordinates) const;
   bool isOnAllRanks() const { return support.empty(); }
@@ -75,9 +83,13 @@ public:
 private:
   friend class LocalPart;
   Status addSupport(const Placement &placement, const Mesh &mesh);
+  Status addPartial(const Placement &placement, const Mesh &mesh);
   Shape shape, localShape;
   std::vector<std::vector<Digit>> dims;
-  std::vector<uint32_t> axes;
+  std::vector<uint32_t> axes, partAxes;
+  /// The axes over which the value is a sum, and their coordinates that hold an addend.
+  std::vector<std::pair<uint32_t, std::vector<int64_t>>> partial;
+  uint64_t numAddends = 1;
   /// The coordinates that hold the value, of the axes where not all do; they ascend.
   std::vector<std::pair<uint32_t, std::vector<int64_t>>> support;
 };
@@ -127,8 +139,11 @@ private:
 void scatterPart(const LocalPart &part, const std::byte *whole, std::byte *local, uint64_t elementSize);
 /// Copies a rank's array into its part of the whole value.
 void gatherPart(const LocalPart &part, const std::byte *local, std::byte *whole, uint64_t elementSize);
-/// The offset in the whole value of the first element that differs in its bits from the rank's array; nothing if none.
-std::optional<int64_t> findDifference(const LocalPart &part, const std::byte *local, const std::byte *whole,
+/// Adds a rank's array to its part of the whole value.
+void addPart(const LocalPart &part, const std::byte *local, std::byte *whole, DType type);
+/// The offset in the whole value of the first element in which the arrays of two ranks that hold the same part differ
+/// in their bits; nothing if none.
+std::optional<int64_t> findDifference(const LocalPart &part, const std::byte *a, const std::byte *b,
                                       uint64_t elementSize);
 
 } // namespace meshwright::runtime

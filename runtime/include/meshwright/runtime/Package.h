@@ -20,6 +20,24 @@ struct ProgramLayouts {
   std::vector<Layout> variables, inputs, outputs;
 };
 
+/// Steps of a merge in which every program runs the same items of its schedule: positions `begin` to `end` - 1.
+struct StepVariant {
+  uint32_t begin, end;
+};
+
+/// Whether a step at that position of a merge runs the item.
+inline bool runsAt(const ScheduleItem &item, uint32_t position) {
+  return item.first_step() <= position && position < item.end_step();
+}
+
+/// Calls fn(instruction, item) for what a step at that position of a merge runs, in order.
+template <typename Fn> void forEachInstruction(const Program &program, uint32_t position, Fn &&fn) {
+  for (const ScheduleItem &item : program.schedule())
+    if (runsAt(item, position))
+      for (const Instruction &instruction : program.tasks(static_cast<int>(item.task())).instructions())
+        fn(instruction, item);
+}
+
 /// A checked package. Never changes; programs are run by a Session.
 class LoadedPackage {
 public:
@@ -35,16 +53,23 @@ public:
   std::span<const std::byte> getConstants() const {
     return constants ? constants->bytes() : std::span<const std::byte>();
   }
+  /// So many steps are merged into one update.
+  uint32_t getMergeSteps() const { return variants.back().end; }
+  /// The variants of the step, by their positions; together they are the steps of a merge.
+  const std::vector<StepVariant> &getVariants() const { return variants; }
+  /// The index of the variant that runs at a position.
+  size_t getVariant(uint32_t position) const;
   bool hasSerial() const { return content->has_serial(); }
   const ProgramLayouts &getLayouts() const { return layouts; }
   const ProgramLayouts &getSerialLayouts() const { return serialLayouts; }
-  /// The narrowest float type in which the serial program (or else the distributed ones) computes, in its buffers or, as
-  /// the compiler says, between them; F64 if none does.
+  /// The narrowest float type in which the serial program (or else the distributed ones) computes, in its buffers or,
+  /// as the compiler says, between them; F64 if none does.
   DType getArithmetic() const;
 
 private:
   LoadedPackage() = default;
   Status check();
+  Status checkValues();
   Status checkPrograms();
   Status checkSupports() const;
 
@@ -52,6 +77,7 @@ private:
   std::string folder;
   std::optional<InputFile> constants;
   Mesh mesh;
+  std::vector<StepVariant> variants;
   ProgramLayouts layouts, serialLayouts;
 };
 

@@ -14,6 +14,7 @@ namespace meshwright::runtime {
 
 /// What a checked step found.
 struct CheckReport {
+  /// How many were compared.
   size_t variables = 0, outputs = 0;
   /// Values that do not agree.
   size_t disagreeing = 0;
@@ -35,8 +36,12 @@ struct CheckReport {
 /// What does not agree is held against the serial program's own rounding: its step is run again from variables that
 /// differ by one rounding, and what that changes, times 8, is tolerated.
 ///
+/// Of a package that merges steps, accumulators are compared as the sums that they are, while a merge is under way;
+/// outputs that only an update knows after updates.
+///
 /// The scale of a variable is the learning rate where the package says which value holds it; else a thousandth of what
 /// an array of its size of typical elements (in the mean square over all variables of its kind) would have as norm.
+/// That of an accumulator is a thousandth of the norm of all of them.
 class SerialCheck {
 public:
   /// Prepares the serial program of the session's package.
@@ -61,8 +66,11 @@ private:
 
   explicit SerialCheck(const Session &session) : session(session) {}
   void computeScales();
+  void scaleGradients(const ValueSet &set, std::vector<double> &scales, const std::function<bool(size_t)> &isGradient);
+  void scaleByKind();
+  double getSerialNorm(const ValueSet &set, size_t i);
   Status compareValues(bool variables, CheckReport &report);
-  Status judgeDoubts(const Feeder &feeder, CheckReport &report);
+  Status judgeDoubts(const Feeder &feeder, uint32_t position, CheckReport &report);
   void note(const std::string &name, const Comparison &comparison, CheckReport &report);
   std::optional<double> getLearningRate();
   std::span<std::byte> getScratch(int which, uint64_t bytes);
@@ -77,7 +85,8 @@ private:
   DType arithmetic = F64;
 };
 
-/// The value of a scalar output or variable of that name, from the ranks; nothing if there is none.
+/// The value of a scalar output or variable of that name, from the ranks; nothing if there is none, or the last
+/// step did not say it.
 std::optional<double> readScalar(const Session &session, const std::string &name);
 
 } // namespace meshwright::runtime

@@ -51,8 +51,13 @@ private:
     std::string name;
     DType type;
     const Layout *layout;
+    struct Part {
+      LocalPart elements;
+      /// Which of the addends it is, of a value that is a sum over axes.
+      uint64_t addend;
+    };
     /// The different parts, and for every rank which of them it has and its array there (empty where it holds none).
-    std::vector<LocalPart> parts;
+    std::vector<Part> parts;
     std::vector<uint32_t> partOfRank;
     std::vector<std::span<std::byte>> arrays;
     /// For every part the ranks that hold it; they ascend.
@@ -93,22 +98,34 @@ public:
   /// Gives every variable its first value, on each rank its part only: from `file` where it names the variable, else
   /// from the initializer. Ranks that hold the same part compute a share of it each and copy the others'.
   Result<InitialReport> initialize(const SafeTensors *file, uint64_t seed);
-  /// Copies a whole array into the ranks' arrays of a value. Types and sizes are equal.
+  /// Copies a whole array into the ranks' arrays of a value. Types and sizes are equal. Of a sum over axes the first
+  /// addend is the value and the others zero.
   void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
-  /// Copies the ranks' arrays into a whole one, each part from the first rank that holds it.
+  /// Copies the ranks' arrays into a whole one, each part from the first rank that holds it. Of a sum over axes the
+  /// addends are added in the order of their coordinates.
   void gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const;
-  /// Checks that the arrays of all ranks agree bit for bit with a gathered one; the error names both ranks and the
-  /// element.
-  Status checkReplicas(const ValueSet &set, size_t i, std::span<const std::byte> whole) const;
+  /// Checks that ranks that hold the same part of a value agree bit for bit; the error names both and the element.
+  Status checkReplicas(const ValueSet &set, size_t i) const;
 
   /// Calls work(rank) on the thread of every rank, between steps; the first error of a rank is that of all.
   Status forEachRank(const std::function<Status(int64_t)> &work);
 
-  /// Runs one step on all ranks.
+  /// The steps that were run since the last update: the position in the merge of the next step.
+  uint32_t getMergePosition() const;
+  /// Goes on at a position below the package's number of merged steps.
+  void setMergePosition(uint32_t position);
+  /// Whether variable i is an accumulator of which nothing is needed now: no merge is under way.
+  bool isIdle(size_t i) const;
+  /// Whether the last step was the last one of a merge.
+  bool isUpdated() const { return getMergePosition() == 0; }
+  /// Whether the last step said what output i is.
+  bool isKnown(size_t i) const;
+
+  /// Runs one step on all ranks, and goes on to the next position in the merge.
   Status step();
-  /// Runs a step to warm up and then `steps` to measure them: the median of each instruction. No link delays them.
-  /// Variables change as in any step.
-  Result<StepProfile> profile(int steps);
+  /// Runs the step at a position of a merge once to warm up and then `steps` times to measure it: the median of each
+  /// instruction. No link delays them. Variables change as in any step; the position does not.
+  Result<StepProfile> profile(uint32_t position, int steps);
   /// Allocations of all ranks in the last step.
   AllocationCount getStepAllocations() const;
 

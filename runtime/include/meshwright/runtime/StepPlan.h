@@ -29,9 +29,10 @@ struct StepPlan {
   std::vector<PlannedSpan> spans;
 };
 
-/// Plans the step of a session's distributed programs from a profile of it. `cores` is how many pieces of work go on at
-/// a time.
-Result<StepPlan> planStep(const Session &session, const StepProfile &profile, const LinkModel &link, size_t cores);
+/// Plans the step at a position of a merge of a session's distributed programs from a profile of it. `cores` is how
+/// many pieces of work go on at a time.
+Result<StepPlan> planStep(const Session &session, uint32_t position, const StepProfile &profile, const LinkModel &link,
+                          size_t cores);
 
 /// The cores that this process may use.
 size_t getNumCores();

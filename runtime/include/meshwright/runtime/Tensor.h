@@ -49,6 +49,11 @@ struct Tensor {
 /// fits; everything else is an error that names both types, or the position and the value.
 Status convert(const TensorView &from, DType type, std::span<std::byte> to);
 
+/// Adds `count` elements to those at `sum`, each rounded to the type. Integers wrap.
+void addElements(DType type, const std::byte *addends, std::byte *sum, uint64_t count);
+/// Fills an array with the zeros that change no sum, not even the sign of one: those of floats are negative.
+void fillNeutral(DType type, std::span<std::byte> array);
+
 } // namespace meshwright::runtime
 
 #endif

@@ -1,0 +1,50 @@
+//===- Plans.cpp - what the steps of a run should take --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plans.h"
+#include <algorithm>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+std::optional<double> PlannedVariant::getMeasured() const {
+  if (measured.empty())
+    return std::nullopt;
+  std::vector<double> sorted = measured;
+  std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+std::string meshwright::tool::describe(const StepVariant &variant, uint32_t mergeSteps) {
+  if (variant.begin + 1 == variant.end)
+    return fmt::format("step {} of a merge of {}", variant.begin, mergeSteps);
+  return fmt::format("steps {} to {} of a merge of {}", variant.begin, variant.end - 1, mergeSteps);
+}
+
+Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(Session &session, const LinkModel &link) {
+  std::vector<PlannedVariant> plans;
+  for (const StepVariant &variant : session.getPackage().getVariants()) {
+    MW_TRY_ASSIGN(StepProfile profile, session.profile(variant.begin, 3));
+    MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, profile, link, getNumCores()));
+    plans.push_back({variant, std::move(plan), {}});
+  }
+  return plans;
+}
+
+void meshwright::tool::logPlans(const std::vector<PlannedVariant> &plans, Progress &progress) {
+  for (const PlannedVariant &planned : plans) {
+    const StepPlan &plan = planned.plan;
+    std::string which = plans.size() == 1 ? "" : ", " + describe(planned.variant, plans.back().variant.end);
+    std::optional<double> measured = planned.getMeasured();
+    progress.result(fmt::format(
+        "planned{}: {:.6f} s a step: {:.6f} s of computation, {:.6f} s of communication, of which "
+        "{:.6f} s exposed{}",
+        which, plan.seconds, plan.computeSeconds, plan.communicationSeconds, plan.exposedSeconds,
+        measured ? fmt::format("; measured: {:.6f} s, {:.3f} times as long", *measured, *measured / plan.seconds)
+                 : ""));
+  }
+}

@@ -1,0 +1,36 @@
+//===- Plans.h - what the steps of a run should take ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_PLANS_H
+#define MESHWRIGHT_TOOLS_DISTRUN_PLANS_H
+
+#include "Progress.h"
+#include "meshwright/runtime/StepPlan.h"
+
+namespace meshwright::tool {
+
+/// The plan of a variant of the step, and the seconds of the steps of that variant that were run.
+struct PlannedVariant {
+  runtime::StepVariant variant;
+  runtime::StepPlan plan;
+  std::vector<double> measured;
+
+  /// The median of the steps; nothing if none was run.
+  std::optional<double> getMeasured() const;
+};
+
+/// Measures what each variant of a session's step costs without the link, and plans it with the link. Variables change.
+runtime::Result<std::vector<PlannedVariant>> planVariants(runtime::Session &session, const runtime::LinkModel &link);
+
+/// The plans beside what was measured, a line for each.
+void logPlans(const std::vector<PlannedVariant> &plans, Progress &progress);
+
+/// As in messages: `step 3 of a merge of 4`, `steps 1 to 2 of a merge of 4`.
+std::string describe(const runtime::StepVariant &variant, uint32_t mergeSteps);
+
+} // namespace meshwright::tool
+
+#endif
