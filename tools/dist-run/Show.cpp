@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Show.h"
+#include "Plans.h"
 #include "Progress.h"
 #include "meshwright/runtime/Communicator.h"
 #include <fmt/ranges.h>
@@ -22,7 +23,7 @@ static std::string toLower(std::string name) {
   return name;
 }
 
-/// As in the mapping attribute: `[["dp"], [3, "tp"]]`, `[[]], on {"dp" = [1]}`.
+/// As in the mapping attribute: `[["dp"], [3, "tp"]]`, `[[]], partial = sum ["dp"], on {"tp" = [1]}`.
 static std::string toString(const Placement &placement, std::span<const int64_t> shape, const Mesh &mesh) {
   std::vector<std::string> dims;
   for (int dim = 0; dim != placement.dims_size(); ++dim) {
@@ -39,13 +40,17 @@ static std::string toString(const Placement &placement, std::span<const int64_t>
   std::vector<std::string> support;
   for (const Support &entry : placement.support())
     support.push_back(fmt::format("\"{}\" = [{}]", mesh.getName(entry.axis()), fmt::join(entry.coordinates(), ", ")));
-  return fmt::format("[{}]{}", fmt::join(dims, ", "),
+  std::vector<std::string> partial;
+  for (uint32_t axis : placement.partial())
+    partial.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
+  return fmt::format("[{}]{}{}", fmt::join(dims, ", "),
+                     partial.empty() ? "" : fmt::format(", partial = sum [{}]", fmt::join(partial, ", ")),
                      support.empty() ? "" : fmt::format(", on {{{}}}", fmt::join(support, ", ")));
 }
 
 static void showValue(const std::string &name, DType type, const Layout &layout, const Placement &placement,
                       const Mesh &mesh, const std::string &rest) {
-  bool split = !layout.getAxes().empty() || !layout.isOnAllRanks();
+  bool split = !layout.getPartAxes().empty() || !layout.isOnAllRanks();
   fmt::print("  {}: {}{}{}\n", name, runtime::toString(layout.getShape(), type),
              split ? fmt::format(", {} per rank, {}", runtime::toString(layout.getLocalShape()),
                                  toString(placement, layout.getShape(), mesh))
@@ -69,34 +74,59 @@ static std::string toString(const Collective &collective) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The collectives in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
-static void showCommunication(const Program &program, const Mesh &mesh) {
-  for (const ScheduleItem &item : program.schedule())
-    for (const Instruction &instruction : program.tasks(static_cast<int>(item.task())).instructions()) {
-      if (instruction.has_wait())
-        fmt::print("    wait #{}\n", instruction.wait().tag());
-      if (!instruction.has_collective())
-        continue;
-      const Collective &collective = instruction.collective();
-      std::vector<std::string> axes;
-      for (uint32_t axis : collective.axes())
-        axes.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
-      std::string reduction =
-          !isReducing(collective.kind()) ? "" : ", " + toLower(Collective::Reduction_Name(collective.reduction()));
-      fmt::print("    {}{} #{} over [{}]{}: {}\n", collective.start() ? "start " : "",
-                 runtime::getName(collective.kind()), collective.tag(), fmt::join(axes, ", "), reduction,
-                 toString(collective));
-    }
+/// The collectives of a step in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
+static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
+  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
+    if (instruction.has_wait())
+      fmt::print("    wait #{}\n", instruction.wait().tag());
+    if (!instruction.has_collective())
+      return;
+    const Collective &collective = instruction.collective();
+    std::vector<std::string> axes;
+    for (uint32_t axis : collective.axes())
+      axes.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
+    std::string reduction =
+        !isReducing(collective.kind()) ? "" : ", " + toLower(Collective::Reduction_Name(collective.reduction()));
+    fmt::print("    {}{} #{} over [{}]{}: {}\n", collective.start() ? "start " : "",
+               runtime::getName(collective.kind()), collective.tag(), fmt::join(axes, ", "), reduction,
+               toString(collective));
+  });
 }
 
-static void showProgram(const std::string &title, const Program &program, const Mesh &mesh) {
+/// What a step runs: `"first" of micro-batch 0, "last" of micro-batch 1`.
+static std::string getItems(const Program &program, uint32_t position) {
+  std::vector<std::string> items;
+  for (const ScheduleItem &item : program.schedule())
+    if (runsAt(item, position))
+      items.push_back(fmt::format("\"{}\" of micro-batch {}", program.tasks(static_cast<int>(item.task())).name(),
+                                  item.micro_batch()));
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
+/// The tasks, and for every variant of the step what it runs and moves. The one task of one step goes without saying.
+static void showSchedule(const Program &program, const LoadedPackage &package, const Mesh &mesh) {
+  if (program.schedule_size() < 2)
+    return showCommunication(program, 0, mesh);
+  for (const Task &task : program.tasks()) {
+    double flops = 0;
+    for (const Instruction &instruction : task.instructions())
+      flops += instruction.flops();
+    fmt::print("  task \"{}\": {} instructions, {:.3g} GFLOP\n", task.name(), task.instructions_size(), flops / 1e9);
+  }
+  for (const StepVariant &variant : package.getVariants()) {
+    fmt::print("  {}: {}\n", package.getMergeSteps() == 1 ? "step" : describe(variant, package.getMergeSteps()),
+               getItems(program, variant.begin));
+    showCommunication(program, variant.begin, mesh);
+  }
+}
+
+/// Counts instructions by kind: `7 kernels (3 different)`, `2 c_allreduce, 68 B of operands`.
+static void showCounts(const Program &program) {
   std::map<std::string, int> kinds;
   std::map<std::string, std::pair<int, uint64_t>> collectives;
   std::set<std::string> symbols;
-  double flops = 0;
   for (const Task &task : program.tasks())
     for (const Instruction &instruction : task.instructions()) {
-      flops += instruction.flops();
       switch (instruction.kind_case()) {
       case Instruction::kKernel:
         ++kinds["kernels"];
@@ -118,17 +148,52 @@ static void showProgram(const std::string &title, const Program &program, const 
       case Instruction::kWait:
         ++kinds["waits"];
         break;
+      case Instruction::kMicroBatch:
+        ++kinds["numbers of micro-batches"];
+        break;
       default:
         ++kinds["coordinates"];
       }
     }
-  fmt::print("{}: arena {} ({} persistent), {} buffers, {:.3g} GFLOP\n", title, formatBytes(program.arena_bytes()),
-             formatBytes(program.persistent_bytes()), program.buffers_size(), flops / 1e9);
   for (const auto &[kind, number] : kinds)
     fmt::print("  {} {}{}\n", number, kind, kind == "kernels" ? fmt::format(" ({} different)", symbols.size()) : "");
   for (const auto &[kind, total] : collectives)
     fmt::print("  {} {}, {} of operands\n", total.first, kind, formatBytes(total.second));
-  showCommunication(program, mesh);
+}
+
+static void showProgram(const std::string &title, const Program &program, const LoadedPackage &package,
+                        const Mesh &mesh) {
+  double flops = 0;
+  for (const Task &task : program.tasks())
+    for (const Instruction &instruction : task.instructions())
+      flops += instruction.flops();
+  fmt::print("{}: arena {} ({} persistent), {} buffers, {:.3g} GFLOP\n", title, formatBytes(program.arena_bytes()),
+             formatBytes(program.persistent_bytes()), program.buffers_size(), flops / 1e9);
+  showCounts(program);
+  showSchedule(program, package, mesh);
+}
+
+static void showValues(const LoadedPackage &package) {
+  const meshwright::Package &message = package.message();
+  const Mesh &mesh = package.getMesh();
+  fmt::print("{} inputs\n", message.inputs_size());
+  for (int i = 0; i != message.inputs_size(); ++i) {
+    const Port &port = message.inputs(i);
+    std::string range = port.has_min() || port.has_max() ? fmt::format(", in [{}, {})", port.min(), port.max()) : "";
+    showValue(port.name(), port.dtype(), package.getLayouts().inputs[i], port.placement(), mesh, range);
+  }
+  fmt::print("{} outputs\n", message.outputs_size());
+  for (int i = 0; i != message.outputs_size(); ++i) {
+    const Port &port = message.outputs(i);
+    showValue(port.name(), port.dtype(), package.getLayouts().outputs[i], port.placement(), mesh,
+              fmt::format("{}{}", port.result() ? "" : ", fetched", port.at_update() ? ", at updates" : ""));
+  }
+  fmt::print("{} variables\n", message.variables_size());
+  for (int i = 0; i != message.variables_size(); ++i) {
+    const Variable &variable = message.variables(i);
+    showValue(variable.name(), variable.dtype(), package.getLayouts().variables[i], variable.placement(), mesh,
+              ", " + toLower(Variable::Kind_Name(variable.kind())));
+  }
 }
 
 Status meshwright::tool::show(const LoadedPackage &package) {
@@ -140,33 +205,18 @@ Status meshwright::tool::show(const LoadedPackage &package) {
   if (!message.producer().empty())
     fmt::print("made by {}\n", message.producer());
   fmt::print("mesh [{}], {} ranks\n", fmt::join(axes, ", "), mesh.getNumRanks());
-  fmt::print("{} inputs\n", message.inputs_size());
-  for (int i = 0; i != message.inputs_size(); ++i) {
-    const Port &port = message.inputs(i);
-    std::string range = port.has_min() || port.has_max() ? fmt::format(", in [{}, {})", port.min(), port.max()) : "";
-    showValue(port.name(), port.dtype(), package.getLayouts().inputs[i], port.placement(), mesh, range);
-  }
-  fmt::print("{} outputs\n", message.outputs_size());
-  for (int i = 0; i != message.outputs_size(); ++i) {
-    const Port &port = message.outputs(i);
-    showValue(port.name(), port.dtype(), package.getLayouts().outputs[i], port.placement(), mesh,
-              port.result() ? "" : ", fetched");
-  }
-  fmt::print("{} variables\n", message.variables_size());
-  for (int i = 0; i != message.variables_size(); ++i) {
-    const Variable &variable = message.variables(i);
-    showValue(variable.name(), variable.dtype(), package.getLayouts().variables[i], variable.placement(), mesh,
-              ", " + toLower(Variable::Kind_Name(variable.kind())));
-  }
+  if (package.getMergeSteps() != 1)
+    fmt::print("merges {} steps into one update\n", package.getMergeSteps());
+  showValues(package);
   for (int i = 0; i != message.programs_size(); ++i) {
     std::vector<int64_t> ranks;
     for (int rank = 0; rank != message.program_of_rank_size(); ++rank)
       if (message.program_of_rank(rank) == static_cast<uint32_t>(i))
         ranks.push_back(rank);
-    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i), mesh);
+    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i), package, mesh);
   }
   if (message.has_serial())
-    showProgram("serial program", message.serial(), Mesh());
+    showProgram("serial program", message.serial(), package, Mesh());
   for (const KernelLibrary &library : message.libraries())
     fmt::print("kernels for {} in {}\n", library.target(), library.file());
   return {};

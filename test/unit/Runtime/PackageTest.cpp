@@ -77,7 +77,7 @@ TEST(Package, BuffersAreChecked) {
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_shape(1, int64_t(1) << 61); }).substr(0, 20),
             "program 0: buffer 0:");
   EXPECT_EQ(change([](Program &p) { p.mutable_constants(0)->set_file_offset(256); }),
-            "program 0: constant 0: 64 bytes at offset 256 do not lie in constants.bin of 276 bytes");
+            "program 0: constant 0: 64 bytes at offset 256 do not lie in constants.bin of 284 bytes");
   EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, 99); }),
             "program 0: variable \"w\": buffer 99 is named but the program has 11");
   EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, -2); }),

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestPackage.h"
+#include "ProgramBuilder.h"
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <vector>
 
 using namespace meshwright;
 using namespace meshwright::test;
@@ -18,106 +20,14 @@ namespace {
 constexpr int64_t rows = 8, depth = 4, columns = 8;
 /// constants.bin: ones for the serial program's y, then sizes.
 constexpr int64_t onesBytes = 4 * rows * columns;
+constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4, depth *columns, 1, 8, 4};
 /// The coordinate of dp that owns w, where one does.
 constexpr uint32_t owner = 1;
-
-/// Lays buffers one after another.
-class ProgramBuilder {
-public:
-  explicit ProgramBuilder(Program &program) : program(program) { program.add_tasks()->set_name("step"); }
-
-  uint32_t addBuffer(const std::string &name, std::vector<int64_t> shape, DType type = F32) {
-    Buffer *buffer = program.add_buffers();
-    uint64_t bytes = 4;
-    for (int64_t size : shape) {
-      buffer->add_shape(size);
-      bytes *= size;
-    }
-    buffer->set_name(name);
-    buffer->set_dtype(type);
-    buffer->set_bytes(bytes);
-    buffer->set_offset(end);
-    end += (bytes + 63) / 64 * 64;
-    program.set_arena_bytes(end);
-    return program.buffers_size() - 1;
-  }
-  void endPersistent() { program.set_persistent_bytes(end); }
-  void addConstant(uint32_t buffer, uint64_t offset) {
-    Constant *constant = program.add_constants();
-    constant->set_buffer(buffer);
-    constant->set_file_offset(offset);
-  }
-  Instruction *add(const std::string &name) {
-    Instruction *instruction = program.mutable_tasks(0)->add_instructions();
-    instruction->set_name(name);
-    instruction->set_location("hand.mlir:" + std::to_string(program.tasks(0).instructions_size()));
-    return instruction;
-  }
-  void addKernel(const std::string &symbol, std::vector<uint32_t> arguments) {
-    Kernel *kernel = add(symbol)->mutable_kernel();
-    kernel->set_symbol(symbol);
-    kernel->set_outputs(1);
-    for (uint32_t argument : arguments)
-      kernel->add_arguments(argument);
-  }
-  void addMatmul(const std::string &name, uint32_t lhs, uint32_t rhs, uint32_t out, int64_t m, int64_t n, int64_t k,
-                 std::pair<int64_t, int64_t> lhsStrides) {
-    Matmul *matmul = add(name)->mutable_matmul();
-    matmul->set_lhs(lhs);
-    matmul->set_rhs(rhs);
-    matmul->set_out(out);
-    matmul->set_lhs_dtype(F32);
-    matmul->set_rhs_dtype(F32);
-    matmul->set_out_dtype(F32);
-    matmul->set_m(m);
-    matmul->set_n(n);
-    matmul->set_k(k);
-    matmul->add_lhs_strides(lhsStrides.first);
-    matmul->add_lhs_strides(lhsStrides.second);
-    matmul->add_rhs_strides(n);
-    matmul->add_rhs_strides(1);
-    matmul->add_out_strides(n);
-    matmul->add_out_strides(1);
-  }
-  /// Buffers that are absent are -1.
-  Collective *addCollective(Collective::Kind kind, const std::string &name, int32_t in, int32_t out, uint64_t count,
-                            std::vector<uint32_t> axes, uint32_t tag) {
-    Collective *collective = add(name)->mutable_collective();
-    collective->set_kind(kind);
-    for (uint32_t axis : axes)
-      collective->add_axes(axis);
-    collective->set_dtype(F32);
-    collective->set_tag(tag);
-    CollectivePart *part = collective->add_parts();
-    part->set_name(name);
-    part->set_count(count);
-    if (in >= 0)
-      part->set_in(in);
-    if (out >= 0)
-      part->set_out(out);
-    part->set_root(owner);
-    return collective;
-  }
-  void addAllReduce(const std::string &name, uint32_t buffer, uint64_t count, std::vector<uint32_t> axes,
-                    uint32_t tag) {
-    int32_t place = static_cast<int32_t>(buffer);
-    addCollective(Collective::ALL_REDUCE, name, place, place, count, std::move(axes), tag);
-  }
-  void addWait(const std::string &name, uint32_t tag) { add(name)->mutable_wait()->set_tag(tag); }
-  void addCoordinate(uint32_t buffer, uint32_t axis) {
-    Coordinate *coordinate = add("coordinate")->mutable_coordinate();
-    coordinate->set_axis(axis);
-    coordinate->set_buffer(buffer);
-  }
-
-private:
-  Program &program;
-  uint64_t end = 0;
-};
 
 /// The program for local sizes. `distributed` adds what goes between the ranks.
 void makeProgram(Program &program, int64_t m, int64_t n, bool distributed, Fault fault, bool isOdd) {
   ProgramBuilder builder(program);
+  builder.addTask("step");
   uint32_t w = builder.addBuffer("w", {depth, n});
   uint32_t ones = builder.addBuffer("ones", {m, n});
   uint32_t sizeY = builder.addBuffer("", {}, I32), sizeW = builder.addBuffer("", {}, I32);
@@ -155,7 +65,8 @@ void makeProgram(Program &program, int64_t m, int64_t n, bool distributed, Fault
 /// The distributed program with starts and waits, on owners of w and on others.
 void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
   constexpr int64_t m = rows / 2, n = columns / 2;
-  ProgramBuilder builder(program);
+  ProgramBuilder builder(program, owner);
+  builder.addTask("step");
   auto getIf = [](bool condition, uint32_t buffer) { return condition ? static_cast<int32_t>(buffer) : -1; };
   bool holds = !isOwned || isOwner;
   uint32_t kept = holds ? builder.addBuffer("w", {depth, n}) : 0;
@@ -191,22 +102,6 @@ void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
   program.add_input_buffers(static_cast<int32_t>(x));
   program.add_output_buffers(static_cast<int32_t>(loss));
   program.add_output_buffers(getIf(holds, gradient));
-}
-
-void addSplit(DimSplits *dim, uint32_t axis, int64_t extent, int64_t stride) {
-  Split *split = dim->add_splits();
-  split->set_axis(axis);
-  split->set_extent(extent);
-  split->set_stride(stride);
-}
-
-template <typename Value> void describe(Value *value, const std::string &name, std::vector<int64_t> shape) {
-  value->set_name(name);
-  value->set_dtype(F32);
-  for (int64_t size : shape) {
-    value->add_shape(size);
-    value->mutable_placement()->add_dims();
-  }
 }
 
 } // namespace
@@ -258,13 +153,16 @@ Package meshwright::test::makePackage(Fault fault, Style style) {
   return package;
 }
 
+uint64_t meshwright::test::getSizeOffset(int64_t size) {
+  return onesBytes + 4 * (std::find(sizes.begin(), sizes.end(), size) - sizes.begin());
+}
+
 std::string meshwright::test::makeConstants() {
-  std::string bytes(onesBytes + 5 * 4, 0);
+  std::string bytes(onesBytes + sizeof(sizes), 0);
   float one = 1;
   for (int i = 0; i != rows * columns; ++i)
     std::memcpy(bytes.data() + 4 * i, &one, 4);
-  int32_t sizes[] = {rows / 2 * 4, rows * columns, depth * 4, depth * columns, 1};
-  std::memcpy(bytes.data() + onesBytes, sizes, sizeof(sizes));
+  std::memcpy(bytes.data() + onesBytes, sizes.data(), sizeof(sizes));
   return bytes;
 }
 

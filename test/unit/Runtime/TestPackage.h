@@ -33,6 +33,19 @@ enum class Style { Plain, Overlapped, Owned };
 
 /// The message. Faults are those of the plain style.
 Package makePackage(Fault fault = Fault::None, Style style = Style::Plain);
+
+/// A merge of several steps, and micro-batches of a step, on a mesh dp x tp. Gradients are added up in accumulator/w, a
+/// sum over dp as long as the merge is under way, and reduced and taken off w at its end. Beside it the serial program.
+struct MergeOptions {
+  int64_t dp = 2, tp = 1;
+  uint32_t steps = 3, microBatches = 1;
+};
+/// Its outputs are `loss`, and after an update `grad/w` and the sum of its elements, `total`. The tasks are those of
+/// the times that differ.
+Package makeMergePackage(const MergeOptions &options = {});
+
+/// Where constants.bin has a number as an i32; those of its list are there.
+uint64_t getSizeOffset(int64_t size);
 /// The bytes of constants.bin.
 std::string makeConstants();
 /// Writes the package's folder, with the kernels that were built for it. False if it cannot be written.

@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// usage: make-test-package FOLDER
-// [none|missing-reduction|wrong-scale|missing-member|other-count|huge-arena|initializers]
+// usage: make-test-package FOLDER [KIND]
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,6 +126,11 @@ int main(int argc, char **argv) {
       {"large", [] { return makeLarge(false); }},
       {"large-replicated", [] { return makeLarge(true); }},
       {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},
+      {"merge", [] { return makeMergePackage(); }},
+      {"merge-2x2", [] { return makeMergePackage({2, 2}); }},
+      {"merge-4", [] { return makeMergePackage({4, 1}); }},
+      {"merge-of-2", [] { return makeMergePackage({2, 1, 2}); }},
+      {"merge-of-micro-batches", [] { return makeMergePackage({2, 1, 3, 2}); }},
       {"owned", [] { return makePackage(Fault::None, Style::Owned); }}};
   std::string kind = argc > 2 ? argv[2] : "none";
   if (argc < 2 || (!others.contains(kind) && !faults.contains(kind))) {
