@@ -149,8 +149,43 @@ static Value foldTranspose(TransposeOp op, NetBuilder &build) {
   return foldTransposedDot(op, build);
 }
 
-static Value foldSlice(SliceOp op) {
-  return op.getOperand().getType() == op.getResult().getType() ? op.getOperand() : Value();
+/// One element of a constant is a splat.
+static Value foldElement(SliceOp op, OpBuilder &builder) {
+  auto constant = op.getOperand().getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || typeOf(op.getResult()).getNumElements() != 1)
+    return {};
+  SmallVector<uint64_t> index(op.getStarts());
+  auto element =
+      *(elements.getValues<Attribute>().begin() + ElementsAttr::getFlattenedIndex(elements.getType(), index));
+  return makeConstant(builder, op.getResult(), DenseElementsAttr::get(typeOf(op.getResult()), element));
+}
+
+/// A slice that lies in one of the tensors that were joined is a slice of that one.
+static Value foldSliceOfParts(SliceOp op, NetBuilder &build) {
+  auto parts = op.getOperand().getDefiningOp<ConcatenateOp>();
+  if (!parts)
+    return {};
+  int64_t dim = parts.getDim(), begin = 0;
+  for (Value part : parts.getOperands()) {
+    int64_t size = shapeOf(part)[dim];
+    if (op.getStarts()[dim] >= begin && op.getLimits()[dim] <= begin + size) {
+      SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+      starts[dim] -= begin;
+      limits[dim] -= begin;
+      return build.slice(part, starts, limits, op.getSteps());
+    }
+    begin += size;
+  }
+  return {};
+}
+
+static Value foldSlice(SliceOp op, NetBuilder &build) {
+  if (op.getOperand().getType() == op.getResult().getType())
+    return op.getOperand();
+  if (Value element = foldElement(op, build.builder))
+    return element;
+  return foldSliceOfParts(op, build);
 }
 
 /// Padding by nothing, and padding a splat with itself.
@@ -233,7 +268,7 @@ static Value foldLayout(Operation *op, NetBuilder &build) {
       .Case([&](BroadcastOp op) { return foldBroadcast(op, build); })
       .Case([&](ReshapeOp op) { return foldReshape(op, build); })
       .Case([&](TransposeOp op) { return foldTranspose(op, build); })
-      .Case([&](SliceOp op) { return foldSlice(op); })
+      .Case([&](SliceOp op) { return foldSlice(op, build); })
       .Case([&](PadOp op) { return foldPad(op, build.builder); })
       .Case([&](ConcatenateOp op) { return op->getNumOperands() == 1 ? op->getOperand(0) : Value(); })
       .Default(Value());

@@ -56,6 +56,8 @@ static std::optional<APInt> combine(Operation *op, bool isUnsigned, const APInt 
       .Case([&](AndOp) { return x & y; })
       .Case([&](OrOp) { return x | y; })
       .Case([&](XorOp) { return x ^ y; })
+      .Case([&](ShiftLeftOp) { return x.shl(y.getLimitedValue(x.getBitWidth())); })
+      .Case([&](ShiftRightLogicalOp) { return x.lshr(y.getLimitedValue(x.getBitWidth())); })
       .Case([&](MaximumOp) { return (isUnsigned ? x.ugt(y) : x.sgt(y)) ? x : y; })
       .Case([&](MinimumOp) { return (isUnsigned ? x.ult(y) : x.slt(y)) ? x : y; })
       .Default(std::nullopt);

@@ -50,6 +50,48 @@ func.func @layout(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, ten
 
 // -----
 
+// Tests that one element of a constant is a splat, and that arithmetic on it folds: distances of threefry's rotations.
+
+// CHECK-LABEL: func.func @elements_of_constants
+// CHECK-DAG: %[[LEFT:.*]] = net.constant dense<15> : tensor<4xui32>
+// CHECK-DAG: %[[RIGHT:.*]] = net.constant dense<17> : tensor<4xui32>
+// CHECK-DAG: %[[SHIFTED:.*]] = net.constant dense<0> : tensor<ui32>
+// CHECK-DAG: %[[DOUBLED:.*]] = net.constant dense<30> : tensor<ui32>
+// CHECK-NEXT: return %[[LEFT]], %[[RIGHT]], %[[SHIFTED]], %[[DOUBLED]]
+func.func @elements_of_constants() -> (tensor<4xui32>, tensor<4xui32>, tensor<ui32>, tensor<ui32>) {
+  %0 = net.constant dense<[[13, 26], [15, 6]]> : tensor<2x2xui32>
+  %1 = net.slice %0 starts = [1, 0] limits = [2, 1] steps = [1, 1] : tensor<2x2xui32> -> tensor<1x1xui32>
+  %2 = net.reshape %1 : tensor<1x1xui32> -> tensor<ui32>
+  %3 = net.broadcast %2 dims = [] : tensor<ui32> -> tensor<4xui32>
+  %4 = net.constant dense<32> : tensor<ui32>
+  %5 = net.subtract %4, %2 : tensor<ui32>
+  %6 = net.broadcast %5 dims = [] : tensor<ui32> -> tensor<4xui32>
+  %7 = net.shift_right_logical %2, %4 : tensor<ui32>
+  %8 = net.constant dense<1> : tensor<ui32>
+  %9 = net.shift_left %2, %8 : tensor<ui32>
+  return %3, %6, %7, %9 : tensor<4xui32>, tensor<4xui32>, tensor<ui32>, tensor<ui32>
+}
+
+// -----
+
+// Tests that a slice of what was joined reads the part that it lies in, and that one of two parts stays.
+
+// CHECK-LABEL: func.func @slices_of_parts
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>, %[[Y:.*]]: tensor<2x4xf32>)
+func.func @slices_of_parts(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  // CHECK-NEXT: %[[JOINED:.*]] = net.concatenate
+  // CHECK-NEXT: %[[SECOND:.*]] = net.slice %[[Y]] starts = [0, 1] limits = [2, 4] steps = [1, 2]
+  // CHECK-NEXT: %[[BOTH:.*]] = net.slice %[[JOINED]]
+  // CHECK-NEXT: return %[[X]], %[[SECOND]], %[[BOTH]]
+  %0 = net.concatenate %x, %y dim = 1 : tensor<2x3xf32>, tensor<2x4xf32> -> tensor<2x7xf32>
+  %1 = net.slice %0 starts = [0, 0] limits = [2, 3] steps = [1, 1] : tensor<2x7xf32> -> tensor<2x3xf32>
+  %2 = net.slice %0 starts = [0, 4] limits = [2, 7] steps = [1, 2] : tensor<2x7xf32> -> tensor<2x2xf32>
+  %3 = net.slice %0 starts = [0, 2] limits = [2, 4] steps = [1, 1] : tensor<2x7xf32> -> tensor<2x2xf32>
+  return %1, %2, %3 : tensor<2x3xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
 // Tests that products read factors as they lie and write results in the order that is asked for.
 
 // CHECK-LABEL: func.func @products
