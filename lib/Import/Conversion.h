@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_IMPORT_CONVERSION_H
 #define MESHWRIGHT_LIB_IMPORT_CONVERSION_H
 
-#include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -67,6 +67,25 @@ private:
   mlir::OpBuilder builder;
 };
 
+/// Builds expressions in the place of the operation that is converted; what is built gets its scope and role.
+class Expression : public mlir::OpBuilder::Listener {
+public:
+  explicit Expression(Conversion &conversion)
+      : build(conversion.getBuilder(), conversion.getOp()->getLoc()), conversion(conversion) {
+    build.builder.setListener(this);
+  }
+  Expression(const Expression &) = delete;
+  Expression &operator=(const Expression &) = delete;
+  ~Expression() override { build.builder.setListener(nullptr); }
+
+  net::NetBuilder build;
+
+private:
+  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override { conversion.annotate(op); }
+
+  Conversion &conversion;
+};
+
 /// What an operation's results become; failure after an error was emitted.
 using Converted = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 using ConvertFn = Converted (*)(Conversion &conversion);
@@ -80,6 +99,7 @@ void addLayout(ConverterMap &converters);
 void addContraction(ConverterMap &converters);
 void addReduction(ConverterMap &converters);
 void addIndexing(ConverterMap &converters);
+void addRandom(ConverterMap &converters);
 
 /// The single block of the operation's only region with `arguments` arguments that ends in `stablehlo.return` of
 /// `results` values; null after an error.

@@ -30,6 +30,7 @@ static const ConverterMap &getConverters() {
     addContraction(map);
     addReduction(map);
     addIndexing(map);
+    addRandom(map);
     return map;
   }();
   return converters;
@@ -101,7 +102,9 @@ struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStable
   void eraseMeshes() {
     for (Operation &op : llvm::make_early_inc_range(getOperation().getOps()))
       if (op.getName().getStringRef() == "sdy.mesh") {
-        op.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
+        // JAX puts keys of random numbers on a mesh without axes.
+        if (auto axes = op.getAttrOfType<IntegerAttr>("axes"); !axes || axes.getInt() != 0)
+          op.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
         op.erase();
       }
   }

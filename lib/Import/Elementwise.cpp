@@ -8,6 +8,8 @@
 #include "Known.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace meshwright;
@@ -80,6 +82,46 @@ static Converted convertSquare(Conversion &conversion) {
     return failure();
   Value operand = conversion.getOp()->getOperand(0);
   return SmallVector<Value>{conversion.create<net::MultiplyOp>(conversion.getType(), operand, operand)};
+}
+
+/// The inverse of the error function at `x`, of magnitude at most 1: a guess that is right to a few thousandths
+/// (Winitzki, A handy approximation for the error function and its inverse, 2008), then steps of Halley's method, each
+/// of which triples the digits. Near 1 the distance to it is exact, so that there the complementary function is what is
+/// inverted.
+static Value invertErf(net::NetBuilder &b, Value x) {
+  constexpr double kShape = 0.147, kPi = 3.14159265358979323846;
+  constexpr int kSteps = 2;
+  Value one = b.splatLike(x, 1), magnitude = b.unary<net::AbsOp>(x), rest = b.subtract(one, magnitude);
+  Value logarithm = b.unary<net::LogOp>(b.multiply(rest, b.add(one, magnitude)));
+  Value middle = b.add(b.splatLike(x, 2 / (kPi * kShape)), b.scale(logarithm, 0.5));
+  Value root = b.unary<net::SqrtOp>(b.subtract(b.multiply(middle, middle), b.scale(logarithm, 1 / kShape)));
+  Value y = b.unary<net::SqrtOp>(b.subtract(root, middle));
+  Value isSmall = b.compare(net::CompareDirection::Lt, magnitude, b.splatLike(x, 0.5));
+  for (int step = 0; step < kSteps; ++step) {
+    Value error =
+        b.select(isSmall, b.subtract(b.unary<net::ErfOp>(y), magnitude), b.subtract(rest, b.unary<net::ErfcOp>(y)));
+    Value slope = b.scale(b.unary<net::ExpOp>(b.negate(b.multiply(y, y))), 2 / std::sqrt(kPi));
+    Value newton = b.divide(error, slope);
+    y = b.subtract(y, b.divide(newton, b.add(one, b.multiply(y, newton))));
+  }
+  Value isOne = b.compare(net::CompareDirection::Eq, magnitude, one);
+  y = b.select(isOne, b.splatLike(x, std::numeric_limits<double>::infinity()), y);
+  return b.multiply(b.unary<net::SignOp>(x), y);
+}
+
+static Converted convertErfInv(Conversion &conversion) {
+  if (failed(conversion.expect(1)) || failed(expectOneType(conversion)))
+    return failure();
+  auto element = dyn_cast<FloatType>(conversion.getType().getElementType());
+  if (!element)
+    return conversion.error() << "is of " << conversion.getType() << ", not of floats";
+  Expression expression(conversion);
+  net::NetBuilder &b = expression.build;
+  Value x = conversion.getOp()->getOperand(0);
+  // Digits that 16 bits do not hold are lost once, at the end.
+  if (element.getWidth() < 32)
+    x = b.convert(x, b.builder.getF32Type());
+  return SmallVector<Value>{b.convert(invertErf(b, x), element)};
 }
 
 /// Checks that an operation's operands and result have one shape.
@@ -170,6 +212,7 @@ static const ConverterMap &getConverters() {
       map[("stablehlo." + mnemonic).str()] = convertBinary;
     map["chlo.tan"] = convertUnary;
     map["chlo.square"] = convertSquare;
+    map["chlo.erf_inv"] = convertErfInv;
     map["stablehlo.convert"] = convertConvert;
     map["stablehlo.is_finite"] = convertIsFinite;
     map["stablehlo.select"] = convertSelect;

@@ -67,6 +67,20 @@ static Converted convertReshape(Conversion &conversion) {
   return SmallVector<Value>{conversion.reshape(conversion.getOp()->getOperand(0), conversion.getType().getShape())};
 }
 
+/// One that names no axis says nothing; JAX writes it for keys of random numbers. What another says would be lost.
+static Converted convertConstraint(Conversion &conversion) {
+  if (failed(conversion.expect(1)))
+    return failure();
+  if (conversion.getOperandType(0) != conversion.getType())
+    return conversion.error() << "turns " << conversion.getOperandType(0) << " into " << conversion.getType();
+  FailureOr<StringRef> sharding = conversion.getWord("sharding");
+  if (failed(sharding))
+    return failure();
+  if (sharding->contains('"'))
+    return conversion.error() << "splits over axes of the graph's own mesh; say it in the strategy";
+  return SmallVector<Value>{conversion.getOp()->getOperand(0)};
+}
+
 static Converted convertTranspose(Conversion &conversion) {
   if (failed(conversion.expect(1)))
     return failure();
@@ -114,6 +128,7 @@ void importer::addLayout(ConverterMap &converters) {
   converters["stablehlo.constant"] = convertConstant;
   converters["stablehlo.iota"] = convertIota;
   converters["stablehlo.broadcast_in_dim"] = convertBroadcast;
+  converters["sdy.sharding_constraint"] = convertConstraint;
   converters["stablehlo.reshape"] = convertReshape;
   converters["stablehlo.transpose"] = convertTranspose;
   converters["stablehlo.slice"] = convertSlice;

@@ -276,17 +276,79 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// `sdy.mesh @mesh = <["dp"=2, "tp"=2]>`
+/// `rng_bit_generator %a, algorithm = PHILOX : types`
+static ParseResult parseRandomBits(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand operand;
+  StringRef algorithm;
+  if (parser.parseOperand(operand) || parser.parseComma() || parser.parseKeyword("algorithm") || parser.parseEqual() ||
+      parser.parseKeyword(&algorithm))
+    return failure();
+  state.addAttribute("rng_algorithm", parser.getBuilder().getStringAttr(algorithm));
+  return parseTypes(parser, state, operand);
+}
+
+/// `while(%p = %a, %q = %b) : types cond {...} do {...}`. Both regions have an argument per operand, of the same name.
+static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  Operands operands;
+  SmallVector<Type> types;
+  auto parsePair = [&] {
+    return failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parsePair))
+    return failure();
+  if (!operands.empty() && parser.parseColonTypeList(types))
+    return failure();
+  if (parser.resolveOperands(operands, types, loc, state.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
+    argument.type = type;
+  state.addTypes(types);
+  return failure(parser.parseKeyword("cond") || parser.parseRegion(*state.addRegion(), arguments) ||
+                 parser.parseKeyword("do") || parser.parseRegion(*state.addRegion(), arguments));
+}
+
+/// `sdy.mesh @mesh = <["dp"=2, "tp"=2]>`, of which the number of axes is kept.
 static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
   StringAttr name;
   std::string axis;
-  int64_t size;
+  int64_t size, axes = 0;
   auto parseAxis = [&] {
+    ++axes;
     return failure(parser.parseString(&axis) || parser.parseEqual() || parser.parseInteger(size));
   };
-  return failure(parser.parseSymbolName(name, "sym_name", state.attributes) ||
-                 parser.parseOptionalAttrDict(state.attributes) || parser.parseEqual() || parser.parseLess() ||
-                 parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) || parser.parseGreater());
+  if (parser.parseSymbolName(name, "sym_name", state.attributes) || parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseEqual() || parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) || parser.parseGreater() ||
+      parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  state.addAttribute("axes", parser.getBuilder().getI64IntegerAttr(axes));
+  return success();
+}
+
+/// `sdy.sharding_constraint %a <@mesh, [{"dp", ?}, {}]> : type`, of which the quoted names of the axes are kept.
+static ParseResult parseSdyConstraint(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand operand;
+  StringAttr mesh;
+  std::string axes;
+  auto parseAxis = [&]() -> ParseResult {
+    std::string axis;
+    if (succeeded(parser.parseOptionalQuestion()))
+      return success();
+    if (parser.parseString(&axis))
+      return failure();
+    axes += '"' + axis + '"';
+    return success();
+  };
+  auto parseDim = [&] { return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseAxis); };
+  if (parser.parseOperand(operand) || parser.parseLess() || parser.parseSymbolName(mesh) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim) || parser.parseGreater())
+    return failure();
+  state.addAttribute("sharding", parser.getBuilder().getStringAttr(axes));
+  return parseTypes(parser, state, operand);
 }
 
 /// `return %a, %b : types`
@@ -312,9 +374,12 @@ static ParseFn getOwnForm(StringRef name) {
                                                  {"stablehlo.pad", parsePad},
                                                  {"stablehlo.reduce", parseReduce},
                                                  {"stablehlo.return", parseReturn},
+                                                 {"stablehlo.rng_bit_generator", parseRandomBits},
                                                  {"stablehlo.slice", parseSlice},
                                                  {"stablehlo.transpose", parseTranspose},
-                                                 {"sdy.mesh", parseSdyMesh}};
+                                                 {"stablehlo.while", parseWhile},
+                                                 {"sdy.mesh", parseSdyMesh},
+                                                 {"sdy.sharding_constraint", parseSdyConstraint}};
   return forms.lookup(name);
 }
 
@@ -322,7 +387,7 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
   StringRef name = state.name.getStringRef();
   if (ParseFn parse = getOwnForm(name))
     return parse(parser, state);
-  if (isElementwise(name) || name == "stablehlo.reshape")
+  if (isElementwise(name) || name == "stablehlo.reshape" || name == "stablehlo.bitcast_convert")
     return parseElementwise(parser, state);
   // The parser puts the operation's name in front.
   if (isKnown(name))

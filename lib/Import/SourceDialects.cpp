@@ -53,7 +53,8 @@ Attribute SourceDialect::parseAttribute(DialectAsmParser &parser, Type) const {
       return {};
     return entries.getDictionary(getContext());
   }
-  if (mnemonic == "precision" || mnemonic == "comparison_direction" || mnemonic == "comparison_type") {
+  if (mnemonic == "precision" || mnemonic == "comparison_direction" || mnemonic == "comparison_type" ||
+      mnemonic == "rng_algorithm") {
     StringRef value;
     if (parser.parseKeyword(mnemonic) || parser.parseKeyword(&value))
       return {};

@@ -11,16 +11,16 @@ func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{custom op 'chlo.erf_inv' is not known; docs/design/import.md lists the operations that are}}
-  %0 = chlo.erf_inv %arg0 : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{custom op 'chlo.digamma' is not known; docs/design/import.md lists the operations that are}}
+  %0 = chlo.digamma %arg0 : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
 // -----
 
 func.func @unknown_short_form(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{custom op 'stablehlo.while' is not known; docs/design/import.md lists the operations that are}}
-  %0 = stablehlo.while(%iterArg = %arg0) : tensor<4xf32>
+  // expected-error @below {{custom op 'stablehlo.case' is not known; docs/design/import.md lists the operations that are}}
+  %0 = stablehlo.case(%iterArg = %arg0) : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -43,6 +43,31 @@ def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "num-inlined", "Calls that were replaced">];
 }
 
+def UnrollLoopsPass : Pass<"dist-import-unroll-loops", "::mlir::ModuleOp"> {
+  let summary = "Write the body of a counted loop as often as it runs";
+  let description = [{
+    A loop is counted if it compares a number with a constant, and its body adds a constant to that number, which starts as one; JAX
+    prints the rounds of threefry so. Afterwards there are no loops: one that is not counted is an error, and so is one
+    that makes more than ten thousand operations.
+
+    ```mlir
+    %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
+    cond {
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %2 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %2 = stablehlo.add %i, %one : tensor<i32>
+      %3 = stablehlo.tanh %x : tensor<4xf32>
+      stablehlo.return %2, %3 : tensor<i32>, tensor<4xf32>
+    }
+    ```
+    becomes three times `stablehlo.tanh`, and three additions that nobody uses.
+  }];
+  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were unrolled">];
+}
+
 def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
   let summary = "Turn operations of StableHLO and CHLO into operations of net";
   let description = [{
