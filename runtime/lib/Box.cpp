@@ -68,14 +68,15 @@ std::vector<SharedRun> intersect(const RunList &from, const RunList &to) {
   return shared;
 }
 
-/// Copies dimension by dimension, blocks at the end.
-struct Copier {
+/// Goes through what two arrays share, dimension by dimension, blocks at the end: fn(from, to, bytes).
+template <typename Fn> struct SharedWalk {
   std::vector<SharedDim> dims;
   uint64_t blockBytes;
+  Fn fn;
 
-  void copy(size_t dim, const std::byte *from, std::byte *to) {
+  void visit(size_t dim, const std::byte *from, std::byte *to) {
     if (dim == dims.size()) {
-      std::memcpy(to, from, blockBytes);
+      fn(from, to, blockBytes);
       return;
     }
     const SharedDim &d = dims[dim];
@@ -84,20 +85,24 @@ struct Copier {
       std::byte *target = to + run.to * d.toStride;
       // Neighbours of the innermost dimension are one piece.
       if (dim + 1 == dims.size()) {
-        std::memcpy(target, source, run.length * blockBytes);
+        fn(source, target, run.length * blockBytes);
         continue;
       }
       for (int64_t i = 0; i != run.length; ++i)
-        copy(dim + 1, source + i * d.fromStride, target + i * d.toStride);
+        visit(dim + 1, source + i * d.fromStride, target + i * d.toStride);
     }
   }
 };
 
 } // namespace
 
-uint64_t meshwright::runtime::copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
-                                         uint64_t elementSize) {
-  Copier copier{{}, elementSize};
+namespace meshwright::runtime {
+
+/// Calls fn(from, to, bytes) for the pieces that both boxes have; returns the number of elements.
+template <typename Fn>
+uint64_t forEachShared(const Box &from, const std::byte *source, const Box &to, std::byte *target, uint64_t elementSize,
+                       Fn fn) {
+  SharedWalk<Fn> walk{{}, elementSize, fn};
   uint64_t count = 1;
   auto fromStride = static_cast<int64_t>(elementSize), toStride = fromStride;
   bool whole = true;
@@ -111,14 +116,30 @@ uint64_t meshwright::runtime::copyShared(const Box &from, const std::byte *sourc
     // Dimensions at the end that both arrays hold whole are one block.
     whole = whole && runs.size() == 1 && runs[0].length == fromSize && runs[0].length == toSize;
     if (whole)
-      copier.blockBytes *= fromSize;
+      walk.blockBytes *= fromSize;
     else
-      copier.dims.push_back({std::move(runs), fromStride, toStride});
+      walk.dims.push_back({std::move(runs), fromStride, toStride});
     fromStride *= fromSize;
     toStride *= toSize;
   }
-  std::reverse(copier.dims.begin(), copier.dims.end());
+  std::reverse(walk.dims.begin(), walk.dims.end());
   if (count != 0)
-    copier.copy(0, source, target);
+    walk.visit(0, source, target);
   return count;
+}
+
+} // namespace meshwright::runtime
+
+uint64_t meshwright::runtime::copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
+                                         uint64_t elementSize) {
+  return forEachShared(from, source, to, target, elementSize,
+                       [](const std::byte *a, std::byte *b, uint64_t bytes) { std::memcpy(b, a, bytes); });
+}
+
+uint64_t meshwright::runtime::addShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
+                                        DType type) {
+  uint64_t size = getSize(type);
+  return forEachShared(from, source, to, target, size, [&](const std::byte *a, std::byte *b, uint64_t bytes) {
+    addElements(type, a, b, bytes / size);
+  });
 }

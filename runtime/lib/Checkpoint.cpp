@@ -69,7 +69,9 @@ Status Checkpoint::openFiles() {
   // What the index promises is less than what the files have, before anything is done in proportion to it.
   uint64_t wanted = 0, there = 0;
   for (const CheckpointVariable &variable : index.variables) {
-    if (__builtin_add_overflow(wanted, variable.getBytes(), &wanted))
+    uint64_t bytes;
+    if (__builtin_mul_overflow(variable.getBytes(), variable.addends, &bytes) ||
+        __builtin_add_overflow(wanted, bytes, &wanted))
       return inputError("{}: the variables have more bytes than can be counted", folder);
     for (const CheckpointPart &part : variable.parts)
       if (!files.contains(part.file)) {
@@ -89,7 +91,7 @@ Status Checkpoint::openFiles() {
 Status Checkpoint::openVariable(const CheckpointVariable &variable) {
   MW_TRY_ASSIGN(Layout layout, variable.makeLayout());
   std::vector<Part> &opened = parts.emplace_back();
-  uint64_t there = 0, size = runtime::getSize(variable.type), wanted = variable.getBytes() / size;
+  uint64_t there = 0, size = runtime::getSize(variable.type), wanted = variable.getBytes() / size * variable.addends;
   if (wanted == 0 && !variable.parts.empty())
     return inputError("it has {} parts but no elements", variable.parts.size());
   for (const CheckpointPart &part : variable.parts) {
@@ -102,9 +104,9 @@ Status Checkpoint::openVariable(const CheckpointVariable &variable) {
       return inputError("{} has {} but the part at [{}] is {}", file.path(), toString(tensor->shape, tensor->type),
                         fmt::join(part.at, ", "), toString(box.getArrayShape(), variable.type));
     there += tensor->size();
-    opened.push_back({std::move(box), tensor->bytes});
+    opened.push_back({part.addend, std::move(box), tensor->bytes});
   }
-  // Parts at different coordinates share nothing.
+  // Parts of one addend at different coordinates share nothing, so all are complete if together they are.
   if (there != wanted)
     return inputError("its parts have {} elements of {}", there, wanted);
   return {};
@@ -127,8 +129,21 @@ Status Checkpoint::verify() const {
 }
 
 void Checkpoint::read(size_t variable, const Box &to, std::byte *target) const {
+  readAddend(variable, 0, to, target);
+  std::vector<const Part *> others;
   for (const Part &part : parts[variable])
-    copyShared(part.box, part.bytes.data(), to, target, runtime::getSize(index.variables[variable].type));
+    if (part.addend != 0)
+      others.push_back(&part);
+  // Parts of one addend have no element in common.
+  std::sort(others.begin(), others.end(), [](const Part *a, const Part *b) { return a->addend < b->addend; });
+  for (const Part *part : others)
+    addShared(part->box, part->bytes.data(), to, target, index.variables[variable].type);
+}
+
+void Checkpoint::readAddend(size_t variable, uint64_t addend, const Box &to, std::byte *target) const {
+  for (const Part &part : parts[variable])
+    if (part.addend == addend)
+      copyShared(part.box, part.bytes.data(), to, target, runtime::getSize(index.variables[variable].type));
 }
 
 void Checkpoint::readWhole(size_t variable, std::span<std::byte> whole) const {

@@ -67,12 +67,19 @@ std::string CheckpointIndex::toJson() const {
         digits.push_back(Json::array({digit.extent, digit.stride}));
       entry["digits"].push_back(std::move(digits));
     }
+    if (variable.addends != 1)
+      entry["addends"] = variable.addends;
     entry["parts"] = Json::array();
-    for (const CheckpointPart &part : variable.parts)
+    for (const CheckpointPart &part : variable.parts) {
       entry["parts"].push_back({{"file", part.file}, {"at", part.at}, {"checksum", formatChecksum(part.checksum)}});
+      if (variable.addends != 1)
+        entry["parts"].back()["addend"] = part.addend;
+    }
     list.push_back(std::move(entry));
   }
   Json content = {{"step", step}, {"data_position", dataPosition}, {"seed", seed}, {"variables", std::move(list)}};
+  if (mergePosition != 0)
+    content["merge"] = {{"position", mergePosition}, {"steps", mergeSteps}};
   std::string text = toText(content);
   return fmt::format("{{\"{}\":{},\"checksum\":\"{}\",\"content\":{}}}\n", versionKey, version,
                      formatChecksum(computeChecksum(std::as_bytes(std::span(text)))), text);
@@ -83,15 +90,16 @@ std::string CheckpointIndex::toJson() const {
 //===----------------------------------------------------------------------===//
 
 /// Whether `entry` is an object with all keys of `wanted` and no others but `optional`.
-static Status checkKeys(const Json &entry, std::initializer_list<std::string_view> wanted, std::string_view optional,
-                        std::string_view what) {
+static Status checkKeys(const Json &entry, std::initializer_list<std::string_view> wanted,
+                        std::initializer_list<std::string_view> optional, std::string_view what) {
   if (!entry.is_object())
     return inputError("{} is JSON of type {} and not an object", what, entry.type_name());
   for (std::string_view key : wanted)
     if (!entry.contains(key))
       return inputError("{} lacks \"{}\"", what, key);
   for (const auto &[key, value] : entry.items())
-    if (key != optional && std::find(wanted.begin(), wanted.end(), key) == wanted.end())
+    if (std::find(wanted.begin(), wanted.end(), key) == wanted.end() &&
+        std::find(optional.begin(), optional.end(), key) == optional.end())
       return inputError("{} has \"{}\", which version {} of the index does not know", what, key, version);
   return {};
 }
@@ -130,9 +138,14 @@ static Result<uint32_t> readChecksum(const Json &value) {
   return checksum;
 }
 
-static Result<CheckpointPart> readPart(const Json &entry) {
-  MW_TRY(checkKeys(entry, {"file", "at", "checksum"}, "", "a part"));
+static Result<CheckpointPart> readPart(const Json &entry, uint64_t addends) {
+  MW_TRY(checkKeys(entry, {"file", "at", "checksum"}, {"addend"}, "a part"));
   CheckpointPart part;
+  if (entry.contains("addend")) {
+    MW_TRY_ASSIGN(part.addend, readNumber(entry["addend"], "an addend"));
+  }
+  if (part.addend >= addends || entry.contains("addend") != (addends > 1))
+    return inputError("a part is of addend {} of a variable with {} of them", part.addend, addends);
   MW_TRY_ASSIGN(part.file, readText(entry["file"], "a file's name"));
   // What is named lies in the checkpoint's own folder.
   if (part.file.empty() || part.file[0] == '.' || part.file.find_first_of(std::string("/\0", 2)) != std::string::npos)
@@ -159,6 +172,16 @@ static Status readDigits(const Json &entry, CheckpointVariable &variable) {
   return {};
 }
 
+static Status readAddends(const Json &entry, CheckpointVariable &variable) {
+  MW_TRY_ASSIGN(variable.addends, readNumber(entry, "the number of addends"));
+  if (variable.addends < 2)
+    return inputError("it is the sum of {} addends where 2 are the least", variable.addends);
+  if (!variable.isAccumulator() || (!isFloat(variable.type) && !isInteger(variable.type)))
+    return inputError("it is a sum of addends, but its kind is \"{}\" and its type {}", variable.kind,
+                      getName(variable.type));
+  return {};
+}
+
 static Status readVariable(const Json &entry, CheckpointVariable &variable) {
   MW_TRY_ASSIGN(std::string type, readText(entry["dtype"], "its type"));
   std::optional<DType> parsed = parseDType(type);
@@ -174,14 +197,27 @@ static Status readVariable(const Json &entry, CheckpointVariable &variable) {
   MW_TRY(readDigits(entry["digits"], variable));
   if (!entry["parts"].is_array())
     return inputError("its parts are JSON of type {} and not a list", entry["parts"].type_name());
-  std::set<std::vector<int64_t>> places;
+  if (entry.contains("addends"))
+    MW_TRY(readAddends(entry["addends"], variable));
+  std::set<std::pair<uint64_t, std::vector<int64_t>>> places;
   for (const Json &element : entry["parts"]) {
-    MW_TRY_ASSIGN(CheckpointPart part, readPart(element));
-    if (!places.insert(part.at).second)
+    MW_TRY_ASSIGN(CheckpointPart part, readPart(element, variable.addends));
+    if (!places.emplace(part.addend, part.at).second)
       return inputError("two parts are at [{}]", fmt::join(part.at, ", "));
     variable.parts.push_back(std::move(part));
   }
   return variable.makeLayout().status();
+}
+
+static Status readMerge(const Json &entry, CheckpointIndex &index) {
+  MW_TRY(checkKeys(entry, {"position", "steps"}, {}, "the merge"));
+  MW_TRY_ASSIGN(int64_t position, readNumber(entry["position"], "the position in the merge"));
+  MW_TRY_ASSIGN(int64_t steps, readNumber(entry["steps"], "the number of merged steps"));
+  if (position < 1 || position >= steps || steps > UINT32_MAX)
+    return inputError("a merge of {} steps is said to be under way after {}", steps, position);
+  index.mergePosition = static_cast<uint32_t>(position);
+  index.mergeSteps = static_cast<uint32_t>(steps);
+  return {};
 }
 
 /// The content of an index of this version whose checksum is right.
@@ -191,7 +227,7 @@ static Result<Json> readContent(std::string_view text) {
     return inputError("the file is no index of a checkpoint: it has no \"{}\"", versionKey);
   if (root[versionKey] != version)
     return inputError("the index has version {} but this program reads version {}", toText(root[versionKey]), version);
-  MW_TRY(checkKeys(root, {versionKey, "checksum", "content"}, "", "the index"));
+  MW_TRY(checkKeys(root, {versionKey, "checksum", "content"}, {}, "the index"));
   MW_TRY_ASSIGN(uint32_t expected, readChecksum(root["checksum"]));
   Json content = std::move(root["content"]);
   std::string printed = toText(content);
@@ -203,7 +239,7 @@ static Result<Json> readContent(std::string_view text) {
 
 Result<CheckpointIndex> CheckpointIndex::parse(std::string_view text) {
   MW_TRY_ASSIGN(Json content, readContent(text));
-  MW_TRY(checkKeys(content, {"step", "data_position", "seed", "variables"}, "", "the index"));
+  MW_TRY(checkKeys(content, {"step", "data_position", "seed", "variables"}, {"merge"}, "the index"));
   CheckpointIndex index;
   MW_TRY_ASSIGN(index.step, readNumber(content["step"], "the step"));
   MW_TRY_ASSIGN(index.dataPosition, readNumber(content["data_position"], "the data position"));
@@ -211,11 +247,13 @@ Result<CheckpointIndex> CheckpointIndex::parse(std::string_view text) {
   if (!content["seed"].is_number_unsigned())
     return inputError("the seed is {}, which is no whole number", toText(content["seed"]));
   index.seed = content["seed"].get<uint64_t>();
+  if (content.contains("merge"))
+    MW_TRY(readMerge(content["merge"], index));
   if (!content["variables"].is_array())
     return inputError("the variables are JSON of type {} and not a list", content["variables"].type_name());
   std::set<std::string> names;
   for (const Json &entry : content["variables"]) {
-    MW_TRY(checkKeys(entry, {"name", "dtype", "shape", "digits", "parts"}, "kind", "a variable"));
+    MW_TRY(checkKeys(entry, {"name", "dtype", "shape", "digits", "parts"}, {"kind", "addends"}, "a variable"));
     CheckpointVariable &variable = index.variables.emplace_back();
     MW_TRY_ASSIGN(variable.name, readText(entry["name"], "a variable's name"));
     if (!names.insert(variable.name).second)

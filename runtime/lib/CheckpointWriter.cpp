@@ -11,6 +11,7 @@
 #include "Arena.h"
 #include "meshwright/runtime/Checksum.h"
 #include <algorithm>
+#include <cstring>
 #include <system_error>
 #include <thread>
 
@@ -23,6 +24,7 @@ namespace {
 struct OwnedPart {
   size_t variable;
   std::vector<int64_t> at;
+  uint64_t addend;
   Box box, packed;
   uint64_t offset, bytes;
 };
@@ -52,7 +54,9 @@ struct CheckpointWriter::Implementation {
   CheckpointFolder folder;
   uint64_t keep;
   std::vector<RankCopy> copies;
-  /// Of the checkpoint that is written; its variables have no parts yet.
+  /// All variables, without parts.
+  std::vector<CheckpointVariable> variables;
+  /// Of the checkpoint that is written.
   CheckpointIndex index;
   Status result;
   std::thread thread;
@@ -60,11 +64,12 @@ struct CheckpointWriter::Implementation {
   void describeVariables() {
     const ValueSet &set = session.getVariables();
     for (size_t i = 0; i != set.size(); ++i) {
-      CheckpointVariable &variable = index.variables.emplace_back();
+      CheckpointVariable &variable = variables.emplace_back();
       variable.name = set.getName(i);
       variable.kind = getKindName(session.getPackage().message().variables(static_cast<int>(i)).kind());
       variable.type = set.getType(i);
       variable.shape = set.getShape(i);
+      variable.addends = set.getLayout(i).getNumAddends();
       for (size_t dim = 0; dim != variable.shape.size(); ++dim) {
         auto &digits = variable.digits.emplace_back();
         for (const Layout::Digit &digit : set.getLayout(i).getDigits(dim))
@@ -87,42 +92,54 @@ struct CheckpointWriter::Implementation {
         for (const Layout::Digit &digit : set.getLayout(i).getDigits(dim))
           at.push_back(coordinates[digit.axis]);
       Box packed = box.pack();
-      copy.parts.push_back({i, std::move(at), std::move(box), std::move(packed), copy.bytes, bytes});
+      copy.parts.push_back({i, std::move(at), set.getLayout(i).getAddend(coordinates), std::move(box),
+                            std::move(packed), copy.bytes, bytes});
       copy.bytes += (bytes + 63) / 64 * 64;
     }
     return copy.bytes == 0 ? Status() : copy.memory.allocate(copy.bytes);
   }
 
+  /// Accumulators are part of the state while a merge is under way.
+  bool isSaved(const CheckpointVariable &variable) const {
+    return index.mergePosition != 0 || !variable.isAccumulator();
+  }
+
   void copyRank(int64_t rank) {
     const ValueSet &set = session.getVariables();
     for (const OwnedPart &part : copies[rank].parts)
-      copyShared(part.box, set.getArray(part.variable, rank).data(), part.packed,
-                 copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
+      if (isSaved(variables[part.variable]))
+        copyShared(part.box, set.getArray(part.variable, rank).data(), part.packed,
+                   copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
   }
 
   Status writeRank(const std::string &path, const std::string &file, const RankCopy &copy) {
+    std::vector<const OwnedPart *> parts;
     std::vector<SafeTensorsEntry> entries;
     for (const OwnedPart &part : copy.parts) {
-      const CheckpointVariable &variable = index.variables[part.variable];
+      const CheckpointVariable &variable = variables[part.variable];
+      if (!isSaved(variable))
+        continue;
+      parts.push_back(&part);
       entries.push_back({variable.name, variable.type, part.packed.getArrayShape()});
     }
+    if (parts.empty())
+      return {};
     MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path + "/" + file, entries));
-    for (const OwnedPart &part : copy.parts) {
-      std::span<const std::byte> bytes = copy.getBytes(part);
+    for (const OwnedPart *part : parts) {
+      std::span<const std::byte> bytes = copy.getBytes(*part);
       MW_TRY(writer.append(bytes));
-      index.variables[part.variable].parts.push_back({file, part.at, computeChecksum(bytes)});
+      index.variables[part->variable].parts.push_back({file, part->at, computeChecksum(bytes), part->addend});
     }
     MW_TRY(writer.sync());
     return writer.commit();
   }
 
   Status write() {
-    for (CheckpointVariable &variable : index.variables)
-      variable.parts.clear();
+    index.variables = variables;
     MW_TRY_ASSIGN(std::string temporary, folder.begin());
     for (size_t rank = 0; rank != copies.size(); ++rank)
-      if (!copies[rank].parts.empty())
-        MW_TRY(writeRank(temporary, fmt::format("rank-{:05}.safetensors", rank), copies[rank]));
+      MW_TRY(writeRank(temporary, fmt::format("rank-{:05}.safetensors", rank), copies[rank]));
+    std::erase_if(index.variables, [&](const CheckpointVariable &variable) { return !isSaved(variable); });
     MW_TRY(folder.commit(temporary, index));
     return folder.prune(keep);
   }
@@ -150,6 +167,8 @@ Status CheckpointWriter::save(uint64_t step, uint64_t dataPosition, uint64_t see
   self->index.step = step;
   self->index.dataPosition = dataPosition;
   self->index.seed = seed;
+  self->index.mergePosition = self->session.getMergePosition();
+  self->index.mergeSteps = self->session.getPackage().getMergeSteps();
   MW_TRY(self->session.forEachRank([&](int64_t rank) -> Status {
     self->copyRank(rank);
     return {};
@@ -175,13 +194,18 @@ uint64_t CheckpointWriter::getCopyBytes(int64_t rank) const { return implementat
 // Resuming
 //===----------------------------------------------------------------------===//
 
-/// For every variable of the session its place in the checkpoint.
-static Result<std::vector<size_t>> matchVariables(const ValueSet &set, const Checkpoint &checkpoint) {
+/// For every variable of the session its place in the checkpoint; nothing for accumulators between merges.
+static Result<std::vector<std::optional<size_t>>> matchVariables(const Session &session, const Checkpoint &checkpoint) {
+  const ValueSet &set = session.getVariables();
   const CheckpointIndex &index = checkpoint.getIndex();
-  std::vector<size_t> places;
+  std::vector<std::optional<size_t>> places;
   for (size_t i = 0; i != set.size(); ++i) {
     const CheckpointVariable *found = index.find(set.getName(i));
     std::string type = toString(set.getShape(i), set.getType(i));
+    if (!found && session.isIdle(i)) {
+      places.push_back(std::nullopt);
+      continue;
+    }
     if (!found)
       return inputError("{} does not have the package's variable \"{}\" of {}", checkpoint.getFolder(), set.getName(i),
                         type);
@@ -197,10 +221,46 @@ static Result<std::vector<size_t>> matchVariables(const ValueSet &set, const Che
   return places;
 }
 
-Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoint) {
-  const ValueSet &set = session.getVariables();
+/// A merge that is under way goes on in the same number of steps.
+static Status restorePosition(Session &session, const Checkpoint &checkpoint) {
   const CheckpointIndex &index = checkpoint.getIndex();
-  MW_TRY_ASSIGN(std::vector<size_t> places, matchVariables(set, checkpoint));
+  uint32_t steps = session.getPackage().getMergeSteps();
+  if (index.mergePosition != 0 && index.mergeSteps != steps)
+    return inputError(
+        "{} is after {} of {} steps of a merge, but the package merges {}; where no merge is under way any "
+        "number goes on",
+        checkpoint.getFolder(), index.mergePosition, index.mergeSteps, steps);
+  session.setMergePosition(index.mergePosition);
+  return {};
+}
+
+/// Gives a rank what it holds of a variable. Addends are kept apart where the session has as many.
+static void restoreVariable(const Session &session, const Checkpoint &checkpoint, std::optional<size_t> place, size_t i,
+                            int64_t rank) {
+  const ValueSet &set = session.getVariables();
+  const Layout &layout = set.getLayout(i);
+  std::span<std::byte> array = set.getArray(i, rank);
+  std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
+  if (array.empty())
+    return;
+  if (!place) {
+    std::memset(array.data(), 0, array.size());
+    return;
+  }
+  uint64_t addend = layout.getAddend(coordinates);
+  Box box(layout, coordinates);
+  if (layout.getNumAddends() == checkpoint.getIndex().variables[*place].addends)
+    checkpoint.readAddend(*place, addend, box, array.data());
+  else if (addend == 0)
+    checkpoint.read(*place, box, array.data());
+  else
+    fillNeutral(set.getType(i), array);
+}
+
+Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoint) {
+  const CheckpointIndex &index = checkpoint.getIndex();
+  MW_TRY(restorePosition(session, checkpoint));
+  MW_TRY_ASSIGN(std::vector<std::optional<size_t>> places, matchVariables(session, checkpoint));
   // The ranks share the parts.
   MW_TRY(session.forEachRank([&](int64_t rank) -> Status {
     int64_t number = 0;
@@ -211,10 +271,8 @@ Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoi
     return {};
   }));
   return session.forEachRank([&](int64_t rank) -> Status {
-    std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
-    for (size_t i = 0; i != set.size(); ++i)
-      if (!set.getArray(i, rank).empty())
-        checkpoint.read(places[i], Box(set.getLayout(i), coordinates), set.getArray(i, rank).data());
+    for (size_t i = 0; i != places.size(); ++i)
+      restoreVariable(session, checkpoint, places[i], i, rank);
     return {};
   });
 }

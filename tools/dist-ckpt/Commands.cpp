@@ -52,8 +52,11 @@ static std::string describe(const Checkpoint &checkpoint) {
   for (const CheckpointVariable &variable : index.variables)
     for (const CheckpointPart &part : variable.parts)
       files.insert(part.file);
-  return fmt::format("{}: step {}, data position {}, seed {}, {} variables of {} bytes in {} files",
-                     checkpoint.getFolder(), index.step, index.dataPosition, index.seed, index.variables.size(),
+  std::string merge = index.mergePosition == 0
+                          ? ""
+                          : fmt::format(" after {} of {} steps of a merge", index.mergePosition, index.mergeSteps);
+  return fmt::format("{}: step {}{}, data position {}, seed {}, {} variables of {} bytes in {} files",
+                     checkpoint.getFolder(), index.step, merge, index.dataPosition, index.seed, index.variables.size(),
                      countBytes(index), files.size());
 }
 
@@ -64,8 +67,10 @@ static Status list(const std::string &path) {
     fmt::print("{}\n", describe(checkpoint));
     if (found == path)
       for (const CheckpointVariable &variable : checkpoint.getIndex().variables)
-        fmt::print("  {}: {}{}{}, {} parts\n", variable.name, toString(variable.shape, variable.type),
-                   variable.kind.empty() ? "" : ", ", variable.kind, variable.parts.size());
+        fmt::print("  {}: {}{}{}{}, {} parts\n", variable.name, toString(variable.shape, variable.type),
+                   variable.kind.empty() ? "" : ", ", variable.kind,
+                   variable.addends == 1 ? "" : fmt::format(", sum of {} addends", variable.addends),
+                   variable.parts.size());
   }
   return {};
 }
@@ -153,11 +158,15 @@ static Status exportCheckpoint(const CheckpointOptions &options) {
   MW_TRY_ASSIGN(Checkpoint checkpoint, openNewest(options.paths[0]));
   MW_TRY(checkpoint.verify());
   std::vector<size_t> variables;
-  for (size_t i = 0; i != checkpoint.getIndex().variables.size(); ++i) {
-    const std::string &kind = checkpoint.getIndex().variables[i].kind;
-    if (!options.parameters || kind == "parameter" || kind == "buffer")
+  const CheckpointIndex &index = checkpoint.getIndex();
+  for (size_t i = 0; i != index.variables.size(); ++i) {
+    const std::string &kind = index.variables[i].kind;
+    if (options.parameters ? kind == "parameter" || kind == "buffer" : !index.variables[i].isAccumulator())
       variables.push_back(i);
   }
+  if (index.mergePosition != 0 && !options.parameters)
+    fmt::print(stderr, "dist-ckpt: warning: {} is after {} of {} steps of a merge; what they accumulated is left out\n",
+               checkpoint.getFolder(), index.mergePosition, index.mergeSteps);
   if (options.parameters && variables.empty())
     return inputError("{} does not say which of its {} variables are parameters", checkpoint.getFolder(),
                       checkpoint.getIndex().variables.size());

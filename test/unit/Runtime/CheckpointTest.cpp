@@ -8,6 +8,7 @@
 #include "meshwright/runtime/CheckpointFolder.h"
 #include "meshwright/runtime/Checksum.h"
 #include "test/unit/Random.h"
+#include <functional>
 #include <gtest/gtest.h>
 
 using namespace meshwright;
@@ -94,6 +95,78 @@ TEST(Checkpoint, WhatDoesNotFitIsAnError) {
   expect([](auto &w) { w.digits[0][0].stride = 0; }, "a digit has extent 4 and stride 0");
   expect([](auto &w) { w.name = "v"; }, "does not have it");
   expect([](auto &w) { w.type = U8; }, "has 2x2xi8 but the part at [0] is 2x2xu8");
+}
+
+/// An accumulator that two ranks hold addends of, in the middle of a merge.
+static CheckpointIndex makeSumIndex() {
+  CheckpointIndex index = makeIndex();
+  index.mergePosition = 2;
+  index.mergeSteps = 4;
+  index.variables[0].kind = "accumulator";
+  index.variables[0].shape = {2, 2};
+  index.variables[0].digits = {{}, {}};
+  index.variables[0].addends = 2;
+  for (uint64_t addend : {0, 1}) {
+    index.variables[0].parts[addend].at = {};
+    index.variables[0].parts[addend].addend = addend;
+  }
+  return index;
+}
+
+TEST(Checkpoint, AddendsAreKeptApartAndAdded) {
+  // The order in the index says nothing.
+  CheckpointIndex index = makeSumIndex();
+  std::swap(index.variables[0].parts[0], index.variables[0].parts[1]);
+  TempFolder folder;
+  for (const auto &[name, bytes] : {std::pair("a", "\1\2\3\4"), std::pair("b", "\5\6\7\177")}) {
+    auto writer = SafeTensorsWriter::create(folder / name, {{"w", I8, {2, 2}}});
+    ASSERT_TRUE(writer.ok() && writer->append(getBytes({bytes, 4})).ok() && writer->commit().ok());
+  }
+  folder.write("index.json", index.toJson());
+  auto checkpoint = Checkpoint::open(folder / ".");
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_EQ(checkpoint->getIndex().mergePosition, 2u);
+  EXPECT_EQ(checkpoint->getIndex().mergeSteps, 4u);
+  std::string whole(4, 0);
+  checkpoint->readWhole(0, std::as_writable_bytes(std::span(whole)));
+  EXPECT_EQ(whole, "\6\10\12\203");
+  checkpoint->readAddend(0, 1, Box(Layout::replicated({2, 2}), {}), std::as_writable_bytes(std::span(whole)).data());
+  EXPECT_EQ(whole, "\5\6\7\177");
+}
+
+TEST(Checkpoint, WrongSumsAreErrors) {
+  auto getSumError = [](const std::function<void(CheckpointIndex &)> &change) {
+    CheckpointIndex index = makeSumIndex();
+    change(index);
+    TempFolder folder;
+    for (const char *name : {"a", "b"}) {
+      auto writer = SafeTensorsWriter::create(folder / name, {{"w", I8, {2, 2}}});
+      EXPECT_TRUE(writer.ok() && writer->append(getBytes("abcd")).ok() && writer->commit().ok());
+    }
+    folder.write("index.json", index.toJson());
+    auto checkpoint = Checkpoint::open(folder / ".");
+    std::string message = checkpoint.ok() ? "" : checkpoint.status().message();
+    size_t at = message.find(": ");
+    return at == std::string::npos ? message : message.substr(at + 2);
+  };
+  auto getVariableError = [&](const std::function<void(CheckpointVariable &)> &change) {
+    return getSumError([&](CheckpointIndex &index) { change(index.variables[0]); });
+  };
+  EXPECT_EQ(getSumError([](CheckpointIndex &) {}), "");
+  EXPECT_EQ(getSumError([](CheckpointIndex &i) { i.mergePosition = 4; }),
+            "a merge of 4 steps is said to be under way after 4");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.kind = "parameter"; }),
+            "variable \"w\": it is a sum of addends, but its kind is \"parameter\" and its type i8");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.addends = 0; }),
+            "variable \"w\": it is the sum of 0 addends where 2 are the least");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.parts[1].addend = 2; }),
+            "variable \"w\": a part is of addend 2 of a variable with 2 of them");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.parts[1].addend = 0; }),
+            "variable \"w\": two parts are at []");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.addends = 3; }),
+            "the variables of the index have 12 bytes but the tensors of the files have 8");
+  EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.addends = uint64_t(1) << 62; }),
+            "the variables have more bytes than can be counted");
 }
 
 TEST(Checkpoint, DamagedIndicesAreErrors) {

@@ -28,8 +28,9 @@ public:
   uint64_t getNumElements() const;
 
 private:
-  friend uint64_t copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
-                             uint64_t elementSize);
+  template <typename Fn>
+  friend uint64_t forEachShared(const Box &from, const std::byte *source, const Box &to, std::byte *target,
+                                uint64_t elementSize, Fn fn);
   std::vector<std::vector<Run>> runs;
   Shape arrayShape;
 };
@@ -37,6 +38,8 @@ private:
 /// Copies the elements that two boxes of one value share from the array of one to that of the other. Returns how many
 /// there are.
 uint64_t copyShared(const Box &from, const std::byte *source, const Box &to, std::byte *target, uint64_t elementSize);
+/// Adds them to what is there.
+uint64_t addShared(const Box &from, const std::byte *source, const Box &to, std::byte *target, DType type);
 
 } // namespace meshwright::runtime
 

@@ -38,13 +38,16 @@ public:
   Status verify(size_t variable, size_t part) const;
   /// Compares all of them.
   Status verify() const;
-  /// Copies what `to` has of a variable into its array.
+  /// Copies what `to` has of a variable into its array: the sum of its addends, in their order.
   void read(size_t variable, const Box &to, std::byte *target) const;
+  /// Copies what `to` has of one of the addends.
+  void readAddend(size_t variable, uint64_t addend, const Box &to, std::byte *target) const;
   /// Copies all of a variable.
   void readWhole(size_t variable, std::span<std::byte> whole) const;
 
 private:
   struct Part {
+    uint64_t addend;
     Box box;
     std::span<const std::byte> bytes;
   };

@@ -7,8 +7,10 @@
 // says where it is by one coordinate per digit, in their order: a box in the factored shape. So parts are distinct
 // where their coordinates are, and complete where their elements are as many as the variable's.
 //
-// A reader refuses keys that it does not know: what a later version says of a part (partial over an axis) cannot be
-// overlooked.
+// An accumulator may be a sum of addends, each of which has parts of its own: what the coordinates of some axes held.
+// Then the parts of every addend are complete.
+//
+// A reader refuses keys that it does not know: what a later version says of a part cannot be overlooked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +29,8 @@ struct CheckpointPart {
   std::vector<int64_t> at;
   /// Of the tensor's bytes.
   uint32_t checksum = 0;
+  /// Which addend of the variable it is of.
+  uint64_t addend = 0;
 };
 
 struct CheckpointVariable {
@@ -42,7 +46,10 @@ struct CheckpointVariable {
   /// For every dimension its digits, major to minor.
   std::vector<std::vector<Digit>> digits;
   std::vector<CheckpointPart> parts;
+  /// The variable is the sum of so many.
+  uint64_t addends = 1;
 
+  bool isAccumulator() const { return kind == "accumulator"; }
   uint64_t getBytes() const { return *getNumElements(shape) * runtime::getSize(type); }
   /// The digits as a layout over a mesh that has an axis for each.
   Result<Layout> makeLayout() const;
@@ -55,6 +62,8 @@ struct CheckpointIndex {
   uint64_t dataPosition = 0;
   /// Of the initializers.
   uint64_t seed = 0;
+  /// Steps that were done since the last update, of so many that a merge has: accumulators are there where it is not 0.
+  uint32_t mergePosition = 0, mergeSteps = 1;
   std::vector<CheckpointVariable> variables;
 
   /// Parses an index that may be hostile. Shapes, types, digits and coordinates are checked, files are not looked at.

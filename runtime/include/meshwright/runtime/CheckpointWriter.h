@@ -20,8 +20,8 @@ public:
   static Result<std::unique_ptr<CheckpointWriter>> create(Session &session, CheckpointFolder folder, uint64_t keep);
   ~CheckpointWriter();
 
-  /// Copies the variables and starts to write them; first waits until the checkpoint before is written. Errors are of
-  /// either.
+  /// Copies the variables (accumulators only while a merge is under way) and starts to write them; first waits until
+  /// the checkpoint before is written. Errors are of either.
   Status save(uint64_t step, uint64_t dataPosition, uint64_t seed);
   /// Waits until everything is written.
   Status finish();
@@ -34,8 +34,10 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-/// Gives every variable of the session its value from a checkpoint of any mesh. The variables of both are the same,
-/// with the same types and shapes; errors name both. Checksums are compared before anything is copied.
+/// Gives every variable of the session its value from a checkpoint of any mesh, and the session its position in the
+/// merge. The variables of both are the same, with the same types and shapes; errors name both. Checksums are compared
+/// before anything is copied. Between merges accumulators are zero. While one is under way it has to have the package's
+/// number of steps; an accumulator that is a sum of as many addends has them as they were, any other one their sum.
 Status restore(Session &session, const Checkpoint &checkpoint);
 
 } // namespace meshwright::runtime
