@@ -22,7 +22,7 @@ class Greedy {
 public:
   explicit Greedy(const ClusterProblem &problem)
       : problem(problem), depth(problem.nodes.size(), 0), clusterOf(problem.nodes.size(), -1),
-        late(problem.nodes.size(), false) {}
+        late(problem.nodes.size(), false), generated(problem.nodes.size(), false) {}
 
   Clustering run();
 
@@ -51,7 +51,8 @@ private:
   void join(unsigned index, int cluster);
   void findUsers();
   void sink();
-  int findOnlyUser(unsigned index);
+  bool canBeInside(unsigned index, int target);
+  int findTarget(unsigned index);
   SmallVector<bool> chooseStored();
   SmallVector<SmallVector<unsigned>> sort();
 
@@ -61,6 +62,8 @@ private:
   SmallVector<int> clusterOf;
   /// Reductions that are known only when their kernel ends.
   SmallVector<bool> late;
+  /// What reads nothing of its size: masks that are drawn, for instance. It is made wherever it is wanted.
+  SmallVector<bool> generated;
   /// The last cluster that reads a value as a whole.
   DenseMap<int, int> readers;
   /// For every node the nodes that use what it makes, and how.
@@ -166,35 +169,52 @@ void Greedy::findUsers() {
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0)
         users[use.producer].push_back({index, &use});
+  for (auto [index, node] : enumerate(problem.nodes))
+    generated[index] = node.kind == Node::Map && all_of(node.uses, [&](const ClusterProblem::Use &use) {
+                         return use.elements < node.elements || (use.producer >= 0 && generated[use.producer]);
+                       });
 }
 
-/// The cluster that alone reads what node `index` makes, in a way that can be inside it; -1 where there is none.
-int Greedy::findOnlyUser(unsigned index) {
+/// Whether node `index` can be inside `target`, as all that read it there do so element by element or row by row.
+bool Greedy::canBeInside(unsigned index, int target) {
   const Node &node = problem.nodes[index];
-  int target = -1;
+  const Cluster &into = clusters[target];
+  if (into.size >= problem.limit || into.members != node.members)
+    return false;
+  bool row = node.elements == into.rows && node.elements != into.elements;
+  return all_of(users[index], [&](auto &entry) {
+    auto [user, use] = entry;
+    return find(clusterOf[user]) != target ||
+           (use->access != Access::Memory && (row || (use->access == Access::Same && node.elements == into.elements)));
+  });
+}
+
+/// The cluster that node `index` can move into; -1 where there is none. It is the only one that reads what the node
+/// makes; of what is generated the first, whose values the others then read.
+int Greedy::findTarget(unsigned index) {
+  SmallSetVector<int, 2> found;
   for (auto [user, use] : users[index]) {
-    int cluster = clusterOf[user] < 0 ? -1 : find(clusterOf[user]);
-    if (cluster < 0 || (target >= 0 && cluster != target) || use->access == Access::Memory)
+    if (clusterOf[user] < 0)
       return -1;
-    target = cluster;
-    const Cluster &into = clusters[cluster];
-    bool whole = use->access == Access::Same && node.elements == into.elements;
-    bool row = node.elements == into.rows && node.elements != into.elements;
-    if ((!whole && !row) || into.size >= problem.limit || into.members != node.members)
-      return -1;
+    found.insert(find(clusterOf[user]));
   }
-  return target;
+  auto isBefore = [&](int left, int right) { return clusters[left].depth < clusters[right].depth; };
+  int target = *llvm::min_element(found, isBefore);
+  bool isFirst = all_of(found, [&](int other) { return other == target || isBefore(target, other); });
+  if (found.size() > 1 && (!generated[index] || !isFirst))
+    return -1;
+  return canBeInside(index, target) ? target : -1;
 }
 
 /// Moves what a single later cluster reads into it, the last first, so that chains move as a whole. Its operands are
-/// made before, as everything that it depends on is less deep.
+/// made before, as everything that it depends on is less deep; who reads it beside that cluster is deeper.
 void Greedy::sink() {
   constexpr unsigned kMaxReads = 2;
   for (size_t index = problem.nodes.size(); index-- > 0;) {
     const Node &node = problem.nodes[index];
     if (node.kind != Node::Map || users[index].empty())
       continue;
-    int target = findOnlyUser(index);
+    int target = findTarget(index);
     unsigned reads = count_if(
         node.uses, [&](const ClusterProblem::Use &use) { return use.value >= 0 && use.elements >= node.elements; });
     if (target < 0 || target == find(clusterOf[index]) || reads > kMaxReads)

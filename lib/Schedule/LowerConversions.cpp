@@ -267,6 +267,10 @@ Value Lowering::exchange(ConversionOpInterface op, const Conversion &conversion)
 }
 
 Value Lowering::shard(ShardOp op, const Conversion &conversion) {
+  // Each part of a splat is one.
+  if (auto constant = op.getInput().getDefiningOp<net::ConstantOp>())
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      return net::ConstantOp::create(builder, op.getType(), splat.resizeSplat(cast<ShapedType>(op.getType())));
   Digit digit = getDigit(conversion.to, conversion.axes.front());
   Value parts = splitOff(op.getInput(), digit, 0);
   Shape shape(typeOf(parts).getShape().drop_front()), sizes(typeOf(parts).getShape()), offsets;

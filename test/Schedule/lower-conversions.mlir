@@ -71,6 +71,18 @@ func.func @own_part(%x: tensor<6xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
+// Each part of a splat is a splat, which no kernel has to read.
+// CHECK-LABEL: @own_part_of_a_splat
+// CHECK: %[[PART:.*]] = net.constant dense<1.500000e+00> : tensor<3xf32>
+// CHECK-NOT: net.gather
+// CHECK: return %[[PART]]
+func.func @own_part_of_a_splat() -> tensor<3xf32> {
+  %x = net.constant dense<1.5> : tensor<6xf32>
+  %tp = dist.coordinate "tp" : tensor<i32>
+  %0 = dist.shard %x at (%tp) axes ["tp"] from <dims = [[]]> to <dims = [["tp"]]> shape [6] : tensor<6xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
 // CHECK-LABEL: @one_holder_keeps_its_value
 // CHECK: net.compare eq
 // CHECK: net.constant dense<0.000000e+00>

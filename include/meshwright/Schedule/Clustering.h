@@ -49,8 +49,8 @@ struct ClusterProblem {
   };
   /// In order; producers come before their users.
   llvm::SmallVector<Node> nodes;
-  /// The most operations in a cluster.
-  unsigned limit = 128;
+  /// The most operations in a cluster; a mask that is drawn by threefry has 130.
+  unsigned limit = 512;
 };
 
 struct Clustering {

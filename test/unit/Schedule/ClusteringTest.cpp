@@ -46,6 +46,33 @@ TEST(Clustering, ElementwiseChainsJoin) {
   EXPECT_EQ(result.order.size(), 1u);
 }
 
+TEST(Clustering, WhatIsDrawnIsMadeWhereItIsReadFirst) {
+  ProblemBuilder b;
+  int key = b.map(1, {b.use(-1, 1)});
+  int bits = b.map(64, {b.use(key, 1, Access::Memory)});
+  int mask = b.map(64, {b.use(bits, 64)});
+  int product = b.barrier({b.use(-2, 64, Access::Memory)});
+  int forward = b.map(64, {b.use(product, 64), b.use(mask, 64)});
+  int gradient = b.barrier({b.use(forward, 64, Access::Memory)});
+  int backward = b.map(64, {b.use(gradient, 64), b.use(mask, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[bits], result.clusterOf[forward]);
+  EXPECT_EQ(result.clusterOf[mask], result.clusterOf[forward]);
+  EXPECT_NE(result.clusterOf[backward], result.clusterOf[forward]);
+  EXPECT_FALSE(result.stored[bits]);
+}
+
+TEST(Clustering, WhatIsReadFromMemoryStaysWhereItIsMade) {
+  ProblemBuilder b;
+  int mask = b.map(64, {b.use(-1, 64)});
+  int product = b.barrier({b.use(-2, 64, Access::Memory)});
+  int forward = b.map(64, {b.use(product, 64), b.use(mask, 64)});
+  int gradient = b.barrier({b.use(forward, 64, Access::Memory)});
+  b.map(64, {b.use(gradient, 64), b.use(mask, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_NE(result.clusterOf[mask], result.clusterOf[forward]);
+}
+
 TEST(Clustering, SoftmaxIsOneKernel) {
   ProblemBuilder b;
   int logits = b.barrier({});
