@@ -6,19 +6,35 @@
 
 #include "meshwright/runtime/Feeder.h"
 #include "meshwright/runtime/Npy.h"
+#include <charconv>
+#include <cstring>
 #include <fmt/ranges.h>
 #include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 
+static constexpr std::string_view kStepPrefix = "step:";
+
+static Result<uint32_t> parseSeed(const std::string &digits, const std::string &text) {
+  uint32_t seed = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    return usageError("\"{}\" is not of the form NAME=step:SEED, with a seed below 2^32", text);
+  return seed;
+}
+
 Result<DataSource> DataSource::parse(const std::string &text) {
   size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-    return usageError("\"{}\" is not of the form NAME=FILE or NAME=FILE:dtype", text);
+    return usageError("\"{}\" is not of the form NAME=FILE, NAME=FILE:dtype or NAME=step:SEED", text);
   DataSource source;
   source.input = text.substr(0, equals);
   source.path = text.substr(equals + 1);
+  if (source.path.starts_with(kStepPrefix)) {
+    MW_TRY_ASSIGN(source.seed, parseSeed(source.path.substr(kStepPrefix.size()), text));
+    return source;
+  }
   size_t colon = source.path.rfind(':');
   if (colon != std::string::npos && (source.type = parseDType(source.path.substr(colon + 1))))
     source.path.resize(colon);
@@ -95,6 +111,7 @@ struct Input {
   Tensor value;
   std::optional<double> min, max;
   std::optional<OpenData> data;
+  std::optional<uint32_t> seed;
   int64_t rows = 1, window = 1; // with data: how many windows a step takes, and their length
 };
 
@@ -111,6 +128,8 @@ struct Feeder::Implementation {
   bool loaded = false;
 
   Status openInput(Input &input, const DataSource &source) {
+    if (source.seed)
+      return openKey(input, *source.seed);
     MW_TRY_ASSIGN(input.data, openData(source));
     const Shape &shape = input.value.shape;
     input.rows = shape.empty() ? 1 : shape[0];
@@ -122,6 +141,22 @@ struct Feeder::Implementation {
       return inputError("{}: {} elements are fewer than the {} of one batch of input \"{}\" ({})", source.path,
                         elements, wanted, input.name, toString(shape));
     return {};
+  }
+
+  static Status openKey(Input &input, uint32_t seed) {
+    const Tensor &value = input.value;
+    if (value.type != U32 || (value.shape != Shape{2} && value.shape != Shape{4}))
+      return usageError("the input \"{}\" of {} is no key: {}SEED makes {} or {}", input.name,
+                        toString(value.shape, value.type), kStepPrefix, toString(Shape{2}, U32),
+                        toString(Shape{4}, U32));
+    input.seed = seed;
+    return {};
+  }
+
+  static void makeKey(Input &input, uint64_t step) {
+    const uint32_t pair[] = {*input.seed, static_cast<uint32_t>(step)};
+    for (size_t at = 0; at != input.value.bytes.size(); at += sizeof(pair))
+      std::memcpy(input.value.bytes.data() + at, pair, sizeof(pair));
   }
 
   Status loadData(Input &input, uint64_t step) {
@@ -146,7 +181,7 @@ struct Feeder::Implementation {
       path.replace(at, 6, std::to_string(step));
     MW_TRY_ASSIGN(SafeTensors file, SafeTensors::open(path));
     for (Input &input : inputs) {
-      if (input.data)
+      if (input.data || input.seed)
         continue;
       const TensorView *view = file.find(input.name);
       if (!view)
@@ -192,10 +227,11 @@ Result<Feeder> Feeder::create(const Session &session, const std::string &feed, c
     for (const DataSource &source : data)
       if (source.input == input.name)
         MW_TRY(implementation->openInput(input, source));
-    if (!input.data && feed.empty())
+    bool hasData = input.data || input.seed;
+    if (!hasData && feed.empty())
       return usageError("the input \"{}\" of {} has neither a feed nor data", input.name,
                         toString(input.value.shape, input.value.type));
-    needsFeed |= !input.data;
+    needsFeed |= !hasData;
     implementation->inputs.push_back(std::move(input));
   }
   implementation->feed = needsFeed ? feed : "";
@@ -207,9 +243,12 @@ Status Feeder::load(uint64_t step) {
   if (!implementation->feed.empty() && (implementation->perStep || !implementation->loaded))
     MW_TRY(implementation->loadFeed(step));
   implementation->loaded = true;
-  for (Input &input : implementation->inputs)
+  for (Input &input : implementation->inputs) {
+    if (input.seed)
+      Implementation::makeKey(input, step);
     if (input.data)
       MW_TRY(implementation->loadData(input, step));
+  }
   return {};
 }
 

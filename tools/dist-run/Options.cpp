@@ -86,7 +86,9 @@ const std::vector<Option> &getOptions() {
       {"Inputs", "feed", "FILE", "safetensors with the inputs of a step; {step} in the path stands for its number",
        setText(&Options::feed)},
       {"Inputs", "data", "NAME=FILE[:TYPE]",
-       "cut batches of an input from a file: raw bytes of that type, or .npy or .safetensors; may be repeated",
+       "cut batches of an input from a file: raw bytes of that type, or .npy or .safetensors; or NAME=step:SEED, a key "
+       "of "
+       "random numbers: SEED and the batch's number; may be repeated",
        addData},
       {"Running", "steps", "N",
        "how many steps (1), those before a checkpoint included; 0 only makes the initial values",

@@ -220,6 +220,8 @@ TEST(Feeder, DataIsCutIntoWindows) {
           EXPECT_EQ(x[row * depth + i], static_cast<float>((step * rows + row) % 11 * depth + i));
     }
   }
+  EXPECT_EQ(Feeder::create(*session, "", {{"x", "", std::nullopt, 7}}).status().message(),
+            "the input \"x\" of 8x4xf32 is no key: step:SEED makes 2xu32 or 4xu32");
   fixture.folder.write("short", std::string(4 * 31, '\0'));
   EXPECT_EQ(Feeder::create(*session, "", {{"x", fixture.folder / "short", F32}}).status().message(),
             fixture.folder / "short" + ": 31 elements are fewer than the 32 of one batch of input \"x\" (8x4)");
@@ -233,7 +235,13 @@ TEST(DataSource, IsParsed) {
   EXPECT_EQ(source->path, "a:b.txt");
   EXPECT_EQ(source->type, U8);
   EXPECT_EQ(DataSource::parse("ids=a:b.npy")->path, "a:b.npy");
-  for (const char *text : {"ids", "=file", "ids=", ""})
+  auto key = DataSource::parse("key=step:4294967295");
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(key->seed, 4294967295u);
+  EXPECT_FALSE(source->seed);
+  EXPECT_EQ(DataSource::parse("key=./step:7")->path, "./step:7");
+  for (const char *text :
+       {"ids", "=file", "ids=", "", "key=step:", "key=step:4294967296", "key=step:-1", "key=step:7x"})
     EXPECT_EQ(DataSource::parse(text).status().code(), Code::Usage) << text;
 }
 

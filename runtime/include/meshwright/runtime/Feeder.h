@@ -11,14 +11,16 @@
 
 namespace meshwright::runtime {
 
-/// Where an input's batches are cut from. The file is raw bytes of `type`, or a .npy or .safetensors file (the tensor
-/// of the input's name, or its only one) where no type is given.
+/// Where an input's batches come from. The file that they are cut from is raw bytes of `type`, or a .npy or
+/// .safetensors file (the tensor of the input's name, or its only one) where no type is given. With a seed there is no
+/// file: the input is a key of random numbers.
 struct DataSource {
   std::string input;
   std::string path;
   std::optional<DType> type;
+  std::optional<uint32_t> seed = std::nullopt;
 
-  /// Parses `NAME=FILE` or `NAME=FILE:dtype`.
+  /// Parses `NAME=FILE`, `NAME=FILE:dtype` or `NAME=step:SEED`; a file called like the last is `./step:SEED`.
   static Result<DataSource> parse(const std::string &text);
 };
 
@@ -27,6 +29,9 @@ struct DataSource {
 /// From data: the file's elements in row-major order are cut into consecutive windows. An input of shape [B, ...] takes
 /// B windows a step, each as long as the rest of its shape; step t takes windows t*B to t*B + B - 1, counted from the
 /// beginning again after the last whole one. A file with fewer than B windows is an error.
+///
+/// From a seed: step t takes pairs of the seed and t, modulo 2^32, in an input of 2 or 4 elements of u32: a raw key of
+/// JAX's for threefry or for its generator of bits.
 ///
 /// From a feed: the tensor of the input's name in a safetensors file, the same for every step, or a file per step where
 /// the path has `{step}` in it. Data comes first where both name an input.
