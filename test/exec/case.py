@@ -4,7 +4,7 @@
 
 usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
 
-NETWORK is gpt2, bert or mlp: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
+NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
@@ -50,6 +50,9 @@ NETWORKS = {
                    ("*.layer2.kernel", 1, 1, True), ("*.layer2.bias", 0, 1, True)],
     },
 }
+
+# The same with dropout, by threefry and by the generator of bits, whose input `key` is another one in every step.
+LIKE = {"gpt2-dropout": "gpt2", "gpt2-rbg": "gpt2"}
 
 OPTIMIZERS = {
     "sgd": "sgd { lr { constant: 0.1 } }",
@@ -152,7 +155,7 @@ def compare(what, ours, theirs, scale, tolerance):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("network", choices=[*NETWORKS, *LIKE])
     parser.add_argument("mesh")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw")
     parser.add_argument("--steps", type=int, help="default: those of the reference")
@@ -166,9 +169,11 @@ def main():
     parser.add_argument("--no-serial", action="store_true", help="without the serial program: two do not fit the memory")
     parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
     arguments = parser.parse_args()
-    network = NETWORKS[arguments.network]
+    like = LIKE.get(arguments.network, arguments.network)
+    network = NETWORKS[like]
     graph = arguments.graph or FIXTURES / f"{arguments.network}-tiny-f64.mlir"
     reference = arguments.reference or FIXTURES / "reference" / f"{arguments.network}-tiny-f64"
+    init = (arguments.reference or FIXTURES / "reference" / f"{like}-tiny-f64") / "init.safetensors"
     with contextlib.ExitStack() as stack:
         folder = arguments.folder or pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
@@ -182,7 +187,7 @@ def main():
         for step in range(arguments.steps):
             (folder / f"batch{step}.safetensors").unlink(missing_ok=True)
             (folder / f"batch{step}.safetensors").symlink_to((reference / f"batch{step % 5}.safetensors").resolve())
-        common = ["dist-run", package, f"--init={reference}/init.safetensors",
+        common = ["dist-run", package, f"--init={init}",
                   f"--feed={folder}/batch{{step}}.safetensors", "--quiet"]
         run(*common, "--steps=1", f"--outputs={folder}/first.safetensors")
         run(*common, f"--steps={arguments.steps}", f"--save={folder}/final.safetensors",

@@ -5,16 +5,21 @@ Flax models are built with `_do_init=False` and their parameters by `jax.eval_sh
 """
 
 import dataclasses
+import itertools
 import logging
 from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 # Transformers warns that no PyTorch was found; its Flax classes do not need it.
 logging.getLogger("transformers").setLevel(logging.ERROR)
 from transformers import BertConfig, FlaxBertForMaskedLM, FlaxGPT2LMHeadModel, GPT2Config  # noqa: E402
+
+# The first word of every key that is drawn; the second is the number of the batch.
+KEY_SEED = 42
 
 
 @dataclasses.dataclass
@@ -36,18 +41,31 @@ def token_batch(vocabulary, batch, sequence):
     return lambda rng: {"ids": rng.integers(0, vocabulary, (batch, sequence), dtype="int32")}
 
 
-def gpt2(layers, width, heads, vocabulary, sequence, batch, dtype):
+def gpt2(layers, width, heads, vocabulary, sequence, batch, dtype, dropout=0.0, generator="threefry2x32"):
+    """With dropout the loss takes the raw key of the step, for JAX's generator of that name, as its last input."""
     config = GPT2Config(
         vocab_size=vocabulary, n_positions=sequence, n_embd=width, n_layer=layers, n_head=heads,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout)
     model = FlaxGPT2LMHeadModel(config, _do_init=False, dtype=dtype)
     parameters = jax.eval_shape(lambda: model.init_weights(jax.random.PRNGKey(0), (1, sequence)))
 
-    def loss(p, ids):
-        return next_token_loss(model(ids, params=p, train=False).logits, ids)
+    def loss(p, ids, key=None):
+        if key is not None:
+            key = jax.random.wrap_key_data(key, impl=generator)
+        return next_token_loss(model(ids, params=p, train=key is not None, dropout_rng=key).logits, ids)
 
-    ids = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
-    return Network(loss, in_type(parameters, dtype), {"ids": ids}, token_batch(vocabulary, batch, sequence))
+    inputs = {"ids": jax.ShapeDtypeStruct((batch, sequence), jnp.int32)}
+    draw = token_batch(vocabulary, batch, sequence)
+    if dropout > 0:
+        inputs["key"] = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0, impl=generator)))
+        draw = with_keys(draw, inputs["key"].size)
+    return Network(loss, in_type(parameters, dtype), inputs, draw)
+
+
+def with_keys(draw, size):
+    """Batches with a `key` of `size` words: pairs of a seed and the number of the batch."""
+    steps = itertools.count()
+    return lambda rng: draw(rng) | {"key": np.tile(np.array([KEY_SEED, next(steps)], "uint32"), size // 2)}
 
 
 def bert(layers, width, heads, vocabulary, sequence, batch, dtype):
@@ -115,6 +133,9 @@ NETWORKS = {
     "gpt2-tiny": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float32),
     "gpt2-tiny-f64": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float64),
     "gpt2-tiny-bf16": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.bfloat16),
+    "gpt2-dropout-tiny-f64": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float64, 0.1),
+    "gpt2-rbg-tiny-f64": lambda: gpt2(2, 32, 4, 97, 16, 8, jnp.float64, 0.1, "rbg"),
+    "gpt2-dropout-12": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float32, 0.1),
     "bert-tiny": lambda: bert(2, 32, 4, 89, 16, 8, jnp.float32),
     "bert-tiny-f64": lambda: bert(2, 32, 4, 89, 16, 8, jnp.float64),
     "mlp-tiny": lambda: mlp((12, 24, 16, 10), 8, jnp.float32),

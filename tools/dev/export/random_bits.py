@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exports one graph of all that draws random bits, and what JAX computes of it on a CPU: `random_bits.py FOLDER`.
+"""Exports what draws random bits, and what JAX computes of it on a CPU: `random_bits.py FOLDER`.
 
-random.mlir               the graph; threefry in both of JAX's modes, the generator of bits, and what derives keys
+random.mlir               a graph that draws in all ways; threefry in both of JAX's modes, the generator of bits, and what derives keys
 random.batch.safetensors  its inputs: a key for each of them, and a step
 random.safetensors        its results by name
+masks.mlir                the loss of a product that is dropped out, once for every generator, and what is left of it
+masks.batch.safetensors   its inputs, the parameter among them
+masks.safetensors         its results by name
 """
 
 import pathlib
@@ -56,6 +59,24 @@ def graph(key, typed, rbg, counter, step):
     return {f"{group}_{name}": value for group, results in groups.items() for name, value in results.items()}
 
 
+def masks(p, x, key, rbg):
+    product, shape = x * p["w"], (8, 6, 24)
+    kept = {"threefry": random.bernoulli(key, 0.75, shape), "rbg": random.bernoulli(random.wrap_key_data(rbg, impl="rbg"), 0.75, shape)}
+    with jax.threefry_partitionable(False):
+        kept["original"] = random.bernoulli(key, 0.75, shape)
+    left = {name: jnp.where(mask, product, 0) for name, mask in kept.items()}
+    return sum(jnp.sum(value) for value in left.values()), left
+
+
+def write(folder, name, function, inputs, arguments):
+    (folder / f"{name}.mlir").write_text(jax.jit(function).lower(*arguments).as_text(debug_info=True))
+    save_file(inputs, folder / f"{name}.batch.safetensors")
+    results = jax.jit(function)(*arguments)
+    if name == "masks":
+        results = {"0": results[0]} | {f"1.{key}": value for key, value in results[1].items()}
+    save_file({name: np.array(value, order="C") for name, value in results.items()}, folder / f"{name}.safetensors")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     inputs = {"key": np.array([0, 42], "uint32"), "typed": np.array([3, 0x89abcdef], "uint32"),
@@ -63,10 +84,11 @@ def main():
               # The lower half of this counter overflows after two blocks.
               "counter": np.array([11, 22, 2**32 - 2, 2**32 - 1], "uint32"), "step": np.array(5, "uint32")}
     arguments = [inputs["key"], random.wrap_key_data(inputs["typed"]), *list(inputs.values())[2:]]
-    (folder / "random.mlir").write_text(jax.jit(graph).lower(*arguments).as_text(debug_info=True))
-    save_file(inputs, folder / "random.batch.safetensors")
-    results = jax.jit(graph)(*arguments)
-    save_file({name: np.array(value, order="C") for name, value in results.items()}, folder / "random.safetensors")
+    write(folder, "random", graph, inputs, arguments)
+    # Small integers, so that every sum is exact.
+    inputs = {"p.w": np.arange(24, dtype="float32") - 12, "x": np.arange(8 * 6 * 24, dtype="float32").reshape(8, 6, 24) % 7 + 1,
+              "key": np.array([42, 0], "uint32"), "rbg": np.array([1, 2, 3, 4], "uint32")}
+    write(folder, "masks", masks, inputs, [{"w": inputs["p.w"]}, *list(inputs.values())[1:]])
 
 
 if __name__ == "__main__":

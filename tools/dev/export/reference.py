@@ -6,7 +6,8 @@ batchN.safetensors     the inputs of step N
 gradients.safetensors  `loss` and every `grad/NAME` of step 0
 OPTIMIZER.safetensors  every parameter after 3 steps, and `losses` of 5 steps; for `clip` the `norms` of its gradients too
 
-With `--long` 20 steps, whose batches are those five over and over, and of the parameters only those of at most 600 elements.
+With `--long` 20 steps, whose batches are those five over and over, and of the parameters only those of at most 600 elements;
+with `--small` of parameters and gradients only those, and no initial parameters.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import optax.contrib
 from safetensors.numpy import save_file
 
 STEPS_SAVED, STEPS, LONG = 3, 5, 20
+SMALL = 600
 # What the norm of the gradients is bounded by: some of the first steps exceed it, others do not.
 BOUNDS = {"gpt2-tiny-f64": 1.2, "mlp-tiny-f64": 0.3, "bert-tiny-f64": 1.0}
 
@@ -112,6 +114,10 @@ def named(prefix, tree):
     return {prefix + ".".join(key.key for key in path): np.asarray(leaf) for path, leaf in leaves}
 
 
+def small(tensors):
+    return {name: value for name, value in tensors.items() if value.size <= SMALL}
+
+
 def train(gradient, optimizer, parameters, batches):
     """The parameters after STEPS_SAVED steps or the last one, the optimizer's state then, and all losses and norms of the gradients."""
 
@@ -149,6 +155,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--optimizers", default="sgd,clip,momentum,adam,adamw")
     parser.add_argument("--long", action="store_true", help="20 steps, for what --optimizers names; no other files")
+    parser.add_argument("--small", action="store_true", help="tensors of at most 600 elements, and no initial parameters")
     parser.add_argument("--bf16", action="store_true", help="mixed precision, for mlp-tiny")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", arguments.network.endswith("-f64"))
@@ -168,12 +175,14 @@ def main():
             batches = (batches * LONG)[:LONG]
             saved, state, scalars = train(gradient, long_optimizers()[name], parameters, batches)
             kept = named("p.", saved) | (named("ema/p.", state[1]) if name == "l2" else {})
-            kept = {key: value for key, value in kept.items() if value.size <= 600}
+            kept = small(kept)
             save_file({"losses": scalars["losses"]} | kept, folder / f"{name}.safetensors")
             print(f"{arguments.network} {name}:", *(f"{loss:.6f}" for loss in scalars["losses"]))
         return
-    save_file(named("p.", parameters), folder / "init.safetensors")
-    save_file({"loss": np.asarray(loss)} | named("grad/p.", gradients), folder / "gradients.safetensors")
+    keep = small if arguments.small else lambda tensors: tensors
+    if not arguments.small:
+        save_file(named("p.", parameters), folder / "init.safetensors")
+    save_file({"loss": np.asarray(loss)} | keep(named("grad/p.", gradients)), folder / "gradients.safetensors")
     for index, batch in enumerate(batches):
         arrays = {name: np.ascontiguousarray(value) for name, value in batch.items()}
         save_file(arrays, folder / f"batch{index}.safetensors")
@@ -182,7 +191,7 @@ def main():
         saved, _, scalars = train(gradient, optimizer, parameters, batches)
         # Norms are of interest where they do something.
         kept = scalars if name == "clip" else {"losses": scalars["losses"]}
-        save_file(kept | named("p.", saved), folder / f"{name}.safetensors")
+        save_file(kept | keep(named("p.", saved)), folder / f"{name}.safetensors")
         print(f"{arguments.network} {name}:", *(f"{loss:.12f} ({norm:.3f})" for loss, norm in zip(*scalars.values())))
 
 
