@@ -61,6 +61,17 @@ assert sorted(path.name for path in chain.iterdir()) == [f"step-{step:012}" for 
 assert not (chain / "step-000000000036" / "rank-00003.safetensors").exists(), "the others hold what it holds"
 assert "begins" in call("dist-run", folder / "plain", f"--data=x={data}", f"--checkpoint={folder}/new", "--resume")
 
+# Where no step is left, a checkpoint is written again as the package keeps it.
+call(*command("owned", STEPS, f"--resume={chain}", f"--checkpoint={folder}/owned-again"))
+call("dist-ckpt", "export", chain, folder / "before.safetensors")
+call("dist-ckpt", "export", folder / "owned-again", folder / "after.safetensors")
+same("before.safetensors", "after.safetensors")
+assert sorted(path.name for path in (folder / "owned-again" / f"step-{STEPS:012}").iterdir()) == [
+    "index.json", "rank-00002.safetensors", "rank-00003.safetensors"], "the owners write"
+before = (chain / f"step-{STEPS:012}" / "index.json").stat().st_ino
+call(*command("owned", STEPS, f"--checkpoint={chain}", "--resume"))
+assert (chain / f"step-{STEPS:012}" / "index.json").stat().st_ino == before, "what is there is left alone"
+
 # Killed at any moment, a run goes on from a complete checkpoint and ends with the same bits.
 kills = folder / "kills"
 resumed = 0

@@ -33,6 +33,8 @@ public:
     MW_TRY(prepare());
     for (uint64_t step = first; step != options.steps; ++step)
       MW_TRY(runStep(step));
+    if (isUnsaved)
+      MW_TRY(writer->save(first, position, seed));
     if (writer)
       MW_TRY(writer->finish());
     logPlans(plans, progress);
@@ -97,6 +99,8 @@ private:
                         "another folder",
                         options.checkpoint, found.back().first, first);
     if (folder) {
+      // Where no step is left to run, a folder gets the state that the run came with.
+      isUnsaved = first == options.steps && (found.empty() || found.back().first != first);
       MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(*folder), options.keep));
     }
     return {};
@@ -291,6 +295,8 @@ private:
   Progress progress;
   /// The step to begin with, the batch that it takes, and the seed of the initial values.
   uint64_t first = 0, position = 0, seed = options.seed;
+  /// Whether the state before the first step is to be saved.
+  bool isUnsaved = false;
   std::unique_ptr<Session> session;
   /// Ends before the session of which it writes.
   std::unique_ptr<CheckpointWriter> writer;
