@@ -1,0 +1,31 @@
+//===- Times.h - axes of times, and programs of some of them ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_DIST_TIMES_H
+#define MESHWRIGHT_DIALECTS_DIST_TIMES_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace meshwright::dist {
+
+/// The name of the axis of the steps whose gradients are merged.
+inline constexpr llvm::StringLiteral kMergeAxis = "merge";
+
+/// The axes of `first`, and behind them those of `second`, which are of times.
+Mesh joinAxes(const Mesh &first, const Mesh &second);
+
+/// What `on` says of axes of ranks, without those of times.
+mlir::DictionaryAttr getRanks(mlir::DictionaryAttr on, const Mesh &mesh);
+/// Whether `func` is the program of some of the times alone.
+bool hasTimes(mlir::func::FuncOp func);
+/// The functions of `module` that have bodies, those of the same ranks at different times together, in the order of the
+/// first of each.
+llvm::SmallVector<llvm::SmallVector<mlir::func::FuncOp>> getVariants(mlir::ModuleOp module);
+
+} // namespace meshwright::dist
+
+#endif
