@@ -6,6 +6,7 @@
 
 #include "Storage.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_ASSIGNBUFFERSPASS
@@ -27,17 +29,55 @@ using namespace meshwright::schedule;
 
 namespace {
 
+/// The places of what persists from step to step, the same for all programs of some ranks.
+struct Persistent {
+  int64_t bytes = 0;
+  llvm::MapVector<StringAttr, int64_t> variables;
+  /// -1 for what other ranks have. Results have places of their own where there are programs of several times.
+  SmallVector<int64_t> arguments, outputs;
+  /// Constants and coordinates, by what they are and how often they were met before.
+  std::map<std::pair<const void *, unsigned>, int64_t> leaves;
+};
+
+/// Places what persists, with all the constants that one of `variants` has.
+class PersistentPlacer {
+public:
+  PersistentPlacer(ArrayRef<func::FuncOp> variants, ModuleOp module) : variants(variants), module(module) {}
+  Persistent run();
+
+private:
+  int64_t place(Type type, DictionaryAttr holders);
+
+  ArrayRef<func::FuncOp> variants;
+  ModuleOp module;
+  Persistent persistent;
+};
+
+/// Counts constants and coordinates of a function, and says which is which.
+class LeafCounter {
+public:
+  std::pair<const void *, unsigned> getKey(Operation *op) {
+    Attribute identity = op->getPropertiesAsAttribute();
+    return {identity.getAsOpaquePointer(), counts[identity]++};
+  }
+
+private:
+  llvm::DenseMap<Attribute, unsigned> counts;
+};
+
 /// Assigns the buffers of one function.
 class Assigner {
 public:
-  Assigner(func::FuncOp func, ModuleOp module, llvm::DenseMap<Attribute, bool> &shareable)
-      : func(func), module(module), storage(func), shareable(shareable) {}
+  Assigner(func::FuncOp func, const Persistent &persistent, llvm::DenseMap<Attribute, bool> &shareable)
+      : func(func), persistent(persistent), storage(func), shareable(shareable) {}
 
   void run();
+  int64_t getArenaBytes() const { return arena; }
 
 private:
   void placePersistent();
   void updateInPlace();
+  void placeOutputs();
   void reuseInputs();
   void reduceInPlace();
   std::optional<unsigned> findReusable(dist::KernelOp kernel, unsigned output);
@@ -48,12 +88,11 @@ private:
   void state();
 
   func::FuncOp func;
-  ModuleOp module;
+  const Persistent &persistent;
   Storage storage;
   /// Whether a kernel, by its text and two numbers, can write an output where an input is.
   llvm::DenseMap<Attribute, bool> &shareable;
-  int64_t persistent = 0, arena = 0;
-  llvm::MapVector<StringAttr, int64_t> variables;
+  int64_t arena = 0;
   /// Offsets of roots.
   llvm::DenseMap<Value, int64_t> offsets;
   /// Results that are where an input of their kernel or all-reduce was.
@@ -63,25 +102,50 @@ private:
 
 } // namespace
 
-void Assigner::placePersistent() {
-  auto place = [&](Type type) {
-    int64_t offset = persistent;
-    persistent += llvm::alignTo(Storage::getBytes(type), 64);
-    return offset;
-  };
-  for (auto variable : module.getOps<net::VariableOp>())
-    if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
-        !kept || dist::holds(func, kept.getSupport()))
-      variables[variable.getSymNameAttr()] = place(variable.getTensorType());
+int64_t PersistentPlacer::place(Type type, DictionaryAttr holders) {
+  if (!dist::holds(variants.front(), holders))
+    return -1;
+  int64_t offset = persistent.bytes;
+  persistent.bytes += llvm::alignTo(Storage::getBytes(type), 64);
+  return offset;
+}
+
+Persistent PersistentPlacer::run() {
+  func::FuncOp func = variants.front();
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr());
+    if (offset >= 0)
+      persistent.variables[variable.getSymNameAttr()] = offset;
+  }
   for (BlockArgument argument : func.getArguments())
-    if (dist::holds(func, dist::getOn(argument)))
-      offsets[argument] = place(argument.getType());
+    persistent.arguments.push_back(place(argument.getType(), dist::getOn(argument)));
+  if (dist::hasTimes(func))
+    for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+      auto mapping = func.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr);
+      persistent.outputs.push_back(place(type, mapping ? mapping.getSupport() : DictionaryAttr()));
+    }
+  for (func::FuncOp variant : variants) {
+    LeafCounter counter;
+    for (Operation &op : variant.getBody().front())
+      if (Storage::isPersistent(&op))
+        if (auto [known, isNew] = persistent.leaves.try_emplace(counter.getKey(&op)); isNew)
+          known->second = place(op.getResult(0).getType(), {});
+  }
+  return std::move(persistent);
+}
+
+void Assigner::placePersistent() {
+  for (auto [argument, offset] : llvm::zip(func.getArguments(), persistent.arguments))
+    if (offset >= 0)
+      offsets[argument] = offset;
+  LeafCounter counter;
   for (Operation &op : func.getBody().front()) {
     if (auto read = dyn_cast<net::ReadOp>(op)) {
       reads[read.getVariableAttr().getAttr()] = read;
-      offsets[read.getResult()] = variables[read.getVariableAttr().getAttr()];
+      offsets[read.getResult()] = persistent.variables.lookup(read.getVariableAttr().getAttr());
     } else if (Storage::isPersistent(&op)) {
-      offsets[op.getResult(0)] = place(op.getResult(0).getType());
+      offsets[op.getResult(0)] = persistent.leaves.at(counter.getKey(&op));
     }
   }
 }
@@ -136,7 +200,18 @@ void Assigner::updateInPlace() {
   for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
     StringAttr name = assign.getVariableAttr().getAttr();
     if (canUpdate(assign, reads.lookup(name)))
-      offsets[storage.getRoot(assign.getValue())] = variables[name];
+      offsets[storage.getRoot(assign.getValue())] = persistent.variables.lookup(name);
+  }
+}
+
+/// Lets results be made where they are kept; those that are somewhere else already are copied at the end.
+void Assigner::placeOutputs() {
+  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  for (auto [value, offset] : llvm::zip(ret.getOperands(), persistent.outputs)) {
+    Value root = storage.getRoot(value);
+    if (root.getDefiningOp() && !isa<dist::AbsentOp>(root.getDefiningOp()) && !offsets.contains(root) &&
+        storage.getOffset(value) == 0 && Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()))
+      offsets[root] = offset;
   }
 }
 
@@ -210,10 +285,10 @@ void Assigner::placeStep() {
     }
   ArenaLayout layout = layOut(problem);
   for (auto [value, buffer] : buffers)
-    offsets[value] = persistent + layout.offsets[buffer];
+    offsets[value] = persistent.bytes + layout.offsets[buffer];
   for (auto [result, input] : reused)
     offsets[result] = offsets[getPlace(result)];
-  arena = persistent + layout.bytes;
+  arena = persistent.bytes + layout.bytes;
 }
 
 void Assigner::state() {
@@ -230,16 +305,18 @@ void Assigner::state() {
     op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(list));
   }
   SmallVector<NamedAttribute> named;
-  for (auto [name, offset] : variables)
+  for (auto [name, offset] : persistent.variables)
     named.push_back({name, builder.getI64IntegerAttr(offset)});
   func->setAttr(kVariablesAttr, builder.getDictionaryAttr(named));
-  func->setAttr(kPersistentBytesAttr, builder.getI64IntegerAttr(persistent));
-  func->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(arena));
+  func->setAttr(kPersistentBytesAttr, builder.getI64IntegerAttr(persistent.bytes));
+  if (!persistent.outputs.empty())
+    func->setAttr(kOutputsAttr, builder.getDenseI64ArrayAttr(persistent.outputs));
 }
 
 void Assigner::run() {
   placePersistent();
   updateInPlace();
+  placeOutputs();
   reuseInputs();
   reduceInPlace();
   placeStep();
@@ -251,9 +328,21 @@ namespace {
 struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPass> {
   void runOnOperation() override {
     llvm::DenseMap<Attribute, bool> shareable;
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal())
-        Assigner(func, getOperation(), shareable).run();
+    for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
+      assign(variants, shareable);
+  }
+
+  /// All programs of the same ranks, at whatever times, have one arena.
+  void assign(ArrayRef<func::FuncOp> variants, llvm::DenseMap<Attribute, bool> &shareable) {
+    Persistent persistent = PersistentPlacer(variants, getOperation()).run();
+    int64_t arena = 0;
+    for (func::FuncOp func : variants) {
+      Assigner assigner(func, persistent, shareable);
+      assigner.run();
+      arena = std::max(arena, assigner.getArenaBytes());
+    }
+    for (func::FuncOp func : variants)
+      func->setAttr(kArenaBytesAttr, Builder(&getContext()).getI64IntegerAttr(arena));
   }
 };
 

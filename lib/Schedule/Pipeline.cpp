@@ -14,6 +14,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
   manager.addPass(mlir::createCSEPass());
+  // What runs at some times only is in no kernel with the rest.
+  manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass());
   // Only now is it known what is computed between a value's last part and its first use.
   if (options.overlap)

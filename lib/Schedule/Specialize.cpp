@@ -12,8 +12,9 @@
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include <map>
-#include <set>
+#include <vector>
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_SPECIALIZEPASS
@@ -43,8 +44,11 @@ public:
   SmallVector<DictionaryAttr> enumerate(MLIRContext *context) const;
 
 private:
+  SmallVector<Class> divide(Axis axis, ArrayRef<Attribute> lists) const;
+
   const dist::Mesh &mesh;
-  std::map<Axis, std::set<int64_t>> named;
+  /// The lists of coordinates that are named, each once.
+  std::map<Axis, llvm::SetVector<Attribute>> named;
 };
 
 /// Makes the program of the ranks that `on` names.
@@ -90,17 +94,15 @@ void Classes::add(DictionaryAttr on) {
   if (!on)
     return;
   for (NamedAttribute entry : on)
-    if (std::optional<Axis> axis = mesh.find(entry.getName()); axis && mesh.getSize(*axis) > 1) {
-      ArrayRef<int64_t> list = cast<DenseI64ArrayAttr>(entry.getValue()).asArrayRef();
-      named[*axis].insert(list.begin(), list.end());
-    }
+    if (std::optional<Axis> axis = mesh.find(entry.getName()); axis && mesh.getSize(*axis) > 1)
+      named[*axis].insert(entry.getValue());
 }
 
 void Classes::addRoot(ArrayAttr axes, int64_t root) {
   for (Attribute name : llvm::reverse(axes)) {
     Axis axis = *mesh.find(cast<StringAttr>(name).getValue());
     if (mesh.getSize(axis) > 1)
-      named[axis].insert(root % mesh.getSize(axis));
+      named[axis].insert(DenseI64ArrayAttr::get(axes.getContext(), {root % mesh.getSize(axis)}));
     root /= mesh.getSize(axis);
   }
 }
@@ -108,9 +110,11 @@ void Classes::addRoot(ArrayAttr axes, int64_t root) {
 void Classes::add(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     add(dist::getOn(argument));
-  for (unsigned index = 0; index < func.getNumResults(); ++index)
+  for (unsigned index = 0; index < func.getNumResults(); ++index) {
     if (auto mapping = func.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr))
       add(mapping.getSupport());
+    add(func.getResultAttrOfType<DictionaryAttr>(index, dist::kDuringAttr));
+  }
   for (Operation &op : func.getBody().front()) {
     add(dist::getOn(&op));
     if (auto either = dyn_cast<dist::EitherOp>(op))
@@ -122,19 +126,36 @@ void Classes::add(func::FuncOp func) {
   }
 }
 
+/// Coordinates that the same lists name, in the order of the first of each; what no list names comes last.
+SmallVector<Class> Classes::divide(Axis axis, ArrayRef<Attribute> lists) const {
+  std::vector<std::vector<unsigned>> naming(mesh.getSize(axis));
+  for (auto [number, list] : llvm::enumerate(lists))
+    for (int64_t coordinate : cast<DenseI64ArrayAttr>(list).asArrayRef())
+      if (coordinate < mesh.getSize(axis))
+        naming[coordinate].push_back(number);
+  std::map<std::vector<unsigned>, size_t> known;
+  SmallVector<Class> classes;
+  Class rest;
+  for (auto [coordinate, numbers] : llvm::enumerate(naming)) {
+    if (numbers.empty()) {
+      rest.push_back(coordinate);
+      continue;
+    }
+    auto [found, isNew] = known.try_emplace(numbers, classes.size());
+    if (isNew)
+      classes.emplace_back();
+    classes[found->second].push_back(coordinate);
+  }
+  if (!rest.empty())
+    classes.push_back(rest);
+  return classes;
+}
+
 SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context) const {
   Builder builder(context);
   SmallVector<NamedAttrList> lists(1);
   for (const auto &[axis, coordinates] : named) {
-    SmallVector<Class> classes;
-    Class rest;
-    for (int64_t coordinate = 0; coordinate < mesh.getSize(axis); ++coordinate)
-      if (coordinates.count(coordinate))
-        classes.push_back({coordinate});
-      else
-        rest.push_back(coordinate);
-    if (!rest.empty())
-      classes.push_back(rest);
+    SmallVector<Class> classes = divide(axis, coordinates.getArrayRef());
     SmallVector<NamedAttrList> longer;
     for (const NamedAttrList &list : lists)
       for (const Class &members : classes) {
@@ -176,7 +197,8 @@ bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
 
 bool Specializer::isReturned(unsigned index) {
   auto mapping = source.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr);
-  return !mapping || includes(mapping.getSupport());
+  return includes(source.getResultAttrOfType<DictionaryAttr>(index, dist::kDuringAttr)) &&
+         (!mapping || includes(mapping.getSupport()));
 }
 
 LogicalResult Specializer::markOperands(Operation *op) {

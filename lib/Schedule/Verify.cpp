@@ -10,6 +10,7 @@
 #include "CollectiveOrder.h"
 #include "Storage.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
 #include <map>
@@ -168,12 +169,33 @@ LogicalResult Checker::run() {
   return success(succeeded(checkOperations()) && succeeded(collect()) && succeeded(checkOverlaps()));
 }
 
+/// What persists is in the same places in all `variants`, the programs of the same ranks.
+static LogicalResult checkVariants(ArrayRef<func::FuncOp> variants) {
+  func::FuncOp first = variants.front();
+  for (func::FuncOp func : variants.drop_front()) {
+    bool agree = llvm::all_of(ArrayRef<StringRef>{kArenaBytesAttr, kPersistentBytesAttr, kVariablesAttr, kOutputsAttr},
+                              [&](StringRef name) { return func->getAttr(name) == first->getAttr(name); });
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      agree &= func.getArgAttr(index, kOffsetAttr) == first.getArgAttr(index, kOffsetAttr);
+    if (agree)
+      continue;
+    InFlightDiagnostic error = func.emitError() << "has what persists in other places than @" << first.getSymName()
+                                                << ", the program of the same ranks at another time";
+    error.attachNote(first.getLoc()) << "that program is here";
+    return error;
+  }
+  return success();
+}
+
 namespace {
 
 struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(Checker(func).run()))
+        return signalPassFailure();
+    for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
+      if (failed(checkVariants(variants)))
         return signalPassFailure();
     if (failed(checkOrder(getOperation())))
       return signalPassFailure();

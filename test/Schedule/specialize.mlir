@@ -99,3 +99,55 @@ func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dist.collective all_reduce sum(%x) axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Tests the programs of the first, the last, and the other steps of a merge, for either owner. Those of different times have what others
+// return then absent, and number collectives alike.
+
+#r = #dist.mapping<dims = [[]]>
+#first = #dist.mapping<dims = [[]], on {"zero" = [0]}>
+dist.mesh @mesh <["zero" = 2, steps "merge" = 4]>
+net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
+net.variable accumulator @a : tensor<4xf32> {dist.mapping = #r}
+
+// CHECK-LABEL: func.func @merge_merge0_zero0
+// CHECK-SAME: attributes {dist.on = {merge = array<i64: 0>, zero = array<i64: 0>}}
+// CHECK-NEXT: %[[G:.*]] = net.negate
+// CHECK-NEXT: net.assign @a, %[[G]] : tensor<4xf32>
+// CHECK-NEXT: %[[ABSENT:.*]] = dist.absent
+// CHECK-NEXT: return %[[G]], %[[ABSENT]]
+
+// CHECK-LABEL: func.func @merge_merge1_zero0
+// CHECK-SAME: attributes {dist.on = {merge = array<i64: 1, 2>, zero = array<i64: 0>}}
+// CHECK-NEXT: %[[A:.*]] = net.read @a
+// CHECK-NEXT: %[[G:.*]] = net.negate
+// CHECK-NEXT: %[[SUM:.*]] = net.add %[[A]], %[[G]]
+// CHECK-NEXT: net.assign @a, %[[SUM]]
+// CHECK-NEXT: dist.absent
+// CHECK-NEXT: return
+
+// CHECK-LABEL: func.func @merge_merge3_zero0
+// CHECK-SAME: attributes {dist.on = {merge = array<i64: 3>, zero = array<i64: 0>}}
+// CHECK: %[[SUM:.*]] = net.add
+// CHECK-NEXT: %[[ALL:.*]] = dist.collective reduce sum(%[[SUM]]) roots [0] axes ["zero"] {dist.tag = 0 : i64}
+// CHECK-NEXT: net.assign @w, %[[ALL]]
+// CHECK-NEXT: return %{{.*}}, %[[SUM]]
+
+// CHECK-LABEL: func.func @merge_merge0_zero1
+// CHECK-NOT: dist.collective
+// CHECK-LABEL: func.func @merge_merge1_zero1
+// CHECK-NOT: dist.collective
+// CHECK-LABEL: func.func @merge_merge3_zero1
+// CHECK: dist.collective reduce sum(%{{.*}}) roots [0] elsewhere [0] axes ["zero"] {dist.tag = 0 : i64}
+// CHECK-NOT: net.assign
+func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.during = {merge = array<i64: 3>}, dist.mapping = #r}) {
+  %a = net.read @a : tensor<4xf32>
+  %g = net.negate %x : tensor<4xf32>
+  %s = net.add %a, %g {dist.on = {merge = array<i64: 1, 2, 3>}} : tensor<4xf32>
+  %m = dist.either %g on {merge = array<i64: 0>} else %s : tensor<4xf32>
+  %all = dist.collective reduce sum(%m) roots [0] axes ["zero"] {dist.on = {merge = array<i64: 3>}} : (tensor<4xf32>) -> tensor<4xf32>
+  net.assign @a, %m {dist.on = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
+  net.assign @w, %all {dist.on = {merge = array<i64: 3>, zero = array<i64: 0>}} : tensor<4xf32>
+  return %g, %m : tensor<4xf32>, tensor<4xf32>
+}

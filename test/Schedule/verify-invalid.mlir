@@ -110,3 +110,17 @@ func.func @crossed_zero1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes 
   %0 = dist.collective all_reduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <[steps "merge" = 2]>
+
+// Tests that programs of the same ranks at different times have what persists in the same places.
+// expected-note @below {{that program is here}}
+func.func @moved_merge0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 0>}} {
+  return
+}
+// expected-error @below {{has what persists in other places than @moved_merge0, the program of the same ranks at another time}}
+func.func @moved_merge1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 1>}} {
+  return
+}

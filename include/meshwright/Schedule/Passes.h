@@ -23,6 +23,8 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "dist.arena_bytes";
 inline constexpr llvm::StringLiteral kPersistentBytesAttr = "dist.persistent_bytes";
 inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
+/// On programs of some times: the places of the function's results.
+inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
 /// On collectives of the programs of different ranks: a number that all members of a group have for one and the same.
 inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
 

@@ -22,6 +22,27 @@ def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::Module
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
 }
 
+def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
+  let summary = "lets operations run at the times at which they are needed";
+  let description = [{
+    Where the mesh has axes of times. An operation is needed when what it makes is: when a variable is assigned or a result
+    returned (`dist.during`), or when an operation that is needed reads it. `dist.on` states the times beside the ranks; what
+    nobody needs is dropped. Values that are there from the start (variables, constants, coordinates) have no times.
+
+    A sum over times becomes the addend at the first of them and an addition at the others.
+
+    Example: over four steps, the last of which updates
+    ```mlir
+    %1 = net.accumulate %0, %g over "merge" : tensor<4xf32>
+    // becomes
+    %s = net.add %0, %g {dist.on = {merge = array<i64: 1, 2, 3>}} : tensor<4xf32>
+    %1 = dist.either %g on {merge = array<i64: 0>} else %s : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numTimed", "timed", "Operations that run at some of the times">];
+}
+
 def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
   let summary = "groups operations into kernels and products of the library";
   let description = [{
@@ -90,8 +111,9 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
   let summary = "makes one program for each set of ranks that run the same operations";
   let description = [{
     Where an operation, a variable or an argument has `dist.on` or a support, the function becomes several: one for each
-    combination of coordinates that are named somewhere, and one for all that are not. Each states its coordinates in `dist.on` and has
-    only what its ranks run and somebody uses. Collectives are kept whether somebody uses them or not: all members of a group issue
+    combination of coordinates that are named together everywhere, and one for all that are not named. Each states its coordinates
+    in `dist.on` and has only what its ranks run and somebody uses. Programs of the same ranks at other times are variants of one:
+    of a merge of eight steps those of the first, the last and all between. Collectives are kept whether somebody uses them or not: all members of a group issue
     the same. One whose root is another rank has its part `elsewhere`; a result that others return is `dist.absent`. All members number
     a collective alike (`dist.tag`).
 
@@ -113,8 +135,11 @@ def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
     The arena begins with what persists from step to step: variables, inputs, constants and coordinates. Behind it every other value has
     an offset that no value shares while it lives. A variable is updated in place where nothing reads its old value later.
 
+    Programs of the same ranks at different times have what persists in the same places, results among it, because a result may be
+    asked for after a step that does not make it. Their arena is as large as the largest needs.
+
     States `dist.offsets` on operations (one per result, in bytes), `dist.offset` on arguments, and on the function `dist.arena_bytes`,
-    `dist.persistent_bytes` and `dist.variables`.
+    `dist.persistent_bytes` and `dist.variables`, where there are several times `dist.outputs` too: the places of results, −1 for others'.
 
     Example: `net.exponential` after `net.negate` in different kernels get offsets 64 bytes apart, and the first is free again afterwards.
   }];

@@ -1,0 +1,140 @@
+//===- Times.cpp - when operations are needed -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Times.h"
+#include "dialects/Net/Net.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using dist::Axis;
+
+using Coordinates = SmallVector<int64_t>;
+
+static ArrayRef<int64_t> getList(Attribute attribute) { return cast<DenseI64ArrayAttr>(attribute).asArrayRef(); }
+
+FailureOr<DictionaryAttr> Times::getDuring(Attribute during, Operation *op) const {
+  if (!during)
+    return DictionaryAttr::get(context);
+  auto times = dyn_cast<DictionaryAttr>(during);
+  if (!times)
+    return op->emitOpError() << "takes place during " << during << ", which names no axis of times";
+  for (NamedAttribute entry : times) {
+    StringRef name = entry.getName();
+    std::optional<Axis> axis = mesh.find(name);
+    auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!axis || !mesh.isTime(*axis) || !list || list.empty())
+      return op->emitOpError() << "takes place during " << entry.getValue() << " of \"" << name
+                               << "\", which are no coordinates of an axis of times of the mesh";
+    int64_t last = -1;
+    for (int64_t coordinate : list.asArrayRef()) {
+      if (coordinate <= last || coordinate >= mesh.getSize(*axis))
+        return op->emitOpError() << "takes place at coordinate " << coordinate << " behind " << last << " of axis \""
+                                 << name << "\" of size " << mesh.getSize(*axis);
+      last = coordinate;
+    }
+  }
+  return times;
+}
+
+DictionaryAttr Times::unite(DictionaryAttr left, DictionaryAttr right) {
+  if (left == right)
+    return left;
+  DictionaryAttr &known = unions[{left, right}];
+  if (known)
+    return known;
+  NamedAttrList both;
+  for (NamedAttribute entry : left) {
+    Attribute other = right.get(entry.getName());
+    if (!other)
+      continue;
+    Coordinates list;
+    ArrayRef<int64_t> mine = getList(entry.getValue()), theirs = getList(other);
+    std::set_union(mine.begin(), mine.end(), theirs.begin(), theirs.end(), std::back_inserter(list));
+    if (static_cast<int64_t>(list.size()) < mesh.getSize(*mesh.find(entry.getName())))
+      both.set(entry.getName(), DenseI64ArrayAttr::get(context, list));
+  }
+  return known = both.getDictionary(context);
+}
+
+DictionaryAttr Times::withoutFirst(DictionaryAttr times, Axis axis) {
+  auto [known, isNew] = rests.try_emplace({times, axis});
+  if (!isNew)
+    return known->second;
+  StringRef name = mesh.getName(axis);
+  Coordinates list;
+  if (auto own = times.getAs<DenseI64ArrayAttr>(name))
+    list.assign(own.asArrayRef().begin(), own.asArrayRef().end());
+  else
+    list = llvm::to_vector(llvm::seq(mesh.getSize(axis)));
+  llvm::erase(list, 0);
+  if (list.empty())
+    return {};
+  NamedAttrList rest(times);
+  rest.set(name, DenseI64ArrayAttr::get(context, list));
+  return known->second = rest.getDictionary(context);
+}
+
+void Times::need(Value value, DictionaryAttr times) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !times)
+    return;
+  DictionaryAttr &known = needs[op];
+  known = known ? unite(known, times) : times;
+}
+
+/// All users of `op` come before.
+LogicalResult Times::visit(Operation *op) {
+  if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    auto func = ret->getParentOfType<func::FuncOp>();
+    for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+      auto during = getDuring(func.getResultAttr(index, dist::kDuringAttr), func);
+      if (failed(during))
+        return failure();
+      need(value, *during);
+    }
+    needs[op] = DictionaryAttr::get(context);
+    return success();
+  }
+  if (isa<net::AssignOp>(op)) {
+    auto during = getDuring(op->getAttr(dist::kDuringAttr), op);
+    if (failed(during))
+      return failure();
+    needs[op] = *during;
+  }
+  DictionaryAttr times = needs.lookup(op);
+  auto accumulate = dyn_cast<net::AccumulateOp>(op);
+  for (Value operand : op->getOperands())
+    need(operand, times && accumulate && operand == accumulate.getBefore()
+                      ? withoutFirst(times, *mesh.find(accumulate.getAxis()))
+                      : times);
+  return success();
+}
+
+FailureOr<Times> Times::find(func::FuncOp func, const dist::Mesh &mesh) {
+  Times times(func.getContext(), mesh);
+  for (Operation &op : llvm::reverse(func.getBody().front()))
+    if (failed(times.visit(&op)))
+      return failure();
+  return times;
+}
+
+int64_t Times::count(const dist::Mesh &mesh) {
+  int64_t times = 1;
+  for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
+    times *= mesh.getSize(axis);
+  return times;
+}
+
+int64_t Times::count(Operation *op) const {
+  int64_t times = count(mesh);
+  if (DictionaryAttr own = get(op))
+    for (NamedAttribute entry : own)
+      times =
+          times / mesh.getSize(*mesh.find(entry.getName())) * static_cast<int64_t>(getList(entry.getValue()).size());
+  return times;
+}
