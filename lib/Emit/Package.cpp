@@ -11,6 +11,7 @@
 #include "ProgramWriter.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -42,7 +43,7 @@ private:
   LogicalResult describePorts(func::FuncOp func);
   LogicalResult describeValue(Location location, Type local, Attribute global, Attribute mapping, DType &dtype,
                               google::protobuf::RepeatedField<int64_t> &shape, meshwright::Placement &placement);
-  LogicalResult writeProgram(func::FuncOp step, Program &program);
+  LogicalResult writeProgram(ArrayRef<func::FuncOp> variants, Program &program);
   LogicalResult writePrograms();
   LogicalResult writeFiles(StringRef folder);
   LogicalResult writeFile(StringRef path, StringRef bytes);
@@ -58,15 +59,14 @@ private:
 
 } // namespace
 
-/// The step: one function, or one for each set of ranks that run the same.
-static FailureOr<SmallVector<func::FuncOp>> findStep(ModuleOp module) {
-  SmallVector<func::FuncOp> steps;
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (func.isExternal())
-      continue;
-    if (!steps.empty() && (!dist::getOn(func.getOperation()) || !dist::getOn(steps.front().getOperation())))
+/// The step: one function, or one for each set of ranks that run the same, each in as many variants as there are times
+/// that differ.
+static FailureOr<SmallVector<SmallVector<func::FuncOp>>> findStep(ModuleOp module) {
+  auto steps = dist::getVariants(module);
+  for (ArrayRef<func::FuncOp> other : ArrayRef(steps).drop_front(steps.empty() ? 0 : 1)) {
+    func::FuncOp first = steps.front().front(), func = other.front();
+    if (!dist::getOn(func.getOperation()) || !dist::getOn(first.getOperation()))
       return func.emitError() << "module has a second function @" << func.getSymName() << "; a package holds one step";
-    steps.push_back(func);
   }
   if (steps.empty())
     return emitError(module.getLoc()) << "module has no function to make a package of";
@@ -102,6 +102,8 @@ LogicalResult PackageWriter::describeValue(Location location, Type local, Attrib
       entry.set_stride(split.stride);
     }
   }
+  if (resolved)
+    placement.mutable_partial()->Add(resolved->partialAxes.begin(), resolved->partialAxes.end());
   if (resolved)
     for (const auto &[axis, coordinates] : resolved->support) {
       if (static_cast<int64_t>(coordinates.size()) == mesh->getSize(axis))
@@ -165,6 +167,7 @@ LogicalResult PackageWriter::describePorts(func::FuncOp func) {
       return failure();
     port.set_batch_dim(-1);
     port.set_result(!getAttr("net.fetched"));
+    port.set_at_update(static_cast<bool>(getAttr(dist::kDuringAttr)));
   }
   return success();
 }
@@ -172,11 +175,12 @@ LogicalResult PackageWriter::describePorts(func::FuncOp func) {
 LogicalResult PackageWriter::describe() {
   package.set_version(kVersion);
   package.set_producer(options.producer);
-  package.set_merge_steps(1);
   if (options.arithmetic)
     package.set_arithmetic(getDType(options.arithmetic));
+  std::optional<dist::Axis> steps = mesh ? mesh->find(dist::AxisKind::Steps) : std::nullopt;
+  package.set_merge_steps(steps ? mesh->getSize(*steps) : 1);
   if (mesh)
-    for (dist::Axis axis = 0; axis < mesh->getNumAxes(); ++axis) {
+    for (dist::Axis axis = 0; axis < mesh->getNumRankAxes(); ++axis) {
       Axis &entry = *package.add_axes();
       entry.set_name(mesh->getName(axis).str());
       entry.set_size(mesh->getSize(axis));
@@ -190,14 +194,15 @@ LogicalResult PackageWriter::describe() {
   metrics.set_learning_rate(options.learningRate);
   metrics.set_model_flops_per_step(options.modelFlopsPerStep);
   metrics.set_tokens_per_step(options.tokensPerStep);
-  FailureOr<SmallVector<func::FuncOp>> steps = findStep(module);
-  if (failed(steps) || failed(describeVariables()) || failed(describePorts(steps->front())))
+  auto functions = findStep(module);
+  if (failed(functions) || failed(describeVariables()) || failed(describePorts(functions->front().front())))
     return failure();
   return success();
 }
 
-LogicalResult PackageWriter::writeProgram(func::FuncOp step, Program &program) {
-  auto source = step->getParentOfType<ModuleOp>();
+LogicalResult PackageWriter::writeProgram(ArrayRef<func::FuncOp> variants, Program &program) {
+  func::FuncOp first = variants.front();
+  auto source = first->getParentOfType<ModuleOp>();
   // The variables in the order of the package, whatever theirs is.
   SmallVector<net::VariableOp> variables;
   for (const Variable &variable : package.variables()) {
@@ -206,17 +211,17 @@ LogicalResult PackageWriter::writeProgram(func::FuncOp step, Program &program) {
       return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
     variables.push_back(op);
   }
-  return ProgramWriter(step, kernels, constants, program).write(variables);
+  return ProgramWriter(variants, kernels, constants, program).write(variables);
 }
 
 /// Programs that come out equal are one.
 LogicalResult PackageWriter::writePrograms() {
-  FailureOr<SmallVector<func::FuncOp>> steps = findStep(module);
+  auto steps = findStep(module);
   if (failed(steps))
     return failure();
   llvm::StringMap<unsigned> known;
   SmallVector<unsigned> programOf;
-  for (func::FuncOp step : *steps) {
+  for (ArrayRef<func::FuncOp> step : *steps) {
     Program program;
     if (failed(writeProgram(step, program)))
       return failure();
@@ -227,8 +232,10 @@ LogicalResult PackageWriter::writePrograms() {
   }
   int64_t ranks = mesh ? mesh->getNumRanks() : 1;
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    auto *step = llvm::find_if(*steps, [&](func::FuncOp step) {
-      return !mesh || dist::covers(dist::getOn(step.getOperation()), *mesh, dist::getCoordinates(*mesh, rank));
+    // The first variant is that of the first times, which are 0 among the coordinates of a rank.
+    auto *step = llvm::find_if(*steps, [&](ArrayRef<func::FuncOp> variants) {
+      func::FuncOp first = variants.front();
+      return !mesh || dist::covers(dist::getOn(first.getOperation()), *mesh, dist::getCoordinates(*mesh, rank));
     });
     if (step == steps->end())
       return error() << "no function of the module is the program of rank " << rank;
@@ -239,7 +246,7 @@ LogicalResult PackageWriter::writePrograms() {
       *package.mutable_serial() = package.programs(0);
     return success();
   }
-  FailureOr<SmallVector<func::FuncOp>> whole = findStep(serial);
+  auto whole = findStep(serial);
   return failed(whole) ? failure() : writeProgram(whole->front(), *package.mutable_serial());
 }
 

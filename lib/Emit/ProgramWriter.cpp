@@ -7,6 +7,7 @@
 #include "ProgramWriter.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "llvm/ADT/Twine.h"
@@ -259,34 +260,62 @@ void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
   instruction.mutable_wait()->set_tag(tags.lookup(op.getFlights().front().getDefiningOp()));
 }
 
-/// Nothing where the value was computed in the variable's place. Copies come last: until the step ends the old value
-/// may be read, and the new one stays.
-void ProgramWriter::addAssign(net::AssignOp op) {
-  uint32_t variable = variableBuffers[op.getVariableAttr().getAttr()], value = getBuffer(op.getValue());
-  if (program.buffers(variable).offset() == program.buffers(value).offset())
+/// Nothing where both are in the same place.
+void ProgramWriter::addCopy(Operation *op, uint32_t from, uint32_t to) {
+  if (program.buffers(from).offset() == program.buffers(to).offset())
     return;
   Copy &copy = *startInstruction(op)->mutable_copy();
-  copy.set_from(value);
-  copy.set_to(variable);
+  copy.set_from(from);
+  copy.set_to(to);
 }
+
+/// Copies come last: until the step ends the old value may be read, and the new one stays.
+void ProgramWriter::addAssign(net::AssignOp op) {
+  addCopy(op, getBuffer(op.getValue()), variableBuffers[op.getVariableAttr().getAttr()]);
+}
+
+static bool isAbsent(Value value) { return isa_and_nonnull<dist::AbsentOp>(value.getDefiningOp()); }
 
 void ProgramWriter::addOutputs(func::ReturnOp op) {
   for (Value value : op.getOperands())
-    program.add_output_buffers(isa_and_nonnull<dist::AbsentOp>(value.getDefiningOp()) ? -1 : getBuffer(value));
+    program.add_output_buffers(isAbsent(value) ? -1 : getBuffer(value));
+}
+
+/// Puts what was made elsewhere where all variants have their results.
+void ProgramWriter::copyOutputs(func::ReturnOp op) {
+  for (auto [index, value] : llvm::enumerate(op.getOperands()))
+    if (!isAbsent(value))
+      addCopy(op, getBuffer(value), program.output_buffers(index));
+}
+
+/// The buffer of a constant or coordinate, whatever variants have it.
+uint32_t ProgramWriter::getLeafBuffer(Value value) {
+  auto offsets = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
+  // What has no elements shares its place with what comes next.
+  std::pair<int64_t, Type> key = {offsets[0], value.getType()};
+  if (auto known = leafBuffers.find(key); known != leafBuffers.end())
+    return buffers[value] = known->second;
+  return leafBuffers[key] = getBuffer(value);
 }
 
 LogicalResult ProgramWriter::addInstruction(Operation &op) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     buffers[read.getResult()] = variableBuffers[read.getVariableAttr().getAttr()];
   } else if (auto constant = dyn_cast<net::ConstantOp>(op)) {
+    size_t known = leafBuffers.size();
+    uint32_t buffer = getLeafBuffer(constant.getResult());
+    // Another variant has stated it.
+    if (leafBuffers.size() == known)
+      return success();
     Constant &entry = *program.add_constants();
-    entry.set_buffer(getBuffer(constant.getResult()));
+    entry.set_buffer(buffer);
     entry.set_file_offset(constants.add(constant.getValue()));
   } else if (auto coordinate = dyn_cast<dist::CoordinateOp>(op)) {
+    uint32_t buffer = getLeafBuffer(coordinate.getResult());
     Coordinate &entry = *startInstruction(&op)->mutable_coordinate();
     dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
     entry.set_axis(*mesh.getMesh().find(coordinate.getAxis()));
-    entry.set_buffer(getBuffer(coordinate.getResult()));
+    entry.set_buffer(buffer);
   } else if (auto kernel = dyn_cast<dist::KernelOp>(op)) {
     addKernel(kernel, *startInstruction(&op));
   } else if (auto matmul = dyn_cast<dist::MatmulOp>(op)) {
@@ -298,21 +327,18 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);
-    addOutputs(ret);
+    if (dist::hasTimes(func))
+      copyOutputs(ret);
+    else
+      addOutputs(ret);
   } else if (!isa<dist::ViewOp, dist::AbsentOp, net::AssignOp>(op)) {
     return op.emitError() << "operation " << op.getName() << " is not one that a package can hold";
   }
   return success();
 }
 
-LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
-  auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
-  auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
+LogicalResult ProgramWriter::addVariables(ArrayRef<net::VariableOp> variables) {
   auto places = func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr);
-  if (!arena || !persistent || !places)
-    return func.emitError() << "function has no places in an arena; it has not been through Schedule";
-  program.set_arena_bytes(arena.getInt());
-  program.set_persistent_bytes(persistent.getInt());
   for (net::VariableOp variable : variables) {
     auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
     if (kept && !dist::holds(func, kept.getSupport())) {
@@ -326,25 +352,94 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     variableBuffers[variable.getSymNameAttr()] = buffer;
     program.add_variable_buffers(buffer);
   }
+  return success();
+}
+
+void ProgramWriter::addInputs() {
   for (BlockArgument argument : func.getArguments()) {
+    unsigned number = argument.getArgNumber();
     if (!dist::holds(func, dist::getOn(argument))) {
       program.add_input_buffers(-1);
       continue;
     }
-    auto offset = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), schedule::kOffsetAttr);
-    auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr);
-    buffers[argument] = addBuffer(typeOf(argument), offset.getInt(), name ? name.getValue() : StringRef());
-    program.add_input_buffers(buffers[argument]);
+    auto offset = func.getArgAttrOfType<IntegerAttr>(number, schedule::kOffsetAttr);
+    auto name = func.getArgAttrOfType<StringAttr>(number, net::kNameAttr);
+    uint32_t buffer = addBuffer(typeOf(argument), offset.getInt(), name ? name.getValue() : StringRef());
+    program.add_input_buffers(buffer);
+    for (func::FuncOp variant : variants)
+      buffers[variant.getArgument(number)] = buffer;
   }
+}
+
+/// Where there are programs of several times, results have places of their own.
+void ProgramWriter::addFixedOutputs() {
+  auto places = func->getAttrOfType<DenseI64ArrayAttr>(schedule::kOutputsAttr);
+  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+    auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+    program.add_output_buffers(places[index] < 0 ? -1
+                                                 : addBuffer(cast<RankedTensorType>(type), places[index],
+                                                             name ? name.getValue() : StringRef()));
+  }
+}
+
+/// The first and last coordinate of the steps of a merge that `func` is for; all, if it does not say.
+static std::pair<int64_t, int64_t> getSteps(func::FuncOp func) {
+  dist::MeshOp meshOp = dist::findMesh(func->getParentOfType<ModuleOp>());
+  dist::Mesh mesh = meshOp ? meshOp.getMesh() : dist::Mesh();
+  std::optional<dist::Axis> axis = mesh.find(dist::AxisKind::Steps);
+  if (!axis)
+    return {0, 0};
+  DictionaryAttr on = dist::getOn(func.getOperation());
+  auto steps = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
+  return steps ? std::make_pair(steps.asArrayRef().front(), steps.asArrayRef().back())
+               : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
+}
+
+/// Programs of other ranks have other names; the step is one.
+static std::string getTaskName(func::FuncOp func) {
+  auto [first, last] = getSteps(func);
+  if (!dist::hasTimes(func))
+    return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
+  return first == last ? "step " + std::to_string(first)
+                       : "steps " + std::to_string(first) + " to " + std::to_string(last);
+}
+
+LogicalResult ProgramWriter::addTask() {
   task = program.add_tasks();
-  // Programs of other ranks have other names; the step is one.
-  task->set_name(dist::getOn(func.getOperation()) ? "step" : func.getSymName().str());
+  task->set_name(getTaskName(func));
   for (Operation &op : func.getBody().front())
     if (failed(addInstruction(op)))
       return failure();
+  return success();
+}
+
+void ProgramWriter::addToSchedule() {
+  auto [first, last] = getSteps(func);
   ScheduleItem &item = *program.add_schedule();
-  item.set_task(0);
-  item.set_first_step(0);
-  item.set_end_step(1);
+  item.set_task(program.tasks_size() - 1);
+  item.set_first_step(first);
+  item.set_end_step(last + 1);
+}
+
+LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
+  auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
+  auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
+  if (!arena || !persistent || !func->hasAttr(schedule::kVariablesAttr))
+    return func.emitError() << "function has no places in an arena; it has not been through Schedule";
+  program.set_arena_bytes(arena.getInt());
+  program.set_persistent_bytes(persistent.getInt());
+  if (failed(addVariables(variables)))
+    return failure();
+  addInputs();
+  if (dist::hasTimes(func))
+    addFixedOutputs();
+  for (func::FuncOp variant : variants) {
+    func = variant;
+    nextTag = 0;
+    tags.clear();
+    if (failed(addTask()))
+      return failure();
+    addToSchedule();
+  }
   return success();
 }

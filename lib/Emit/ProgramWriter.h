@@ -43,16 +43,23 @@ std::string getLocationText(mlir::Location location);
 /// The element type of the schema; invalid where it has none.
 DType getDType(mlir::Type element);
 
-/// Writes one function of a scheduled module.
+/// Writes the functions of a scheduled module that one rank runs: one, or variants of it for different times.
 class ProgramWriter {
 public:
-  ProgramWriter(mlir::func::FuncOp func, KernelTable &kernels, ConstantTable &constants, Program &program)
-      : func(func), kernels(kernels), constants(constants), program(program) {}
+  ProgramWriter(llvm::ArrayRef<mlir::func::FuncOp> variants, KernelTable &kernels, ConstantTable &constants,
+                Program &program)
+      : variants(variants), func(variants.front()), kernels(kernels), constants(constants), program(program) {}
 
-  /// `variables` and the function's results in the order of the package.
+  /// `variables` and the functions' results in the order of the package.
   mlir::LogicalResult write(llvm::ArrayRef<net::VariableOp> variables);
 
 private:
+  mlir::LogicalResult addVariables(llvm::ArrayRef<net::VariableOp> variables);
+  void addInputs();
+  void addFixedOutputs();
+  mlir::LogicalResult addTask();
+  void addToSchedule();
+  uint32_t getLeafBuffer(mlir::Value value);
   uint32_t addBuffer(mlir::RankedTensorType type, uint64_t offset, llvm::StringRef name);
   uint32_t getBuffer(mlir::Value value);
   /// The memory of a value from element `offset` on.
@@ -64,8 +71,12 @@ private:
   void addWait(dist::WaitOp op, Instruction &instruction);
   void addAssign(net::AssignOp op);
   void addOutputs(mlir::func::ReturnOp op);
+  void copyOutputs(mlir::func::ReturnOp op);
+  void addCopy(mlir::Operation *op, uint32_t from, uint32_t to);
   Instruction *startInstruction(mlir::Operation *op);
 
+  llvm::ArrayRef<mlir::func::FuncOp> variants;
+  /// The one that is being written.
   mlir::func::FuncOp func;
   KernelTable &kernels;
   ConstantTable &constants;
@@ -73,6 +84,8 @@ private:
   Task *task = nullptr;
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
+  /// Of constants and coordinates, which variants share, by their places and types.
+  llvm::DenseMap<std::pair<int64_t, mlir::Type>, uint32_t> leafBuffers;
   /// Of the collectives that are started only.
   llvm::DenseMap<mlir::Operation *, uint32_t> tags;
   uint32_t nextTag = 0;
