@@ -243,7 +243,7 @@ void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
   ValueIndex value = graph.ops[op].operands[operand];
   plan.operands[op][operand] = target;
   const State &kept = plan.values[value];
-  if (kept == target || kept.isReplicated() || target.isPartial())
+  if (kept == target || kept.isReplicated() || target.isPartial() || graph.accumulated[value])
     return;
   if (kept.isPartial() || cheapest(value, target).length > 0)
     settle(value, target);
@@ -295,20 +295,46 @@ void AxisSolver::visitSink(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   plan.operands[op].resize(graphOp.operands.size());
   for (auto [index, operand] : llvm::enumerate(graphOp.operands)) {
-    State target = plan.values[operand].isPartial() ? State::replicated() : plan.values[operand];
+    bool reduces = plan.values[operand].isPartial() && !graphOp.keepsPartial;
+    State target = reduces ? State::replicated() : plan.values[operand];
     if (auto stored = graph.stored(op, axis))
       target = *stored;
     require(op, index, target);
   }
 }
 
+/// What is added up over times is kept as it comes where nobody says otherwise: adding is for nothing, and a sum that
+/// is reduced once has been reduced for all of them. What splits the parameter splits the sum, or it would be larger;
+/// storage that is split over the batch's axes is no part of that.
+void AxisSolver::visitAccumulate(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  ValueIndex before = graphOp.operands[0], addend = graphOp.operands[1], sum = graphOp.results.front();
+  State state = plan.values[addend];
+  if (given[before])
+    state = *given[before];
+  else if (!dataAxis && !graphOp.like.empty() && graphOp.like[axis].isSplit() && fitsOthers(addend, graphOp.like[axis]))
+    state = graphOp.like[axis];
+  else if (state.isPartial() && state.reduction != ReduceKind::Sum)
+    state = State::replicated();
+  kinds[op] = Candidate::Kind::Whole;
+  plan.operands[op].resize(2);
+  require(op, 1, state);
+  plan.operands[op][0] = plan.values[before] = plan.values[sum] = state;
+  plan.computes[graph.values[before].def] = plan.computes[op] = {state};
+  placed[before] = placed[sum] = true;
+}
+
 void AxisSolver::visit(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   if (graphOp.sink)
     return visitSink(op);
+  if (graphOp.accumulates)
+    return visitAccumulate(op);
   if (!graphOp.results.empty() && graph.source[graphOp.results.front()]) {
     // What is read from a variable is where the variable is kept.
     ValueIndex value = graphOp.results.front();
+    if (!given[value])
+      return;
     plan.computes[op] = {*given[value]};
     kinds[op] = Candidate::Kind::Whole;
   } else {

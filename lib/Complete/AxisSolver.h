@@ -66,6 +66,7 @@ private:
   void improve(bool (AxisSolver::*look)());
   void visit(OpIndex op);
   void visitSink(OpIndex op);
+  void visitAccumulate(OpIndex op);
   void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
   void apply(OpIndex op, Candidate candidate);
@@ -75,6 +76,9 @@ private:
   State reduceTarget(ValueIndex value) const;
   void settle(ValueIndex value, const State &wanted);
   void addAvailable(ValueIndex value);
+
+  /// Whether the placement of `value` is not for a second look to change.
+  bool isFixed(ValueIndex value) const { return graph.source[value] || graph.accumulated[value] || given[value]; }
 
   // The second look; each returns whether there is reason for another sweep.
   void sweepBack();

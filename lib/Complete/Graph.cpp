@@ -20,6 +20,8 @@ static SmallVector<State, 0> getStates(const Placement &placement, const Mesh &m
   for (auto [dim, splits] : llvm::enumerate(placement.dims))
     for (const Split &split : splits)
       states[split.axis] = State::split(dim, split.extent, split.stride);
+  for (Axis axis : placement.partialAxes)
+    states[axis] = State::partial(placement.partialKind);
   return states;
 }
 
@@ -37,6 +39,7 @@ ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
   values.push_back(std::move(entry));
   owners.emplace_back();
   source.push_back(false);
+  accumulated.push_back(false);
   weight.push_back(false);
   for (auto &column : given)
     column.emplace_back();
@@ -53,7 +56,9 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   FailureOr<Placement> placement = Placement::resolve(mapping, mesh, values[value].shape, emitError);
   if (failed(placement))
     return failure();
-  if (!placement->partialAxes.empty())
+  bool isSum =
+      placement->partialKind == ReduceKind::Sum && isa_and_nonnull<net::ReadOp>(values[value].value.getDefiningOp());
+  if (!placement->partialAxes.empty() && !isSum)
     return emitError() << "a given placement is replicated, split or with an owner on every axis but this is "
                        << mapping;
   // Who owns a value is nothing that other values follow: it is computed as if everybody had it whole.
@@ -62,7 +67,7 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   if (!placement->support.empty())
     owners[value] = mapping.getSupport();
   for (auto [axis, state] : llvm::enumerate(getStates(*placement, mesh)))
-    if (state.isSplit())
+    if (!state.isReplicated())
       given[axis][value] = state;
   return success();
 }
@@ -73,10 +78,34 @@ std::optional<State> Graph::stored(OpIndex op, Axis axis) const {
   return ops[op].stored[axis];
 }
 
+bool complete::followsAddend(net::VariableOp variable) {
+  return variable.getKind() == net::VariableKind::Accumulator && !variable->hasAttr(kMappingAttr);
+}
+
 bool complete::isLayout(const ShardingRule &rule) {
   return rule.operands.size() == 1 && rule.results.size() == 1 &&
          llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Max; }) &&
          llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
+}
+
+/// States how the parameter is kept whose gradients `entry` adds up.
+LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh) {
+  auto read = entry.op->getOperand(0).getDefiningOp<net::ReadOp>();
+  if (!read)
+    return success();
+  auto accumulator = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  if (!followsAddend(accumulator) || !accumulator.getLike())
+    return success();
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, accumulator.getLikeAttr());
+  auto mapping = parameter->getAttrOfType<MappingAttr>(kMappingAttr);
+  if (!mapping || parameter.getTensorType().getShape() != accumulator.getTensorType().getShape())
+    return success();
+  auto placement =
+      Placement::resolve(mapping, mesh, parameter.getTensorType().getShape(), [&] { return parameter.emitOpError(); });
+  if (failed(placement))
+    return failure();
+  entry.like = getStates(*placement, mesh);
+  return success();
 }
 
 LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
@@ -95,6 +124,9 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   }
   entry.layout = isLayout(entry.rule);
   entry.travels = dist::travels(&op);
+  entry.accumulates = isa<net::AccumulateOp>(op);
+  if (entry.accumulates && failed(addLike(entry, mesh)))
+    return failure();
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
     ValueIndex value = numbers.lookup(operand);
     entry.operands.push_back(value);
@@ -111,19 +143,26 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
     entry.results.push_back(value);
     auto mapping = mappings ? dyn_cast<MappingAttr>(mappings[number]) : MappingAttr();
     auto read = dyn_cast<net::ReadOp>(op);
+    bool everyAxis = false;
     if (read) {
+      net::VariableOp variable = variableOf(read.getVariableAttr());
       // A read may ask for another placement than the one in which the variable is kept.
       if (!mapping)
-        mapping = variableOf(read.getVariableAttr())->getAttrOfType<MappingAttr>(kMappingAttr);
-      source[value] = weight[value] = true;
+        mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+      everyAxis = !followsAddend(variable);
+      source[value] = true;
+      weight[value] = variable.getKind() != net::VariableKind::Accumulator;
     } else if (entry.layout) {
       weight[value] = weight[entry.operands.front()];
     }
-    if (failed(addGiven(value, mapping, mesh, /*everyAxis=*/bool(read), [&] { return op.emitOpError(); })))
+    accumulated[value] = entry.accumulates;
+    if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
   }
   if (auto assign = dyn_cast<net::AssignOp>(op)) {
-    auto mapping = variableOf(assign.getVariableAttr())->getAttrOfType<MappingAttr>(kMappingAttr);
+    net::VariableOp variable = variableOf(assign.getVariableAttr());
+    entry.keepsPartial = followsAddend(variable);
+    auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
     ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
     Placement placement = Placement::replicated(shape.size());
     if (mapping) {
@@ -134,7 +173,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
       if (!placement.support.empty())
         entry.storedOwner = mapping.getSupport();
     }
-    entry.stored = getStates(placement, mesh);
+    if (!entry.keepsPartial)
+      entry.stored = getStates(placement, mesh);
   }
   ops.push_back(std::move(entry));
   return success();

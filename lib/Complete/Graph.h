@@ -11,6 +11,7 @@
 #define MESHWRIGHT_LIB_COMPLETE_GRAPH_H
 
 #include "dialects/Dist/ShardingRule.h"
+#include "dialects/Net/Net.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -62,8 +63,15 @@ struct GraphOp {
   bool layout = false;
   /// Partial operands pass, whatever it costs, and are reduced behind it.
   bool travels = false;
+  /// Adds its second operand to what an accumulator holds.
+  bool accumulates = false;
+  /// Per axis how the parameter is kept that an accumulator which nobody placed is like; empty for every other
+  /// operation.
+  llvm::SmallVector<State, 0> like;
   /// A return, an assignment: takes its operands where they are kept.
   bool sink = false;
+  /// An assignment of an accumulator that nobody placed: it takes a partial sum as it is.
+  bool keepsPartial = false;
   /// Per axis the state in which an assigned variable is kept; empty for every other operation.
   llvm::SmallVector<State, 0> stored;
   /// Who keeps an assigned variable, where it is not everybody.
@@ -72,6 +80,9 @@ struct GraphOp {
 
 /// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.
 bool isLayout(const dist::ShardingRule &rule);
+
+/// Whether nobody placed the accumulator `variable`, which a step adds to: it takes the placement of what is added.
+bool followsAddend(net::VariableOp variable);
 
 /// The program with the placements that are given.
 class Graph {
@@ -85,8 +96,11 @@ public:
   llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
   /// Per value: the owner that is given, if one is.
   llvm::SmallVector<mlir::DictionaryAttr, 0> owners;
-  /// Values that come from outside: arguments and variables. Their placement is given on every axis.
+  /// Values that come from outside: arguments and variables. Their placement is given on every axis, but for those of
+  /// accumulators that nobody placed: they are kept as what is added is.
   llvm::SmallVector<bool, 0> source;
+  /// Sums over times: they stay what they are, partial or not.
+  llvm::SmallVector<bool, 0> accumulated;
   /// The state on `axis` in which the variable that sink `op` assigns is kept; nothing for other sinks.
   std::optional<State> stored(OpIndex op, dist::Axis axis) const;
   /// Values that are weights or made of one by layout operations alone.
@@ -97,6 +111,7 @@ private:
   mlir::LogicalResult addGiven(ValueIndex value, dist::MappingAttr mapping, const dist::Mesh &mesh, bool everyAxis,
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh);
+  mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh);
 
   llvm::DenseMap<mlir::Value, ValueIndex> numbers;
 };

@@ -44,6 +44,7 @@ private:
   FailureOr<MappingAttr> getMapping(Operation *op, ArrayRef<int64_t> shape,
                                     llvm::function_ref<State(const AxisPlan &)> getState);
   LogicalResult writeOp(OpIndex index);
+  void writeAccumulator(net::ReadOp read);
   void writeResults();
   void count();
 
@@ -115,6 +116,13 @@ LogicalResult PlanWriter::writeOp(OpIndex index) {
   return success();
 }
 
+/// An accumulator that nobody placed is kept as it is read.
+void PlanWriter::writeAccumulator(net::ReadOp read) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  if (followsAddend(variable))
+    variable->setAttr(kMappingAttr, dist::getMapping(read.getResult()));
+}
+
 /// The function's results are returned as its terminator reads them.
 void PlanWriter::writeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
@@ -152,6 +160,8 @@ LogicalResult PlanWriter::write() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     if (failed(writeOp(op)))
       return failure();
+  for (auto read : func.getOps<net::ReadOp>())
+    writeAccumulator(read);
   writeResults();
   count();
   return success();
@@ -165,16 +175,29 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     if (!meshOp)
       return;
     Mesh mesh = meshOp.getMesh();
-    // A variable that nobody placed is whole on every rank.
+    // A variable that nobody placed is whole on every rank; what adds up gradients is where they are.
+    llvm::DenseSet<Attribute> accumulators = findAccumulators();
     for (auto variable : getOperation().getOps<net::VariableOp>())
-      if (!variable->hasAttr(kMappingAttr))
+      if (!variable->hasAttr(kMappingAttr) && !accumulators.contains(variable.getSymNameAttr()))
         variable->setAttr(kMappingAttr, MappingAttr::getReplicated(&getContext(), variable.getTensorType().getRank()));
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh))))
         return signalPassFailure();
   }
 
-  /// The axes to decide, each with whether it splits the batch; those of size 1 split nothing.
+  /// The names of the accumulators that a step adds to, and reads for nothing else.
+  llvm::DenseSet<Attribute> findAccumulators() {
+    llvm::DenseSet<Attribute> names;
+    getOperation().walk([&](net::AccumulateOp op) {
+      auto read = op.getBefore().getDefiningOp<net::ReadOp>();
+      if (read && read->hasOneUse())
+        names.insert(read.getVariableAttr().getAttr());
+    });
+    return names;
+  }
+
+  /// The axes to decide, each with whether it splits the batch; those of size 1 split nothing, and the program says
+  /// what adds up over steps.
   SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh) {
     SmallVector<std::pair<Axis, bool>> order;
     auto isData = [&](Axis axis) {
@@ -183,7 +206,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     };
     for (bool data : {true, false})
       for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
-        if (mesh.getSize(axis) > 1 && isData(axis) == data)
+        if (mesh.getSize(axis) > 1 && mesh.getKind(axis) != AxisKind::Steps && isData(axis) == data)
           order.push_back({axis, data});
     return order;
   }

@@ -40,7 +40,7 @@ void AxisSolver::sinkInto(OpIndex op) {
   ValueIndex value = graphOp.results.front();
   llvm::SmallVector<Use> others;
   std::optional<State> target = slicedTo(value, others);
-  if (graph.source[value] || given[value] || !plan.values[value].isReplicated() || !target || !others.empty())
+  if (isFixed(value) || !plan.values[value].isReplicated() || !target || !others.empty())
     return;
   if (!fitsOthers(value, *target))
     return;
@@ -70,8 +70,8 @@ bool AxisSolver::annotateSliced() {
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
     llvm::SmallVector<Use> others;
     std::optional<State> target = slicedTo(value, others);
-    if (graph.source[value] || given[value] || constant[value] || !plan.values[value].isReplicated() || !target ||
-        others.empty() || !fitsOthers(value, *target))
+    if (isFixed(value) || constant[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
+        !fitsOthers(value, *target))
       continue;
     const GraphValue &entry = graph.values[value];
     bool reduced = plan.computes[entry.def][entry.result].isPartial();
@@ -115,7 +115,7 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
       moved.insert(operand);
   double paid = 0;
   for (ValueIndex operand : moved) {
-    if (graph.source[operand] || (wanted[operand] && *wanted[operand] != target))
+    if (graph.source[operand] || graph.accumulated[operand] || (wanted[operand] && *wanted[operand] != target))
       return false;
     paid += convertCost(operand, forward[operand], target);
   }
@@ -140,7 +140,7 @@ bool AxisSolver::annotateStored() {
     if (graphOp.results.size() != 1)
       continue;
     ValueIndex value = graphOp.results.front();
-    if (!wanted[value] || given[value] || graph.source[value])
+    if (!wanted[value] || isFixed(value))
       continue;
     double paid = convertCost(value, forward[value], *wanted[value]);
     if (paid == 0 || wantBefore(op, *wanted[value], paid, wanted))
@@ -171,7 +171,8 @@ bool AxisSolver::paysAfter(const Use &use) const {
 bool AxisSolver::offerGathered() {
   bool any = false;
   for (auto [value, entry] : llvm::enumerate(graph.values)) {
-    if (!forward[value].isSplit() || llvm::is_contained(offered[value], State::replicated()) ||
+    if (!forward[value].isSplit() || graph.accumulated[value] ||
+        llvm::is_contained(offered[value], State::replicated()) ||
         llvm::count_if(entry.uses, [&](const Use &use) { return paysAfter(use); }) < 2)
       continue;
     offered[value].push_back(State::replicated());
