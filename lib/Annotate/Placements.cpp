@@ -7,6 +7,7 @@
 #include "Sequence.h"
 #include "Storage.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Support/Glob.h"
@@ -42,7 +43,7 @@ public:
   LogicalResult run();
 
 private:
-  void addMesh();
+  LogicalResult addMesh();
   void collectTargets();
   LogicalResult placeBatches();
   LogicalResult placeSplits();
@@ -64,12 +65,20 @@ private:
 
 } // namespace
 
-void Annotator::addMesh() {
+/// The axes of the strategy, and behind them those of times that the step already has.
+LogicalResult Annotator::addMesh() {
+  if (MeshOp times = findMesh(module)) {
+    if (times.getMesh().getNumRankAxes() > 0)
+      return emitError(getLoc("mesh")) << "the module has a mesh already";
+    mesh = joinAxes(mesh, times.getMesh());
+    times.erase();
+  }
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto op = MeshOp::create(builder, getLoc("mesh"), "mesh", mesh);
   SmallVector<StringRef> data(file.get().data().axes().begin(), file.get().data().axes().end());
   if (!data.empty())
     op->setAttr(kDataAxesAttr, builder.getStrArrayAttr(data));
+  return success();
 }
 
 void Annotator::collectTargets() {
@@ -268,12 +277,13 @@ LogicalResult Annotator::placeByHand() {
   return success();
 }
 
-/// Variables that are placed like a parameter take its placement, unless they were placed themselves.
+/// Variables that are placed like a parameter take its placement, unless they were placed themselves. Accumulators wait
+/// for Complete: they take that of what they add up.
 LogicalResult Annotator::placeLike() {
   SymbolTable symbols(module);
   for (const Target &target : variables) {
     auto variable = cast<net::VariableOp>(target.variable);
-    if (!variable.getLike() || variable->hasAttr(kMappingAttr))
+    if (!variable.getLike() || variable->hasAttr(kMappingAttr) || variable.getKind() == net::VariableKind::Accumulator)
       continue;
     auto like = symbols.lookup<net::VariableOp>(*variable.getLike());
     auto mapping = like ? like->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
@@ -290,9 +300,8 @@ LogicalResult Annotator::placeLike() {
 }
 
 LogicalResult Annotator::run() {
-  if (findMesh(module))
-    return emitError(getLoc("mesh")) << "the module has a mesh already";
-  addMesh();
+  if (failed(addMesh()))
+    return failure();
   collectTargets();
   if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) || failed(placeLike()))
     return failure();

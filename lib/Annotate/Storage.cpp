@@ -190,6 +190,7 @@ private:
   void slice();
   void chooseOwners();
   void apply(Parameter &parameter);
+  void placeAccumulators();
   void splitReads(Parameter &parameter, bool keepsParameter);
   bool isPersistent(const Parameter &parameter) const;
   void warnOfMatrices() const;
@@ -228,7 +229,7 @@ LogicalResult StorageAnnotator::collect() {
                       llvm::divideCeil(variable.getTensorType().getElementTypeBitWidth(), 8);
   }
   for (auto variable : module.getOps<net::VariableOp>())
-    if (variable.getLike())
+    if (variable.getLike() && variable.getKind() != net::VariableKind::Accumulator)
       if (auto found = parameters.find(StringAttr::get(context, *variable.getLike())); found != parameters.end())
         found->second.state.push_back(variable);
   for (auto func : module.getOps<func::FuncOp>())
@@ -314,6 +315,20 @@ void StorageAnnotator::apply(Parameter &parameter) {
     parameter.variable->setAttr(kMappingAttr, kept);
 }
 
+/// Where gradients are reduced in every step, they are added up where they are kept, by slices or by the owner.
+/// Otherwise accumulators take the placement of the gradients that nobody has reduced yet.
+void StorageAnnotator::placeAccumulators() {
+  if (file.get().train().gradient_merge().reduce() != strategy::GradientMerge::EVERY_STEP)
+    return;
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable.getKind() != net::VariableKind::Accumulator || variable->hasAttr(kMappingAttr) || !variable.getLike())
+      continue;
+    auto parameter = parameters.find(StringAttr::get(context, *variable.getLike()));
+    if (parameter != parameters.end())
+      variable->setAttr(kMappingAttr, toAttr(parameter->second.kept, variable));
+  }
+}
+
 /// Says what slices cost an optimizer that works on whole matrices.
 void StorageAnnotator::warnOfMatrices() const {
   int64_t bytes = 0, count = 0;
@@ -348,6 +363,7 @@ LogicalResult StorageAnnotator::run() {
   for (auto &[name, parameter] : parameters)
     if (parameter.kept != parameter.compute)
       apply(parameter);
+  placeAccumulators();
   return success();
 }
 
