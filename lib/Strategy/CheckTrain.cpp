@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Numbers.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -96,6 +97,26 @@ bool takes(const Message &settings, StringRef name) {
 }
 
 } // namespace
+
+LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
+  const GradientMerge &merge = strategy.train().gradient_merge();
+  auto error = [&](StringRef field) {
+    return emitError(getLoc(context, ("train.gradient_merge" + field).str()))
+           << "train.gradient_merge" << field << " is ";
+  };
+  constexpr int64_t kMostSteps = 65536;
+  if (merge.steps() < 1 || merge.steps() > kMostSteps)
+    return error(".steps") << merge.steps() << "; it is at least 1 and at most " << kMostSteps;
+  if (merge.steps() > 1 && getMesh().find(dist::kMergeAxis))
+    return emitError(getLoc(context, "mesh"))
+           << "axis \"" << dist::kMergeAxis << "\" is called like that of the steps of train.gradient_merge";
+  bool isSharded = strategy.has_zero() && strategy.zero().stage() >= 2;
+  if (merge.reduce() == GradientMerge::EVERY_STEP && !isSharded)
+    return error(".reduce") << "EVERY_STEP, which adds up gradients where zero keeps them, but "
+                            << (strategy.has_zero() ? "zero.stage is 1; it needs stage 2 or 3"
+                                                    : "there is no zero; it needs stage 2 or 3");
+  return success();
+}
 
 LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
   const Train &train = strategy.train();

@@ -41,6 +41,7 @@ private:
   mlir::LogicalResult resolveSizes(int64_t ranks, mlir::MLIRContext *context);
   mlir::LogicalResult checkAxes(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkMerge(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
 
