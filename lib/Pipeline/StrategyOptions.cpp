@@ -203,6 +203,13 @@ static train::TravelType getTravelType(const strategy::Reduce &reduce) {
   return train::TravelType::Gradient;
 }
 
+static void setMerge(train::Options &options, const strategy::GradientMerge &merge) {
+  options.merge.steps = merge.steps();
+  options.merge.average = merge.average();
+  options.merge.reduce = merge.reduce() == strategy::GradientMerge::EVERY_STEP ? train::MergeReduce::EveryStep
+                                                                               : train::MergeReduce::AtUpdate;
+}
+
 static void setPrecision(train::Options &options, const strategy::Precision &precision) {
   using Type = train::ComputeType;
   options.precision.compute = precision.compute() == strategy::Precision::BF16  ? Type::BF16
@@ -229,6 +236,7 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
   setReduce(options, strategy);
   options.reduce.communicate = getTravelType(strategy.reduce());
+  setMerge(options, strategy.train().gradient_merge());
   setOptimizer(options.optimizer, strategy.train());
   options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
   // The metrics report them.

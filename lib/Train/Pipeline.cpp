@@ -18,7 +18,13 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
 
   // Gradients, then what consumes them: without a consumer they would be dropped as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));
+  // What is merged before it is reduced travels merged, and everything that happens on the way happens to the merged
+  // gradient; what is reduced in every step is merged behind the way.
+  if (options.merge.reduce == MergeReduce::AtUpdate)
+    manager.addPass(createMergeGradientsPass(options.merge));
   manager.addPass(createReduceGradientsPass(options.reduce));
+  if (options.merge.reduce == MergeReduce::EveryStep)
+    manager.addPass(createMergeGradientsPass(options.merge));
   // Scaled gradients are what travels.
   manager.addPass(createUnscaleGradientsPass());
   manager.addPass(createOptimizerPass(options.optimizer));
@@ -28,6 +34,8 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
   if (!options.fetch.values.empty())
     manager.addPass(createFetchPass(options.fetch));
   manager.addPass(createSimplifyPass());
+  // All assignments and results are there.
+  manager.addPass(createPutOffUpdatesPass());
 
   manager.addPass(createVerifyPass());
 }

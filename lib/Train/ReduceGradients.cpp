@@ -16,8 +16,8 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 #include "lib/Train/Program.h"
+#include "lib/Train/Widening.h"
 #include "meshwright/Train/Passes.h"
-#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "dist-train-reduce-gradients"
 
@@ -45,49 +45,6 @@ static Type getTravelType(TravelType type, Type own) {
   }
   return own;
 }
-
-namespace {
-
-/// How a gradient comes from values in other types: it is one of them, converted, or a sum of several.
-class Widening {
-public:
-  explicit Widening(Value gradient) { collect(gradient); }
-
-  /// The one type of what comes in; null where there are several.
-  Type getSource() const { return sources.size() == 1 ? sources.front() : Type(); }
-  /// Partial values pass all that the gradient is made by.
-  void setTravels() const {
-    for (Operation *op : ops)
-      dist::setTravels(op);
-  }
-
-private:
-  /// Whether a conversion lies on the way to `value`.
-  bool collect(Value value) {
-    Operation *op = value.getDefiningOp();
-    bool isConverted = false;
-    if (auto convert = dyn_cast<net::ConvertOp>(op); convert && net::isFloat(convert.getOperand())) {
-      sources.insert(net::elementTypeOf(convert.getOperand()));
-      isConverted = true;
-    } else if (isa<net::AddOp>(op) && llvm::all_of(op->getOperands(), isMadeFor)) {
-      for (Value operand : op->getOperands())
-        isConverted |= collect(operand);
-    } else {
-      sources.insert(net::elementTypeOf(value));
-    }
-    if (isConverted)
-      ops.push_back(op);
-    return isConverted;
-  }
-
-  /// Whether a value has one use, so that a sum is a tree.
-  static bool isMadeFor(Value value) { return value.getDefiningOp() && value.hasOneUse(); }
-
-  SmallVector<Operation *> ops;
-  llvm::SmallSetVector<Type, 2> sources;
-};
-
-} // namespace
 
 /// `value`, whose partial operand is reduced behind the operation that makes it, if one was made of `from`.
 static Value travelling(Value value, Value from) {

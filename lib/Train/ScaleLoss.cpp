@@ -114,7 +114,12 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
   LogicalResult guard(func::FuncOp func, RoleBuilder &builder, Value skips) {
     auto reads = collectReads(func);
     SmallVector<net::AssignOp> assigns(func.getOps<net::AssignOp>());
+    dist::MeshOp mesh = dist::findMesh(getOperation());
+    bool merges = mesh && mesh.getMesh().find(dist::AxisKind::Steps);
     for (net::AssignOp assign : assigns) {
+      // While gradients are merged nobody knows yet whether they will be finite: what is assigned in every step is.
+      if (merges && (assign->hasAttr(dist::kDuringAttr) || net::getRole(assign) != net::Role::Optimize))
+        continue;
       net::ReadOp &read = reads[assign.getVariableAttr().getAttr()];
       if (!read) {
         OpBuilder front(&func.getBody().front(), func.getBody().front().begin());

@@ -21,12 +21,15 @@ enum class OptimizerKind { Sgd, Momentum, Adam, AdamW, Lamb, Lion, RmsProp, Adag
 /// linear and then half a cosine.
 enum class ScheduleKind { Constant, Warmup, WarmupCosine };
 
-/// Where the factor of the mean over the replicas of data parallelism stands: in the loss, or with each gradient, before
-/// or after it is reduced.
+/// Where the factor of the mean over the replicas of data parallelism stands: in the loss, or with each gradient,
+/// before or after it is reduced.
 enum class ReduceScale { Loss, Before, After };
 
 /// The type that gradients are reduced in: their own or another.
 enum class TravelType { Gradient, F32, BF16, F16 };
+
+/// When the gradients of merged steps are reduced over the ranks that share the batch: merged, or before they are.
+enum class MergeReduce { AtUpdate, EveryStep };
 
 /// The type that forward and backward compute in: that of the network, or one of 16 bits.
 enum class ComputeType { Written, BF16, F16 };
@@ -41,6 +44,7 @@ struct Options {
   AssignPrecisionPassOptions precision;
   DifferentiatePassOptions differentiate;
   ReduceGradientsPassOptions reduce;
+  MergeGradientsPassOptions merge;
   OptimizerPassOptions optimizer;
   SkipUpdatesPassOptions skip;
   FetchPassOptions fetch;

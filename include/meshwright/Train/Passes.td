@@ -120,6 +120,60 @@ def ReduceGradientsPass : Pass<"dist-train-reduce-gradients", "::mlir::ModuleOp"
   ];
 }
 
+def MergeGradientsPass : Pass<"dist-train-merge-gradients", "::mlir::ModuleOp"> {
+  let summary = "adds up the gradients of several steps";
+  let description = [{
+    Gives the module an axis of times, the `steps` whose gradients are merged, and every gradient an accumulator, in f32 where the
+    gradient is in 16 bit. What the steps so far add up to is assigned to it in all steps but the last. The merged gradient, the mean
+    or the sum, takes over the name `grad/…`: what comes behind sees it alone. It is right in the last step only; which
+    operations that puts off, `dist-train-put-off-updates` says at the end.
+
+    A gradient that is reduced when it is merged passes as a partial sum everything up to the mean (`dist.travels`), conversions to
+    wider types included.
+
+    Example: after `--dist-train-merge-gradients=steps=4`
+    ```mlir
+    dist.mesh @mesh <[steps "merge" = 4]>
+    net.variable accumulator @"accumulator/w" : tensor<8xf32> = #net.init<constant, 0.0, 0.0> like @w
+    …
+    %before = net.read @"accumulator/w" : tensor<8xf32>
+    %sum = net.accumulate %before, %g over "merge" : tensor<8xf32>
+    %gradient = net.multiply %sum, %quarter {dist.travels, net.name = "grad/w"} : tensor<8xf32>
+    net.assign @"accumulator/w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
+  let options = [
+    Option<"steps", "steps", "int64_t", "1", "How many steps are merged; 1 changes nothing">,
+    Option<"average", "average", "bool", "true", "Whether the merged gradient is the mean of the gradients, or their sum">,
+    Option<"reduce", "reduce", "::meshwright::train::MergeReduce", "::meshwright::train::MergeReduce::AtUpdate",
+           "When gradients are reduced over the ranks that share the batch",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::train::MergeReduce::AtUpdate, "at-update", "once they are merged"),
+             clEnumValN(::meshwright::train::MergeReduce::EveryStep, "every-step", "before they are"))}]>
+  ];
+  let statistics = [
+    Statistic<"numMerged", "merged", "Gradients that are merged">
+  ];
+}
+
+def PutOffUpdatesPass : Pass<"dist-train-put-off-updates", "::mlir::ModuleOp"> {
+  let summary = "leaves updates to the last of the steps that are merged";
+  let description = [{
+    Where the mesh has an axis of steps. Assignments of the role `optimize` take place at its last coordinate, unless they say
+    when they do (those of accumulators), and so do results of the function that depend on a merged gradient: `dist.during`
+    on either.
+
+    Example:
+    ```mlir
+    net.assign @w, %next {dist.during = {merge = array<i64: 3>}, net.role = #net.role<optimize>} : tensor<8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numPutOff", "put-off", "Assignments and results that the last step has">
+  ];
+}
+
 def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
   let summary = "appends the update of every parameter that has a gradient";
   let description = [{

@@ -1,0 +1,168 @@
+//===- MergeGradients.cpp - one gradient of several steps -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The steps of a merge are times of the program: coordinates of an axis of the mesh, on which the accumulator is the
+// sum so far. What comes behind finds the merged gradient under the gradient's name, so that the scale of the loss,
+// clipping and the optimizer need to know of nothing.
+//
+//   every step   gradient > wider > + accumulator | > times 1/k > its own type > | clipping, optimizer
+//                                                 | the last step
+//
+// Reduced at the update, a gradient stays a partial sum up to the mean: the operations on the way travel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Times.h"
+#include "dialects/Net/NetBuilder.h"
+#include "lib/Train/Program.h"
+#include "lib/Train/Widening.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-merge-gradients"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_MERGEGRADIENTSPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// The element type of the sum of gradients of `own`: wide enough that small ones are not lost in it.
+static Type getSumType(Type own) { return own.getIntOrFloatBitWidth() < 32 ? Float32Type::get(own.getContext()) : own; }
+
+/// Lets partial sums pass the operation that makes `value`, where that is none that a sum passes by itself.
+static void letPass(Value value, Value from) {
+  if (value != from)
+    dist::setTravels(value.getDefiningOp());
+}
+
+namespace {
+
+struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPass> {
+  using MergeGradientsPassBase::MergeGradientsPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    if (steps < 1) {
+      getOperation().emitError() << "gradients of " << steps.getValue() << " steps are merged; there is at least 1";
+      return signalPassFailure();
+    }
+    auto gradients = collectGradients(*func);
+    if (steps == 1 || gradients.empty())
+      return;
+    if (failed(addSteps()) || failed(merge(*func, gradients)))
+      signalPassFailure();
+  }
+
+private:
+  /// Gives the module's mesh an axis of steps, or the module a mesh of them alone.
+  LogicalResult addSteps() {
+    auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    dist::Mesh mesh({dist::kMergeAxis.str()}, {steps}, {dist::AxisKind::Steps});
+    dist::MeshOp old = dist::findMesh(getOperation());
+    if (old) {
+      if (old.getMesh().find(dist::kMergeAxis) || old.getMesh().find(dist::AxisKind::Steps))
+        return old.emitError() << "the mesh has an axis \"" << dist::kMergeAxis << "\" or one of steps already";
+      mesh = dist::joinAxes(old.getMesh(), mesh);
+    }
+    auto made = dist::MeshOp::create(builder, old ? old.getLoc() : getOperation().getLoc(), "mesh", mesh);
+    if (old) {
+      made->setDiscardableAttrs(old->getDiscardableAttrDictionary());
+      old.erase();
+    }
+    return success();
+  }
+
+  LogicalResult merge(func::FuncOp func, const llvm::MapVector<StringRef, Value> &gradients) {
+    // What is behind the reduction of every step belongs to the update.
+    RoleBuilder builder(func, reducesLate() ? net::Role::Backward : net::Role::Optimize);
+    SymbolTable symbols(getOperation());
+    for (auto variable : getOperation().getOps<net::VariableOp>())
+      lastVariable = variable;
+    SmallVector<std::pair<net::VariableOp, Value>> sums;
+    for (auto [name, gradient] : gradients) {
+      auto parameter = symbols.lookup<net::VariableOp>(name);
+      if (!parameter)
+        continue;
+      FailureOr<net::VariableOp> accumulator = makeAccumulator(symbols, parameter, gradient);
+      if (failed(accumulator))
+        return failure();
+      sums.push_back({*accumulator, rewrite(func, builder, *accumulator, gradient)});
+      ++numMerged;
+    }
+    // Together at the end, like other assignments.
+    builder.setInsertionPoint(func.getBody().front().getTerminator());
+    DictionaryAttr allButLast = getTimes(steps - 1);
+    for (auto [accumulator, sum] : sums) {
+      auto assign = net::AssignOp::create(builder, sum.getLoc(), accumulator.getSymName(), sum);
+      assign->setDiscardableAttr(dist::kDuringAttr, allButLast);
+    }
+    return success();
+  }
+
+  bool reducesLate() const { return reduce == MergeReduce::AtUpdate; }
+
+  /// The first `count` steps.
+  DictionaryAttr getTimes(int64_t count) {
+    Builder builder(&getContext());
+    return builder.getDictionaryAttr(builder.getNamedAttr(
+        dist::kMergeAxis, builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(count)))));
+  }
+
+  FailureOr<net::VariableOp> makeAccumulator(SymbolTable &symbols, net::VariableOp parameter, Value gradient) {
+    std::string name = ("accumulator/" + parameter.getSymName()).str();
+    if (Operation *other = symbols.lookup(name)) {
+      auto diagnostic = parameter.emitError()
+                        << "merging its gradients needs a variable @" << name << ", which exists already";
+      diagnostic.attachNote(other->getLoc()) << "it is here";
+      return failure();
+    }
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(lastVariable);
+    auto type = net::typeOf(gradient).clone(getSumType(net::elementTypeOf(gradient)));
+    auto init = net::InitializerAttr::get(&getContext(), net::InitializerKind::Constant, 0);
+    auto variable = net::VariableOp::create(builder, parameter.getLoc(), net::VariableKind::Accumulator, name, type,
+                                            init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
+    symbols.insert(variable);
+    return lastVariable = variable;
+  }
+
+  /// Lets the merged gradient have the name of `gradient`. Returns the sum so far.
+  Value rewrite(func::FuncOp func, RoleBuilder &builder, net::VariableOp accumulator, Value gradient) {
+    Operation *op = gradient.getDefiningOp();
+    builder.setScope(Attribute());
+    builder.setInsertionPointToStart(&func.getBody().front());
+    Value before =
+        net::ReadOp::create(builder, accumulator.getLoc(), accumulator.getTensorType(), accumulator.getSymName());
+    before.getDefiningOp()->removeDiscardableAttr(net::kRoleAttr);
+    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    builder.setInsertionPointAfter(op);
+    net::NetBuilder build(builder, gradient.getLoc());
+    Type own = net::elementTypeOf(gradient), wide = net::elementTypeOf(before);
+    Value addend = build.convert(gradient, wide);
+    Value sum = net::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kMergeAxis);
+    // A name of its own keeps the gradient's from falling to it where nothing else stands between the two.
+    sum.getDefiningOp()->setDiscardableAttr(net::kNameAttr, accumulator.getSymNameAttr());
+    Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;
+    if (reducesLate()) {
+      Widening(gradient).setTravels();
+      letPass(addend, gradient);
+      letPass(mean, sum);
+    }
+    Value merged = build.convert(mean, own);
+    if (merged == sum)
+      merged = net::ReshapeOp::create(builder, sum.getLoc(), sum.getType(), sum);
+    merged.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
+    op->removeDiscardableAttr(net::kNameAttr);
+    return sum;
+  }
+
+  net::VariableOp lastVariable;
+};
+
+} // namespace

@@ -1,0 +1,68 @@
+//===- PutOffUpdates.cpp - what the last of merged steps has --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Says when the update takes place, once, for whatever optimizers, averages and scales have come to assign. What is
+// computed for it alone follows from that later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+#define DEBUG_TYPE "dist-train-put-off-updates"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_PUTOFFUPDATESPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// The values that depend on a merged gradient.
+static llvm::DenseSet<Value> findMerged(func::FuncOp func) {
+  llvm::DenseSet<Value> merged;
+  for (Operation &op : func.getBody().front()) {
+    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) { return merged.contains(operand); });
+    if (depends || isa<net::AccumulateOp>(op))
+      merged.insert(op.result_begin(), op.result_end());
+  }
+  return merged;
+}
+
+namespace {
+
+struct PutOffUpdatesPass : train::impl::PutOffUpdatesPassBase<PutOffUpdatesPass> {
+  void runOnOperation() override {
+    dist::MeshOp meshOp = dist::findMesh(getOperation());
+    if (!meshOp)
+      return;
+    dist::Mesh mesh = meshOp.getMesh();
+    std::optional<dist::Axis> axis = mesh.find(dist::AxisKind::Steps);
+    if (!axis)
+      return;
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    Builder builder(&getContext());
+    DictionaryAttr last = builder.getDictionaryAttr(
+        builder.getNamedAttr(mesh.getName(*axis), builder.getDenseI64ArrayAttr(mesh.getSize(*axis) - 1)));
+    for (auto assign : func->getOps<net::AssignOp>())
+      if (net::getRole(assign) == net::Role::Optimize && !assign->hasAttr(dist::kDuringAttr)) {
+        assign->setDiscardableAttr(dist::kDuringAttr, last);
+        ++numPutOff;
+      }
+    llvm::DenseSet<Value> merged = findMerged(*func);
+    for (auto [index, value] : llvm::enumerate(func->getBody().front().getTerminator()->getOperands()))
+      if (merged.contains(value)) {
+        func->setResultAttr(index, dist::kDuringAttr, last);
+        ++numPutOff;
+      }
+  }
+};
+
+} // namespace

@@ -1,0 +1,39 @@
+//===- Widening.cpp - the types that gradients come from ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Train/Widening.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/NetBuilder.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// Whether a value has one use, so that a sum is a tree.
+static bool isMadeFor(Value value) { return value.getDefiningOp() && value.hasOneUse(); }
+
+/// Whether a conversion lies on the way to `value`.
+bool Widening::collect(Value value) {
+  Operation *op = value.getDefiningOp();
+  bool isConverted = false;
+  if (auto convert = dyn_cast<net::ConvertOp>(op); convert && net::isFloat(convert.getOperand())) {
+    sources.insert(net::elementTypeOf(convert.getOperand()));
+    isConverted = true;
+  } else if (isa<net::AddOp>(op) && llvm::all_of(op->getOperands(), isMadeFor)) {
+    for (Value operand : op->getOperands())
+      isConverted |= collect(operand);
+  } else {
+    sources.insert(net::elementTypeOf(value));
+  }
+  if (isConverted)
+    ops.push_back(op);
+  return isConverted;
+}
+
+void Widening::setTravels() const {
+  for (Operation *op : ops)
+    dist::setTravels(op);
+}
