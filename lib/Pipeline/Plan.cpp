@@ -9,9 +9,11 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/Report.h"
+#include "meshwright/Schedule/Times.h"
 #include "meshwright/Support/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,12 +29,44 @@ using namespace meshwright::dist;
 // Reading the program
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// At how many of the times of the mesh the operations of a module are needed.
+class TimesOfModule {
+public:
+  explicit TimesOfModule(ModuleOp module) {
+    MeshOp meshOp = findMesh(module);
+    if (!meshOp)
+      return;
+    total = schedule::Times::count(meshOp.getMesh());
+    for (auto func : module.getOps<func::FuncOp>())
+      if (total > 1 && !func.isExternal())
+        if (auto found = schedule::Times::find(func, meshOp.getMesh()); succeeded(found))
+          times.try_emplace(func, std::move(*found));
+  }
+
+  int64_t getTotal() const { return total; }
+  int64_t count(Operation *op) const {
+    auto found = times.find(op->getParentOp());
+    return found == times.end() ? total : found->second.count(op);
+  }
+  /// The floating-point operations of `op`, the mean over all times.
+  int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / total; }
+
+private:
+  int64_t total = 1;
+  llvm::DenseMap<Operation *, schedule::Times> times;
+};
+
+} // namespace
+
 /// The floating-point operations of one step at the shapes that the program has now.
 static int64_t countFlops(ModuleOp module) {
+  TimesOfModule times(module);
   int64_t flops = 0;
   module.walk([&](Operation *op) {
     if (auto costed = dyn_cast<CostOpInterface>(op))
-      flops += costed.getFlops();
+      flops += times.getFlops(costed);
   });
   return flops;
 }
@@ -149,10 +183,11 @@ static DictionaryAttr getMembers(Operation *op) {
 /// Ranks that run the same operations and keep the same variables have the same program.
 void Plan::addPrograms(ModuleOp module) {
   struct Share {
-    int64_t flops = 0, bytes = 0, parameterBytes = 0, stateBytes = 0;
+    int64_t flops = 0, bytes = 0, parameterBytes = 0, stateBytes = 0, accumulatorBytes = 0;
     std::vector<unsigned> conversions;
   };
   llvm::MapVector<Attribute, Share> shares;
+  TimesOfModule times(module);
   unsigned numConversions = 0;
   module.walk([&](Operation *op) {
     Share &share = shares[getMembers(op)];
@@ -161,9 +196,10 @@ void Plan::addPrograms(ModuleOp module) {
       share.bytes += bytes;
       share.parameterBytes += variable.getKind() == net::VariableKind::Parameter ? bytes : 0;
       share.stateBytes += variable.getKind() == net::VariableKind::OptimizerState ? bytes : 0;
+      share.accumulatorBytes += variable.getKind() == net::VariableKind::Accumulator ? bytes : 0;
     }
     if (auto costed = dyn_cast<CostOpInterface>(op))
-      share.flops += costed.getFlops();
+      share.flops += times.getFlops(costed);
     if (auto conversion = dyn_cast<ConversionOpInterface>(op); conversion && conversion.isCollective())
       share.conversions.push_back(numConversions++);
   });
@@ -184,6 +220,7 @@ void Plan::addPrograms(ModuleOp module) {
         program.variableBytes += pair.second.bytes;
         program.parameterBytes += pair.second.parameterBytes;
         program.stateBytes += pair.second.stateBytes;
+        program.accumulatorBytes += pair.second.accumulatorBytes;
         llvm::append_range(program.conversions, pair.second.conversions);
       }
       llvm::sort(program.conversions);
@@ -200,11 +237,31 @@ void Plan::addProgram(ModuleOp module) {
     mesh = op.getMesh();
   for (auto variable : module.getOps<net::VariableOp>())
     variables.push_back(describeVariable(variable, mesh));
+  TimesOfModule times(module);
   module.walk([&](ConversionOpInterface op) {
-    if (op.isCollective())
-      conversions.push_back(describeConversion(op, mesh));
+    if (!op.isCollective())
+      return;
+    conversions.push_back(describeConversion(op, mesh));
+    conversions.back().times = times.count(op);
   });
   addPrograms(module);
+}
+
+/// What `func`, a program of some of the times, does at them.
+static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const schedule::Report &report,
+                                      ArrayRef<schedule::Event> timeline) {
+  PlannedVariant variant;
+  std::optional<Axis> axis = mesh.find(AxisKind::Steps);
+  auto steps = axis ? getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
+  if (steps) {
+    variant.first = steps.asArrayRef().front();
+    variant.last = steps.asArrayRef().back();
+  }
+  variant.numKernels = report.numKernels;
+  variant.numProducts = report.numProducts;
+  variant.numLaunches = countLaunches(timeline);
+  variant.trafficBytes = report.trafficBytes;
+  return variant;
 }
 
 void Plan::addMemory(ModuleOp module) {
@@ -216,40 +273,37 @@ void Plan::addMemory(ModuleOp module) {
     if (programs.empty())
       programs.push_back({0, mesh.getNumRanks()});
     schedule::Report report = schedule::describe(func);
+    DictionaryAttr ranks = getRanks(getOn(func.getOperation()), mesh);
     for (PlannedProgram &program : programs) {
-      if (!covers(getOn(func.getOperation()), mesh, getCoordinates(mesh, program.firstRank)))
+      if (!covers(ranks, mesh, getCoordinates(mesh, program.firstRank)))
         continue;
       program.peakBytes = arena.getInt();
       program.persistentBytes = persistent.getInt();
+      // Times come in their order: what is said of the program is so of the last step of a merge.
       program.numKernels = report.numKernels;
       program.numProducts = report.numProducts;
       program.trafficBytes = report.trafficBytes;
-      program.liveBytes = report.liveBytes;
-      program.gradientBytes = report.gradientBytes;
-      program.fetchedBytes = report.fetchedBytes;
+      program.gradientBytes = std::max(program.gradientBytes, report.gradientBytes);
+      program.fetchedBytes = std::max(program.fetchedBytes, report.fetchedBytes);
       program.timeline = schedule::getTimeline(func);
+      if (hasTimes(func))
+        program.variants.push_back(describeVariant(func, mesh, report, program.timeline));
+      if (!program.liveAtPeak.empty() && report.liveBytes <= program.liveBytes)
+        continue;
+      program.liveBytes = report.liveBytes;
+      program.liveAtPeak.clear();
       for (auto [value, bytes] : ArrayRef(report.liveAtPeak).take_front(kShownLive))
         program.liveAtPeak.push_back({describeValue(value), bytes});
     }
   }
 }
 
-std::map<std::string, Plan::Total> Plan::getTotals() const {
-  std::map<std::string, Total> totals;
-  for (const PlannedConversion &conversion : conversions) {
-    Total &total = totals[conversion.kind];
-    ++total.count;
-    // The mean over all ranks: who takes no part sends nothing.
-    total.bytes += conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks());
-  }
-  return totals;
-}
-
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
 
-static void printConversion(llvm::json::OStream &json, const PlannedConversion &conversion) {
+/// `times` are all times of the mesh.
+static void printConversion(llvm::json::OStream &json, const PlannedConversion &conversion, int64_t times) {
   json.object([&] {
     json.attribute("axes", llvm::json::Array(conversion.axes));
     json.attribute("bytes", conversion.bytes);
@@ -261,6 +315,8 @@ static void printConversion(llvm::json::OStream &json, const PlannedConversion &
     json.attribute("reason", conversion.reason);
     json.attribute("role", conversion.role);
     json.attribute("task", "step");
+    if (times > 1)
+      json.attribute("times", conversion.times);
     json.attribute("value", conversion.value);
   });
 }
@@ -268,7 +324,7 @@ static void printConversion(llvm::json::OStream &json, const PlannedConversion &
 void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program) const {
   json.attributeArray("conversions", [&] {
     for (unsigned conversion : program.conversions)
-      printConversion(json, conversions[conversion]);
+      printConversion(json, conversions[conversion], schedule::Times::count(mesh));
   });
   if (!segments.empty())
     printSegments(json);
@@ -276,7 +332,8 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
   json.attribute("flops", program.flops);
   if (program.peakBytes) {
     json.attribute("kernels", program.numKernels);
-    printLaunches(json, program.timeline);
+    // Conversions are counted apart: several may be one launch.
+    json.attribute("launches", countLaunches(program.timeline));
     json.attributeArray("live_at_peak", [&] {
       for (const PlannedValue &value : program.liveAtPeak)
         json.object([&] {
@@ -286,6 +343,8 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
     });
     json.attribute("live_bytes", program.liveBytes);
     json.attributeObject("memory", [&] {
+      if (getMergedSteps())
+        json.attribute("accumulators", program.accumulatorBytes);
       json.attribute("fetched", program.fetchedBytes);
       json.attribute("gradients", program.gradientBytes);
       json.attribute("optimizer_state", program.stateBytes);
@@ -312,13 +371,25 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
     json.attribute("traffic_bytes", program.trafficBytes);
   }
   json.attribute("variable_bytes", program.variableBytes);
+  if (!program.variants.empty())
+    json.attributeArray("variants", [&] {
+      for (const PlannedVariant &variant : program.variants)
+        json.object([&] {
+          json.attribute("first_step", variant.first);
+          json.attribute("kernels", variant.numKernels);
+          json.attribute("last_step", variant.last);
+          json.attribute("launches", variant.numLaunches);
+          json.attribute("products", variant.numProducts);
+          json.attribute("traffic_bytes", variant.trafficBytes);
+        });
+    });
 }
 
 void Plan::printJson(llvm::raw_ostream &out) const {
   llvm::json::OStream json(out, 2);
   json.object([&] {
     json.attributeArray("mesh", [&] {
-      for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+      for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
         json.object([&] {
           json.attribute("name", mesh.getName(axis));
           json.attribute("size", mesh.getSize(axis));
@@ -329,21 +400,7 @@ void Plan::printJson(llvm::raw_ostream &out) const {
         json.object([&] { printProgram(json, program); });
     });
     json.attribute("serial_flops", serialFlops);
-    json.attributeObject("totals", [&] {
-      double bytes = 0;
-      int64_t count = 0;
-      json.attributeObject("by_kind", [&] {
-        for (const auto &[kind, total] : getTotals())
-          json.attributeObject(kind, [&, kind = kind, total = total] {
-            json.attribute("bytes", total.bytes);
-            json.attribute("count", total.count);
-            bytes += total.bytes;
-            count += total.count;
-          });
-      });
-      json.attribute("bytes", bytes);
-      json.attribute("conversions", count);
-    });
+    json.attributeObject("totals", [&] { printTotals(json); });
     json.attributeArray("variables", [&] {
       for (const PlannedVariable &variable : variables)
         json.object([&] {
@@ -382,7 +439,7 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
 
 void Plan::printText(llvm::raw_ostream &out) const {
   out << "mesh:";
-  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
+  for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
     out << " " << mesh.getName(axis) << "=" << mesh.getSize(axis);
   out << ", " << mesh.getNumRanks() << " ranks, ";
   if (programs.size() == 1)
@@ -392,13 +449,7 @@ void Plan::printText(llvm::raw_ostream &out) const {
   out << variables.size() << " variables\n";
   for (const PlannedProgram &program : programs)
     printProgram(out, program);
-  double bytes = 0;
-  for (const auto &[kind, total] : getTotals()) {
-    out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),
-                        total.bytes / 1e6);
-    bytes += total.bytes;
-  }
-  out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n\n", "total", conversions.size(), bytes / 1e6);
+  printTotals(out);
   printSegments(out);
   // Programs issue the same lists.
   if (!programs.empty())
@@ -409,6 +460,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
         << llvm::format(", %.3f MB: ", conversion.bytes / 1e6) << conversion.value;
     if (!conversion.role.empty())
       out << " (" << conversion.role << ")";
+    if (int64_t times = schedule::Times::count(mesh); conversion.times < times)
+      out << ", at " << conversion.times << " of " << times << " times";
     out << " " << conversion.location << "\n    " << conversion.reason << "\n";
   }
 }

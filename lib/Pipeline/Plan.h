@@ -31,8 +31,8 @@ struct PlannedConversion {
   int64_t elements = 0;
   /// Bytes that a rank sends, the mean over the group (ring algorithms).
   double bytes = 0;
-  /// How many ranks take part.
-  int64_t ranks = 0;
+  /// How many ranks take part, and at how many of the times of the mesh.
+  int64_t ranks = 0, times = 1;
   /// The user's name of the value, or the scope of the operation that made it.
   std::string value;
   std::string location;
@@ -77,17 +77,26 @@ struct PlannedFetch {
   std::string reason;
 };
 
+/// What the programs of some ranks do in the steps `first` to `last` of a merge.
+struct PlannedVariant {
+  int64_t first = 0, last = 0;
+  int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
+};
+
 /// What the ranks do that run the same operations.
 struct PlannedProgram {
   int64_t firstRank = 0, numRanks = 0;
+  /// Of one step; of several that are merged, the mean.
   int64_t flops = 0;
   /// Indices of the plan's conversions in which they take part.
   std::vector<unsigned> conversions;
-  /// Bytes of the variables that they keep, and of the parameters and the optimizer's state among them.
-  int64_t variableBytes = 0, parameterBytes = 0, stateBytes = 0;
+  /// Bytes of the variables that they keep, and of the parameters, the optimizer's state and the sums of gradients
+  /// among them.
+  int64_t variableBytes = 0, parameterBytes = 0, stateBytes = 0, accumulatorBytes = 0;
   /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
+  /// Where steps are merged, of the last of them.
   int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
   /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
   std::vector<PlannedValue> liveAtPeak;
@@ -95,6 +104,8 @@ struct PlannedProgram {
   /// The most bytes of gradients and of fetched parameters at a time.
   int64_t gradientBytes = 0, fetchedBytes = 0;
   std::vector<schedule::Event> timeline;
+  /// Where steps are merged: the programs of the first, the last and those between.
+  std::vector<PlannedVariant> variants;
 };
 
 /// What a compiled step will do, from the program itself and not from what the passes meant.
@@ -120,6 +131,9 @@ private:
     double bytes = 0;
   };
   std::map<std::string, Total> getTotals() const;
+  std::optional<int64_t> getMergedSteps() const;
+  void printTotals(llvm::json::OStream &json) const;
+  void printTotals(llvm::raw_ostream &out) const;
   void addFetch(mlir::Operation *op);
   int64_t getFetchedPeak() const;
   void printSegments(llvm::json::OStream &json) const;

@@ -17,8 +17,8 @@ static StringRef stringifyKind(Event::Kind kind) {
   return kind == Event::Start ? "start" : kind == Event::Wait ? "wait" : "blocking";
 }
 
-void meshwright::printLaunches(llvm::json::OStream &json, ArrayRef<Event> timeline) {
-  json.attribute("launches", llvm::count_if(timeline, [](const Event &event) { return event.kind != Event::Wait; }));
+int64_t meshwright::countLaunches(ArrayRef<Event> timeline) {
+  return llvm::count_if(timeline, [](const Event &event) { return event.kind != Event::Wait; });
 }
 
 void meshwright::printTimeline(llvm::json::OStream &json, ArrayRef<Event> timeline) {

@@ -12,8 +12,8 @@
 
 namespace meshwright {
 
-/// How many collectives are issued; conversions are counted apart, several may be one launch.
-void printLaunches(llvm::json::OStream &json, llvm::ArrayRef<schedule::Event> timeline);
+/// How many collectives are issued.
+int64_t countLaunches(llvm::ArrayRef<schedule::Event> timeline);
 /// Every start and wait: where, which launch, what it moves.
 void printTimeline(llvm::json::OStream &json, llvm::ArrayRef<schedule::Event> timeline);
 /// The same as a table.

@@ -7,6 +7,7 @@
 #include "RankProgram.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "mlir/IR/Builders.h"
 
@@ -26,9 +27,9 @@ FailureOr<int64_t> meshwright::parseCoordinate(ModuleOp module, StringRef text) 
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
     std::optional<dist::Axis> axis = mesh.find(name.trim());
-    if (!axis)
+    if (!axis || mesh.isTime(*axis))
       return emitError(UnknownLoc::get(module.getContext()))
-             << "--coordinate names axis \"" << name << "\", which the mesh does not have";
+             << "--coordinate names axis \"" << name << "\", which the mesh does not have among those of ranks";
     int64_t &coordinate = coordinates[*axis];
     if (number.trim().getAsInteger(10, coordinate) || coordinate < 0 || coordinate >= mesh.getSize(*axis))
       return emitError(UnknownLoc::get(module.getContext())) << "--coordinate asks for \"" << number << "\" on axis \""
@@ -76,9 +77,11 @@ LogicalResult meshwright::specializeForRank(ModuleOp module, int64_t rank) {
   for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     if (func.isExternal())
       continue;
-    if (!dist::getOn(func.getOperation()))
+    // A rank runs its program in all variants, whatever their times.
+    DictionaryAttr ranks = dist::getRanks(dist::getOn(func.getOperation()), mesh);
+    if (!ranks)
       dropOthers(func, mesh, coordinates);
-    else if (!dist::covers(dist::getOn(func.getOperation()), mesh, coordinates))
+    else if (!dist::covers(ranks, mesh, coordinates))
       func.erase();
   }
   module.walk([&](dist::CoordinateOp op) {

@@ -1,0 +1,73 @@
+//===- PlanTotals.cpp - what all conversions of a step come to ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "meshwright/Schedule/Times.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+std::map<std::string, Plan::Total> Plan::getTotals() const {
+  std::map<std::string, Total> totals;
+  for (const PlannedConversion &conversion : conversions) {
+    Total &total = totals[conversion.kind];
+    ++total.count;
+    // The mean over all ranks: who takes no part sends nothing.
+    total.bytes += conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks()) *
+                   static_cast<double>(conversion.times) / static_cast<double>(schedule::Times::count(mesh));
+  }
+  return totals;
+}
+
+/// Over how many steps gradients are merged, where they are.
+std::optional<int64_t> Plan::getMergedSteps() const {
+  std::optional<Axis> axis = mesh.find(AxisKind::Steps);
+  return axis ? std::optional(mesh.getSize(*axis)) : std::nullopt;
+}
+
+void Plan::printTotals(llvm::json::OStream &json) const {
+  double bytes = 0;
+  int64_t count = 0, countOfMerge = 0;
+  json.attributeObject("by_kind", [&] {
+    for (const auto &[kind, total] : getTotals())
+      json.attributeObject(kind, [&, kind = kind, total = total] {
+        json.attribute("bytes", total.bytes);
+        json.attribute("count", total.count);
+        bytes += total.bytes;
+        count += total.count;
+      });
+  });
+  json.attribute("bytes", bytes);
+  json.attribute("conversions", count);
+  std::optional<int64_t> steps = getMergedSteps();
+  if (!steps)
+    return;
+  for (const PlannedConversion &conversion : conversions)
+    countOfMerge += conversion.times;
+  json.attributeObject("merge", [&] {
+    json.attribute("bytes", bytes * static_cast<double>(*steps));
+    json.attribute("conversions", countOfMerge);
+    json.attribute("steps", *steps);
+  });
+}
+
+void Plan::printTotals(llvm::raw_ostream &out) const {
+  double bytes = 0;
+  for (const auto &[kind, total] : getTotals()) {
+    out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),
+                        total.bytes / 1e6);
+    bytes += total.bytes;
+  }
+  out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n", "total", conversions.size(), bytes / 1e6);
+  if (std::optional<int64_t> steps = getMergedSteps())
+    out << llvm::format("%-16s %5s  %10.3f MB sent per rank and merge of %lld steps\n", "", "",
+                        bytes * static_cast<double>(*steps) / 1e6, static_cast<long long>(*steps));
+  out << "\n";
+}
