@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
-the factor of the mean over the batch's axes stands with the gradients. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
+reduces in every step. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -30,7 +31,7 @@ FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 NETWORKS = {
     "gpt2": {
         "inputs": ["ids"],
-        "bound": 1.2,
+        "bound": 1.2, "merged_bound": 0.7,
         "splits": [("*.attn.c_attn.kernel", 0, 3, False), ("*.attn.c_attn.bias", 0, 3, False),
                    ("*.attn.c_proj.kernel", 1, 1, False), ("*.mlp.c_fc.kernel", 0, 1, False),
                    ("*.mlp.c_fc.bias", 0, 1, False), ("*.mlp.c_proj.kernel", 1, 1, False),
@@ -45,7 +46,7 @@ NETWORKS = {
     },
     "mlp": {
         "inputs": ["x", "y"],
-        "bound": 0.3,
+        "bound": 0.3, "merged_bound": 0.15,
         "splits": [("*.layer0.kernel", 1, 1, False), ("*.layer0.bias", 0, 1, False), ("*.layer1.kernel", 0, 1, False),
                    ("*.layer2.kernel", 1, 1, True), ("*.layer2.bias", 0, 1, True)],
     },
@@ -94,6 +95,11 @@ def read_safetensors(path):
     return tensors
 
 
+def find_merge(spec):
+    """The match of the option that merges steps; None where there is none."""
+    return next(filter(None, (re.fullmatch(r"merge(\d+)(every)?", option) for option in spec.split("+"))), None)
+
+
 def make_strategy(network, spec, optimizer, zero=""):
     """The strategy in protobuf text."""
     mesh, *options = spec.split("+")
@@ -103,7 +109,11 @@ def make_strategy(network, spec, optimizer, zero=""):
         lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
     lines.append('model { parameters: "p.*" ' +
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
-    lines.append(f"train {{ {OPTIMIZERS[optimizer]} }}".replace("BOUND", str(network.get("bound"))))
+    merge = find_merge(spec)
+    reduce = " reduce: EVERY_STEP" if merge and merge[2] else ""
+    merging = f" gradient_merge {{ steps: {merge[1]}{reduce} }}" if merge else ""
+    bound = network.get("merged_bound" if merge else "bound")
+    lines.append(f"train {{ {OPTIMIZERS[optimizer]}{merging} }}".replace("BOUND", str(bound)))
     lines.append('fetch: "grad/*"')
     data = [name for name, _ in axes if name != "tp"]
     if data:
@@ -182,7 +192,8 @@ def main():
         passes = ["--no-optimize"] if arguments.no_optimize else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
-        last = 20 if arguments.optimizer in LONG else 3
+        merge = find_merge(arguments.mesh)
+        last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else 3
         arguments.steps = arguments.steps or last
         for step in range(arguments.steps):
             (folder / f"batch{step}.safetensors").unlink(missing_ok=True)
@@ -195,15 +206,19 @@ def main():
             *([] if arguments.no_serial else ["--check-serial"]))
         gradients = read_safetensors(reference / "gradients.safetensors")
         loss = gradients.pop("loss")
-        first = read_safetensors(folder / "first.safetensors")
-        norm = numpy.sqrt(sum(float(numpy.sum(gradient.astype(float)**2)) for gradient in gradients.values()))
-        compare("gradients", first, gradients, 1e-3 * norm, arguments.tolerance)
+        # A merge's are known behind its last step.
+        if not merge:
+            first = read_safetensors(folder / "first.safetensors")
+            norm = numpy.sqrt(sum(float(numpy.sum(gradient.astype(float)**2)) for gradient in gradients.values()))
+            compare("gradients", first, gradients, 1e-3 * norm, arguments.tolerance)
         metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        final = read_safetensors(reference / f"{arguments.optimizer}.safetensors")
-        losses = final.pop("losses")
-        if "norms" in final:
-            compare("norms", {"norms": numpy.array([step["grad_norm"] for step in metrics])},
-                    {"norms": final.pop("norms")[:arguments.steps]}, 0, arguments.tolerance)
+        final = read_safetensors(reference / (arguments.optimizer + (f"-merge{merge[1]}" if merge else "") + ".safetensors"))
+        losses, norms = final.pop("losses"), final.pop("norms", None)
+        found = numpy.array([step["grad_norm"] for step in metrics if "grad_norm" in step])
+        if found.size and len(found) != (arguments.steps // int(merge[1]) if merge else arguments.steps):
+            sys.exit(f"there are {len(found)} norms of gradients in {arguments.steps} steps")
+        if found.size:
+            compare("norms", {"norms": found}, {"norms": norms[:len(found)]}, 0, arguments.tolerance)
         compare("losses", {"losses": numpy.array([step["loss"] for step in metrics])},
                 {"losses": losses[:arguments.steps]}, 0, arguments.loss_tolerance)
         if abs(metrics[0]["loss"] - float(loss)) > arguments.loss_tolerance * abs(float(loss)):

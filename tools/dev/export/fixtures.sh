@@ -41,4 +41,6 @@ done
 "$python" "$here/reference.py" mlp-tiny-f64 "$out/reference/mlp-tiny-f64" --long --optimizers lion,lamb,rmsprop,adagrad,adafactor,muon,l2,groups,clip-value,clip-tensor
 # Signs of gradients that are zero but for rounding would be compared otherwise.
 "$python" "$here/reference.py" gpt2-tiny-f64 "$out/reference/gpt2-tiny-f64" --long --optimizers lamb,rmsprop,adagrad,adafactor,muon,l2
+"$python" "$here/reference.py" gpt2-tiny-f64 "$out/reference/gpt2-tiny-f64" --merge --optimizers adamw
+"$python" "$here/reference.py" mlp-tiny-f64 "$out/reference/mlp-tiny-f64" --merge --optimizers clip,adamw
 "$python" "$here/optimizers.py" "$out/reference/optimizers"

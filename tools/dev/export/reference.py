@@ -8,6 +8,7 @@ OPTIMIZER.safetensors  every parameter after 3 steps, and `losses` of 5 steps; f
 
 With `--long` 20 steps, whose batches are those five over and over, and of the parameters only those of at most 600 elements;
 with `--small` of parameters and gradients only those, and no initial parameters.
+With `--merge` OPTIMIZER-merge4.safetensors: three updates, each with the mean gradient of four steps, and `norms` of those means.
 """
 
 import argparse
@@ -22,8 +23,10 @@ from safetensors.numpy import save_file
 
 STEPS_SAVED, STEPS, LONG = 3, 5, 20
 SMALL = 600
+MERGED, UPDATES = 4, 3
 # What the norm of the gradients is bounded by: some of the first steps exceed it, others do not.
 BOUNDS = {"gpt2-tiny-f64": 1.2, "mlp-tiny-f64": 0.3, "bert-tiny-f64": 1.0}
+MERGED_BOUNDS = {"gpt2-tiny-f64": 0.7, "mlp-tiny-f64": 0.15}
 
 
 def is_kernel(path):
@@ -138,6 +141,26 @@ def train(gradient, optimizer, parameters, batches):
     return *saved, {"losses": np.asarray(losses), "norms": np.asarray(norms)}
 
 
+def train_merged(gradient, optimizer, parameters, batches):
+    """The parameters after UPDATES updates, all losses, and the norm of every mean gradient."""
+    norms = []
+
+    def update(gradients, state, parameters):
+        jax.debug.callback(lambda norm: norms.append(np.asarray(norm)), optax.global_norm(gradients))
+        return optimizer.update(gradients, state, parameters)
+
+    steps = optax.MultiSteps(optax.GradientTransformation(optimizer.init, update), every_k_schedule=MERGED, accumulator_dtype=jnp.float64)
+    state, losses = steps.init(parameters), []
+    for index in range(MERGED * UPDATES):
+        loss, gradients = gradient(parameters, *batches[index % len(batches)].values())
+        updates, state = steps.update(gradients, state, parameters)
+        parameters = optax.apply_updates(parameters, updates)
+        losses.append(loss)
+    jax.effects_barrier()
+    # MultiSteps asks the optimizer in every step, and takes its answer in the last of each merge.
+    return parameters, {"losses": np.asarray(losses), "norms": np.asarray(norms[MERGED - 1::MERGED])}
+
+
 def mixed_mlp(p, x, y):
     """The loss of mlp-tiny with products in bf16, parameters converted to it, and what reduces in f32."""
     p, x = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p), x.astype(jnp.bfloat16)
@@ -156,6 +179,7 @@ def main():
     parser.add_argument("--optimizers", default="sgd,clip,momentum,adam,adamw")
     parser.add_argument("--long", action="store_true", help="20 steps, for what --optimizers names; no other files")
     parser.add_argument("--small", action="store_true", help="tensors of at most 600 elements, and no initial parameters")
+    parser.add_argument("--merge", action="store_true", help="one update in four steps, for what --optimizers names; no other files")
     parser.add_argument("--bf16", action="store_true", help="mixed precision, for mlp-tiny")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", arguments.network.endswith("-f64"))
@@ -178,6 +202,13 @@ def main():
             kept = small(kept)
             save_file({"losses": scalars["losses"]} | kept, folder / f"{name}.safetensors")
             print(f"{arguments.network} {name}:", *(f"{loss:.6f}" for loss in scalars["losses"]))
+        return
+    if arguments.merge:
+        for name in arguments.optimizers.split(","):
+            optimizer = optimizers(parameters, MERGED_BOUNDS.get(arguments.network))[name]
+            saved, scalars = train_merged(gradient, optimizer, parameters, batches)
+            save_file(scalars | named("p.", saved), folder / f"{name}-merge{MERGED}.safetensors")
+            print(f"{arguments.network} {name}, merged:", *(f"{loss:.12f}" for loss in scalars["losses"]), scalars["norms"])
         return
     keep = small if arguments.small else lambda tensors: tensors
     if not arguments.small:
