@@ -99,6 +99,7 @@ void addLayout(ConverterMap &converters);
 void addContraction(ConverterMap &converters);
 void addReduction(ConverterMap &converters);
 void addIndexing(ConverterMap &converters);
+void addBits(ConverterMap &converters);
 void addRandom(ConverterMap &converters);
 
 /// The single block of the operation's only region with `arguments` arguments that ends in `stablehlo.return` of

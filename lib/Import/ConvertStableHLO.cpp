@@ -30,6 +30,7 @@ static const ConverterMap &getConverters() {
     addContraction(map);
     addReduction(map);
     addIndexing(map);
+    addBits(map);
     addRandom(map);
     return map;
   }();

@@ -1,133 +1,50 @@
-//===- Random.cpp - bits as other types, and random bits of StableHLO -----===//
+//===- Random.cpp - random bits of StableHLO ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random bits are arithmetic on the index of every element: the generator is counter-based, and which block of its
-// output an element takes follows from the element's place in the whole tensor. Written so, in the integers of net, a
-// rank draws for its part what the serial program draws there, and masks are computed where they are used. The counters
-// are those of JAX on a CPU: blocks of 128 bits, in the row-major order of the elements.
+// Random bits are arithmetic on the index of every element: the generators are counter-based (Salmon et al., Parallel
+// Random Numbers: As Easy as 1, 2, 3, 2011), and which block of their output an element takes follows from the
+// element's place in the whole tensor. Written so, in the integers of net, a rank draws for its part what the serial
+// program draws there, and masks are computed where they are used. Which element takes what of which block is as in JAX
+// on a CPU.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion.h"
+#include "Bits.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
+using Key = std::array<Value, 2>;
+
 namespace {
 
-/// Unsigned arithmetic.
-class Bits : public Expression {
-public:
-  using Expression::Expression;
-
-  Type type(unsigned width) { return build.builder.getIntegerType(width, /*isSigned=*/false); }
-  /// A constant of the type of `like`.
-  Value number(Value like, uint64_t value) {
-    RankedTensorType type = net::typeOf(like);
-    Attribute element = IntegerAttr::get(type.getElementType(), APInt(type.getElementTypeBitWidth(), value));
-    return net::ConstantOp::create(build.builder, build.location, type, DenseElementsAttr::get(type, element));
-  }
-  Value shiftRight(Value x, uint64_t by) { return build.binary<net::ShiftRightLogicalOp>(x, number(x, by)); }
-  Value shiftLeft(Value x, uint64_t by) { return build.binary<net::ShiftLeftOp>(x, number(x, by)); }
-  Value both(Value x, Value y) { return build.binary<net::OrOp>(x, y); }
-  Value differ(Value x, Value y) { return build.binary<net::XorOp>(x, y); }
-  Value plus(Value x, uint64_t y) { return build.add(x, number(x, y)); }
-  /// The lower and the upper half of 64 bits.
-  Value low(Value x) { return build.convert(x, type(32)); }
-  Value high(Value x) { return build.convert(shiftRight(x, 32), type(32)); }
-  Value join(Value low, Value high) {
-    return both(build.convert(low, type(64)), shiftLeft(build.convert(high, type(64)), 32));
-  }
-  /// The same bits as elements of `element`, which has as many.
-  Value read(Value x, Type element) {
-    if (net::elementTypeOf(x) == element)
-      return x;
-    return net::BitcastConvertOp::create(build.builder, build.location, net::typeOf(x).clone(element), x);
-  }
-  /// Element `index` of the last dimension, which is dropped.
-  Value take(Value x, int64_t index) {
-    ArrayRef<int64_t> shape = net::shapeOf(x);
-    SmallVector<int64_t> starts(shape.size(), 0), limits(shape), steps(shape.size(), 1);
-    starts.back() = index;
-    limits.back() = index + 1;
-    return build.reshape(build.slice(x, starts, limits, steps), shape.drop_back());
-  }
-  /// The number of every element in row-major order.
-  Value countElements(ArrayRef<int64_t> shape);
+/// What a generator gives: the elements, and how many blocks they took.
+struct Draw {
+  Value elements;
+  uint64_t blocks;
 };
 
 } // namespace
 
-Value Bits::countElements(ArrayRef<int64_t> shape) {
-  Value sum;
-  int64_t stride = 1;
-  for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
-    Value index = build.iota(type(64), shape, dim);
-    if (stride != 1)
-      index = build.multiply(index, number(index, stride));
-    sum = sum ? build.add(sum, index) : index;
-    stride *= shape[dim];
-  }
-  return sum ? sum : build.splat(RankedTensorType::get({}, type(64)), 0);
+/// The two halves of the state's first element.
+static Key getKey(Bits &bits, Value state) {
+  Value key = bits.take(state, 0);
+  return {bits.low(key), bits.high(key)};
+}
+
+static Value isNumber(Bits &bits, Value index, uint64_t number) {
+  return bits.build.compare(net::CompareDirection::Eq, index, bits.number(index, number));
 }
 
 //===----------------------------------------------------------------------===//
-// Bits as other types
+// Philox
 //===----------------------------------------------------------------------===//
 
-/// Checks that the result has the operand's shape, with one dimension more or less where elements are divided or
-/// joined.
-static LogicalResult verifyBitcast(Conversion &conversion) {
-  RankedTensorType from = conversion.getOperandType(0), to = conversion.getType();
-  unsigned fromWidth = from.getElementTypeBitWidth(), toWidth = to.getElementTypeBitWidth();
-  SmallVector<int64_t> expected(from.getShape());
-  if (fromWidth > toWidth)
-    expected.push_back(fromWidth / toWidth);
-  else if (fromWidth < toWidth && (expected.empty() || expected.pop_back_val() != toWidth / fromWidth))
-    expected.assign(1, -1);
-  bool isWhole = fromWidth == toWidth || (fromWidth > 1 && toWidth > 1);
-  if (isWhole && to.getShape() == ArrayRef<int64_t>(expected))
-    return success();
-  return conversion.error() << "reads the bits of " << from << " as " << to;
-}
-
-static Converted convertBitcast(Conversion &conversion) {
-  if (failed(conversion.expect(1)) || failed(verifyBitcast(conversion)))
-    return failure();
-  Bits bits(conversion);
-  RankedTensorType from = conversion.getOperandType(0), to = conversion.getType();
-  unsigned fromWidth = from.getElementTypeBitWidth(), toWidth = to.getElementTypeBitWidth();
-  Value operand = conversion.getOp()->getOperand(0);
-  if (fromWidth == toWidth)
-    return SmallVector<Value>{bits.read(operand, to.getElementType())};
-  operand = bits.read(operand, bits.type(fromWidth));
-  Value result;
-  if (fromWidth > toWidth) {
-    // Part i of an element is its bits from place i times the width on.
-    int64_t last = to.getRank() - 1;
-    Value wide = bits.build.broadcast(operand, to.getShape(), llvm::to_vector(llvm::seq<int64_t>(0, last)));
-    Value places = bits.build.iota(bits.type(fromWidth), to.getShape(), last);
-    places = bits.build.multiply(places, bits.number(places, toWidth));
-    result = bits.build.convert(bits.build.binary<net::ShiftRightLogicalOp>(wide, places), bits.type(toWidth));
-  } else {
-    for (unsigned part = 0; part < toWidth / fromWidth; ++part) {
-      Value element = bits.build.convert(bits.take(operand, part), bits.type(toWidth));
-      element = part == 0 ? element : bits.shiftLeft(element, static_cast<uint64_t>(part) * fromWidth);
-      result = result ? bits.both(result, element) : element;
-    }
-  }
-  return SmallVector<Value>{bits.read(result, to.getElementType())};
-}
-
-//===----------------------------------------------------------------------===//
-// Random bits
-//===----------------------------------------------------------------------===//
-
-/// Ten rounds of Philox (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011) on blocks of four words. The
-/// two words of the key are scalars.
-static void scramble(Bits &bits, std::array<Value, 4> &words, std::array<Value, 2> key) {
+/// Ten rounds on blocks of four words.
+static void philox(Bits &bits, std::array<Value, 4> &words, Key key) {
   constexpr int kRounds = 10;
   constexpr uint64_t kFactors[] = {0xD2511F53, 0xCD9E8D57}, kSteps[] = {0x9E3779B9, 0xBB67AE85};
   ArrayRef<int64_t> shape = net::shapeOf(words[0]);
@@ -146,43 +63,112 @@ static void scramble(Bits &bits, std::array<Value, 4> &words, std::array<Value, 
   }
 }
 
-/// The words of the block `block` of the generator in `state`, whose first element is the key, and with the second the
-/// counter.
+/// The words of the block `block`: the state's second element counts blocks, and carries into the first.
 static std::array<Value, 4> drawBlock(Bits &bits, Value state, Value block) {
   ArrayRef<int64_t> shape = net::shapeOf(block);
-  Value upper = bits.take(state, 0), lower = bits.build.broadcast(bits.take(state, 1), shape);
-  std::array<Value, 2> key = {bits.low(upper), bits.high(upper)};
+  Value upper = bits.build.broadcast(bits.take(state, 0), shape);
+  Value lower = bits.build.broadcast(bits.take(state, 1), shape);
   Value counter = bits.build.add(lower, block);
   Value carries = bits.build.compare(net::CompareDirection::Lt, counter, lower);
-  upper = bits.build.broadcast(upper, shape);
   upper = bits.build.select(carries, bits.plus(upper, 1), upper);
   std::array<Value, 4> words = {bits.low(counter), bits.high(counter), bits.low(upper), bits.high(upper)};
-  scramble(bits, words, key);
+  philox(bits, words, getKey(bits, state));
   return words;
 }
 
-/// The element of each block that `index` counts to; elements of 64 bits are two words, shorter ones the last bits of
-/// one.
-static Value choose(Bits &bits, const std::array<Value, 4> &words, Value index, unsigned width) {
-  auto is = [&](uint64_t number) {
-    return bits.build.compare(net::CompareDirection::Eq, index, bits.number(index, number));
-  };
-  if (width == 64)
-    return bits.join(bits.build.select(is(0), words[0], words[2]), bits.build.select(is(0), words[1], words[3]));
+/// Blocks in the order of the elements: of 64 bits two to a block, else four, shorter ones the last bits of a word.
+static Draw drawPhilox(Bits &bits, Value state, ArrayRef<int64_t> shape, unsigned width) {
+  Value index = bits.countElements(shape);
+  unsigned digits = width == 64 ? 1 : 2;
+  std::array<Value, 4> words = drawBlock(bits, state, bits.shiftRight(index, digits));
+  Value place = bits.build.binary<net::AndOp>(index, bits.number(index, (uint64_t(1) << digits) - 1));
+  auto blocks = llvm::divideCeil(static_cast<uint64_t>(net::typeOf(index).getNumElements()), uint64_t(1) << digits);
+  if (width == 64) {
+    Value isFirst = isNumber(bits, place, 0);
+    return {bits.join(bits.build.select(isFirst, words[0], words[2]), bits.build.select(isFirst, words[1], words[3])),
+            blocks};
+  }
   Value chosen = words[3];
   for (int number = 2; number >= 0; --number)
-    chosen = bits.build.select(is(number), words[number], chosen);
-  return bits.build.convert(chosen, bits.type(width));
+    chosen = bits.build.select(isNumber(bits, place, number), words[number], chosen);
+  return {bits.build.convert(chosen, bits.type(width)), blocks};
+}
+
+//===----------------------------------------------------------------------===//
+// Threefry
+//===----------------------------------------------------------------------===//
+
+/// Twenty rounds on blocks of two words.
+static void threefry(Bits &bits, std::array<Value, 2> &words, Key key) {
+  constexpr int kGroups = 5;
+  constexpr uint64_t kParity = 0x1BD11BDA, kDistances[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  ArrayRef<int64_t> shape = net::shapeOf(words[0]);
+  Value third = bits.differ(key[0], key[1]);
+  std::array<Value, 3> keys = {key[0], key[1], bits.differ(third, bits.number(third, kParity))};
+  auto inject = [&](int first) {
+    for (int word = 0; word < 2; ++word)
+      words[word] = bits.build.add(words[word], bits.build.broadcast(keys[(first + word) % 3], shape));
+  };
+  inject(0);
+  for (int group = 0; group < kGroups; ++group) {
+    for (uint64_t distance : kDistances[group % 2]) {
+      words[0] = bits.build.add(words[0], words[1]);
+      Value rotated = bits.both(bits.shiftLeft(words[1], distance), bits.shiftRight(words[1], 32 - distance));
+      words[1] = bits.differ(words[0], rotated);
+    }
+    inject(group + 1);
+    words[1] = bits.plus(words[1], group + 1);
+  }
+}
+
+/// The dimension along which neighbours share a block: the first of even size, else the first of the largest.
+static std::optional<int64_t> findPaired(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return std::nullopt;
+  const auto *even = llvm::find_if(shape, [](int64_t size) { return size % 2 == 0; });
+  return (even != shape.end() ? even : llvm::max_element(shape)) - shape.begin();
+}
+
+/// Elements of 64 bits have a block each; of shorter ones two neighbours share one. The state's second element counts.
+static Draw drawThreefry(Bits &bits, Value state, ArrayRef<int64_t> shape, unsigned width) {
+  std::optional<int64_t> paired = width == 64 ? std::nullopt : findPaired(shape);
+  Value block = bits.countElements(shape, paired);
+  Value counter = bits.build.add(bits.build.broadcast(bits.take(state, 1), shape), block);
+  std::array<Value, 2> words = {bits.low(counter), bits.high(counter)};
+  threefry(bits, words, getKey(bits, state));
+  uint64_t blocks = net::typeOf(block).getNumElements();
+  if (width == 64)
+    return {bits.join(words[0], words[1]), blocks};
+  Value chosen = words[0];
+  if (paired) {
+    Value place = bits.build.iota(bits.type(64), shape, *paired);
+    place = bits.build.binary<net::AndOp>(place, bits.number(place, 1));
+    chosen = bits.build.select(isNumber(bits, place, 0), words[0], words[1]);
+    if (blocks != 0)
+      blocks = blocks / shape[*paired] * llvm::divideCeil(shape[*paired], 2);
+  }
+  return {bits.build.convert(chosen, bits.type(width)), blocks};
+}
+
+//===----------------------------------------------------------------------===//
+// The operation
+//===----------------------------------------------------------------------===//
+
+/// Whether the algorithm is threefry, the other being Philox, which is the default of JAX on a CPU.
+static FailureOr<bool> isThreefry(Conversion &conversion) {
+  FailureOr<StringRef> algorithm = conversion.getWord("rng_algorithm");
+  if (failed(algorithm))
+    return failure();
+  if (*algorithm == "THREE_FRY")
+    return true;
+  if (*algorithm == "PHILOX" || *algorithm == "DEFAULT")
+    return false;
+  return conversion.error() << "draws by " << *algorithm << ", which is not DEFAULT, PHILOX or THREE_FRY";
 }
 
 static LogicalResult verifyRandomBits(Conversion &conversion) {
   if (failed(conversion.expect(1, 2)))
     return failure();
-  FailureOr<StringRef> algorithm = conversion.getWord("rng_algorithm");
-  if (failed(algorithm))
-    return failure();
-  if (*algorithm != "DEFAULT" && *algorithm != "PHILOX")
-    return conversion.error() << "draws by " << *algorithm << "; PHILOX and DEFAULT, which is the same, are known";
   RankedTensorType state = conversion.getOperandType(0);
   if (state.getShape() != ArrayRef<int64_t>{2} || !state.getElementType().isUnsignedInteger(64))
     return conversion.error() << "has a state of " << state << ", not of tensor<2xui64>";
@@ -196,22 +182,16 @@ static LogicalResult verifyRandomBits(Conversion &conversion) {
 static Converted convertRandomBits(Conversion &conversion) {
   if (failed(verifyRandomBits(conversion)))
     return failure();
+  FailureOr<bool> byThreefry = isThreefry(conversion);
+  if (failed(byThreefry))
+    return failure();
   Bits bits(conversion);
   RankedTensorType type = conversion.getType(1);
-  unsigned width = type.getElementTypeBitWidth();
-  Value state = conversion.getOp()->getOperand(0), index = bits.countElements(type.getShape());
-  // Four elements to a block, or two.
-  unsigned digits = width == 64 ? 1 : 2;
-  std::array<Value, 4> words = drawBlock(bits, state, bits.shiftRight(index, digits));
-  Value inBlock = bits.build.binary<net::AndOp>(index, bits.number(index, (uint64_t(1) << digits) - 1));
-  Value drawn = bits.read(choose(bits, words, inBlock, width), type.getElementType());
-  uint64_t blocks = llvm::divideCeil(static_cast<uint64_t>(type.getNumElements()), uint64_t(1) << digits);
-  Value used = bits.build.reshape(bits.plus(bits.take(state, 1), blocks), {1});
+  Value state = conversion.getOp()->getOperand(0);
+  Draw draw = (*byThreefry ? drawThreefry : drawPhilox)(bits, state, type.getShape(), type.getElementTypeBitWidth());
+  Value used = bits.build.reshape(bits.plus(bits.take(state, 1), draw.blocks), {1});
   Value next = bits.build.concatenate({bits.build.reshape(bits.take(state, 0), {1}), used}, 0);
-  return SmallVector<Value>{next, drawn};
+  return SmallVector<Value>{next, bits.read(draw.elements, type.getElementType())};
 }
 
-void importer::addRandom(ConverterMap &converters) {
-  converters["stablehlo.bitcast_convert"] = convertBitcast;
-  converters["stablehlo.rng_bit_generator"] = convertRandomBits;
-}
+void importer::addRandom(ConverterMap &converters) { converters["stablehlo.rng_bit_generator"] = convertRandomBits; }

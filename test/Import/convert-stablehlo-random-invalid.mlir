@@ -33,8 +33,8 @@ func.func @truth_values(%arg0: tensor<8xi1>) -> tensor<ui8> {
 // -----
 
 func.func @another_algorithm(%arg0: tensor<2xui64>) -> tensor<4xui32> {
-  // expected-error @below {{stablehlo.rng_bit_generator draws by THREE_FRY; PHILOX and DEFAULT, which is the same, are known}}
-  %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
+  // expected-error @below {{stablehlo.rng_bit_generator draws by MERSENNE, which is not DEFAULT, PHILOX or THREE_FRY}}
+  %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = MERSENNE : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
   return %1 : tensor<4xui32>
 }
 

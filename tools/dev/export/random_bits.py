@@ -42,12 +42,13 @@ def keys(key, step):
 
 
 def generated(key):
-    """What the generator itself gives: its next state, and elements of every width."""
+    """What the generator itself gives: its next state, and elements of every width, by both algorithms."""
     results = {}
-    for name, shape, dtype in (("words", (3, 5), "uint32"), ("wide", (5,), "uint64"), ("short", (2, 3), "uint16"),
-                               ("bytes", (9,), "uint8"), ("scalar", (), "uint32")):
-        results[f"{name}_state"], results[name] = lax.rng_bit_generator(
-            key, shape, dtype, algorithm=lax.RandomAlgorithm.RNG_PHILOX)
+    for algorithm in (lax.RandomAlgorithm.RNG_PHILOX, lax.RandomAlgorithm.RNG_THREE_FRY):
+        for shape, dtype in (((3, 5), "uint32"), ((3, 4, 2), "uint32"), ((5,), "uint64"), ((2, 3), "uint16"), ((9,), "uint8"),
+                             ((), "uint32")):
+            name = "_".join([algorithm.name[4:].lower(), dtype, *map(str, shape)])
+            results[f"{name}_state"], results[name] = lax.rng_bit_generator(key, shape, dtype, algorithm=algorithm)
     return results
 
 

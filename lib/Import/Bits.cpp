@@ -1,0 +1,73 @@
+//===- Bits.cpp - bits as elements of another type ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bits.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+Value Bits::countElements(ArrayRef<int64_t> shape, std::optional<int64_t> paired) {
+  Value sum;
+  int64_t stride = 1;
+  for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim) {
+    Value index = build.iota(type(64), shape, dim);
+    if (dim == paired)
+      index = shiftRight(index, 1);
+    if (stride != 1)
+      index = build.multiply(index, number(index, stride));
+    sum = sum ? build.add(sum, index) : index;
+    stride *= dim == paired ? llvm::divideCeil(shape[dim], 2) : shape[dim];
+  }
+  return sum ? sum : build.splat(RankedTensorType::get({}, type(64)), 0);
+}
+
+/// Checks that the result has the operand's shape, with one dimension more or less where elements are divided or
+/// joined.
+static LogicalResult verifyBitcast(Conversion &conversion) {
+  RankedTensorType from = conversion.getOperandType(0), to = conversion.getType();
+  unsigned fromWidth = from.getElementTypeBitWidth(), toWidth = to.getElementTypeBitWidth();
+  SmallVector<int64_t> expected(from.getShape());
+  if (fromWidth > toWidth)
+    expected.push_back(fromWidth / toWidth);
+  else if (fromWidth < toWidth && (expected.empty() || expected.pop_back_val() != toWidth / fromWidth))
+    expected.assign(1, -1);
+  bool isWhole = fromWidth == toWidth || (fromWidth > 1 && toWidth > 1);
+  if (isWhole && to.getShape() == ArrayRef<int64_t>(expected))
+    return success();
+  return conversion.error() << "reads the bits of " << from << " as " << to;
+}
+
+static Converted convertBitcast(Conversion &conversion) {
+  if (failed(conversion.expect(1)) || failed(verifyBitcast(conversion)))
+    return failure();
+  Bits bits(conversion);
+  RankedTensorType from = conversion.getOperandType(0), to = conversion.getType();
+  unsigned fromWidth = from.getElementTypeBitWidth(), toWidth = to.getElementTypeBitWidth();
+  Value operand = conversion.getOp()->getOperand(0);
+  if (fromWidth == toWidth)
+    return SmallVector<Value>{bits.read(operand, to.getElementType())};
+  operand = bits.read(operand, bits.type(fromWidth));
+  Value result;
+  if (fromWidth > toWidth) {
+    // Part i of an element is its bits from place i times the width on.
+    int64_t last = to.getRank() - 1;
+    Value wide = bits.build.broadcast(operand, to.getShape(), llvm::to_vector(llvm::seq<int64_t>(0, last)));
+    Value places = bits.build.iota(bits.type(fromWidth), to.getShape(), last);
+    places = bits.build.multiply(places, bits.number(places, toWidth));
+    result = bits.build.convert(bits.build.binary<net::ShiftRightLogicalOp>(wide, places), bits.type(toWidth));
+  } else {
+    for (unsigned part = 0; part < toWidth / fromWidth; ++part) {
+      Value element = bits.build.convert(bits.take(operand, part), bits.type(toWidth));
+      element = part == 0 ? element : bits.shiftLeft(element, static_cast<uint64_t>(part) * fromWidth);
+      result = result ? bits.both(result, element) : element;
+    }
+  }
+  return SmallVector<Value>{bits.read(result, to.getElementType())};
+}
+
+void importer::addBits(ConverterMap &converters) { converters["stablehlo.bitcast_convert"] = convertBitcast; }
