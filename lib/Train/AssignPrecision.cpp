@@ -63,7 +63,7 @@ private:
     if (isa<net::DotOp>(op))
       return Precision::Narrow;
     if (isa<net::ReduceOp, net::ArgReduceOp, net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::PowerOp,
-            net::RsqrtOp, net::SqrtOp, net::TanOp, net::ConvertOp, net::AssignOp>(op))
+            net::RsqrtOp, net::SqrtOp, net::TanOp, net::ConvertOp, net::BitcastConvertOp, net::AssignOp>(op))
       return Precision::Wide;
     return Precision::Follow;
   }
