@@ -2,12 +2,14 @@
 # RUN: %python %s %fixtures %tmp
 """Tests that `--data key=step:SEED` gives the keys that the batches of the reference hold, also after a run was resumed."""
 import pathlib
+import shutil
 import subprocess
 import sys
 
 fixtures, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
 reference = fixtures / "reference" / "gpt2-dropout-tiny-f64"
-folder.mkdir(parents=True, exist_ok=True)
+shutil.rmtree(folder, ignore_errors=True)
+folder.mkdir(parents=True)
 strategy = folder / "strategy.textproto"
 strategy.write_text('''
     mesh { axes { name: "dp" size: 2 } } data { axes: "dp" }
