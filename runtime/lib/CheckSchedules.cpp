@@ -9,6 +9,7 @@
 
 #include "CheckSchedules.h"
 #include <algorithm>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -37,18 +38,16 @@ Status checkItem(const ScheduleItem &item, const Program &program, uint32_t merg
   return {};
 }
 
-/// The positions at which the items of some program begin or end; they ascend.
-Result<std::vector<uint32_t>> findCuts(const std::vector<const Program *> &programs, uint32_t mergeSteps) {
-  std::vector<uint32_t> cuts = {0, mergeSteps};
-  for (const Program *program : programs) {
-    for (const ScheduleItem &item : program->schedule())
-      cuts.insert(cuts.end(), {item.first_step(), item.end_step()});
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    if (cuts.size() > maxVariants + 1)
-      return inputError("the schedules have {} variants of the step or more, where this runtime knows {}",
-                        cuts.size() - 1, maxVariants);
-  }
+/// The positions at which the items of some program begin or end.
+Result<std::set<uint32_t>> findCuts(const std::vector<const Program *> &programs, uint32_t mergeSteps) {
+  std::set<uint32_t> cuts = {0, mergeSteps};
+  for (const Program *program : programs)
+    for (const ScheduleItem &item : program->schedule()) {
+      cuts.insert({item.first_step(), item.end_step()});
+      if (cuts.size() > maxVariants + 1)
+        return inputError("the schedules have {} variants of the step or more, where this runtime knows {}",
+                          cuts.size() - 1, maxVariants);
+    }
   return cuts;
 }
 
@@ -95,10 +94,10 @@ Result<std::vector<StepVariant>> meshwright::runtime::checkSchedules(const meshw
     for (const ScheduleItem &item : programs[i]->schedule())
       MW_TRY(checkItem(item, *programs[i], mergeSteps).within(getContext(i)));
 
-  MW_TRY_ASSIGN(std::vector<uint32_t> cuts, findCuts(programs, mergeSteps));
+  MW_TRY_ASSIGN(std::set<uint32_t> cuts, findCuts(programs, mergeSteps));
   std::vector<StepVariant> variants;
-  for (size_t i = 0; i + 1 != cuts.size(); ++i)
-    variants.push_back({cuts[i], cuts[i + 1]});
+  for (auto begin = cuts.begin(), end = std::next(begin); end != cuts.end(); ++begin, ++end)
+    variants.push_back({*begin, *end});
   uint64_t instructions = 0;
   for (size_t i = 0; i != programs.size(); ++i) {
     // A program without a schedule computes nothing, in no step.

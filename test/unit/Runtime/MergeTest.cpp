@@ -215,6 +215,13 @@ TEST(Merge, AccumulatorsAreCheckedAsSumsWhileTheyMatter) {
         EXPECT_EQ(reports[i].outputs, update ? 3u : 1u);
       }
     }
+  // A merge within the step leaves the serial program nothing to accumulate.
+  Fixture within({2, 1, 1, 2}, [](Package &p) { p.mutable_serial()->set_variable_buffers(1, -1); });
+  for (const CheckReport &report : runChecked(within)) {
+    EXPECT_TRUE(report.agrees()) << report.toString();
+    EXPECT_EQ(report.variables, 1u);
+    EXPECT_EQ(report.outputs, 3u);
+  }
   // The middle step forgets what was there.
   Fixture fixture({2, 1, 3}, [](Package &p) {
     for (Instruction &instruction : *p.mutable_programs(0)->mutable_tasks(1)->mutable_instructions())
@@ -288,7 +295,7 @@ TEST(Merge, EveryStepIsRunOnce) {
               }
               p.set_merge_steps(100);
             }),
-            "the schedules have 100 variants of the step or more, where this runtime knows 64");
+            "the schedules have 65 variants of the step or more, where this runtime knows 64");
 }
 
 TEST(Merge, MembersOfAGroupIssueTheSameInEveryStep) {
