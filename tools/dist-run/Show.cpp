@@ -74,6 +74,13 @@ static std::string toString(const Collective &collective) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+static double countFlops(const Task &task) {
+  double flops = 0;
+  for (const Instruction &instruction : task.instructions())
+    flops += instruction.flops();
+  return flops;
+}
+
 /// The collectives of a step in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
 static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
   forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
@@ -93,13 +100,16 @@ static void showCommunication(const Program &program, uint32_t position, const M
   });
 }
 
-/// What a step runs: `"first" of micro-batch 0, "last" of micro-batch 1`.
+/// What a step runs: `"last"`, or with micro-batches `"first" of micro-batch 0, "last" of micro-batch 1`.
 static std::string getItems(const Program &program, uint32_t position) {
   std::vector<std::string> items;
+  bool slices = false;
+  for (const ScheduleItem &item : program.schedule())
+    slices |= item.micro_batch() != 0;
   for (const ScheduleItem &item : program.schedule())
     if (runsAt(item, position))
-      items.push_back(fmt::format("\"{}\" of micro-batch {}", program.tasks(static_cast<int>(item.task())).name(),
-                                  item.micro_batch()));
+      items.push_back(fmt::format("\"{}\"{}", program.tasks(static_cast<int>(item.task())).name(),
+                                  slices ? fmt::format(" of micro-batch {}", item.micro_batch()) : ""));
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
@@ -107,12 +117,9 @@ static std::string getItems(const Program &program, uint32_t position) {
 static void showSchedule(const Program &program, const LoadedPackage &package, const Mesh &mesh) {
   if (program.schedule_size() < 2)
     return showCommunication(program, 0, mesh);
-  for (const Task &task : program.tasks()) {
-    double flops = 0;
-    for (const Instruction &instruction : task.instructions())
-      flops += instruction.flops();
-    fmt::print("  task \"{}\": {} instructions, {:.3g} GFLOP\n", task.name(), task.instructions_size(), flops / 1e9);
-  }
+  for (const Task &task : program.tasks())
+    fmt::print("  task \"{}\": {} instructions, {:.3g} GFLOP\n", task.name(), task.instructions_size(),
+               countFlops(task) / 1e9);
   for (const StepVariant &variant : package.getVariants()) {
     fmt::print("  {}: {}\n", package.getMergeSteps() == 1 ? "step" : describe(variant, package.getMergeSteps()),
                getItems(program, variant.begin));
@@ -163,12 +170,12 @@ static void showCounts(const Program &program) {
 
 static void showProgram(const std::string &title, const Program &program, const LoadedPackage &package,
                         const Mesh &mesh) {
-  double flops = 0;
-  for (const Task &task : program.tasks())
-    for (const Instruction &instruction : task.instructions())
-      flops += instruction.flops();
-  fmt::print("{}: arena {} ({} persistent), {} buffers, {:.3g} GFLOP\n", title, formatBytes(program.arena_bytes()),
-             formatBytes(program.persistent_bytes()), program.buffers_size(), flops / 1e9);
+  // Several tasks have theirs below.
+  std::string flops;
+  if (program.tasks_size() < 2)
+    flops = fmt::format(", {:.3g} GFLOP", program.tasks().empty() ? 0 : countFlops(program.tasks(0)) / 1e9);
+  fmt::print("{}: arena {} ({} persistent), {} buffers{}\n", title, formatBytes(program.arena_bytes()),
+             formatBytes(program.persistent_bytes()), program.buffers_size(), flops);
   showCounts(program);
   showSchedule(program, package, mesh);
 }
