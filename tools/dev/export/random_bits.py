@@ -54,7 +54,8 @@ def generated(key):
 
 def graph(key, typed, rbg, counter, step):
     groups = {"threefry": draws(key), "typed": keys(typed, step), "generated": generated(rbg),
-              "carried": generated(counter), "rbg": keys(random.wrap_key_data(rbg, impl="rbg"), step)}
+              "carried": generated(counter), "rbg": keys(random.wrap_key_data(rbg, impl="rbg"), step),
+              "unsafe": keys(random.wrap_key_data(rbg, impl="unsafe_rbg"), step)}
     with jax.threefry_partitionable(False):
         groups |= {"original": draws(key), "original_keys": keys(key, step)}
     return {f"{group}_{name}": value for group, results in groups.items() for name, value in results.items()}
