@@ -70,4 +70,40 @@ static Converted convertBitcast(Conversion &conversion) {
   return SmallVector<Value>{bits.read(result, to.getElementType())};
 }
 
-void importer::addBits(ConverterMap &converters) { converters["stablehlo.bitcast_convert"] = convertBitcast; }
+/// The float next to `x` on the way to `y`. Floats of one sign are in the order of their bits.
+static Value stepTowards(Bits &bits, Value x, Value y) {
+  using net::CompareDirection;
+  net::NetBuilder &b = bits.build;
+  unsigned width = net::typeOf(x).getElementTypeBitWidth();
+  Type element = net::elementTypeOf(x), word = bits.type(width);
+  Value from = bits.read(x, word), to = bits.read(y, word), zero = bits.number(from, 0), one = bits.number(from, 1);
+  Value sign = bits.number(from, uint64_t(1) << (width - 1));
+  auto isNegative = [&](Value value) { return b.compare(CompareDirection::Ge, value, sign); };
+  auto magnitude = [&](Value value) { return bits.read(b.unary<net::AbsOp>(bits.read(value, element)), word); };
+  Value isLarger = b.compare(CompareDirection::Gt, magnitude(from), magnitude(to));
+  Value shrinks = bits.both(isLarger, bits.differ(isNegative(from), isNegative(to)));
+  Value next = b.select(shrinks, b.subtract(from, one), b.add(from, one));
+  // From zero the way leads to the smallest number of the sign of `y`.
+  Value smallest = bits.both(b.binary<net::AndOp>(to, sign), one);
+  next = b.select(b.compare(CompareDirection::Eq, magnitude(from), zero), smallest, next);
+  Value result = b.select(b.compare(CompareDirection::Eq, x, y), y, bits.read(next, element));
+  Value isNaN = bits.both(b.compare(CompareDirection::Ne, x, x), b.compare(CompareDirection::Ne, y, y));
+  return b.select(isNaN, b.add(x, y), result);
+}
+
+static Converted convertNextAfter(Conversion &conversion) {
+  if (failed(conversion.expect(2)))
+    return failure();
+  RankedTensorType type = conversion.getType();
+  if (!isa<FloatType>(type.getElementType()) || conversion.getOperandType(0) != type ||
+      conversion.getOperandType(1) != type)
+    return conversion.error() << "goes from " << conversion.getOperandType(0) << " towards "
+                              << conversion.getOperandType(1) << " into " << type;
+  Bits bits(conversion);
+  return SmallVector<Value>{stepTowards(bits, conversion.getOp()->getOperand(0), conversion.getOp()->getOperand(1))};
+}
+
+void importer::addBits(ConverterMap &converters) {
+  converters["chlo.next_after"] = convertNextAfter;
+  converters["stablehlo.bitcast_convert"] = convertBitcast;
+}

@@ -387,7 +387,8 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
   StringRef name = state.name.getStringRef();
   if (ParseFn parse = getOwnForm(name))
     return parse(parser, state);
-  if (isElementwise(name) || name == "stablehlo.reshape" || name == "stablehlo.bitcast_convert")
+  if (isElementwise(name) || name == "stablehlo.reshape" || name == "stablehlo.bitcast_convert" ||
+      name == "chlo.next_after")
     return parseElementwise(parser, state);
   // The parser puts the operation's name in front.
   if (isKnown(name))

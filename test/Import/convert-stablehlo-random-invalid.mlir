@@ -56,6 +56,14 @@ func.func @random_floats(%arg0: tensor<2xui64>) -> tensor<4xf32> {
 
 // -----
 
+func.func @towards_another_type(%arg0: tensor<4xf32>, %arg1: tensor<4xf64>) -> tensor<4xf32> {
+  // expected-error @below {{chlo.next_after goes from 'tensor<4xf32>' towards 'tensor<4xf64>' into 'tensor<4xf32>'}}
+  %0 = chlo.next_after %arg0, %arg1 : tensor<4xf32>, tensor<4xf64> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @inverse_of_integers(%arg0: tensor<4xi32>) -> tensor<4xi32> {
   // expected-error @below {{chlo.erf_inv is of 'tensor<4xi32>', not of floats}}
   %0 = chlo.erf_inv %arg0 : tensor<4xi32> -> tensor<4xi32>

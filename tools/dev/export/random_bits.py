@@ -2,7 +2,7 @@
 """Exports what draws random bits, and what JAX computes of it on a CPU: `random_bits.py FOLDER`.
 
 random.mlir               a graph that draws in all ways; threefry in both of JAX's modes, the generator of bits, and what derives keys
-random.batch.safetensors  its inputs: a key for each of them, and a step
+random.batch.safetensors  its inputs: a key for each of them, a step, and some floats
 random.safetensors        its results by name
 masks.mlir                the loss of a product that is dropped out, once for every generator, and what is left of it
 masks.batch.safetensors   its inputs, the parameter among them
@@ -30,8 +30,14 @@ def draws(key):
         "bits": random.bits(third, (7,)), "wide_bits": random.bits(first, (2, 3), "uint64"),
         "short_bits": random.bits(second, (5,), "uint8"), "one": random.bits(key),
         "uniform": random.uniform(third, (3, 2), jnp.float64, -1, 2), "narrow": random.uniform(first, (4,), jnp.float32),
-        "normal": random.normal(second, (4, 5), jnp.float64), "integers": random.randint(third, (6,), -5, 100),
+        "normal": random.normal(second, (4, 5), jnp.float64), "truncated": random.truncated_normal(first, -2, 2, (5,), jnp.float64), "integers": random.randint(third, (6,), -5, 100),
     }
+
+
+def steps(x):
+    """The floats next to some, on both sides of zero, and to infinities."""
+    towards = jnp.array([0, -1, 1, jnp.inf, -jnp.inf, jnp.nan, 2.5], x.dtype)
+    return {"f64": jnp.nextafter(x[:, None], towards), "f32": jnp.nextafter(x.astype("float32")[:, None], towards.astype("float32"))}
 
 
 def keys(key, step):
@@ -52,10 +58,10 @@ def generated(key):
     return results
 
 
-def graph(key, typed, rbg, counter, step):
+def graph(key, typed, rbg, counter, step, x):
     groups = {"threefry": draws(key), "typed": keys(typed, step), "generated": generated(rbg),
               "carried": generated(counter), "rbg": keys(random.wrap_key_data(rbg, impl="rbg"), step),
-              "unsafe": keys(random.wrap_key_data(rbg, impl="unsafe_rbg"), step)}
+              "unsafe": keys(random.wrap_key_data(rbg, impl="unsafe_rbg"), step), "next": steps(x)}
     with jax.threefry_partitionable(False):
         groups |= {"original": draws(key), "original_keys": keys(key, step)}
     return {f"{group}_{name}": value for group, results in groups.items() for name, value in results.items()}
@@ -84,7 +90,8 @@ def main():
     inputs = {"key": np.array([0, 42], "uint32"), "typed": np.array([3, 0x89abcdef], "uint32"),
               "rbg": np.array([11, 22, 33, 44], "uint32"),
               # The lower half of this counter overflows after two blocks.
-              "counter": np.array([11, 22, 2**32 - 2, 2**32 - 1], "uint32"), "step": np.array(5, "uint32")}
+              "counter": np.array([11, 22, 2**32 - 2, 2**32 - 1], "uint32"), "step": np.array(5, "uint32"),
+              "x": np.array([0, -0.0, 1, -1, 2.5, np.inf, np.nan, 5e-324])}
     arguments = [inputs["key"], random.wrap_key_data(inputs["typed"]), *list(inputs.values())[2:]]
     write(folder, "random", graph, inputs, arguments)
     # Small integers, so that every sum is exact.
