@@ -9,7 +9,7 @@
 #include "Metrics.h"
 #include "Plans.h"
 #include "Progress.h"
-#include "Timeline.h"
+#include "Results.h"
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
 #include <chrono>
@@ -38,7 +38,10 @@ public:
     if (writer)
       MW_TRY(writer->finish());
     logPlans(plans, progress);
-    return writeResults();
+    if (!options.outputs.empty() && options.steps == first)
+      return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
+    MW_TRY(writeResults(options, *session, plans, progress));
+    return metricsFile ? metricsFile->commit() : Status();
   }
 
 private:
@@ -218,76 +221,6 @@ private:
       return Status(Code::CheckFailed, name + ": " + report->toString());
     progress.result(name + ": " + report->toString());
     return {};
-  }
-
-  /// Everything is written before anything gets its name.
-  Status writeResults() {
-    std::optional<SafeTensorsWriter> outputs, variables;
-    if (!options.outputs.empty()) {
-      if (options.steps == first)
-        return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
-      MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session->getOutputs(), findKnown()));
-    }
-    if (!options.save.empty()) {
-      MW_TRY_ASSIGN(variables, writeValues(options.save, session->getVariables(), findSaved()));
-    }
-    std::optional<OutputFile> timeline;
-    if (!plans.empty() && !options.timeline.empty()) {
-      MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, session->getNumRanks()));
-    }
-    if (timeline)
-      MW_TRY(timeline->commit());
-    if (outputs)
-      MW_TRY(outputs->commit());
-    if (variables)
-      MW_TRY(variables->commit());
-    if (metricsFile)
-      MW_TRY(metricsFile->commit());
-    return {};
-  }
-
-  /// The outputs that the last step said.
-  std::vector<size_t> findKnown() {
-    std::vector<size_t> known;
-    const ValueSet &outputs = session->getOutputs();
-    for (size_t i = 0; i != outputs.size(); ++i)
-      if (session->isKnown(i))
-        known.push_back(i);
-    if (known.size() != outputs.size())
-      progress.warn(fmt::format(
-          "the last step is {} of a merge of {}: --outputs leaves out {} of {} outputs, which the "
-          "last one of a merge makes",
-          session->getMergePosition() - 1, package.getMergeSteps(), outputs.size() - known.size(), outputs.size()));
-    return known;
-  }
-
-  /// The variables but for the accumulators.
-  std::vector<size_t> findSaved() {
-    std::vector<size_t> saved;
-    for (int i = 0; i != package.message().variables_size(); ++i)
-      if (package.message().variables(i).kind() != Variable::ACCUMULATOR)
-        saved.push_back(static_cast<size_t>(i));
-    if (!session->isUpdated())
-      progress.warn(
-          fmt::format("the run ends after {} of {} steps of a merge: --save leaves out what they accumulated, "
-                      "--checkpoint would not",
-                      session->getMergePosition(), package.getMergeSteps()));
-    return saved;
-  }
-
-  Result<SafeTensorsWriter> writeValues(const std::string &path, const ValueSet &set,
-                                        const std::vector<size_t> &written) {
-    std::vector<SafeTensorsEntry> entries;
-    for (size_t i : written)
-      entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
-    MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries));
-    std::vector<std::byte> whole;
-    for (size_t i : written) {
-      whole.resize(set.getBytes(i));
-      session->gather(set, i, whole);
-      MW_TRY(writer.append(whole));
-    }
-    return writer;
   }
 
   const LoadedPackage &package;

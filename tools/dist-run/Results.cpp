@@ -1,0 +1,78 @@
+//===- Results.cpp - the files that a run leaves --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Results.h"
+#include "Timeline.h"
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+/// The outputs that the last step said.
+static std::vector<size_t> findKnown(const Session &session, Progress &progress) {
+  std::vector<size_t> known;
+  const ValueSet &outputs = session.getOutputs();
+  for (size_t i = 0; i != outputs.size(); ++i)
+    if (session.isKnown(i))
+      known.push_back(i);
+  if (known.size() != outputs.size())
+    progress.warn(fmt::format("the last step is {} of a merge of {}: --outputs leaves out {} of {} outputs, which the "
+                              "last one of a merge makes",
+                              session.getMergePosition() - 1, session.getPackage().getMergeSteps(),
+                              outputs.size() - known.size(), outputs.size()));
+  return known;
+}
+
+/// The variables but for the accumulators.
+static std::vector<size_t> findSaved(const Session &session, Progress &progress) {
+  std::vector<size_t> saved;
+  const auto &variables = session.getPackage().message().variables();
+  for (int i = 0; i != variables.size(); ++i)
+    if (variables[i].kind() != Variable::ACCUMULATOR)
+      saved.push_back(static_cast<size_t>(i));
+  if (!session.isUpdated())
+    progress.warn(fmt::format("the run ends after {} of {} steps of a merge: --save leaves out what they accumulated, "
+                              "--checkpoint would not",
+                              session.getMergePosition(), session.getPackage().getMergeSteps()));
+  return saved;
+}
+
+static Result<SafeTensorsWriter> writeValues(const std::string &path, const Session &session, const ValueSet &set,
+                                             const std::vector<size_t> &written) {
+  std::vector<SafeTensorsEntry> entries;
+  for (size_t i : written)
+    entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
+  MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries));
+  std::vector<std::byte> whole;
+  for (size_t i : written) {
+    whole.resize(set.getBytes(i));
+    session.gather(set, i, whole);
+    MW_TRY(writer.append(whole));
+  }
+  return writer;
+}
+
+Status meshwright::tool::writeResults(const Options &options, const Session &session,
+                                      const std::vector<PlannedVariant> &plans, Progress &progress) {
+  std::optional<SafeTensorsWriter> outputs, variables;
+  if (!options.outputs.empty()) {
+    MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress)));
+  }
+  if (!options.save.empty()) {
+    MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress)));
+  }
+  std::optional<OutputFile> timeline;
+  if (!plans.empty() && !options.timeline.empty()) {
+    MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, session.getNumRanks()));
+  }
+  if (timeline)
+    MW_TRY(timeline->commit());
+  if (outputs)
+    MW_TRY(outputs->commit());
+  if (variables)
+    MW_TRY(variables->commit());
+  return {};
+}
