@@ -82,7 +82,11 @@ struct CheckpointWriter::Implementation {
     const ValueSet &set = session.getVariables();
     RankCopy &copy = copies[rank];
     std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
+    // No merge is ever under way between steps that are updates.
+    bool updates = session.getPackage().getMergeSteps() == 1;
     for (size_t i = 0; i != set.size(); ++i) {
+      if (updates && variables[i].isAccumulator())
+        continue;
       Box box(set.getLayout(i), coordinates);
       uint64_t bytes = box.getNumElements() * runtime::getSize(set.getType(i));
       if (!set.isFirstHolder(i, rank) || bytes == 0)

@@ -6,7 +6,7 @@ The packages made by hand compute with multiples of 1/32, so that every mesh giv
 """
 # RUN: rm -rf %t && mkdir %t
 # RUN: make-test-package %t/dp2 merge && make-test-package %t/dp2xtp2 merge-2x2 && make-test-package %t/dp4 merge-4
-# RUN: make-test-package %t/of-2 merge-of-2 && make-test-package %t/micro merge-of-micro-batches
+# RUN: make-test-package %t/micro-batches micro-batches && make-test-package %t/of-2 merge-of-2 && make-test-package %t/micro merge-of-micro-batches
 # RUN: %python %s %t
 import json
 import pathlib
@@ -131,6 +131,13 @@ for _ in range(6):
     process.wait()
 call(*whole)
 same("killed", "expected-300")
+
+# What a step accumulates over its micro-batches is over with it: no checkpoint has it, nor a place for its copy.
+call(*command("micro-batches", 3, f"--metrics={folder}/metrics"))
+call(*command("micro-batches", 3, f"--metrics={folder}/copying-metrics", f"--checkpoint={folder}/micro-batches.checkpoints"))
+peaks = [json.loads((folder / name).read_text().splitlines()[-1])["peak_bytes"] for name in ("metrics", "copying-metrics")]
+assert peaks[1] == peaks[0] + 128, peaks
+assert "1 variables of 128 bytes" in call("dist-ckpt", "list", folder / "micro-batches.checkpoints")
 
 # Nothing is allocated once a merge was run.
 call(*command("micro", 9, f"--metrics={folder}/metrics"))

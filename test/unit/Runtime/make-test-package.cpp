@@ -131,6 +131,7 @@ int main(int argc, char **argv) {
       {"merge-4", [] { return makeMergePackage({4, 1}); }},
       {"merge-of-2", [] { return makeMergePackage({2, 1, 2}); }},
       {"merge-of-micro-batches", [] { return makeMergePackage({2, 1, 3, 2}); }},
+      {"micro-batches", [] { return makeMergePackage({2, 1, 1, 2}); }},
       {"owned", [] { return makePackage(Fault::None, Style::Owned); }}};
   std::string kind = argc > 2 ? argv[2] : "none";
   if (argc < 2 || (!others.contains(kind) && !faults.contains(kind))) {
