@@ -173,6 +173,29 @@ std::string withZero(StringRef zero, StringRef train = "train { sgd {} }") {
 
 } // namespace
 
+// Tests how many steps are merged, and that a sum which is reduced in every step needs something that keeps it reduced.
+TEST_F(StrategyTest, GradientMerge) {
+  StrategyFile file = parse("train { sgd {} gradient_merge { } }");
+  EXPECT_EQ(file.get().train().gradient_merge().steps(), 1);
+  EXPECT_TRUE(file.get().train().gradient_merge().average());
+  EXPECT_EQ(file.get().train().gradient_merge().reduce(), GradientMerge::AT_UPDATE);
+  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 4 average: false } }"), "");
+  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 0 } }"),
+            "train.gradient_merge.steps is 0; it is at least 1 and at most 65536");
+  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 65537 } }"),
+            "train.gradient_merge.steps is 65537; it is at least 1 and at most 65536");
+  EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { steps: 4 } }"),
+            "axis \"merge\" is called like that of the steps of train.gradient_merge");
+  EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { } }"), "");
+  std::string every = "train { sgd {} gradient_merge { steps: 4 reduce: EVERY_STEP } }";
+  EXPECT_EQ(check(every), "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but "
+                          "there is no zero; it needs stage 2 or 3");
+  EXPECT_EQ(check(withZero("zero { axes: \"sp\" }", every)),
+            "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but zero.stage is "
+            "1; it needs stage 2 or 3");
+  EXPECT_EQ(check(withZero("zero { axes: \"sp\" stage: 2 }", every)), "");
+}
+
 // Tests the defaults of sharded data parallelism, and that a group of one rank is legal.
 TEST_F(StrategyTest, ZeroDefaults) {
   StrategyFile file = parse(withZero("zero { axes: \"sp\" }"));
