@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Dist/Mesh.h"
+#include "dialects/Dist/Times.h"
 #include <gtest/gtest.h>
 
 using namespace meshwright::dist;
@@ -43,6 +43,13 @@ TEST(Mesh, doesNotCountTimesAsRanks) {
     EXPECT_EQ(mesh.getRank({rank / 3, rank % 3, 4, 6}), rank);
   }
   EXPECT_EQ(Mesh({"merge"}, {4}, {Steps}).getNumRanks(), 1);
+}
+
+TEST(Mesh, joinsAxesOfTimesToThoseOfRanks) {
+  Mesh ranks({"dp", "tp"}, {2, 3}), steps({"merge"}, {4}, {AxisKind::Steps});
+  EXPECT_EQ(joinAxes(ranks, steps),
+            Mesh({"dp", "tp", "merge"}, {2, 3, 4}, {AxisKind::Ranks, AxisKind::Ranks, AxisKind::Steps}));
+  EXPECT_EQ(joinAxes(Mesh(), steps), steps);
 }
 
 TEST(Mesh, findsAxesByName) {
