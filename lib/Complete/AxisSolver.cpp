@@ -39,12 +39,18 @@ constexpr int kMaxLength = 256;
 AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
                        llvm::ArrayRef<std::pair<Axis, AxisPlan>> done)
     : graph(graph), n(mesh.getSize(axis)), axis(axis), dataAxis(dataAxis), done(done), given(graph.given[axis]),
-      offered(graph.values.size()) {
+      offered(graph.values.size()), isOwedInTime(graph.values.size(), false) {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
-    for (const auto &[other, decided] : done)
-      if (decided.values[value].isSplit())
+    for (const auto &[other, decided] : done) {
+      const State &state = decided.values[value];
+      // Along times, every slice is sent, and a part of a sum is sent as often as there are parts.
+      if (state.isSplit() && !mesh.isTime(other))
         size /= mesh.getSize(other);
+      if (state.isPartial() && mesh.isTime(other))
+        size *= mesh.getSize(other);
+      isOwedInTime[value] |= state.isPartial() && mesh.isTime(other);
+    }
     bytes.push_back(size);
   }
   // Constants, then what is made of weights, then the rest; each in program order, so that definitions come before
@@ -126,6 +132,9 @@ bool AxisSolver::canConvertBefore(ValueIndex value) const {
   const GraphValue &entry = graph.values[value];
   if (entry.def < 0 || graph.ops[entry.def].results.size() != 1)
     return false;
+  // Time is reduced before space: what is added up behind the last slice is sent once.
+  if (llvm::any_of(graph.ops[entry.def].operands, [&](ValueIndex operand) { return isOwedInTime[operand]; }))
+    return false;
   if (plan.values[value].isPartial())
     return kinds[entry.def] == Candidate::Kind::Partial && !graph.ops[entry.def].travels;
   return kinds[entry.def] == Candidate::Kind::Split && entry.uses.size() == 1 && !given[value] &&
@@ -167,7 +176,7 @@ AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, in
 // Forward
 //===----------------------------------------------------------------------===//
 
-AxisSolver::Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
+Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
   const GraphOp &graphOp = graph.ops[op];
   if (auto anchored = anchor(op)) {
     if (chosenCost)

@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_COMPLETE_AXISSOLVER_H
 #define MESHWRIGHT_LIB_COMPLETE_AXISSOLVER_H
 
-#include "Graph.h"
+#include "Candidate.h"
 
 namespace meshwright::complete {
 
@@ -24,12 +24,6 @@ public:
   int64_t getNumSteps() const { return numSteps; }
 
 private:
-  /// One way to compute an operation.
-  struct Candidate {
-    enum class Kind : uint8_t { Split, Partial, Whole } kind = Kind::Whole;
-    llvm::SmallVector<State, 3> operands;
-    llvm::SmallVector<State, 1> results;
-  };
   /// The cheapest place to convert a value: where it is, or at the operands of the operation that made it.
   struct Place {
     State target;
@@ -103,6 +97,8 @@ private:
   /// States that a value is offered in because a look at the plan found that it is converted anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;
   llvm::SmallVector<double, 0> bytes;
+  /// Values that are still to be added up over times.
+  llvm::SmallVector<bool, 0> isOwedInTime;
   /// Values made of constants alone.
   llvm::SmallVector<bool, 0> constant;
 

@@ -10,6 +10,65 @@ using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
 
+//===----------------------------------------------------------------------===//
+// Of an operation alone
+//===----------------------------------------------------------------------===//
+
+Candidate Candidate::whole(const GraphOp &op) {
+  Candidate candidate;
+  candidate.operands.assign(op.operands.size(), State::replicated());
+  candidate.results.assign(op.results.size(), State::replicated());
+  return candidate;
+}
+
+std::optional<Candidate> Candidate::split(const GraphOp &op, const FactorSplit &split, int64_t n) {
+  const ShardingRule &rule = op.rule;
+  const FactorInfo &factor = rule.factors[split.factor];
+  Candidate candidate{Kind::Split, {}, {}};
+  bool uneven = split.extent != split.stride * n;
+  if (!factor.splittable || (uneven && !factor.uneven))
+    return std::nullopt;
+  auto place = [&](const TensorRule &tensor, State absent) -> std::optional<State> {
+    TensorSplit part = toTensorSplit(tensor, split, n);
+    if (part.kind == TensorSplit::Kind::Illegal)
+      return std::nullopt;
+    return part.kind == TensorSplit::Kind::Present ? State::split(part.dim, part.extent, part.stride) : absent;
+  };
+  for (auto [index, tensor] : llvm::enumerate(rule.operands)) {
+    bool partial = llvm::is_contained(factor.partialOperands, static_cast<unsigned>(index));
+    auto state = place(tensor, partial ? State::partial(factor.reduction) : State::replicated());
+    if (!state)
+      return std::nullopt;
+    candidate.operands.push_back(*state);
+  }
+  for (const TensorRule &tensor : rule.results) {
+    auto state = place(tensor, State::partial(factor.reduction));
+    if (!state)
+      return std::nullopt;
+    candidate.results.push_back(*state);
+  }
+  return candidate;
+}
+
+std::optional<Candidate> Candidate::byOperand(const GraphOp &op, unsigned operand, const State &state, int64_t n) {
+  if (!state.isSplit())
+    return std::nullopt;
+  auto factor = toFactorSplit(op.rule.operands[operand], state.dim, state.extent, state.stride, n);
+  return factor ? split(op, *factor, n) : std::nullopt;
+}
+
+std::optional<Candidate> Candidate::byResult(const GraphOp &op, unsigned result, const State &state, int64_t n) {
+  if (!state.isSplit())
+    return std::nullopt;
+  auto factor = toFactorSplit(op.rule.results[result], state.dim, state.extent, state.stride, n);
+  std::optional<Candidate> candidate = factor ? split(op, *factor, n) : std::nullopt;
+  return candidate && candidate->results[result] == state ? candidate : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Beside what other axes decided
+//===----------------------------------------------------------------------===//
+
 /// Whether all operands and the result of `rule` have the same dimensions, with one factor each.
 bool AxisSolver::isElementwise(const ShardingRule &rule) {
   if (rule.results.size() != 1)
@@ -64,38 +123,12 @@ bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
   return true;
 }
 
-std::optional<AxisSolver::Candidate> AxisSolver::makeSplit(OpIndex op, const FactorSplit &split) const {
-  const ShardingRule &rule = graph.ops[op].rule;
-  const FactorInfo &factor = rule.factors[split.factor];
-  Candidate candidate{Candidate::Kind::Split, {}, {}};
-  bool uneven = split.extent != split.stride * n;
-  if (!factor.splittable || (uneven && !factor.uneven))
-    return std::nullopt;
-  auto place = [&](const TensorRule &tensor, State absent) -> std::optional<State> {
-    TensorSplit part = toTensorSplit(tensor, split, n);
-    if (part.kind == TensorSplit::Kind::Illegal)
-      return std::nullopt;
-    return part.kind == TensorSplit::Kind::Present ? State::split(part.dim, part.extent, part.stride) : absent;
-  };
-  for (auto [index, tensor] : llvm::enumerate(rule.operands)) {
-    bool partial = llvm::is_contained(factor.partialOperands, static_cast<unsigned>(index));
-    auto state = place(tensor, partial ? State::partial(factor.reduction) : State::replicated());
-    if (!state)
-      return std::nullopt;
-    candidate.operands.push_back(*state);
-  }
-  for (const TensorRule &tensor : rule.results) {
-    auto state = place(tensor, State::partial(factor.reduction));
-    if (!state)
-      return std::nullopt;
-    candidate.results.push_back(*state);
-  }
-  if (!fits(candidate, op))
-    return std::nullopt;
-  return candidate;
+std::optional<Candidate> AxisSolver::makeSplit(OpIndex op, const FactorSplit &split) const {
+  std::optional<Candidate> candidate = Candidate::split(graph.ops[op], split, n);
+  return candidate && fits(*candidate, op) ? candidate : std::nullopt;
 }
 
-std::optional<AxisSolver::Candidate> AxisSolver::makePartial(OpIndex op, const PartialRule &partial) const {
+std::optional<Candidate> AxisSolver::makePartial(OpIndex op, const PartialRule &partial) const {
   const GraphOp &graphOp = graph.ops[op];
   Candidate candidate{Candidate::Kind::Partial, {}, {}};
   candidate.operands.assign(graphOp.operands.size(), State::replicated());
@@ -110,34 +143,20 @@ std::optional<AxisSolver::Candidate> AxisSolver::makePartial(OpIndex op, const P
   return candidate;
 }
 
-AxisSolver::Candidate AxisSolver::makeWhole(OpIndex op) const {
-  Candidate candidate;
-  candidate.operands.assign(graph.ops[op].operands.size(), State::replicated());
-  candidate.results.assign(graph.ops[op].results.size(), State::replicated());
-  return candidate;
-}
+Candidate AxisSolver::makeWhole(OpIndex op) const { return Candidate::whole(graph.ops[op]); }
 
-std::optional<AxisSolver::Candidate> AxisSolver::splitByOperand(OpIndex op, unsigned operand) const {
+std::optional<Candidate> AxisSolver::splitByOperand(OpIndex op, unsigned operand) const {
   const State &state = plan.values[graph.ops[op].operands[operand]];
-  if (!state.isSplit())
-    return std::nullopt;
-  auto split = toFactorSplit(graph.ops[op].rule.operands[operand], state.dim, state.extent, state.stride, n);
-  return split ? makeSplit(op, *split) : std::nullopt;
+  std::optional<Candidate> candidate = Candidate::byOperand(graph.ops[op], operand, state, n);
+  return candidate && fits(*candidate, op) ? candidate : std::nullopt;
 }
 
-std::optional<AxisSolver::Candidate> AxisSolver::splitByResult(OpIndex op, unsigned result, const State &state) const {
-  if (!state.isSplit())
-    return std::nullopt;
-  auto split = toFactorSplit(graph.ops[op].rule.results[result], state.dim, state.extent, state.stride, n);
-  if (!split)
-    return std::nullopt;
-  std::optional<Candidate> candidate = makeSplit(op, *split);
-  if (!candidate || candidate->results[result] != state)
-    return std::nullopt;
-  return candidate;
+std::optional<Candidate> AxisSolver::splitByResult(OpIndex op, unsigned result, const State &state) const {
+  std::optional<Candidate> candidate = Candidate::byResult(graph.ops[op], result, state, n);
+  return candidate && fits(*candidate, op) ? candidate : std::nullopt;
 }
 
-std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
+std::optional<Candidate> AxisSolver::anchor(OpIndex op) const {
   for (auto [index, operand] : llvm::enumerate(graph.ops[op].operands))
     if (graph.weight[operand] && placed[operand])
       if (auto candidate = splitByOperand(op, index))
@@ -146,7 +165,7 @@ std::optional<AxisSolver::Candidate> AxisSolver::anchor(OpIndex op) const {
 }
 
 /// How a marked operation lets its partial operands pass.
-std::optional<AxisSolver::Candidate> AxisSolver::travel(OpIndex op) const {
+std::optional<Candidate> AxisSolver::travel(OpIndex op) const {
   if (graph.ops[op].travels)
     for (const PartialRule &partial : graph.ops[op].rule.partials)
       if (auto candidate = makePartial(op, partial))

@@ -108,6 +108,26 @@ LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh) {
   return success();
 }
 
+/// The rule that `op` states about itself.
+static FailureOr<ShardingRule> readRule(Operation *op) {
+  auto sharded = dyn_cast<ShardingOpInterface>(op);
+  if (!sharded)
+    return ShardingRule::whole(op);
+  ShardingRule rule = sharded.getShardingRule();
+  if (failed(rule.verify(op)))
+    return failure();
+  return rule;
+}
+
+LogicalResult GraphOp::setTravels() {
+  dist::setTravels(op);
+  travels = true;
+  FailureOr<ShardingRule> changed = readRule(op);
+  if (succeeded(changed))
+    rule = *changed;
+  return changed;
+}
+
 LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   if (op.getNumRegions() != 0)
     return op.emitOpError() << "has regions, which completion does not follow";
@@ -115,13 +135,10 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   GraphOp entry;
   entry.op = &op;
   entry.sink = op.getNumResults() == 0;
-  if (auto sharded = dyn_cast<ShardingOpInterface>(op)) {
-    entry.rule = sharded.getShardingRule();
-    if (failed(entry.rule.verify(&op)))
-      return failure();
-  } else {
-    entry.rule = ShardingRule::whole(&op);
-  }
+  FailureOr<ShardingRule> rule = readRule(&op);
+  if (failed(rule))
+    return failure();
+  entry.rule = std::move(*rule);
   entry.layout = isLayout(entry.rule);
   entry.travels = dist::travels(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);

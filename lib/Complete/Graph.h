@@ -76,6 +76,9 @@ struct GraphOp {
   llvm::SmallVector<State, 0> stored;
   /// Who keeps an assigned variable, where it is not everybody.
   mlir::DictionaryAttr storedOwner;
+
+  /// Marks the operation as one that partial operands pass, and reads its rule again.
+  mlir::LogicalResult setTravels();
 };
 
 /// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.

@@ -2,14 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Translates between IR and AxisSolver: numbers the program once, decides axis by axis, and writes what was decided as
-// attributes. Axes that split the batch come first, as given in the mesh's `dist.data_axes`; the others in mesh order.
+// Translates between IR and the solvers: numbers the program once, decides axis by axis, and writes what was decided as
+// attributes. Slices of the batch come first, which leave no choice; then axes that split the batch, as given in the
+// mesh's `dist.data_axes`; then the others in mesh order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
 #include "AxisSolver.h"
 #include "Owners.h"
+#include "SliceSolver.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include <map>
@@ -45,6 +47,7 @@ private:
                                     llvm::function_ref<State(const AxisPlan &)> getState);
   LogicalResult writeOp(OpIndex index);
   void writeAccumulator(net::ReadOp read);
+  LogicalResult writeArguments();
   void writeResults();
   void count();
 
@@ -153,10 +156,28 @@ void PlanWriter::count() {
   }
 }
 
-LogicalResult PlanWriter::write() {
-  for (const GraphValue &value : graph.values)
-    if (value.def < 0 && !dist::getMapping(value.value))
+/// Arguments are where they were put, or whole; those that are read in slices are kept whole along these.
+LogicalResult PlanWriter::writeArguments() {
+  bool hasTimes = llvm::any_of(plans, [&](const auto &plan) { return mesh.isTime(plan.first); });
+  for (auto [index, value] : llvm::enumerate(graph.values)) {
+    if (value.def >= 0)
+      continue;
+    if (!dist::getMapping(value.value))
       dist::setMapping(value.value, MappingAttr::getReplicated(func.getContext(), value.shape.size()));
+    if (!hasTimes)
+      continue;
+    FailureOr<MappingAttr> kept =
+        getMapping(func, value.shape, [&, index = index](const AxisPlan &plan) { return plan.values[index]; });
+    if (failed(kept))
+      return failure();
+    dist::setMapping(value.value, *kept);
+  }
+  return success();
+}
+
+LogicalResult PlanWriter::write() {
+  if (failed(writeArguments()))
+    return failure();
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     if (failed(writeOp(op)))
       return failure();
@@ -196,8 +217,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     return names;
   }
 
-  /// The axes to decide, each with whether it splits the batch; those of size 1 split nothing, and the program says
-  /// what adds up over steps.
+  /// The axes of ranks to decide, each with whether it splits the batch; those of size 1 split nothing.
   SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh) {
     SmallVector<std::pair<Axis, bool>> order;
     auto isData = [&](Axis axis) {
@@ -205,10 +225,25 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
       return names && llvm::is_contained(names, StringAttr::get(&getContext(), mesh.getName(axis)));
     };
     for (bool data : {true, false})
-      for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
-        if (mesh.getSize(axis) > 1 && mesh.getKind(axis) != AxisKind::Steps && isData(axis) == data)
+      for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
+        if (mesh.getSize(axis) > 1 && isData(axis) == data)
           order.push_back({axis, data});
     return order;
+  }
+
+  /// Decides on the axis of slices, if there is one.
+  LogicalResult slice(Graph &graph, const Mesh &mesh, AxisPlans &plans) {
+    std::optional<Axis> axis = mesh.find(AxisKind::Slices);
+    if (!axis || mesh.getSize(*axis) == 1)
+      return success();
+    SliceSolver solver(graph, mesh, *axis);
+    FailureOr<AxisPlan> plan = solver.solve();
+    if (failed(plan))
+      return failure();
+    plans.push_back({*axis, std::move(*plan)});
+    // The sum is kept in the wider type, so that is what is reduced over ranks as well.
+    return success(
+        llvm::all_of(solver.getWidened(), [&](OpIndex op) { return succeeded(graph.ops[op].setTravels()); }));
   }
 
   LogicalResult propagate(func::FuncOp func, const Mesh &mesh, ArrayRef<std::pair<Axis, bool>> order) {
@@ -216,11 +251,14 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     if (failed(graph))
       return failure();
     AxisPlans plans;
+    if (failed(slice(*graph, mesh, plans)))
+      return failure();
+    size_t numTimes = plans.size();
     for (auto [axis, data] : order)
       plans.push_back({axis, AxisSolver(*graph, mesh, axis, data, plans).solve()});
     for (auto [index, entry] : llvm::enumerate(order))
       if (!entry.second)
-        warnAboutCosts(*graph, mesh, plans, index);
+        warnAboutCosts(*graph, mesh, plans, numTimes + index);
     PlanWriter writer(func, *graph, mesh, plans);
     if (failed(writer.write()))
       return failure();

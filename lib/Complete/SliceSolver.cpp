@@ -1,0 +1,253 @@
+//===- SliceSolver.cpp - what happens slice by slice ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One sweep forward: an operation follows the operand that is split; without one, a sum over the slices passes it if it
+// is linear in it and has no other user; anything else is computed whole, behind the slices if an operand is a sum over
+// them. One sweep in reverse computes in slices what is only read in slices. Both are linear.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SliceSolver.h"
+#include "dialects/Net/NetBuilder.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+SliceSolver::SliceSolver(const Graph &graph, const Mesh &mesh, Axis axis)
+    : graph(graph), n(mesh.getSize(axis)), name(mesh.getName(axis)), infos(graph.values.size()) {
+  plan.operands.resize(graph.ops.size());
+  plan.computes.resize(graph.ops.size());
+  plan.values.resize(graph.values.size());
+  for (auto [value, info, entry] : llvm::enumerate(infos, graph.values))
+    if (entry.def < 0) {
+      info.ofInputs = info.whole = true;
+      info.state = *graph.given[axis][value];
+    }
+  for (const GraphOp &op : graph.ops)
+    for (ValueIndex result : op.results)
+      infos[result].ofInputs = !graph.source[result] &&
+                               llvm::all_of(op.operands, [&](ValueIndex operand) { return infos[operand].ofInputs; });
+}
+
+//===----------------------------------------------------------------------===//
+// How an operation is computed
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` makes wider floats of its operand.
+static bool isWidening(Operation *op) {
+  auto convert = dyn_cast<net::ConvertOp>(op);
+  if (!convert)
+    return false;
+  Type from = net::elementTypeOf(convert.getOperand()), to = net::elementTypeOf(convert.getResult());
+  return isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+}
+
+static bool isNarrowing(Operation *op) { return isa<net::ConvertOp>(op) && !isWidening(op); }
+
+/// Whether the sum over the slices may as well be made behind `op`: where it is no more than it was, and not rounded.
+bool SliceSolver::passes(OpIndex op) const {
+  const GraphOp &entry = graph.ops[op];
+  auto isSum = [&](ValueIndex value) { return infos[value].state == State::partial(ReduceKind::Sum); };
+  if (entry.results.size() != 1 || llvm::none_of(entry.operands, isSum) || isNarrowing(entry.op))
+    return false;
+  int64_t largest = 0;
+  for (ValueIndex operand : entry.operands)
+    if (isSum(operand))
+      largest = std::max(largest, graph.values[operand].bytes);
+  if (isWidening(entry.op))
+    return true;
+  auto isWhole = [&](ValueIndex value) { return infos[value].state.isReplicated() && !infos[value].waitsFor; };
+  return graph.values[entry.results.front()].bytes <= largest &&
+         llvm::any_of(entry.rule.partials, [&](const PartialRule &partial) {
+           return partial.kind == ReduceKind::Sum && llvm::all_of(llvm::enumerate(entry.operands), [&](auto operand) {
+                    bool inRule = llvm::is_contained(partial.operands, static_cast<unsigned>(operand.index()));
+                    return inRule ? isSum(operand.value()) : isWhole(operand.value());
+                  });
+         });
+}
+
+/// Whether every slice has what `candidate` reads, and all that it leaves are slices and sums over them.
+bool SliceSolver::works(OpIndex op, const Candidate &candidate) const {
+  for (auto [operand, target] : llvm::zip(graph.ops[op].operands, candidate.operands)) {
+    const Info &info = infos[operand];
+    bool isThere =
+        info.state == target || (target.isReplicated() && (info.whole || info.ofInputs)) || info.state.isReplicated();
+    if (!isThere || info.waitsFor || !isEven(target))
+      return false;
+  }
+  return llvm::all_of(candidate.results, [&](const State &state) {
+    return isEven(state) && (!state.isPartial() || state.reduction == ReduceKind::Sum);
+  });
+}
+
+FailureOr<Candidate> SliceSolver::choose(OpIndex op) const {
+  const GraphOp &entry = graph.ops[op];
+  bool isOfInputs = llvm::all_of(entry.results, [&](ValueIndex result) { return infos[result].ofInputs; });
+  bool isSplit = false;
+  for (auto [index, operand] : llvm::enumerate(entry.operands)) {
+    isSplit |= infos[operand].state.isSplit();
+    std::optional<Candidate> candidate = Candidate::byOperand(entry, index, infos[operand].state, n);
+    if (!candidate || !works(op, *candidate))
+      continue;
+    bool reduces = llvm::any_of(candidate->results, [](const State &state) { return state.isPartial(); });
+    if (!reduces || !isOfInputs)
+      return *candidate;
+  }
+  if (isSplit && !isOfInputs)
+    return explain(op);
+  Candidate candidate = Candidate::whole(entry);
+  if (passes(op)) {
+    candidate.kind = Candidate::Kind::Partial;
+    for (auto [operand, state] : llvm::zip(entry.operands, candidate.operands))
+      state = infos[operand].state;
+    candidate.results.assign(1, State::partial(ReduceKind::Sum));
+  }
+  return candidate;
+}
+
+/// What is in the way of computing `op` slice by slice.
+InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
+  const GraphOp &entry = graph.ops[op];
+  for (auto [index, operand] : llvm::enumerate(entry.operands)) {
+    const Info &info = infos[operand];
+    if (!info.waitsFor && !info.state.isPartial())
+      continue;
+    auto error = entry.op->emitOpError() << "is computed for each of the " << n << " slices of axis \"" << name
+                                         << "\", but operand #" << index << " is known after the last one only";
+    ValueIndex sum = info.waitsFor.value_or(operand);
+    error.attachNote(graph.values[sum].value.getLoc()) << "the slices are added up here";
+    return error;
+  }
+  for (auto [index, operand] : llvm::enumerate(entry.operands))
+    if (auto candidate = Candidate::byOperand(entry, index, infos[operand].state, n))
+      for (const State &state : candidate->results)
+        if (state.isPartial() && state.reduction != ReduceKind::Sum)
+          return entry.op->emitOpError() << "reduces the batch by " << stringifyReduceKind(state.reduction)
+                                         << ", but the " << n << " slices of axis \"" << name
+                                         << "\" are combined by sum alone";
+  return entry.op->emitOpError() << "mixes samples of the batch, and has no form for one of the " << n
+                                 << " slices of axis \"" << name << "\"";
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+/// Adds a partial value up where it is.
+void SliceSolver::addUp(ValueIndex value) {
+  infos[value].state = State::replicated();
+  infos[value].waitsFor = value;
+}
+
+/// Computes `value`, which is made of inputs, of the whole batch as well.
+void SliceSolver::makeWhole(ValueIndex value) {
+  llvm::SmallVector<ValueIndex> next{value};
+  while (!next.empty()) {
+    Info &info = infos[next.back()];
+    OpIndex op = graph.values[next.pop_back_val()].def;
+    if (info.whole || !info.state.isSplit())
+      continue;
+    info.whole = true;
+    Candidate candidate = Candidate::whole(graph.ops[op]);
+    plan.operands[op] = candidate.operands;
+    plan.computes[op] = candidate.results;
+    for (ValueIndex result : graph.ops[op].results)
+      infos[result].whole = true;
+    llvm::append_range(next, graph.ops[op].operands);
+  }
+}
+
+/// A sum has one accumulator: it goes on to where it is called a gradient or placed otherwise, unless it is needed on
+/// the way.
+void SliceSolver::keep(ValueIndex value) {
+  const GraphValue &entry = graph.values[value];
+  if (!infos[value].state.isPartial())
+    return;
+  bool isGiven = llvm::any_of(graph.given, [&](const auto &column) { return column[value].has_value(); });
+  if (entry.uses.size() != 1 || isGiven || graph.owners[value] ||
+      net::getUserName(graph.ops[entry.def].op).starts_with(net::kGradientPrefix))
+    addUp(value);
+}
+
+void SliceSolver::apply(OpIndex op, const Candidate &candidate) {
+  const GraphOp &entry = graph.ops[op];
+  plan.operands[op] = candidate.operands;
+  plan.computes[op] = candidate.results;
+  if (candidate.kind == Candidate::Kind::Partial && isWidening(entry.op))
+    widened.push_back(op);
+  std::optional<ValueIndex> waitsFor;
+  for (auto [operand, target] : llvm::zip(entry.operands, candidate.operands)) {
+    if (target.isReplicated() && infos[operand].state.isPartial())
+      addUp(operand);
+    if (target.isReplicated() && infos[operand].state.isSplit())
+      makeWhole(operand);
+    if (infos[operand].waitsFor)
+      waitsFor = infos[operand].waitsFor;
+  }
+  for (auto [result, state] : llvm::zip(entry.results, candidate.results)) {
+    infos[result].state = state;
+    infos[result].waitsFor = waitsFor;
+    keep(result);
+  }
+}
+
+/// What is assigned or returned is so behind the last slice, and put together for it.
+void SliceSolver::visitSink(OpIndex op) {
+  for (ValueIndex operand : graph.ops[op].operands)
+    if (infos[operand].state.isPartial())
+      addUp(operand);
+  plan.operands[op] = Candidate::whole(graph.ops[op]).operands;
+}
+
+LogicalResult SliceSolver::visit(OpIndex op) {
+  const GraphOp &entry = graph.ops[op];
+  if (entry.sink) {
+    visitSink(op);
+    return success();
+  }
+  FailureOr<Candidate> candidate = choose(op);
+  if (failed(candidate))
+    return failure();
+  apply(op, *candidate);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reverse
+//===----------------------------------------------------------------------===//
+
+/// Makes the early result of `op` split if all its uses read the same slices of it.
+void SliceSolver::sinkInto(OpIndex op) {
+  const GraphOp &entry = graph.ops[op];
+  if (entry.results.size() != 1 || graph.source[entry.results.front()])
+    return;
+  ValueIndex value = entry.results.front();
+  const auto &uses = graph.values[value].uses;
+  Info &info = infos[value];
+  if (!info.state.isReplicated() || info.waitsFor || uses.empty())
+    return;
+  const State target = plan.operands[uses.front().op][uses.front().operand];
+  if (!target.isSplit() ||
+      !llvm::all_of(uses, [&](const Use &use) { return plan.operands[use.op][use.operand] == target; }))
+    return;
+  std::optional<Candidate> split = Candidate::byResult(entry, 0, target, n);
+  if (!split || !works(op, *split))
+    return;
+  plan.operands[op] = split->operands;
+  plan.computes[op] = split->results;
+  info.state = target;
+}
+
+FailureOr<AxisPlan> SliceSolver::solve() {
+  for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
+    if (failed(visit(op)))
+      return failure();
+  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
+    sinkInto(op);
+  for (auto [info, state] : llvm::zip(infos, plan.values))
+    state = info.whole ? State::replicated() : info.state;
+  return plan;
+}

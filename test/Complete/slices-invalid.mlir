@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-complete-propagate
+
+// Tests that a network which cannot be computed slice by slice is refused where it cannot.
+
+// Statistics of the batch depend on a parameter: no slice knows them before the last one.
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable parameter @w : tensor<8xf32>
+func.func @batch_statistics(%x: tensor<8x8xf32> {dist.mapping = #dist.mapping<dims = [["micro"], []]>}) -> tensor<8x8xf32> {
+  %w = net.read @w : tensor<8xf32>
+  %b = net.broadcast %w dims = [1] : tensor<8xf32> -> tensor<8x8xf32>
+  %y = net.multiply %x, %b : tensor<8x8xf32>
+  // expected-note @below {{the slices are added up here}}
+  %sum = net.reduce sum %y dims = [0] : tensor<8x8xf32> -> tensor<8xf32>
+  %e = net.tanh %sum : tensor<8xf32>
+  %sums = net.broadcast %e dims = [1] : tensor<8xf32> -> tensor<8x8xf32>
+  // expected-error @below {{is computed for each of the 4 slices of axis "micro", but operand #1 is known after the last one only}}
+  %z = net.subtract %y, %sums : tensor<8x8xf32>
+  return %z : tensor<8x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable parameter @w : tensor<8xf32>
+func.func @largest_of_the_batch(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<f32> {
+  %w = net.read @w : tensor<8xf32>
+  %y = net.multiply %x, %w : tensor<8xf32>
+  // expected-error @below {{reduces the batch by max, but the 4 slices of axis "micro" are combined by sum alone}}
+  %m = net.reduce max %y dims = [0] : tensor<8xf32> -> tensor<f32>
+  return %m : tensor<f32>
+}
+
+// -----
+
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable parameter @w : tensor<8xf32>
+func.func @mixed_samples(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<5xf32> {
+  %w = net.read @w : tensor<8xf32>
+  %y = net.multiply %x, %w : tensor<8xf32>
+  // expected-error @below {{mixes samples of the batch, and has no form for one of the 4 slices of axis "micro"}}
+  %m = net.slice %y starts = [1] limits = [6] steps = [1] : tensor<8xf32> -> tensor<5xf32>
+  return %m : tensor<5xf32>
+}
