@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlacementTable.h"
+#include "Times.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/RuleCheck.h"
@@ -37,8 +38,10 @@ namespace {
 /// Writes the local program of one function into a new block.
 class FunctionLocalizer {
 public:
-  FunctionLocalizer(PlacementTable &table, const Mesh &mesh, func::FuncOp func)
-      : table(table), mesh(mesh), func(func), builder(func.getContext()) {}
+  FunctionLocalizer(PlacementTable &table, const Mesh &mesh, func::FuncOp func, Accumulators &accumulators,
+                    bool scattersFirst)
+      : table(table), mesh(mesh), func(func), accumulators(accumulators), scattersFirst(scattersFirst),
+        builder(func.getContext()) {}
 
   LogicalResult run();
   unsigned getNumCollectives() const { return numCollectives; }
@@ -64,6 +67,8 @@ private:
   PlacementTable &table;
   const Mesh &mesh;
   func::FuncOp func;
+  Accumulators &accumulators;
+  bool scattersFirst;
   OpBuilder builder;
   IRMapping locals;
   /// Where every value of the old program is.
@@ -120,7 +125,6 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
        to = step.to.toAttr(builder.getContext(), mesh, shape);
   ArrayAttr axes = getAxisNames(step.axes);
   auto attribute = builder.getDenseI64ArrayAttr(shape);
-  numCollectives += step.kind != Kind::Shard && step.kind != Kind::ToPartial && step.kind != Kind::Relabel;
   switch (step.kind) {
   case Kind::AllReduce:
     return AllReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
@@ -141,6 +145,10 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
                                step.from.getHolder(step.axes.front()) ? SmallVector<Value>()
                                                                       : getCoordinates(step.axes),
                                axes, from, to, attribute);
+  case Kind::Accumulate:
+    return accumulators.add(builder, reshard, step, value);
+  case Kind::Collect:
+    return accumulators.collect(builder, reshard, step, value, getCoordinate(step.axes.front()));
   case Kind::Relabel:
     return value;
   }
@@ -152,6 +160,8 @@ void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Val
   Value made = createStep(step, reshard, value, shape);
   if (made == value)
     return;
+  auto conversion = made.getDefiningOp<ConversionOpInterface>();
+  numCollectives += conversion && conversion.isCollective();
   Placement members = step.from;
   for (Axis axis : step.axes)
     members.erase(axis);
@@ -165,7 +175,9 @@ LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
   if (failed(from) || failed(to) || failed(checkMovement(*reshard, *from)))
     return failure();
   Value value = locals.lookup(reshard.getInput());
-  ReshardPlanner planner(mesh, type.getShape());
+  if (failed(accumulators.check(reshard, table.resolve(from->front(), type), table.resolve(to->front(), type))))
+    return failure();
+  ReshardPlanner planner(mesh, type.getShape(), scattersFirst);
   for (const ReshardStep &step : planner.plan(table.resolve(from->front(), type), table.resolve(to->front(), type)))
     emitStep(step, reshard, value, type.getShape());
   locals.map(reshard.getResult(), value);
@@ -264,6 +276,9 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
     return failure();
   SmallVector<Value> values = maskOperands(op, rule, operandPlacements);
   auto coordinate = [&](Axis axis) { return getCoordinate(axis); };
+  if (isa<net::AssignOp>(op))
+    if (DictionaryAttr last = getDuringLast(op.getAttrOfType<DictionaryAttr>(kDuringAttr), mesh, &op))
+      op.setAttr(kDuringAttr, last);
   Localizer localizer(builder, mesh, values, operandPlacements, resultPlacements, coordinate);
   FailureOr<SmallVector<Value>> made =
       interface ? interface.localize(localizer) : FailureOr<SmallVector<Value>>(localizer.clone(&op));
@@ -327,6 +342,8 @@ LogicalResult FunctionLocalizer::localizeSignature() {
       return failure();
     results.push_back(getLocalType(result, *mapping));
     func.setResultAttr(index, kGlobalTypeAttr, TypeAttr::get(result));
+    if (DictionaryAttr last = getDuringLast(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr), mesh, func))
+      func.setResultAttr(index, kDuringAttr, last);
   }
   func.setFunctionType(builder.getFunctionType(inputs, results));
   return success();
@@ -361,6 +378,8 @@ LogicalResult FunctionLocalizer::run() {
 namespace {
 
 struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShapesPass> {
+  using LocalizeShapesPassBase::LocalizeShapesPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshOp meshOp = findMesh(module);
@@ -370,10 +389,11 @@ struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShap
     }
     Mesh mesh = meshOp.getMesh();
     PlacementTable table(module, mesh);
+    Accumulators accumulators(module, mesh);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      FunctionLocalizer localizer(table, mesh, func);
+      FunctionLocalizer localizer(table, mesh, func, accumulators, scatterSlices);
       if (failed(localizer.run()))
         return signalPassFailure();
       numCollectives += localizer.getNumCollectives();

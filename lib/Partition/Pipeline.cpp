@@ -9,10 +9,10 @@
 
 using namespace meshwright;
 
-void partition::buildPipeline(mlir::OpPassManager &manager) {
+void partition::buildPipeline(mlir::OpPassManager &manager, const LocalizeShapesPassOptions &options) {
   // What every operation reads and leaves becomes explicit while shapes are still global, where a conversion is one
   // operation; then everything becomes local at once.
   manager.addPass(createMaterializeReshardsPass());
-  manager.addPass(createLocalizeShapesPass());
+  manager.addPass(createLocalizeShapesPass(options));
   manager.addPass(createVerifyPass());
 }

@@ -34,6 +34,9 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
     if (!llvm::is_contained(step.axes, axis))
       ranks = ranks / mesh.getSize(axis) * static_cast<int64_t>(coordinates.size());
   int64_t perGroup = (n - 1) * (ranks / n);
+  for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
+    if (step.from.isPartial(axis) || step.from.findSplit(axis))
+      perGroup *= mesh.getSize(axis);
   switch (step.kind) {
   case Kind::AllReduce:
     return 2 * getNumElements(step.from.getLocalShape(shape)) * perGroup;
@@ -47,6 +50,8 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   case Kind::Shard:
   case Kind::ToPartial:
   case Kind::Relabel:
+  case Kind::Accumulate:
+  case Kind::Collect:
     return 0;
   }
   llvm_unreachable("all kinds are covered");
@@ -57,8 +62,9 @@ namespace {
 /// The search for one conversion.
 class Search {
 public:
-  Search(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int64_t> shape, const Placement &to)
-      : planner(planner), mesh(mesh), shape(shape), to(to) {}
+  Search(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int64_t> shape, const Placement &to,
+         bool scattersFirst)
+      : planner(planner), mesh(mesh), shape(shape), to(to), scattersFirst(scattersFirst) {}
 
   std::vector<ReshardStep> run(const Placement &from);
 
@@ -77,6 +83,8 @@ private:
   void expand(int index);
   void expandReductions(int index);
   void expandAxis(int index, Axis axis);
+  void expandTime(int index, Axis axis);
+  bool isScattered(const Placement &placement) const;
   void expandGathers(int index, unsigned dim);
   void reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next);
   int find(const Placement &placement) const;
@@ -87,6 +95,7 @@ private:
   const Mesh &mesh;
   ArrayRef<int64_t> shape;
   const Placement &to;
+  bool scattersFirst;
   std::vector<Node> nodes;
   using Entry = std::pair<Cost, int>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
@@ -147,7 +156,7 @@ std::optional<Placement> Search::adopt(Placement placement, Axis axis) const {
 void Search::expandReductions(int index) {
   SmallVector<Axis> owed;
   for (Axis axis : nodes[index].placement.partialAxes)
-    if (!to.isPartial(axis) || to.partialKind != nodes[index].placement.partialKind)
+    if (!mesh.isTime(axis) && (!to.isPartial(axis) || to.partialKind != nodes[index].placement.partialKind))
       owed.push_back(axis);
   for (unsigned set = (1u << owed.size()) - 1; set > 0; --set) {
     Placement next = nodes[index].placement;
@@ -168,7 +177,7 @@ void Search::expandGathers(int index, unsigned dim) {
     Placement next = nodes[index].placement;
     SmallVector<Axis> axes;
     for (size_t last = first; last < splits.size(); ++last) {
-      if (last > first && splits[last].extent != splits[last - 1].stride)
+      if (mesh.isTime(splits[last].axis) || (last > first && splits[last].extent != splits[last - 1].stride))
         break;
       axes.push_back(splits[last].axis);
       next.erase(splits[last].axis);
@@ -211,11 +220,32 @@ void Search::expandAxis(int index, Axis axis) {
   }
 }
 
+/// Whether no sum is left of which ranks are to keep parts.
+bool Search::isScattered(const Placement &placement) const {
+  return llvm::none_of(placement.partialAxes,
+                       [&](Axis axis) { return !mesh.isTime(axis) && (to.findSplit(axis) || to.getHolder(axis)); });
+}
+
+/// The times are over for what was partial or split along them.
+void Search::expandTime(int index, Axis axis) {
+  const Placement current = nodes[index].placement;
+  if (!current.isPartial(axis) && !current.findSplit(axis))
+    return expandAxis(index, axis);
+  if (current.findSplit(axis) == to.findSplit(axis) && current.isPartial(axis) == to.isPartial(axis))
+    return;
+  Placement over = current;
+  over.erase(axis);
+  if (current.findSplit(axis))
+    reach(index, Kind::Collect, {axis}, over);
+  else if (!scattersFirst || isScattered(current))
+    reach(index, Kind::Accumulate, {axis}, over);
+}
+
 void Search::expand(int index) {
   expandReductions(index);
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     if (mesh.getSize(axis) > 1)
-      expandAxis(index, axis);
+      mesh.isTime(axis) ? expandTime(index, axis) : expandAxis(index, axis);
   for (unsigned dim = 0; dim < shape.size(); ++dim)
     expandGathers(index, dim);
 }
@@ -276,5 +306,5 @@ std::vector<ReshardStep> Search::run(const Placement &from) {
 
 std::vector<ReshardStep> ReshardPlanner::plan(const Placement &from, const Placement &to) const {
   Placement start = normalize(from, mesh), goal = normalize(to, mesh);
-  return Search(*this, mesh, shape, goal).run(start);
+  return Search(*this, mesh, shape, goal, scattersFirst).run(start);
 }

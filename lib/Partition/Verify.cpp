@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlacementTable.h"
+#include "VerifyTimes.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
@@ -195,7 +196,7 @@ LogicalResult Verifier::run() {
     variables[variable.getSymName()] = *placed;
   }
   for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isDeclaration() && failed(verifyFunction(func)))
+    if (!func.isDeclaration() && (failed(verifyFunction(func)) || failed(verifyTimes(func, mesh))))
       return failure();
   return success();
 }

@@ -227,7 +227,7 @@ LogicalResult Compiler::runStage(Stage stage) {
   case Stage::Complete:
     return complete();
   case Stage::Partition:
-    return runPasses(partition::buildPipeline);
+    return runPasses([](OpPassManager &manager) { partition::buildPipeline(manager); });
   case Stage::Optimize:
     return optimize();
   case Stage::Schedule:

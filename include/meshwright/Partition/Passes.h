@@ -17,13 +17,17 @@ class OpPassManager;
 
 namespace meshwright::partition {
 
+/// On variables, a unit: what they hold is made and used within one step. No program starts with a value of them, and no
+/// file has one.
+inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
+
 #define GEN_PASS_DECL
 #include "meshwright/Partition/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Partition/Passes.h.inc"
 
 /// Adds the passes of Partition, in order.
-void buildPipeline(mlir::OpPassManager &manager);
+void buildPipeline(mlir::OpPassManager &manager, const LocalizeShapesPassOptions &options = {});
 
 } // namespace meshwright::partition
 

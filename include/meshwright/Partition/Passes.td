@@ -39,6 +39,10 @@ def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"
     its placements. Variables, arguments and results of functions get their local type; the whole one stays in `dist.global_type`.
     An operation whose placements do not follow its sharding rule is an error: it would compute something else.
 
+    Along an axis of times nothing is sent. What is partial is added up in a variable, `accumulator/…`, and what is split is put
+    together in one; behind the last of the slices of a batch it is whole. That is when results are returned and variables assigned
+    (`dist.during`).
+
     Example:
     ```mlir
     %1 = dist.reshard %0 from <dims = [[]], partial = sum ["tp"]> to <dims = [["tp"]]> : tensor<8xf32>
@@ -48,6 +52,10 @@ def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let options = [
+    Option<"scatterSlices", "scatter-slices", "bool", "false",
+           "Whether a sum over slices of which ranks keep parts is reduced to these for every slice, and not once">
+  ];
   let statistics = [Statistic<"numCollectives", "collectives", "Number of collectives made">,
                     Statistic<"numMasks", "masks", "Number of operands whose rest is filled">];
 }

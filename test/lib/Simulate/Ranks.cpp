@@ -53,12 +53,19 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
   return elements;
 }
 
+SmallVector<int64_t> test::locate(const Mesh &mesh, int64_t rank, int64_t slice) {
+  SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+  if (std::optional<Axis> axis = mesh.find(AxisKind::Slices))
+    coordinates[*axis] = slice;
+  return coordinates;
+}
+
 std::vector<std::vector<int64_t>> test::getElements(const Placement &placement, const Mesh &mesh,
-                                                    ArrayRef<int64_t> shape) {
+                                                    ArrayRef<int64_t> shape, int64_t slice) {
   SmallVector<int64_t> local = placement.getLocalShape(shape);
   std::vector<std::vector<int64_t>> elements(mesh.getNumRanks(), std::vector<int64_t>(getNumElements(local), -1));
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
-    SmallVector<int64_t> coordinates = getCoordinates(mesh, rank);
+    SmallVector<int64_t> coordinates = locate(mesh, rank, slice);
     if (!placement.holds(coordinates))
       elements[rank].clear();
     for (int64_t position = 0; position < static_cast<int64_t>(elements[rank].size()); ++position) {
@@ -102,9 +109,10 @@ std::vector<int64_t> test::getGroup(const Mesh &mesh, int64_t rank, ArrayRef<Axi
 }
 
 test::PerRank test::convert(const PerRank &inputs, const Placement &from, const Placement &to, ArrayRef<Axis> axes,
-                            const Mesh &mesh, ArrayRef<int64_t> shape, double neutral, double undefined) {
-  auto positions = invert(getElements(from, mesh, shape), getNumElements(shape));
-  auto elements = getElements(to, mesh, shape);
+                            const Mesh &mesh, ArrayRef<int64_t> shape, double neutral, double undefined,
+                            int64_t slice) {
+  auto positions = invert(getElements(from, mesh, shape, slice), getNumElements(shape));
+  auto elements = getElements(to, mesh, shape, slice);
   bool reduces = llvm::any_of(axes, [&](Axis axis) { return from.isPartial(axis) && !to.isPartial(axis); });
   // A holder that stays one has no need of others, and those that become partial have no need of the holder.
   bool gathers = llvm::any_of(
@@ -115,7 +123,7 @@ test::PerRank test::convert(const PerRank &inputs, const Placement &from, const 
     std::vector<int64_t> group = reduces || gathers ? getGroup(mesh, rank, axes) : std::vector<int64_t>{rank};
     bool holds = llvm::all_of(axes, [&](Axis axis) {
       return from.isPartial(axis) || !to.isPartial(axis) ||
-             mesh.getCoordinate(rank, axis) == from.getHolder(axis).value_or(0);
+             locate(mesh, rank, slice)[axis] == from.getHolder(axis).value_or(0);
     });
     for (int64_t element : elements[rank]) {
       std::optional<double> value;

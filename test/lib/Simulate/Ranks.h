@@ -4,6 +4,7 @@
 //
 // What a conversion does, element by element: a position of the result stands for an element of the whole value, and
 // that element is looked up where the placement before says it is. Nothing here knows about parts, orders or copies.
+// What happens at one of the slices of a batch has the number of the slice, `slice`; without slices it is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +27,20 @@ double getNeutral(dist::ReduceKind kind, double lowest, double highest);
 /// The ranks that agree with `rank` on all axes but `axes`, in order: the first axis is the slowest.
 std::vector<int64_t> getGroup(const dist::Mesh &mesh, int64_t rank, llvm::ArrayRef<dist::Axis> axes);
 
+/// The coordinates of `rank` on all axes, at a slice.
+llvm::SmallVector<int64_t> locate(const dist::Mesh &mesh, int64_t rank, int64_t slice);
+
 /// For every rank and local position the row-major index of the element of the whole value that is there, or -1 where
 /// the position lies beyond the rank's part. None for ranks that do not hold the value.
 std::vector<std::vector<int64_t>> getElements(const dist::Placement &placement, const dist::Mesh &mesh,
-                                              llvm::ArrayRef<int64_t> shape);
+                                              llvm::ArrayRef<int64_t> shape, int64_t slice = 0);
 
 /// What all ranks hold after a conversion over `axes`. An axis that is partial before and not after is reduced over;
 /// one that is partial after and not before is held by the holder before, or coordinate 0, others have `neutral`; for
 /// all others the element is taken from a rank of the group that holds it. What is beyond a part becomes `undefined`.
 PerRank convert(const PerRank &inputs, const dist::Placement &from, const dist::Placement &to,
                 llvm::ArrayRef<dist::Axis> axes, const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape, double neutral,
-                double undefined);
+                double undefined, int64_t slice = 0);
 
 /// The parts of `whole` in `placement`. Along partial axes coordinate 0 holds the value and others `neutral`.
 PerRank distribute(llvm::ArrayRef<double> whole, const dist::Placement &placement, const dist::Mesh &mesh,

@@ -63,6 +63,10 @@ static double toNumber(TypedAttr attribute) {
   return static_cast<double>(cast<IntegerAttr>(attribute).getValue().getSExtValue());
 }
 
+bool Simulator::isOn(DictionaryAttr on, int64_t rank) const {
+  return covers(on, mesh, test::locate(mesh, rank, slice));
+}
+
 /// NaN, or one after the other some integers that are out of every range and some that are in most.
 double Simulator::getUndefined(Type element) {
   if (isa<FloatType>(element))
@@ -115,7 +119,7 @@ FailureOr<RankTensors> Simulator::convert(ConversionOpInterface op, const RankTe
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   double neutral = toNumber(getNeutralElement(conversion->to.partialKind, type.getElementType()));
   PerRank outputs = test::convert(toNumbers(input), conversion->from, conversion->to, conversion->axes, mesh,
-                                  conversion->shape, neutral, getUndefined(type.getElementType()));
+                                  conversion->shape, neutral, getUndefined(type.getElementType()), slice);
   return fromNumbers(type, outputs, [&](int64_t rank) { return conversion->to.holds(getCoordinates(mesh, rank)); });
 }
 
@@ -134,8 +138,8 @@ FailureOr<RankTensors> Simulator::mask(MaskOp op, const RankTensors &input) {
       placement->dims[dim].clear();
   }
   PerRank numbers = toNumbers(input);
-  auto elements = test::getElements(*placement, mesh, shape);
-  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  auto elements = test::getElements(*placement, mesh, shape, slice);
+  auto runs = [&](int64_t rank) { return isOn(getOn(op.getOperation()), rank); };
   if (failed(checkHeld(op, input, runs)))
     return failure();
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
@@ -151,7 +155,7 @@ FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &i
   SmallVector<Axis> axes;
   for (StringRef name : op.getAxes().getAsValueRange<StringAttr>())
     axes.push_back(*mesh.find(name));
-  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  auto runs = [&](int64_t rank) { return isOn(getOn(op.getOperation()), rank); };
   auto isRoot = [&](int64_t rank) {
     return !op.getRoots() || test::getGroup(mesh, rank, axes)[op.getRoots()->front()] == rank;
   };
@@ -188,8 +192,8 @@ FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &i
 
 /// One value on the ranks of `op`, another elsewhere.
 FailureOr<RankTensors> Simulator::choose(EitherOp op, const RankTensors &held, const RankTensors &other) {
-  auto isHolder = [&](int64_t rank) { return covers(op.getHolders(), mesh, getCoordinates(mesh, rank)); };
-  auto runs = [&](int64_t rank) { return covers(getOn(op.getOperation()), mesh, getCoordinates(mesh, rank)); };
+  auto isHolder = [&](int64_t rank) { return isOn(op.getHolders(), rank); };
+  auto runs = [&](int64_t rank) { return isOn(getOn(op.getOperation()), rank); };
   if (failed(checkHeld(op, held, [&](int64_t rank) { return runs(rank) && isHolder(rank); })) ||
       failed(checkHeld(op, other, [&](int64_t rank) { return runs(rank) && !isHolder(rank); })))
     return failure();
@@ -197,6 +201,20 @@ FailureOr<RankTensors> Simulator::choose(EitherOp op, const RankTensors &held, c
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
     results.push_back(!runs(rank) ? Tensor() : isHolder(rank) ? held[rank] : other[rank]);
   return results;
+}
+
+FailureOr<RankTensors> Simulator::accumulate(net::AccumulateOp op, const RankTensors &before,
+                                             const RankTensors &addend) {
+  if (slice == 0)
+    return addend;
+  auto runs = [&](int64_t rank) { return isOn(getOn(op.getOperation()), rank); };
+  if (failed(checkHeld(op, before, runs)) || failed(checkHeld(op, addend, runs)))
+    return failure();
+  PerRank sums = toNumbers(addend);
+  for (auto [sum, old] : llvm::zip_equal(sums, toNumbers(before)))
+    for (auto [number, term] : llvm::zip(sum, old))
+      number += term;
+  return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), sums, runs);
 }
 
 FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
@@ -208,7 +226,9 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTen
     return exchange(collective, *operands[0]);
   if (auto either = dyn_cast<EitherOp>(op))
     return choose(either, *operands[0], *operands[1]);
-  auto runs = [&](int64_t rank) { return covers(getOn(op), mesh, getCoordinates(mesh, rank)); };
+  if (auto sum = dyn_cast<net::AccumulateOp>(op))
+    return accumulate(sum, *operands[0], *operands[1]);
+  auto runs = [&](int64_t rank) { return isOn(getOn(op), rank); };
   for (const RankTensors *operand : operands)
     if (failed(checkHeld(op, *operand, runs)))
       return failure();
@@ -220,7 +240,7 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTen
     }
     if (auto coordinate = dyn_cast<CoordinateOp>(op)) {
       Tensor tensor(cast<RankedTensorType>(coordinate.getResult().getType()));
-      tensor.data[0].i = mesh.getCoordinate(rank, *mesh.find(coordinate.getAxis()));
+      tensor.data[0].i = test::locate(mesh, rank, slice)[*mesh.find(coordinate.getAxis())];
       results.push_back(tensor);
       continue;
     }
@@ -309,7 +329,20 @@ FailureOr<Tensor> Simulator::getVariable(StringRef name) {
   return collect(variables[name.str()], kept->first, kept->second, variable);
 }
 
-FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
+/// What accumulators hold before the first slice does not matter.
+void Simulator::clearAccumulators() {
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable.getKind() != net::VariableKind::Accumulator)
+      continue;
+    RankedTensorType type = variable.getTensorType();
+    SmallVector<double> numbers(type.getNumElements(), getUndefined(type.getElementType()));
+    RankTensors &tensors = variables[variable.getSymName().str()];
+    tensors.assign(mesh.getNumRanks(), fromNumbers(type, numbers));
+  }
+}
+
+/// Runs the program once; what is assigned now is there for the next time.
+LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
   values.clear();
   for (auto [index, input] : llvm::enumerate(inputs)) {
     auto placed =
@@ -321,9 +354,11 @@ FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
   std::map<std::string, RankTensors> assigned;
   for (Operation &op : func.getBody().front().without_terminator()) {
     if (auto assign = dyn_cast<net::AssignOp>(op)) {
+      if (!isOn(op.getAttrOfType<DictionaryAttr>(kDuringAttr), 0))
+        continue;
       // Who does not keep the variable has nothing of it, whatever the value is.
       RankTensors tensors = values[assign.getValue()];
-      auto runs = [&](int64_t rank) { return covers(getOn(&op), mesh, getCoordinates(mesh, rank)); };
+      auto runs = [&](int64_t rank) { return isOn(getOn(&op), rank); };
       if (failed(checkHeld(assign, tensors, runs)))
         return failure();
       for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
@@ -336,6 +371,15 @@ FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
   }
   for (auto &[name, tensors] : assigned)
     variables[name] = tensors;
+  return success();
+}
+
+FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
+  std::optional<Axis> slices = mesh.find(AxisKind::Slices);
+  clearAccumulators();
+  for (slice = 0; slice < (slices ? mesh.getSize(*slices) : 1); ++slice)
+    if (failed(runSlice(inputs)))
+      return failure();
   Tensors results;
   for (auto [index, operand] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
     auto placed =

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_TEST_LIB_SIMULATE_SIMULATOR_H
 
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Net/Net.h"
 #include "test/lib/Evaluate/Evaluate.h"
 
 namespace meshwright::simulate {
@@ -18,7 +19,7 @@ using RankTensors = std::vector<evaluate::Tensor>;
 /// Runs a partitioned program on all ranks in lock-step: operations of `net` by the evaluator, rank by rank,
 /// conversions by their definition. What a rank holds beyond its part is NaN, or for integers some number, often one
 /// that would do as an index, so that whoever reads it comes to a wrong result. To read what a rank does not hold is an
-/// error.
+/// error. A step goes through all slices of its batch.
 class Simulator {
 public:
   /// `module` has gone through Partition and has one public function.
@@ -39,7 +40,12 @@ private:
   mlir::FailureOr<RankTensors> choose(dist::EitherOp op, const RankTensors &held, const RankTensors &other);
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> exchange(dist::CollectiveOp op, const RankTensors &input);
+  mlir::FailureOr<RankTensors> accumulate(net::AccumulateOp op, const RankTensors &before, const RankTensors &addend);
   mlir::LogicalResult step(mlir::Operation *op);
+  mlir::LogicalResult runSlice(llvm::ArrayRef<evaluate::Tensor> inputs);
+  void clearAccumulators();
+  /// Whether `on` names `rank` and the present slice.
+  bool isOn(mlir::DictionaryAttr on, int64_t rank) const;
   RankTensors distribute(const evaluate::Tensor &whole, const dist::Placement &placement);
   mlir::FailureOr<evaluate::Tensor> collect(const RankTensors &parts, mlir::RankedTensorType global,
                                             const dist::Placement &placement, mlir::Operation *op);
@@ -51,6 +57,7 @@ private:
   std::map<std::string, RankTensors> variables;
   llvm::DenseMap<mlir::Value, RankTensors> values;
   uint64_t undefined = 0;
+  int64_t slice = 0;
 };
 
 } // namespace meshwright::simulate

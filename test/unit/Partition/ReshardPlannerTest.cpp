@@ -208,6 +208,32 @@ TEST(ReshardPlanner, plansHoldersOfSeveralAxes) {
   EXPECT_EQ(getCost(planner, steps), 16 * 1 * 4);
 }
 
+// Tests that a sum is reduced over times before it is over ranks, once and not at every time, unless ranks are to keep
+// parts of it all the way; and that a slice is taken before anything is sent.
+TEST(ReshardPlanner, reducesTimeBeforeSpace) {
+  using Kinds = std::vector<Kind>;
+  constexpr int64_t kElements = 64, kRanks = 4, kSlices = 8;
+  Mesh mesh({"dp", "micro"}, {kRanks, kSlices}, {AxisKind::Ranks, AxisKind::Slices});
+  SmallVector<int64_t> shape{kElements};
+  ReshardPlanner planner(mesh, shape), scattering(mesh, shape, /*scattersFirst=*/true);
+  Placement replicated = Placement::replicated(1), owed = split(1, {}, {0, 1});
+  Placement rows = split(1, {{0, {0, kElements, kElements / kRanks}}});
+  Placement slices = split(1, {{0, {1, kElements, kElements / kSlices}}});
+  std::vector<ReshardStep> steps = planner.plan(owed, replicated);
+  EXPECT_EQ(getKinds(steps), (Kinds{Kind::Accumulate, Kind::AllReduce}));
+  EXPECT_EQ(getCost(planner, steps), 2 * kElements * (kRanks - 1));
+  steps = planner.plan(owed, rows);
+  EXPECT_EQ(getKinds(steps), (Kinds{Kind::Accumulate, Kind::ReduceScatter}));
+  EXPECT_EQ(getCost(planner, steps), kElements * (kRanks - 1));
+  steps = scattering.plan(owed, rows);
+  EXPECT_EQ(getKinds(steps), (Kinds{Kind::ReduceScatter, Kind::Accumulate}));
+  EXPECT_EQ(getCost(scattering, steps), kElements * (kRanks - 1) * kSlices);
+  // Nobody keeps a part of what all have in the end.
+  EXPECT_EQ(getKinds(scattering.plan(owed, replicated)), (Kinds{Kind::Accumulate, Kind::AllReduce}));
+  EXPECT_EQ(getKinds(planner.plan(replicated, slices)), Kinds{Kind::Shard});
+  EXPECT_EQ(getKinds(planner.plan(slices, replicated)), Kinds{Kind::Collect});
+}
+
 // Tests that what several axes need alike is one collective.
 TEST(ReshardPlanner, joinsAxes) {
   Mesh mesh({"dp", "tp"}, {2, 4});

@@ -1,0 +1,135 @@
+//===- Times.cpp - what slices of a batch make together -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A value that is partial or split along an axis of times is whole behind the last of them. Until then an accumulator
+// holds what there is of it: read, gone on with, and assigned at all times but the last, at which the result itself is
+// taken.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Times.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Net/NetBuilder.h"
+#include "meshwright/Partition/Passes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::partition;
+
+/// `{axis = array<i64: first, …, last - 1>}`, beside what `during` says about other axes.
+static DictionaryAttr withTimes(DictionaryAttr during, StringRef axis, int64_t first, int64_t last,
+                                MLIRContext *context) {
+  NamedAttrList list(during);
+  auto times = llvm::to_vector(llvm::seq<int64_t>(first, last));
+  list.set(axis, DenseI64ArrayAttr::get(context, times));
+  return list.getDictionary(context);
+}
+
+DictionaryAttr partition::getDuringLast(DictionaryAttr during, const Mesh &mesh, Operation *op) {
+  std::optional<Axis> axis = mesh.find(AxisKind::Slices);
+  if (!axis || mesh.getSize(*axis) == 1)
+    return {};
+  int64_t size = mesh.getSize(*axis);
+  return withTimes(during, mesh.getName(*axis), size - 1, size, op->getContext());
+}
+
+LogicalResult Accumulators::check(ReshardOp reshard, const Placement &from, const Placement &to) const {
+  for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
+    if (from.isPartial(axis) && !to.isPartial(axis) && from.partialKind != ReduceKind::Sum)
+      return reshard.emitOpError() << "reduces by " << stringifyReduceKind(from.partialKind) << " over axis \""
+                                   << mesh.getName(axis) << "\"; times are combined by sum alone";
+  return success();
+}
+
+/// What the value that `reshard` converts is called, or the place that it comes from.
+static std::string getName(ReshardOp reshard) {
+  if (Operation *op = reshard.getInput().getDefiningOp()) {
+    StringRef name = net::getUserName(op);
+    name.consume_front(net::kGradientPrefix);
+    if (!name.empty())
+      return name.str();
+    if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
+      return scope.str();
+  }
+  return "value";
+}
+
+net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardStep &step) {
+  auto module = reshard->getParentOfType<ModuleOp>();
+  auto type = cast<RankedTensorType>(reshard.getResult().getType());
+  std::string name = getName(reshard);
+  FlatSymbolRefAttr like;
+  if (auto parameter = symbols.lookup<net::VariableOp>(name); parameter && parameter.getTensorType() == type)
+    like = FlatSymbolRefAttr::get(parameter);
+  OpBuilder builder(module.getContext());
+  // No time reads what was there before the first, and nobody what is there behind the last.
+  auto variable = net::VariableOp::create(builder, reshard.getLoc(), net::VariableKind::Accumulator,
+                                          (net::kAccumulatorPrefix + name).str(), type, net::InitializerAttr(), like);
+  variable->setAttr(kWithinStepAttr, builder.getUnitAttr());
+  variable->setAttr(kMappingAttr, step.to.toAttr(module.getContext(), mesh, type.getShape()));
+  symbols.insert(variable,
+                 llvm::find_if(*module.getBody(), [](Operation &op) { return isa<FunctionOpInterface>(op); }));
+  return variable;
+}
+
+Value Accumulators::read(OpBuilder &builder, net::VariableOp variable, ReshardOp reshard, const ReshardStep &step) {
+  auto type = cast<RankedTensorType>(reshard.getResult().getType());
+  auto local = type.clone(step.to.getLocalShape(type.getShape()));
+  auto read = net::ReadOp::create(builder, reshard.getLoc(), local, FlatSymbolRefAttr::get(variable));
+  setOn(read, step.to.toAttr(builder.getContext(), mesh, type.getShape()).getSupport());
+  return read.getResult();
+}
+
+void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value value, const ReshardStep &step) {
+  auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(variable), value);
+  Axis axis = step.axes.front();
+  assign->setAttr(kDuringAttr, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
+  setOn(assign, cast<MappingAttr>(variable->getAttr(kMappingAttr)).getSupport());
+}
+
+Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {
+  net::VariableOp variable = createVariable(reshard, step);
+  Value before = read(builder, variable, reshard, step);
+  Value sum = net::AccumulateOp::create(builder, reshard.getLoc(), before, value,
+                                        builder.getStringAttr(mesh.getName(step.axes.front())));
+  assign(builder, variable, sum, step);
+  return sum;
+}
+
+/// `before`, with `slice` at the place that `coordinate` has among the parts of the digit of `axis` in `placement`.
+static Value putInto(net::NetBuilder &build, Value before, Value slice, Value coordinate, const Placement &placement,
+                     Axis axis, const Mesh &mesh, ArrayRef<int64_t> global) {
+  // The dimension is outer x slices x inner. Every place is offered this slice, and one takes it.
+  unsigned dim = placement.findSplit(axis)->first;
+  int64_t outer = 1, inner = 1;
+  bool isInner = false;
+  for (const LocalDigit &digit : getLocalDigits(placement.dims[dim], global[dim])) {
+    (isInner ? inner : outer) *= digit.localSize;
+    isInner |= digit.axis == axis;
+  }
+  SmallVector<int64_t> shape(net::shapeOf(slice)), dims;
+  shape[dim] = outer;
+  shape.insert(shape.begin() + dim + 1, inner);
+  Value parts = build.reshape(slice, shape);
+  shape.insert(shape.begin() + dim + 1, mesh.getSize(axis));
+  for (unsigned index = 0; index < shape.size(); ++index)
+    if (index != dim + 1)
+      dims.push_back(index);
+  Value places = build.iota(net::elementTypeOf(coordinate), shape, dim + 1);
+  Value isHere = build.compare(net::CompareDirection::Eq, places, build.broadcast(coordinate, shape));
+  Value all = build.select(isHere, build.broadcast(parts, shape, dims), build.reshape(before, shape));
+  return build.reshape(all, net::shapeOf(before));
+}
+
+Value Accumulators::collect(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value,
+                            Value coordinate) {
+  net::VariableOp variable = createVariable(reshard, step);
+  Value before = read(builder, variable, reshard, step);
+  net::NetBuilder build(builder, reshard.getLoc());
+  Value all =
+      putInto(build, before, value, coordinate, step.from, step.axes.front(), mesh, net::shapeOf(reshard.getResult()));
+  assign(builder, variable, all, step);
+  return all;
+}

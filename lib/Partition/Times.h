@@ -1,0 +1,46 @@
+//===- Times.h - what slices of a batch make together -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PARTITION_TIMES_H
+#define MESHWRIGHT_LIB_PARTITION_TIMES_H
+
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Partition/ReshardPlanner.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace meshwright::partition {
+
+/// `during`, which may be null, and only at the last of the slices of a batch; null where the mesh has no slices.
+mlir::DictionaryAttr getDuringLast(mlir::DictionaryAttr during, const dist::Mesh &mesh, mlir::Operation *op);
+
+/// Makes the variables in which something is kept from one slice of the batch to the next. They have whole types, like
+/// all others, until these become local.
+class Accumulators {
+public:
+  Accumulators(mlir::ModuleOp module, const dist::Mesh &mesh) : symbols(module), mesh(mesh) {}
+
+  /// Checks that what goes from `from` to `to` is something that times can be over for; the error is at `reshard`.
+  mlir::LogicalResult check(dist::ReshardOp reshard, const dist::Placement &from, const dist::Placement &to) const;
+  /// The sum of `value` over the times so far, which is whole behind the last one.
+  mlir::Value add(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value);
+  /// The slices so far, `value` among them at `coordinate`; all of them behind the last one.
+  mlir::Value collect(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value,
+                      mlir::Value coordinate);
+
+private:
+  net::VariableOp createVariable(dist::ReshardOp reshard, const ReshardStep &step);
+  mlir::Value read(mlir::OpBuilder &builder, net::VariableOp variable, dist::ReshardOp reshard,
+                   const ReshardStep &step);
+  void assign(mlir::OpBuilder &builder, net::VariableOp variable, mlir::Value value, const ReshardStep &step);
+
+  mlir::SymbolTable symbols;
+  const dist::Mesh &mesh;
+};
+
+} // namespace meshwright::partition
+
+#endif

@@ -1,0 +1,116 @@
+//===- VerifyTimes.cpp - what one slice of a batch may read ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Follows values forward from where they come to depend on the slice, its coordinate, and from where the slices are
+// over, what accumulators are assigned. Knows nothing of placements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyTimes.h"
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/Net.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+namespace {
+
+class TimeVerifier {
+public:
+  TimeVerifier(func::FuncOp func, StringRef axis, int64_t size) : func(func), axis(axis), size(size) {}
+
+  LogicalResult run();
+
+private:
+  ArrayRef<int64_t> getTimes(DictionaryAttr during) const;
+  bool isLastOnly(DictionaryAttr during) const { return getTimes(during) == ArrayRef<int64_t>(size - 1); }
+  void findSums();
+  LogicalResult visit(Operation &op);
+  LogicalResult visitReturn(Operation &op);
+  InFlightDiagnostic reject(Operation &op, Value value, const Twine &message);
+
+  func::FuncOp func;
+  StringRef axis;
+  int64_t size;
+  /// What an accumulator is assigned until the last slice: of one slice to the addend, whole behind the last.
+  llvm::DenseSet<Value> sums;
+  /// Values that differ between slices, and values that are right behind the last one alone.
+  llvm::DenseSet<Value> varying, late;
+};
+
+} // namespace
+
+ArrayRef<int64_t> TimeVerifier::getTimes(DictionaryAttr during) const {
+  auto times = during ? during.getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
+  return times ? times.asArrayRef() : ArrayRef<int64_t>();
+}
+
+void TimeVerifier::findSums() {
+  auto before = llvm::to_vector(llvm::seq<int64_t>(0, size - 1));
+  for (auto assign : func.getOps<net::AssignOp>())
+    if (getTimes(assign->getAttrOfType<DictionaryAttr>(kDuringAttr)) == ArrayRef(before))
+      sums.insert(assign.getValue());
+}
+
+InFlightDiagnostic TimeVerifier::reject(Operation &op, Value value, const Twine &message) {
+  auto error = op.emitOpError() << message;
+  error.attachNote(value.getLoc()) << "the value is made here";
+  return error;
+}
+
+LogicalResult TimeVerifier::visitReturn(Operation &op) {
+  for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
+    if (varying.contains(operand))
+      return reject(op, operand, "returns what differs between the slices of axis \"" + axis + "\"");
+    if (!isLastOnly(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr)))
+      return func.emitOpError() << "returns result " << index << " at other times than the last of axis \"" << axis
+                                << "\"";
+  }
+  return success();
+}
+
+LogicalResult TimeVerifier::visit(Operation &op) {
+  if (isa<func::ReturnOp>(op))
+    return visitReturn(op);
+  auto varies = llvm::find_if(op.getOperands(), [&](Value operand) { return varying.contains(operand); });
+  auto waits = llvm::find_if(op.getOperands(), [&](Value operand) { return late.contains(operand); });
+  bool isVarying = varies != op.operand_end(), isLate = waits != op.operand_end();
+  if (auto assign = dyn_cast<net::AssignOp>(op)) {
+    if (isVarying && !sums.contains(assign.getValue()))
+      return reject(op, *varies, "assigns what differs between the slices of axis \"" + axis + "\"");
+    if (!sums.contains(assign.getValue()) && !isLastOnly(op.getAttrOfType<DictionaryAttr>(kDuringAttr)))
+      return op.emitOpError() << "takes place at other times than the last of axis \"" << axis << "\"";
+    return success();
+  }
+  bool isSum = llvm::any_of(op.getResults(), [&](Value result) { return sums.contains(result); });
+  if (isLate && (isVarying || isSum))
+    return reject(op, *waits,
+                  "is computed for every slice of axis \"" + axis + "\", but reads what is known after the last one");
+  auto coordinate = dyn_cast<CoordinateOp>(op);
+  isVarying |= coordinate && coordinate.getAxis() == axis;
+  for (Value result : op.getResults()) {
+    if (sums.contains(result) || isLate)
+      late.insert(result);
+    else if (isVarying)
+      varying.insert(result);
+  }
+  return success();
+}
+
+LogicalResult TimeVerifier::run() {
+  findSums();
+  for (Operation &op : func.getBody().front())
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult meshwright::partition::verifyTimes(func::FuncOp func, const Mesh &mesh) {
+  std::optional<Axis> axis = mesh.find(AxisKind::Slices);
+  if (!axis || mesh.getSize(*axis) == 1)
+    return success();
+  return TimeVerifier(func, mesh.getName(*axis), mesh.getSize(*axis)).run();
+}

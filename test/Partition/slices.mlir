@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: dist-opt %s -split-input-file --dist-complete-propagate --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify | FileCheck %s
+// RUN: dist-opt %s -split-input-file --dist-complete-propagate --dist-partition-materialize-reshards --dist-partition-localize-shapes=scatter-slices --dist-partition-verify | FileCheck %s --check-prefix=SCATTER
+
+// Tests that sums over slices are accumulated, and that ranks reduce behind the last slice what they can.
+
+dist.mesh @mesh <["dp" = 2, slices "micro" = 2]> {dist.data_axes = ["dp"]}
+net.variable parameter @w : tensor<4x4xf32>
+// CHECK: net.variable accumulator @"accumulator/w" : tensor<4x4xf32> like @w
+// CHECK-SAME{LITERAL}: dist.mapping = #dist.mapping<dims = [[], []], partial = sum ["dp"]>
+// SCATTER: net.variable accumulator @"accumulator/w" : tensor<2x4xf32> like @w
+// SCATTER-SAME{LITERAL}: dist.mapping = #dist.mapping<dims = [["dp"], []]>
+
+// CHECK-LABEL: @gradient
+// CHECK-SAME: (%[[X:.*]]: tensor<4x4xf32> {{.*}}) -> (tensor<2x4xf32> {dist.during = {micro = array<i64: 1>}
+// SCATTER-LABEL: @gradient
+func.func @gradient(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp", "micro"], []]>}) -> tensor<4x4xf32> {
+  // CHECK: %[[SLICE:.*]] = dist.coordinate "micro"
+  // CHECK: %[[W:.*]] = net.read @w
+  %w = net.read @w : tensor<4x4xf32>
+  // CHECK: %[[PART:.*]] = dist.shard %[[X]] at(%[[SLICE]]) axes ["micro"]
+  // CHECK: %[[Y:.*]] = net.dot %[[PART]], %[[W]]
+  %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  // CHECK: %[[G:.*]] = net.dot %[[PART]], %[[Y]]
+  // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w" : tensor<4x4xf32>
+  // CHECK: %[[SUM:.*]] = net.accumulate %[[BEFORE]], %[[G]] over "micro"
+  // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {micro = array<i64: 0>}
+  // CHECK: dist.c_reducescatter %[[SUM]] axes ["dp"]
+  // SCATTER: %[[PART:.*]] = dist.c_reducescatter %{{.*}} axes ["dp"]
+  // SCATTER: net.accumulate %{{.*}}, %[[PART]] over "micro" : tensor<2x4xf32>
+  %g = net.dot %x, %y batch = [] x [] contract = [0] x [0] {net.name = "grad/w", dist.results = [#dist.mapping<dims = [["dp"], []]>]} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
+  %next = net.subtract %w, %g : tensor<4x4xf32>
+  // CHECK: net.assign @w, %{{.*}} {dist.during = {micro = array<i64: 1>}
+  net.assign @w, %next : tensor<4x4xf32>
+  return %g : tensor<4x4xf32>
+}
+
+// -----
+
+// What is returned of every sample is put into its place, slice by slice.
+dist.mesh @mesh <[slices "micro" = 4]>
+// CHECK: net.variable accumulator @"accumulator/y" : tensor<3x8xf32>
+// CHECK-LABEL: @returned_whole
+func.func @returned_whole(%x: tensor<3x8xf32> {dist.mapping = #dist.mapping<dims = [[], ["micro"]]>}) -> tensor<3x8xf32> {
+  // CHECK: %[[SLICE:.*]] = dist.coordinate "micro"
+  // CHECK: %[[Y:.*]] = net.tanh %{{.*}} : tensor<3x2xf32>
+  %y = net.tanh %x {net.name = "y"} : tensor<3x8xf32>
+  // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/y" : tensor<3x8xf32>
+  // CHECK: %[[PART:.*]] = net.reshape %[[Y]] : tensor<3x2xf32> -> tensor<3x1x2xf32>
+  // CHECK: %[[PLACES:.*]] = net.iota dim = 2 : tensor<3x1x4x2xi32>
+  // CHECK: %[[THIS:.*]] = net.broadcast %[[SLICE]]
+  // CHECK: %[[HERE:.*]] = net.compare eq, %[[PLACES]], %[[THIS]]
+  // CHECK: %[[ALL:.*]] = net.broadcast %[[PART]] dims = [0, 1, 3]
+  // CHECK: net.select %[[HERE]], %[[ALL]], %
+  // CHECK: net.assign @"accumulator/y", %[[WHOLE:.*]] {dist.during = {micro = array<i64: 0, 1, 2>}
+  // CHECK: return %[[WHOLE]]
+  return %y : tensor<3x8xf32>
+}
