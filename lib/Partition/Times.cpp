@@ -10,8 +10,8 @@
 
 #include "Times.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "dialects/Net/NetBuilder.h"
-#include "meshwright/Partition/Passes.h"
 
 using namespace mlir;
 using namespace meshwright;

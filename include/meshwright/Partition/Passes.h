@@ -17,10 +17,6 @@ class OpPassManager;
 
 namespace meshwright::partition {
 
-/// On variables, a unit: what they hold is made and used within one step. No program starts with a value of them, and no
-/// file has one.
-inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
-
 #define GEN_PASS_DECL
 #include "meshwright/Partition/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
