@@ -110,6 +110,14 @@ LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
   if (merge.steps() > 1 && getMesh().find(dist::kMergeAxis))
     return emitError(getLoc(context, "mesh"))
            << "axis \"" << dist::kMergeAxis << "\" is called like that of the steps of train.gradient_merge";
+  if (merge.slices() < 1 || merge.slices() > kMostSteps)
+    return error(".slices") << merge.slices() << "; it is at least 1 and at most " << kMostSteps;
+  if (merge.slices() > 1 && getMesh().find(dist::kSlicesAxis))
+    return emitError(getLoc(context, "mesh"))
+           << "axis \"" << dist::kSlicesAxis << "\" is called like that of the slices of train.gradient_merge";
+  if (merge.slices() > 1 && strategy.model().batch().empty())
+    return emitError(getLoc(context, "train.gradient_merge.slices"))
+           << "train.gradient_merge.slices splits a batch; model.batch says which dimension of which inputs it is";
   bool isSharded = strategy.has_zero() && strategy.zero().stage() >= 2;
   if (merge.reduce() == GradientMerge::EVERY_STEP && !isSharded)
     return error(".reduce") << "EVERY_STEP, which adds up gradients where zero keeps them, but "
