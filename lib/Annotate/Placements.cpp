@@ -46,6 +46,8 @@ private:
   LogicalResult addMesh();
   void collectTargets();
   LogicalResult placeBatches();
+  LogicalResult placeBatch(const Target &input, int64_t dim, Location loc);
+  LogicalResult checkSlices(const Target &input, int64_t size);
   LogicalResult placeSplits();
   LogicalResult placeByHand();
   LogicalResult placeSequence();
@@ -65,8 +67,12 @@ private:
 
 } // namespace
 
-/// The axes of the strategy, and behind them those of times that the step already has.
+/// The axes of the strategy, the slices of its batch among them, and behind them those of times that the step already
+/// has.
 LogicalResult Annotator::addMesh() {
+  int64_t slices = file.get().train().gradient_merge().slices();
+  if (slices > 1)
+    mesh = joinAxes(mesh, Mesh({kSlicesAxis.str()}, {slices}, {AxisKind::Slices}));
   if (MeshOp times = findMesh(module)) {
     if (times.getMesh().getNumRankAxes() > 0)
       return emitError(getLoc("mesh")) << "the module has a mesh already";
@@ -127,13 +133,39 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
 // Data and tensor parallelism
 //===----------------------------------------------------------------------===//
 
-LogicalResult Annotator::placeBatches() {
-  const auto &data = file.get().data();
-  if (data.axes().empty())
+/// Checks that a batch of `size` falls into equal slices.
+LogicalResult Annotator::checkSlices(const Target &input, int64_t size) {
+  std::optional<Axis> axis = mesh.find(AxisKind::Slices);
+  int64_t ranks = 1, slices = axis ? mesh.getSize(*axis) : 1;
+  for (const std::string &data : file.get().data().axes())
+    ranks *= mesh.getSize(*mesh.find(data));
+  if (slices == 1 || size % (ranks * slices) == 0)
     return success();
+  return emitError(getLoc("train.gradient_merge.slices"))
+         << slices << " slices on each of " << ranks << " ranks do not divide the " << size << " samples of \""
+         << input.name << "\"";
+}
+
+/// Splits dimension `dim` of `input` over the data axes, and what a rank has of it over the slices.
+LogicalResult Annotator::placeBatch(const Target &input, int64_t dim, Location loc) {
+  if (dim < 0 || dim >= input.type.getRank())
+    return emitError(loc) << "the batch is dimension " << dim << " but \"" << input.name << "\" has rank "
+                          << input.type.getRank();
+  if (failed(checkSlices(input, input.type.getDimSize(dim))))
+    return failure();
   SmallVector<Attribute> digits;
-  for (const std::string &axis : data.axes())
+  for (const std::string &axis : file.get().data().axes())
     digits.push_back(axisDigit(axis));
+  if (std::optional<Axis> slices = mesh.find(AxisKind::Slices))
+    digits.push_back(axisDigit(mesh.getName(*slices)));
+  SmallVector<Attribute> dims(input.type.getRank(), ArrayAttr::get(context, {}));
+  dims[dim] = ArrayAttr::get(context, digits);
+  return place(input, dims, loc);
+}
+
+LogicalResult Annotator::placeBatches() {
+  if (file.get().data().axes().empty() && !mesh.find(AxisKind::Slices))
+    return success();
   const auto &model = file.get().model();
   if (model.batch().empty())
     return emitError(getLoc("data"))
@@ -147,12 +179,7 @@ LogicalResult Annotator::placeBatches() {
         if (!matchGlob(batch.inputs(glob), input.name))
           continue;
         any = true;
-        if (batch.dim() < 0 || batch.dim() >= input.type.getRank())
-          return emitError(loc) << "the batch is dimension " << batch.dim() << " but \"" << input.name << "\" has rank "
-                                << input.type.getRank();
-        SmallVector<Attribute> dims(input.type.getRank(), ArrayAttr::get(context, {}));
-        dims[batch.dim()] = ArrayAttr::get(context, digits);
-        if (failed(place(input, dims, loc)))
+        if (failed(placeBatch(input, batch.dim(), loc)))
           return failure();
       }
       if (!any)
@@ -242,7 +269,7 @@ FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location 
         index += 2;
       } else if (!words[index].getAsInteger(10, number)) {
         digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), number));
-      } else if (mesh.find(words[index])) {
+      } else if (file.getMesh().find(words[index])) {
         digits.push_back(name);
       } else {
         return emitError(loc) << "the mesh has no axis \"" << words[index] << "\"";
