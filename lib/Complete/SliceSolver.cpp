@@ -140,6 +140,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
 void SliceSolver::addUp(ValueIndex value) {
   infos[value].state = State::replicated();
   infos[value].waitsFor = value;
+  ++numMade;
 }
 
 /// Computes `value`, which is made of inputs, of the whole batch as well.
@@ -196,9 +197,11 @@ void SliceSolver::apply(OpIndex op, const Candidate &candidate) {
 
 /// What is assigned or returned is so behind the last slice, and put together for it.
 void SliceSolver::visitSink(OpIndex op) {
-  for (ValueIndex operand : graph.ops[op].operands)
+  for (ValueIndex operand : graph.ops[op].operands) {
     if (infos[operand].state.isPartial())
       addUp(operand);
+    numMade += infos[operand].state.isSplit() && !infos[operand].whole;
+  }
   plan.operands[op] = Candidate::whole(graph.ops[op]).operands;
 }
 
@@ -245,6 +248,10 @@ FailureOr<AxisPlan> SliceSolver::solve() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     if (failed(visit(op)))
       return failure();
+  if (numMade == 0)
+    return graph.ops.back().op->getParentOp()->emitOpError()
+           << "leaves nothing to compute for each of the " << n << " slices of axis \"" << name
+           << "\": no result depends on both a slice and a variable";
   for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
     sinkInto(op);
   for (auto [info, state] : llvm::zip(infos, plan.values))

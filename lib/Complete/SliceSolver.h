@@ -59,6 +59,8 @@ private:
   AxisPlan plan;
   llvm::SmallVector<Info, 0> infos;
   llvm::SmallVector<OpIndex, 0> widened;
+  /// How many sums are made over the slices, and values put together of them.
+  int64_t numMade = 0;
 };
 
 } // namespace meshwright::complete

@@ -42,3 +42,13 @@ func.func @mixed_samples(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = 
   %m = net.slice %y starts = [1] limits = [6] steps = [1] : tensor<8xf32> -> tensor<5xf32>
   return %m : tensor<5xf32>
 }
+
+// -----
+
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable parameter @w : tensor<8xf32>
+// expected-error @below {{leaves nothing to compute for each of the 4 slices of axis "micro": no result depends on both a slice and a variable}}
+func.func @nothing_in_slices(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<8xf32> {
+  %w = net.read @w : tensor<8xf32>
+  return %w : tensor<8xf32>
+}
