@@ -117,6 +117,8 @@ LogicalResult PackageWriter::describeValue(Location location, Type local, Attrib
 
 LogicalResult PackageWriter::describeVariables() {
   for (auto op : module.getOps<net::VariableOp>()) {
+    if (op->hasAttr(dist::kWithinStepAttr))
+      continue;
     Variable &variable = *package.add_variables();
     variable.set_name(op.getSymName().str());
     variable.set_kind(static_cast<Variable::Kind>(op.getKind()));
@@ -167,7 +169,8 @@ LogicalResult PackageWriter::describePorts(func::FuncOp func) {
       return failure();
     port.set_batch_dim(-1);
     port.set_result(!getAttr("net.fetched"));
-    port.set_at_update(static_cast<bool>(getAttr(dist::kDuringAttr)));
+    auto during = dyn_cast_or_null<DictionaryAttr>(getAttr(dist::kDuringAttr));
+    port.set_at_update(during && during.contains(dist::kMergeAxis));
   }
   return success();
 }
@@ -179,6 +182,8 @@ LogicalResult PackageWriter::describe() {
     package.set_arithmetic(getDType(options.arithmetic));
   std::optional<dist::Axis> steps = mesh ? mesh->find(dist::AxisKind::Steps) : std::nullopt;
   package.set_merge_steps(steps ? mesh->getSize(*steps) : 1);
+  std::optional<dist::Axis> slices = mesh ? mesh->find(dist::AxisKind::Slices) : std::nullopt;
+  package.set_micro_batches(slices ? mesh->getSize(*slices) : 1);
   if (mesh)
     for (dist::Axis axis = 0; axis < mesh->getNumRankAxes(); ++axis) {
       Axis &entry = *package.add_axes();

@@ -11,12 +11,17 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "llvm/ADT/Twine.h"
+#include <map>
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
 static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.getType()); }
+static dist::Mesh getMesh(func::FuncOp func) {
+  dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
+  return mesh ? mesh.getMesh() : dist::Mesh();
+}
 static uint64_t getElementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
 static uint64_t getBytes(RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
@@ -298,6 +303,18 @@ uint32_t ProgramWriter::getLeafBuffer(Value value) {
   return leafBuffers[key] = getBuffer(value);
 }
 
+void ProgramWriter::addCoordinate(dist::CoordinateOp op, uint32_t buffer) {
+  dist::Mesh mesh = getMesh(func);
+  dist::Axis axis = *mesh.find(op.getAxis());
+  if (mesh.getKind(axis) == dist::AxisKind::Slices) {
+    startInstruction(op)->mutable_micro_batch()->set_buffer(buffer);
+    return;
+  }
+  Coordinate &entry = *startInstruction(op)->mutable_coordinate();
+  entry.set_axis(axis);
+  entry.set_buffer(buffer);
+}
+
 LogicalResult ProgramWriter::addInstruction(Operation &op) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     buffers[read.getResult()] = variableBuffers[read.getVariableAttr().getAttr()];
@@ -312,10 +329,7 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     entry.set_file_offset(constants.add(constant.getValue()));
   } else if (auto coordinate = dyn_cast<dist::CoordinateOp>(op)) {
     uint32_t buffer = getLeafBuffer(coordinate.getResult());
-    Coordinate &entry = *startInstruction(&op)->mutable_coordinate();
-    dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
-    entry.set_axis(*mesh.getMesh().find(coordinate.getAxis()));
-    entry.set_buffer(buffer);
+    addCoordinate(coordinate, buffer);
   } else if (auto kernel = dyn_cast<dist::KernelOp>(op)) {
     addKernel(kernel, *startInstruction(&op));
   } else if (auto matmul = dyn_cast<dist::MatmulOp>(op)) {
@@ -337,21 +351,30 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
   return success();
 }
 
+/// The number of the buffer of `variable`; -1 where these ranks do not keep it.
+FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
+  auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+  if (kept && !dist::holds(func, kept.getSupport()))
+    return -1;
+  auto offset =
+      func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr).getAs<IntegerAttr>(variable.getSymNameAttr());
+  if (!offset)
+    return variable.emitError() << "variable has no place in the arena";
+  return variableBuffers[variable.getSymNameAttr()] =
+             addBuffer(variable.getTensorType(), offset.getInt(), variable.getSymName());
+}
+
 LogicalResult ProgramWriter::addVariables(ArrayRef<net::VariableOp> variables) {
-  auto places = func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr);
   for (net::VariableOp variable : variables) {
-    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
-    if (kept && !dist::holds(func, kept.getSupport())) {
-      program.add_variable_buffers(-1);
-      continue;
-    }
-    auto offset = places.getAs<IntegerAttr>(variable.getSymNameAttr());
-    if (!offset)
-      return variable.emitError() << "variable has no place in the arena";
-    uint32_t buffer = addBuffer(variable.getTensorType(), offset.getInt(), variable.getSymName());
-    variableBuffers[variable.getSymNameAttr()] = buffer;
-    program.add_variable_buffers(buffer);
+    FailureOr<int64_t> buffer = addVariable(variable);
+    if (failed(buffer))
+      return failure();
+    program.add_variable_buffers(*buffer);
   }
+  // What does not outlive the step is memory of the program, and no variable of the package.
+  for (auto variable : func->getParentOfType<ModuleOp>().getOps<net::VariableOp>())
+    if (variable->hasAttr(dist::kWithinStepAttr) && failed(addVariable(variable)))
+      return failure();
   return success();
 }
 
@@ -382,26 +405,33 @@ void ProgramWriter::addFixedOutputs() {
   }
 }
 
-/// The first and last coordinate of the steps of a merge that `func` is for; all, if it does not say.
-static std::pair<int64_t, int64_t> getSteps(func::FuncOp func) {
-  dist::MeshOp meshOp = dist::findMesh(func->getParentOfType<ModuleOp>());
-  dist::Mesh mesh = meshOp ? meshOp.getMesh() : dist::Mesh();
-  std::optional<dist::Axis> axis = mesh.find(dist::AxisKind::Steps);
+/// The first and last coordinate that `func` is for of the axis of that kind; all, if it does not say.
+static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
+  dist::Mesh mesh = getMesh(func);
+  std::optional<dist::Axis> axis = mesh.find(kind);
   if (!axis)
     return {0, 0};
   DictionaryAttr on = dist::getOn(func.getOperation());
-  auto steps = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
-  return steps ? std::make_pair(steps.asArrayRef().front(), steps.asArrayRef().back())
+  auto times = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
+  return times ? std::make_pair(times.asArrayRef().front(), times.asArrayRef().back())
                : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
+}
+
+/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis.
+static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
+  if (!getMesh(func).find(kind))
+    return "";
+  auto [first, last] = getTimes(func, kind);
+  return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
 }
 
 /// Programs of other ranks have other names; the step is one.
 static std::string getTaskName(func::FuncOp func) {
-  auto [first, last] = getSteps(func);
   if (!dist::hasTimes(func))
     return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
-  return first == last ? "step " + std::to_string(first)
-                       : "steps " + std::to_string(first) + " to " + std::to_string(last);
+  std::string steps = describeTimes(func, dist::AxisKind::Steps, "step");
+  std::string slices = describeTimes(func, dist::AxisKind::Slices, "slice");
+  return steps + (steps.empty() || slices.empty() ? "" : ", ") + slices;
 }
 
 LogicalResult ProgramWriter::addTask() {
@@ -413,12 +443,22 @@ LogicalResult ProgramWriter::addTask() {
   return success();
 }
 
-void ProgramWriter::addToSchedule() {
-  auto [first, last] = getSteps(func);
-  ScheduleItem &item = *program.add_schedule();
-  item.set_task(program.tasks_size() - 1);
-  item.set_first_step(first);
-  item.set_end_step(last + 1);
+/// Every step runs its slices in order, each by the variant that is for both.
+void ProgramWriter::addSchedule() {
+  std::map<std::pair<int64_t, int64_t>, ScheduleItem> items;
+  for (auto [number, variant] : llvm::enumerate(variants)) {
+    auto [firstStep, lastStep] = getTimes(variant, dist::AxisKind::Steps);
+    auto [firstSlice, lastSlice] = getTimes(variant, dist::AxisKind::Slices);
+    for (int64_t slice = firstSlice; slice <= lastSlice; ++slice) {
+      ScheduleItem &item = items[{firstStep, slice}];
+      item.set_task(number);
+      item.set_micro_batch(slice);
+      item.set_first_step(firstStep);
+      item.set_end_step(lastStep + 1);
+    }
+  }
+  for (const auto &[place, item] : items)
+    *program.add_schedule() = item;
 }
 
 LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
@@ -439,7 +479,7 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     tags.clear();
     if (failed(addTask()))
       return failure();
-    addToSchedule();
   }
+  addSchedule();
   return success();
 }

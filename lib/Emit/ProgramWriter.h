@@ -58,7 +58,9 @@ private:
   void addInputs();
   void addFixedOutputs();
   mlir::LogicalResult addTask();
-  void addToSchedule();
+  void addSchedule();
+  mlir::FailureOr<int64_t> addVariable(net::VariableOp variable);
+  void addCoordinate(dist::CoordinateOp op, uint32_t buffer);
   uint32_t getLeafBuffer(mlir::Value value);
   uint32_t addBuffer(mlir::RankedTensorType type, uint64_t offset, llvm::StringRef name);
   uint32_t getBuffer(mlir::Value value);
