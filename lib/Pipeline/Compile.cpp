@@ -227,7 +227,8 @@ LogicalResult Compiler::runStage(Stage stage) {
   case Stage::Complete:
     return complete();
   case Stage::Partition:
-    return runPasses([](OpPassManager &manager) { partition::buildPipeline(manager); });
+    return runPasses(
+        [&](OpPassManager &manager) { partition::buildPipeline(manager, getPartitionOptions(strategy.get())); });
   case Stage::Optimize:
     return optimize();
   case Stage::Schedule:

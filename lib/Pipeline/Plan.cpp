@@ -38,7 +38,10 @@ public:
     MeshOp meshOp = findMesh(module);
     if (!meshOp)
       return;
-    total = schedule::Times::count(meshOp.getMesh());
+    Mesh mesh = meshOp.getMesh();
+    total = schedule::Times::count(mesh);
+    if (std::optional<Axis> axis = mesh.find(AxisKind::Steps))
+      steps = mesh.getSize(*axis);
     for (auto func : module.getOps<func::FuncOp>())
       if (total > 1 && !func.isExternal())
         if (auto found = schedule::Times::find(func, meshOp.getMesh()); succeeded(found))
@@ -50,11 +53,12 @@ public:
     auto found = times.find(op->getParentOp());
     return found == times.end() ? total : found->second.count(op);
   }
-  /// The floating-point operations of `op`, the mean over all times.
-  int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / total; }
+  /// The floating-point operations of `op` in a step, all slices of its batch together; the mean over the steps of a
+  /// merge.
+  int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / steps; }
 
 private:
-  int64_t total = 1;
+  int64_t total = 1, steps = 1;
   llvm::DenseMap<Operation *, schedule::Times> times;
 };
 
@@ -251,12 +255,16 @@ void Plan::addProgram(ModuleOp module) {
 static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const schedule::Report &report,
                                       ArrayRef<schedule::Event> timeline) {
   PlannedVariant variant;
-  std::optional<Axis> axis = mesh.find(AxisKind::Steps);
-  auto steps = axis ? getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
-  if (steps) {
-    variant.first = steps.asArrayRef().front();
-    variant.last = steps.asArrayRef().back();
-  }
+  auto setTimes = [&](AxisKind kind, int64_t &first, int64_t &last) {
+    std::optional<Axis> axis = mesh.find(kind);
+    auto times = axis ? getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
+    if (!times)
+      return;
+    first = times.asArrayRef().front();
+    last = times.asArrayRef().back();
+  };
+  setTimes(AxisKind::Steps, variant.firstStep, variant.lastStep);
+  setTimes(AxisKind::Slices, variant.firstSlice, variant.lastSlice);
   variant.numKernels = report.numKernels;
   variant.numProducts = report.numProducts;
   variant.numLaunches = countLaunches(timeline);
@@ -279,7 +287,7 @@ void Plan::addMemory(ModuleOp module) {
         continue;
       program.peakBytes = arena.getInt();
       program.persistentBytes = persistent.getInt();
-      // Times come in their order: what is said of the program is so of the last step of a merge.
+      // Times come in their order: what is said of the program is so of the last step of a merge and its last slice.
       program.numKernels = report.numKernels;
       program.numProducts = report.numProducts;
       program.trafficBytes = report.trafficBytes;
@@ -375,9 +383,13 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
     json.attributeArray("variants", [&] {
       for (const PlannedVariant &variant : program.variants)
         json.object([&] {
-          json.attribute("first_step", variant.first);
+          if (mesh.find(AxisKind::Slices))
+            json.attribute("first_slice", variant.firstSlice);
+          json.attribute("first_step", variant.firstStep);
           json.attribute("kernels", variant.numKernels);
-          json.attribute("last_step", variant.last);
+          if (mesh.find(AxisKind::Slices))
+            json.attribute("last_slice", variant.lastSlice);
+          json.attribute("last_step", variant.lastStep);
           json.attribute("launches", variant.numLaunches);
           json.attribute("products", variant.numProducts);
           json.attribute("traffic_bytes", variant.trafficBytes);

@@ -79,7 +79,7 @@ struct PlannedFetch {
 
 /// What the programs of some ranks do in the steps `first` to `last` of a merge.
 struct PlannedVariant {
-  int64_t first = 0, last = 0;
+  int64_t firstStep = 0, lastStep = 0, firstSlice = 0, lastSlice = 0;
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
 };
 

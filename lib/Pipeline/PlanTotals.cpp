@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "meshwright/Schedule/Times.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,7 +20,7 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
     ++total.count;
     // The mean over all ranks: who takes no part sends nothing.
     total.bytes += conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks()) *
-                   static_cast<double>(conversion.times) / static_cast<double>(schedule::Times::count(mesh));
+                   static_cast<double>(conversion.times) / static_cast<double>(getMergedSteps().value_or(1));
   }
   return totals;
 }

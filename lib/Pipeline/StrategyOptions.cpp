@@ -273,6 +273,12 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
 // Schedule
 //===----------------------------------------------------------------------===//
 
+partition::LocalizeShapesPassOptions meshwright::getPartitionOptions(const strategy::Strategy &strategy) {
+  partition::LocalizeShapesPassOptions options;
+  options.scatterSlices = strategy.train().gradient_merge().reduce() == strategy::GradientMerge::EVERY_STEP;
+  return options;
+}
+
 schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strategy, bool optimize) {
   // Without zero the defaults of its fields hold for plain data parallelism too.
   const strategy::Zero &zero = strategy.zero();

@@ -9,6 +9,7 @@
 
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Import.h"
+#include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "meshwright/Train/Passes.h"
@@ -23,6 +24,9 @@ train::Options getTrainOptions(const strategy::Strategy &strategy);
 
 /// The options of Complete, with where the strategy has them.
 complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
+
+/// The options of Partition.
+partition::LocalizeShapesPassOptions getPartitionOptions(const strategy::Strategy &strategy);
 
 /// The options of Schedule; `optimize` says whether communication may overlap computation.
 schedule::Options getScheduleOptions(const strategy::Strategy &strategy, bool optimize);
