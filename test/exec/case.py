@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
-reduces in every step. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+reduces in every step. With `slices4` the batch of a rank is gone through in four slices. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -95,9 +95,9 @@ def read_safetensors(path):
     return tensors
 
 
-def find_merge(spec):
-    """The match of the option that merges steps; None where there is none."""
-    return next(filter(None, (re.fullmatch(r"merge(\d+)(every)?", option) for option in spec.split("+"))), None)
+def find_times(spec, kind):
+    """The match of the option for `merge` or `slices`; None where there is none."""
+    return next(filter(None, (re.fullmatch(kind + r"(\d+)(every)?", option) for option in spec.split("+"))), None)
 
 
 def make_strategy(network, spec, optimizer, zero=""):
@@ -109,9 +109,10 @@ def make_strategy(network, spec, optimizer, zero=""):
         lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
     lines.append('model { parameters: "p.*" ' +
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
-    merge = find_merge(spec)
-    reduce = " reduce: EVERY_STEP" if merge and merge[2] else ""
-    merging = f" gradient_merge {{ steps: {merge[1]}{reduce} }}" if merge else ""
+    merge, slices = find_times(spec, "merge"), find_times(spec, "slices")
+    every = any(times and times[2] for times in (merge, slices))
+    merging = (" gradient_merge {" + (f" steps: {merge[1]}" if merge else "") + (f" slices: {slices[1]}" if slices else "") +
+               (" reduce: EVERY_STEP" if every else "") + " }")
     bound = network.get("merged_bound" if merge else "bound")
     lines.append(f"train {{ {OPTIMIZERS[optimizer]}{merging} }}".replace("BOUND", str(bound)))
     lines.append('fetch: "grad/*"')
@@ -192,7 +193,7 @@ def main():
         passes = ["--no-optimize"] if arguments.no_optimize else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
-        merge = find_merge(arguments.mesh)
+        merge = find_times(arguments.mesh, "merge")
         last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else 3
         arguments.steps = arguments.steps or last
         for step in range(arguments.steps):
