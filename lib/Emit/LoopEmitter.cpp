@@ -105,6 +105,19 @@ void LoopEmitter::emit() {
   emitRows(0);
 }
 
+/// Whether an element takes so many operations, cheap as they are, that it is better kept: a mask that is drawn does.
+static bool isLong(schedule::Node *node) {
+  constexpr size_t kManyOperations = 32;
+  SetVector<schedule::Node *> visited;
+  SmallVector<schedule::Node *> worklist = {node};
+  while (!worklist.empty() && visited.size() < kManyOperations) {
+    schedule::Node *next = worklist.pop_back_val();
+    if (next->column && next->kind == schedule::Node::Compute && visited.insert(next))
+      llvm::append_range(worklist, next->operands);
+  }
+  return visited.size() >= kManyOperations;
+}
+
 /// Elements that are dear to compute and needed in several stages get a buffer of one row.
 void LoopEmitter::chooseKept() {
   llvm::MapVector<Node *, unsigned> first;
@@ -117,8 +130,13 @@ void LoopEmitter::chooseKept() {
       if (!node->column || node->kind != Node::Compute || !visited.insert(node))
         continue;
       auto [known, isNew] = first.insert({node, index});
-      if (node->expensive && !isNew)
+      if (node->expensive && !isNew) {
         again.insert(node);
+      } else if (!isNew && isLong(node)) {
+        // What it is made of is not needed again.
+        again.insert(node);
+        continue;
+      }
       llvm::append_range(worklist, node->operands);
       for (auto &[op, child] : node->extracts)
         worklist.push_back(child);
