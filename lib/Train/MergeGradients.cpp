@@ -39,6 +39,14 @@ static void letPass(Value value, Value from) {
     dist::setTravels(value.getDefiningOp());
 }
 
+/// What `gradient` was before it was only laid out anew.
+static Value skipLayout(Value gradient) {
+  while (isa_and_nonnull<net::ReshapeOp, net::TransposeOp>(gradient.getDefiningOp()) &&
+         gradient.getDefiningOp()->getOperand(0).getDefiningOp())
+    gradient = gradient.getDefiningOp()->getOperand(0);
+  return gradient;
+}
+
 namespace {
 
 struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPass> {
@@ -150,7 +158,7 @@ private:
     sum.getDefiningOp()->setDiscardableAttr(net::kNameAttr, accumulator.getSymNameAttr());
     Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;
     if (reducesLate()) {
-      Widening(gradient).setTravels();
+      Widening(skipLayout(gradient)).setTravels();
       letPass(addend, gradient);
       letPass(mean, sum);
     }

@@ -72,6 +72,26 @@ func.func @mixed(%x: tensor<4xbf16>) -> tensor<f32> {
 
 // -----
 
+// Tests that a partial sum passes the way to 16 bit too, behind which the gradient was only laid out anew.
+
+// CHECK-LABEL: @laid_out
+// MEAN: %[[NARROW:.*]] = net.convert %{{.*}} {dist.travels, net.role = #net.role<backward>} : tensor<1x4xf32> -> tensor<1x4xbf16>
+// EVERY: %[[NARROW:.*]] = net.convert %{{.*}} {net.role = #net.role<backward>} : tensor<1x4xf32> -> tensor<1x4xbf16>
+// MEAN: %[[GRADIENT:.*]] = net.reshape %[[NARROW]]
+// MEAN: net.convert %[[GRADIENT]] {dist.travels
+// CHECK: net.accumulate
+net.variable parameter @w : tensor<4xbf16>
+func.func @laid_out(%x: tensor<1x4xf32>) -> tensor<f32> {
+  %w = net.read @w : tensor<4xbf16>
+  %r = net.reshape %w : tensor<4xbf16> -> tensor<1x4xbf16>
+  %n = net.convert %r : tensor<1x4xbf16> -> tensor<1x4xf32>
+  %y = net.multiply %n, %x : tensor<1x4xf32>
+  %loss = net.reduce sum %y dims = [0, 1] : tensor<1x4xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
 // Tests that steps come behind the axes of ranks that there are.
 
 // CHECK: dist.mesh @mesh <["dp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"]}
