@@ -64,27 +64,43 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
     return success();
   }
 
-  /// The addend at the first time, the sum of both at others.
+  /// What is assigned before the update, and what the update reads, is added by operations of its own: that of the
+  /// update goes into a kernel with it.
   static void lower(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+    auto isAssign = [](Operation *user) { return isa<net::AssignOp>(user); };
+    auto isOther = [](Operation *user) { return !isa<net::AssignOp>(user); };
+    DictionaryAttr assigned = times.getOfUsers(op.getResult(), isAssign),
+                   read = times.getOfUsers(op.getResult(), isOther);
+    if (assigned && read && Times::areApart(assigned, read)) {
+      Value sum = makeSum(op, times, mesh, assigned);
+      op.getResult().replaceUsesWithIf(sum, [&](OpOperand &use) { return isAssign(use.getOwner()); });
+      when = read;
+    }
+    op.getResult().replaceAllUsesWith(makeSum(op, times, mesh, when));
+    op.erase();
+  }
+
+  /// The addend at the first time, the sum of both at others.
+  static Value makeSum(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
     OpBuilder builder(op);
     dist::Axis axis = *mesh.find(op.getAxis());
     DictionaryAttr rest = times.withoutFirst(when, axis);
-    Value result = op.getAddend();
-    if (rest) {
-      auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
-      sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-      dist::setOn(sum, dist::join(dist::getOn(op.getOperation()), rest));
-      DictionaryAttr first =
-          builder.getDictionaryAttr(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(int64_t(0))));
-      auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), first, sum);
-      for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr),
-                             StringRef(dist::kOnAttr)})
-        if (Attribute attribute = op->getAttr(name))
-          either->setAttr(name, attribute);
-      result = either.getResult();
-    }
-    op.getResult().replaceAllUsesWith(result);
-    op.erase();
+    if (!rest)
+      return op.getAddend();
+    DictionaryAttr on = dist::getOn(op.getOperation());
+    auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
+    sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    dist::setOn(sum, dist::join(on, rest));
+    if (rest == when)
+      return sum;
+    DictionaryAttr first =
+        builder.getDictionaryAttr(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(int64_t(0))));
+    auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), first, sum);
+    for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr)})
+      if (Attribute attribute = op->getAttr(name))
+        either->setAttr(name, attribute);
+    dist::setOn(either, dist::join(on, when));
+    return either.getResult();
   }
 };
 

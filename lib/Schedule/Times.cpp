@@ -79,6 +79,34 @@ DictionaryAttr Times::withoutFirst(DictionaryAttr times, Axis axis) {
   return known->second = rest.getDictionary(context);
 }
 
+DictionaryAttr Times::getOfUsers(Value value, llvm::function_ref<bool(Operation *)> isMeant) {
+  DictionaryAttr all;
+  for (Operation *user : value.getUsers()) {
+    if (!isMeant(user))
+      continue;
+    DictionaryAttr times = get(user);
+    // A result of the function has times of its own.
+    if (!times || isa<func::ReturnOp>(user))
+      return {};
+    all = all ? unite(all, times) : times;
+  }
+  return all;
+}
+
+/// Whether two ascending lists have nothing in common.
+static bool areDisjoint(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+  while (!left.empty() && !right.empty() && left.front() != right.front())
+    (left.front() < right.front() ? left : right) = (left.front() < right.front() ? left : right).drop_front();
+  return left.empty() || right.empty();
+}
+
+bool Times::areApart(DictionaryAttr left, DictionaryAttr right) {
+  return llvm::any_of(left, [&](NamedAttribute entry) {
+    Attribute other = right.get(entry.getName());
+    return other && areDisjoint(getList(entry.getValue()), getList(other));
+  });
+}
+
 void Times::need(Value value, DictionaryAttr times) {
   Operation *op = value.getDefiningOp();
   if (!op || !times)

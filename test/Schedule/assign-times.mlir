@@ -2,20 +2,21 @@
 // RUN: dist-opt %s --split-input-file --dist-schedule-assign-times | FileCheck %s
 
 // Tests that operations run when they are needed: those that only the update needs at the last step, what the accumulator needs at all,
-// what nobody needs never. Ranks that were named stay so.
+// what nobody needs never. Ranks that were named stay so. The update adds for itself.
 
 // CHECK-LABEL: @merge
 // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w" : tensor<4xf32>
 // CHECK: %[[W:.*]] = net.read @w {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
 // CHECK: %[[RATE:.*]] = net.constant dense<5.000000e-01> : tensor<4xf32>
 // CHECK-NEXT: %[[G:.*]] = net.negate %arg0 : tensor<4xf32>
-// CHECK-NEXT: %[[SUM:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 1, 2, 3>}, net.role = #net.role<backward>} : tensor<4xf32>
-// CHECK-NEXT: %[[MERGED:.*]] = dist.either %[[G]] on {merge = array<i64: 0>} else %[[SUM]] {net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[G]] on {merge = array<i64: 0>} else %[[SUM]] {dist.on = {merge = array<i64: 0, 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[MERGED:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 3>}, net.role = #net.role<backward>} : tensor<4xf32>
 // CHECK-NEXT: %[[ALL:.*]] = dist.collective all_reduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {merge = array<i64: 3>}}
 // CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
 // CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
 // CHECK-NEXT: %[[LATE:.*]] = net.abs %[[ALL]] {dist.on = {merge = array<i64: 3>}}
-// CHECK-NEXT: net.assign @"accumulator/w", %[[MERGED]] {dist.on = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
+// CHECK-NEXT: net.assign @"accumulator/w", %[[KEPT]] {dist.on = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
 // CHECK-NEXT: net.assign @w, %[[NEXT]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}} : tensor<4xf32>
 // CHECK-NEXT: return %[[G]], %[[LATE]]
 dist.mesh @mesh <["dp" = 2, steps "merge" = 4]>
@@ -55,6 +56,32 @@ func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.during = {merge = arr
   net.assign @v, %b {dist.during = {merge = array<i64: 0>}} : tensor<4xf32>
   net.assign @u, %b {dist.during = {merge = array<i64: 1, 2>}} : tensor<4xf32>
   return %a : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a sum which the same times assign and read is added once, and one that is returned too.
+
+// CHECK-LABEL: @once
+// CHECK: %[[SUM:.*]] = net.add %{{.*}}, %{{.*}} {dist.on = {merge = array<i64: 1, 2>}}
+// CHECK-NEXT: %[[ALL:.*]] = dist.either %{{.*}} on {merge = array<i64: 0>} else %[[SUM]] : tensor<4xf32>
+// CHECK-NEXT: %[[READ:.*]] = net.negate %[[ALL]]
+// CHECK: net.add
+// CHECK-NEXT: %[[RETURNED:.*]] = dist.either
+// CHECK-NOT: net.add
+// CHECK: return %[[READ]], %[[RETURNED]]
+dist.mesh @mesh <[steps "merge" = 3]>
+net.variable accumulator @a : tensor<4xf32>
+net.variable accumulator @b : tensor<4xf32>
+func.func @once(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {merge = array<i64: 2>}}) {
+  %a = net.read @a : tensor<4xf32>
+  %b = net.read @b : tensor<4xf32>
+  %s = net.accumulate %a, %x over "merge" : tensor<4xf32>
+  %n = net.negate %s : tensor<4xf32>
+  %t = net.accumulate %b, %x over "merge" : tensor<4xf32>
+  net.assign @a, %s {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
+  net.assign @b, %t {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
+  return %n, %t : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

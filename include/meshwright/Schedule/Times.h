@@ -29,6 +29,11 @@ public:
   /// How many times there are.
   static int64_t count(const dist::Mesh &mesh);
 
+  /// The times at which users of `value` that `isMeant` accepts need it; null where none does, or where it is not known
+  /// of one of them.
+  mlir::DictionaryAttr getOfUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isMeant);
+  /// Whether no time is in both sets.
+  static bool areApart(mlir::DictionaryAttr left, mlir::DictionaryAttr right);
   /// `times` but for the first coordinate of `axis`; null where nothing is left.
   mlir::DictionaryAttr withoutFirst(mlir::DictionaryAttr times, dist::Axis axis);
 
