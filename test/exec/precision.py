@@ -20,6 +20,9 @@ MESHES = {
     "zero1": 'mesh { axes { name: "dp" size: 4 } } data { axes: "dp" } zero { axes: "dp" }',
     "zero3": 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } zero { axes: "dp" stage: 3 } ' + SPLITS,
 }
+MESHES["slices"] = MESHES["dp2xtp2"]
+# What else train says on some of them.
+TRAIN = {"slices": "gradient_merge { slices: 4 }"}
 PRECISION = f"precision {{ compute: F16 loss_scale {{ dynamic {{ initial: 1024 window: {WINDOW} hysteresis: 2 minimum: 64 }} }} }}"
 
 
@@ -70,7 +73,7 @@ def main():
     for name, mesh in MESHES.items():
         (folder / "strategy.textproto").write_text(
             f'{mesh} model {{ parameters: "p.*" batch {{ inputs: "x" }} batch {{ inputs: "y" }} }} init {{ match: "*" normal {{ stddev: 0.1 }} }}\n'
-            f"train {{ momentum {{ lr {{ constant: 0.1 }} }} clip {{ global_norm: 0.5 }} {PRECISION} }}\n")
+            f"train {{ momentum {{ lr {{ constant: 0.1 }} }} clip {{ global_norm: 0.5 }} {PRECISION} {TRAIN.get(name, '')} }}\n")
         run("dist-opt", FIXTURES / "mlp-tiny.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={folder}/{name}", "--quiet")
         run("dist-run", folder / name, f"--feed={folder}/batch{{step}}.safetensors", f"--steps={STEPS}", "--check-serial", "--quiet",
             f"--metrics={folder}/{name}.jsonl")
