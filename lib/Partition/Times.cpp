@@ -89,12 +89,23 @@ void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value va
   setOn(assign, cast<MappingAttr>(variable->getAttr(kMappingAttr)).getSupport());
 }
 
+/// The name of a value is that of all of it; what one slice has is nothing that anybody named.
+static void moveName(Value slice, Value whole) {
+  Operation *op = slice.getDefiningOp();
+  Attribute name = op ? op->getDiscardableAttr(net::kNameAttr) : Attribute();
+  if (!name)
+    return;
+  op->removeDiscardableAttr(net::kNameAttr);
+  whole.getDefiningOp()->setDiscardableAttr(net::kNameAttr, name);
+}
+
 Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {
   net::VariableOp variable = createVariable(reshard, step);
   Value before = read(builder, variable, reshard, step);
   Value sum = net::AccumulateOp::create(builder, reshard.getLoc(), before, value,
                                         builder.getStringAttr(mesh.getName(step.axes.front())));
   assign(builder, variable, sum, step);
+  moveName(value, sum);
   return sum;
 }
 
@@ -131,5 +142,6 @@ Value Accumulators::collect(OpBuilder &builder, ReshardOp reshard, const Reshard
   Value all =
       putInto(build, before, value, coordinate, step.from, step.axes.front(), mesh, net::shapeOf(reshard.getResult()));
   assign(builder, variable, all, step);
+  moveName(value, all);
   return all;
 }

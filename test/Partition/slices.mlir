@@ -23,7 +23,7 @@ func.func @gradient(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["
   %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
   // CHECK: %[[G:.*]] = net.dot %[[PART]], %[[Y]]
   // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w" : tensor<4x4xf32>
-  // CHECK: %[[SUM:.*]] = net.accumulate %[[BEFORE]], %[[G]] over "micro"
+  // CHECK: %[[SUM:.*]] = net.accumulate %[[BEFORE]], %[[G]] over "micro" {net.name = "grad/w"}
   // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {micro = array<i64: 0>}
   // CHECK: dist.c_reducescatter %[[SUM]] axes ["dp"]
   // SCATTER: %[[PART:.*]] = dist.c_reducescatter %{{.*}} axes ["dp"]
