@@ -128,6 +128,27 @@ LogicalResult GraphOp::setTravels() {
   return changed;
 }
 
+/// States where the variable is kept that `entry` assigns.
+LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh) {
+  auto assign = cast<net::AssignOp>(entry.op);
+  net::VariableOp variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(assign, assign.getVariableAttr());
+  entry.keepsPartial = followsAddend(variable);
+  auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
+  Placement placement = Placement::replicated(shape.size());
+  if (mapping) {
+    auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return assign.emitOpError(); });
+    if (failed(resolved))
+      return failure();
+    placement = *resolved;
+    if (!placement.support.empty())
+      entry.storedOwner = mapping.getSupport();
+  }
+  if (!entry.keepsPartial)
+    entry.stored = getStates(placement, mesh);
+  return success();
+}
+
 LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   if (op.getNumRegions() != 0)
     return op.emitOpError() << "has regions, which completion does not follow";
@@ -176,23 +197,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
   }
-  if (auto assign = dyn_cast<net::AssignOp>(op)) {
-    net::VariableOp variable = variableOf(assign.getVariableAttr());
-    entry.keepsPartial = followsAddend(variable);
-    auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
-    ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
-    Placement placement = Placement::replicated(shape.size());
-    if (mapping) {
-      auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return op.emitOpError(); });
-      if (failed(resolved))
-        return failure();
-      placement = *resolved;
-      if (!placement.support.empty())
-        entry.storedOwner = mapping.getSupport();
-    }
-    if (!entry.keepsPartial)
-      entry.stored = getStates(placement, mesh);
-  }
+  if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh)))
+    return failure();
   ops.push_back(std::move(entry));
   return success();
 }

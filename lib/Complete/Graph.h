@@ -115,6 +115,7 @@ private:
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh);
   mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh);
+  mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh);
 
   llvm::DenseMap<mlir::Value, ValueIndex> numbers;
 };

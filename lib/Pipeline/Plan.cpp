@@ -329,6 +329,25 @@ static void printConversion(llvm::json::OStream &json, const PlannedConversion &
   });
 }
 
+/// `hasSlices` says that variants differ in the slices of a step too.
+static void printVariants(llvm::json::OStream &json, ArrayRef<PlannedVariant> variants, bool hasSlices) {
+  json.attributeArray("variants", [&] {
+    for (const PlannedVariant &variant : variants)
+      json.object([&] {
+        if (hasSlices)
+          json.attribute("first_slice", variant.firstSlice);
+        json.attribute("first_step", variant.firstStep);
+        json.attribute("kernels", variant.numKernels);
+        if (hasSlices)
+          json.attribute("last_slice", variant.lastSlice);
+        json.attribute("last_step", variant.lastStep);
+        json.attribute("launches", variant.numLaunches);
+        json.attribute("products", variant.numProducts);
+        json.attribute("traffic_bytes", variant.trafficBytes);
+      });
+  });
+}
+
 void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program) const {
   json.attributeArray("conversions", [&] {
     for (unsigned conversion : program.conversions)
@@ -380,21 +399,7 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
   }
   json.attribute("variable_bytes", program.variableBytes);
   if (!program.variants.empty())
-    json.attributeArray("variants", [&] {
-      for (const PlannedVariant &variant : program.variants)
-        json.object([&] {
-          if (mesh.find(AxisKind::Slices))
-            json.attribute("first_slice", variant.firstSlice);
-          json.attribute("first_step", variant.firstStep);
-          json.attribute("kernels", variant.numKernels);
-          if (mesh.find(AxisKind::Slices))
-            json.attribute("last_slice", variant.lastSlice);
-          json.attribute("last_step", variant.lastStep);
-          json.attribute("launches", variant.numLaunches);
-          json.attribute("products", variant.numProducts);
-          json.attribute("traffic_bytes", variant.trafficBytes);
-        });
-    });
+    printVariants(json, program.variants, mesh.find(AxisKind::Slices).has_value());
 }
 
 void Plan::printJson(llvm::raw_ostream &out) const {
