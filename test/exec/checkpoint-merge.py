@@ -20,7 +20,7 @@ import case  # noqa: E402 (needs the path)
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
 reference = fixtures / "reference" / "gpt2-tiny-f64"
-PACKAGES = ["dp4+merge4", "dp2xtp2+merge4", "dp4+zero3+merge4", "dp4+zero3whole+merge4every"]
+PACKAGES = ["dp4+merge4", "dp2xtp2+merge4", "dp4+zero3+merge4", "dp4+zero3whole+merge4every", "dp4+merge4+slices2"]
 MESHES = [*PACKAGES, "serial"]
 STEPS = 8
 random.seed(3)
@@ -74,7 +74,7 @@ same("killed.save", f"{mesh}.whole")
 
 # Each mesh takes over from the one before.
 expected = plain_safetensors.read(folder / "serial.whole")
-rounds = [["dp4+merge4", "dp2xtp2+merge4", "serial", "dp4+zero3whole+merge4every"], ["serial", "dp4+zero3+merge4", "dp4+merge4", "dp2xtp2+merge4"],
+rounds = [["dp4+merge4", "dp2xtp2+merge4", "serial", "dp4+zero3whole+merge4every"], ["serial", "dp4+zero3+merge4", "dp4+merge4+slices2", "dp2xtp2+merge4"],
           *(random.sample(MESHES, 4) for _ in range(2))]
 for order in rounds:
     chain = folder / ("-".join(order) + ".checkpoints")
