@@ -161,7 +161,7 @@ LogicalResult Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> buil
 
 LogicalResult Compiler::train() {
   if (strategy.get().has_train() && failed(runPasses([&](OpPassManager &manager) {
-        train::buildPipeline(manager, getTrainOptions(strategy.get()));
+        train::buildPipeline(manager, getTrainOptions(strategy, &context));
       })))
     return failure();
   // A graph that already is a whole step passes through.

@@ -229,7 +229,17 @@ static void setPrecision(train::Options &options, const strategy::Precision &pre
     options.fetch.values.push_back(name);
 }
 
-train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
+/// Where the elements of the repeated field at `path` stand.
+static std::vector<Location> getLocs(const StrategyFile &file, MLIRContext *context, const std::string &path,
+                                     int size) {
+  std::vector<Location> locations;
+  for (int index = 0; index < size; ++index)
+    locations.push_back(file.getLoc(context, path + "[" + std::to_string(index) + "]"));
+  return locations;
+}
+
+train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext *context) {
+  const strategy::Strategy &strategy = file.get();
   train::Options options;
   if (strategy.train().has_loss())
     options.differentiate.loss = std::to_string(strategy.train().loss());
@@ -244,6 +254,9 @@ train::Options meshwright::getTrainOptions(const strategy::Strategy &strategy) {
   if (strategy.train().clip().has_global_norm())
     options.fetch.values.push_back("grad_norm");
   setPrecision(options, strategy.train().precision());
+  options.fetchLocations = getLocs(file, context, "fetch", strategy.fetch_size());
+  options.keepLocations =
+      getLocs(file, context, "train.precision.keep_f32", strategy.train().precision().keep_f32_size());
   return options;
 }
 
@@ -263,8 +276,8 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
   segment.maxLive = zero.max_live_megabytes();
   segment.maxInFlight = zero.max_in_flight();
   segment.backwardAxes.assign(zero.backward_axes().begin(), zero.backward_axes().end());
-  for (size_t index = 0; index < segment.anchors.size(); ++index)
-    options.locations.anchors.push_back(file.getLoc(context, "zero.segment.anchors[" + std::to_string(index) + "]"));
+  llvm::append_range(options.locations.anchors,
+                     getLocs(file, context, "zero.segment.anchors", zero.segment().anchors_size()));
   options.locations.maxLive = file.getLoc(context, "zero.max_live_megabytes");
   return options;
 }

@@ -19,8 +19,8 @@ namespace meshwright {
 /// The options of Import.
 importer::Options getImportOptions(const strategy::Strategy &strategy);
 
-/// The options of Train.
-train::Options getTrainOptions(const strategy::Strategy &strategy);
+/// The options of Train, with where the strategy has them.
+train::Options getTrainOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
 /// The options of Complete, with where the strategy has them.
 complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);

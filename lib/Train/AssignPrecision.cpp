@@ -34,6 +34,8 @@ enum class Precision { Narrow, Wide, Follow };
 
 struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisionPass> {
   using AssignPrecisionPassBase::AssignPrecisionPassBase;
+  AssignPrecisionPass(AssignPrecisionPassOptions options, std::vector<Location> locations)
+      : AssignPrecisionPassBase(std::move(options)), locations(std::move(locations)) {}
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> func = findStep(getOperation());
@@ -44,7 +46,7 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
     narrow = compute == ComputeType::BF16 ? Type(BFloat16Type::get(&getContext())) : Float16Type::get(&getContext());
     for (Operation &op : llvm::make_early_inc_range(func->getBody().front()))
       rewrite(&op);
-    if (failed(verifyAllUsed(getOperation(), keep, used, "keep", "operations, scopes and parameters")))
+    if (failed(verifyAllUsed(getOperation(), keep, used, "keep", "operations, scopes and parameters", locations)))
       signalPassFailure();
   }
 
@@ -166,6 +168,13 @@ private:
   /// What values are converted to, in either direction.
   llvm::DenseMap<Value, Value> wide, narrowed;
   SmallVector<bool> used;
+  /// Where `keep` was written.
+  std::vector<Location> locations;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> train::createAssignPrecisionPass(AssignPrecisionPassOptions options,
+                                                       std::vector<Location> locations) {
+  return std::make_unique<AssignPrecisionPass>(std::move(options), std::move(locations));
+}

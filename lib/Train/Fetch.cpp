@@ -40,6 +40,8 @@ namespace {
 
 struct FetchPass : train::impl::FetchPassBase<FetchPass> {
   using FetchPassBase::FetchPassBase;
+  FetchPass(FetchPassOptions options, std::vector<Location> locations)
+      : FetchPassBase(std::move(options)), locations(std::move(locations)) {}
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> func = findStep(getOperation());
@@ -51,10 +53,17 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
       if (StringRef name = net::getUserName(&op);
           !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used))
         fetched.push_back(op.getResult(0));
-    if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values")))
+    if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values", locations)))
       return signalPassFailure();
     appendResults(*func, fetched);
   }
+
+  /// Where `values` were written.
+  std::vector<Location> locations;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> train::createFetchPass(FetchPassOptions options, std::vector<Location> locations) {
+  return std::make_unique<FetchPass>(std::move(options), std::move(locations));
+}

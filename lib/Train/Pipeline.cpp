@@ -14,7 +14,7 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
   manager.addPass(createSimplifyPass());
 
   // Backward computes in the types of forward.
-  manager.addPass(createAssignPrecisionPass(options.precision));
+  manager.addPass(createAssignPrecisionPass(options.precision, options.keepLocations));
 
   // Gradients, then what consumes them: without a consumer they would be dropped as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));
@@ -32,7 +32,7 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
 
   // Fetched values become results before the cleanup, which keeps what results depend on.
   if (!options.fetch.values.empty())
-    manager.addPass(createFetchPass(options.fetch));
+    manager.addPass(createFetchPass(options.fetch, options.fetchLocations));
   manager.addPass(createSimplifyPass());
   // All assignments and results are there.
   manager.addPass(createPutOffUpdatesPass());

@@ -55,10 +55,11 @@ bool train::matchesAny(ArrayRef<std::string> globs, StringRef name, SmallVectorI
 }
 
 LogicalResult train::verifyAllUsed(Operation *op, ArrayRef<std::string> globs, ArrayRef<bool> used, StringRef option,
-                                   StringRef what) {
+                                   StringRef what, ArrayRef<Location> locations) {
   for (auto [index, glob] : llvm::enumerate(globs))
     if (index >= used.size() || !used[index])
-      return op->emitError() << option << " glob \"" << glob << "\" matches none of the " << what;
+      return emitError(index < locations.size() ? locations[index] : op->getLoc())
+             << option << " glob \"" << glob << "\" matches none of the " << what;
   return success();
 }
 

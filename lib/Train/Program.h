@@ -34,9 +34,11 @@ llvm::MapVector<llvm::StringRef, mlir::Value> collectGradients(mlir::func::FuncO
 /// Whether one of the globs matches; marks every glob that does in `used`, which grows to their number.
 bool matchesAny(llvm::ArrayRef<std::string> globs, llvm::StringRef name, llvm::SmallVectorImpl<bool> &used);
 
-/// Emits an error for the first glob that matched nothing; `what` are the things it was to match.
+/// Emits an error for the first glob that matched nothing; `what` are the things it was to match. It stands where the
+/// glob was written, or at `op` where that is not known.
 mlir::LogicalResult verifyAllUsed(mlir::Operation *op, llvm::ArrayRef<std::string> globs, llvm::ArrayRef<bool> used,
-                                  llvm::StringRef option, llvm::StringRef what);
+                                  llvm::StringRef option, llvm::StringRef what,
+                                  llvm::ArrayRef<mlir::Location> locations = {});
 
 /// A builder at the end of the function's body whose operations get a role, and the scope that is set.
 class RoleBuilder : public mlir::OpBuilder, public mlir::OpBuilder::Listener {

@@ -39,6 +39,11 @@ enum class ComputeType { Written, BF16, F16 };
 #define GEN_PASS_REGISTRATION
 #include "include/meshwright/Train/Passes.h.inc"
 
+/// Passes with where their globs were written, as far as that is known; errors stand at the module otherwise.
+std::unique_ptr<mlir::Pass> createAssignPrecisionPass(AssignPrecisionPassOptions options,
+                                                      std::vector<mlir::Location> locations);
+std::unique_ptr<mlir::Pass> createFetchPass(FetchPassOptions options, std::vector<mlir::Location> locations);
+
 /// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
 struct Options {
   AssignPrecisionPassOptions precision;
@@ -48,6 +53,8 @@ struct Options {
   OptimizerPassOptions optimizer;
   SkipUpdatesPassOptions skip;
   FetchPassOptions fetch;
+  /// Where `precision.keep` and the first of `fetch.values` were written.
+  std::vector<mlir::Location> keepLocations, fetchLocations;
 };
 
 /// Appends what turns a forward loss into a training step and ends with the gate.
