@@ -13,8 +13,10 @@
 #include "SegmentPlanner.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
-#include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Complete/Passes.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -31,10 +33,6 @@ using namespace meshwright::complete;
 using namespace meshwright::dist;
 
 static constexpr double kMegabyte = 1 << 20;
-
-static int64_t toBytes(double megabytes) {
-  return static_cast<int64_t>(std::min(megabytes * kMegabyte, static_cast<double>(SegmentProblem::kUnbounded)));
-}
 
 /// Bytes as people read them.
 static std::string toText(int64_t bytes) {
@@ -60,6 +58,8 @@ private:
   struct Parameter {
     Placement kept, compute;
     SmallVector<int64_t> shape;
+    /// The element type that is computed with, and travels.
+    Type element;
     /// Its slice that waits for backward, where that has axes of its own, the last operation of forward that uses it
     /// and the value itself once it is there.
     std::optional<Placement> slice;
@@ -83,8 +83,10 @@ private:
   // Writing.
   void writeSegment(unsigned number);
   Value getValue(Value value, std::optional<unsigned> segment, Operation *user);
-  Value getFetched(net::ReadOp read, std::optional<unsigned> segment, Operation *user);
-  Value createFetch(net::ReadOp read, unsigned fetch, Operation *user);
+  bool isFetched(Value value) const;
+  Value cloneFetched(Value value);
+  Value getFetched(Value value, std::optional<unsigned> segment, Operation *user);
+  Value createFetch(Value value, unsigned fetch, Operation *user);
   Value createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter);
   void holdSlices(Operation *op, unsigned segment);
   void setPlace(Operation *op, unsigned segment);
@@ -97,7 +99,7 @@ private:
   OpBuilder builder;
 
   SmallVector<Parameter, 0> parameters;
-  llvm::MapVector<std::pair<Attribute, Attribute>, unsigned> numbers;
+  llvm::MapVector<std::tuple<Attribute, Attribute, Type>, unsigned> numbers;
   llvm::MapVector<Type, unsigned> types;
   /// The parameter that a value is, by layout alone.
   DenseMap<Value, unsigned> source;
@@ -136,12 +138,13 @@ LogicalResult Segmenter::addRead(net::ReadOp read) {
   parameter.compute = normalize(*to, mesh);
   if (parameter.kept == parameter.compute)
     return success();
-  auto [known, isNew] = numbers.insert({{read.getVariableAttr(), compute}, static_cast<unsigned>(parameters.size())});
+  Type element = parameter.element = net::getUsedType(read.getResult());
+  auto [known, isNew] =
+      numbers.insert({{read.getVariableAttr(), compute, element}, static_cast<unsigned>(parameters.size())});
   source[read.getResult()] = known->second;
   replaced.push_back(read);
   if (!isNew)
     return success();
-  Type element = variable.getTensorType().getElementType();
   int64_t elements = 1;
   for (int64_t size : parameter.compute.getLocalShape(parameter.shape))
     elements *= size;
@@ -317,6 +320,25 @@ void Segmenter::setPlace(Operation *op, unsigned segment) {
   net::setRole(op, plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward);
 }
 
+/// Whether `value` is what is fetched of a parameter: what is read, or what is made of it where it is kept to travel in
+/// a smaller type.
+bool Segmenter::isFetched(Value value) const {
+  if (auto convert = value.getDefiningOp<net::ConvertOp>())
+    return convert.getOperand().getDefiningOp<net::ReadOp>() &&
+           parameters[source.lookup(value)].element == net::elementTypeOf(value);
+  return value.getDefiningOp<net::ReadOp>();
+}
+
+/// Clones the operations that make `value`, which is fetched.
+Value Segmenter::cloneFetched(Value value) {
+  auto convert = value.getDefiningOp<net::ConvertOp>();
+  if (!convert)
+    return builder.clone(*value.getDefiningOp())->getResult(0);
+  IRMapping mapping;
+  builder.clone(*convert.getOperand().getDefiningOp(), mapping);
+  return builder.clone(*convert, mapping)->getResult(0);
+}
+
 Value Segmenter::createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter) {
   MappingAttr before = from.toAttr(builder.getContext(), mesh, parameter.shape),
               after = to.toAttr(builder.getContext(), mesh, parameter.shape);
@@ -326,31 +348,37 @@ Value Segmenter::createReshard(Value value, const Placement &from, const Placeme
   return reshard.getResult();
 }
 
-/// Fetches what `read` reads, in front of `user`.
-Value Segmenter::createFetch(net::ReadOp read, unsigned index, Operation *user) {
+/// Fetches `value` in front of `user`.
+Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
   const ParameterFetch &fetch = plan.fetches[index];
   const Parameter &parameter = parameters[fetch.parameter];
   builder.setInsertionPoint(user);
-  Value value = parameter.held && plan.segments[fetch.segment].backward
-                    ? createReshard(parameter.held, *parameter.slice, parameter.compute, parameter)
-                    : builder.clone(*read)->getResult(0);
-  Operation *op = value.getDefiningOp();
+  Value result = parameter.held && plan.segments[fetch.segment].backward
+                     ? createReshard(parameter.held, *parameter.slice, parameter.compute, parameter)
+                     : cloneFetched(value);
+  Operation *op = result.getDefiningOp();
   setPlace(op, fetch.segment);
+  // The fetch begins with the read.
+  if (auto convert = dyn_cast<net::ConvertOp>(op)) {
+    op = convert.getOperand().getDefiningOp();
+    setPlace(op, fetch.segment);
+  }
   op->setAttr(kFetchAtAttr, builder.getI64IntegerAttr(fetch.start));
   op->setAttr(kReasonAttr, builder.getStringAttr(describe(index)));
-  return value;
+  return result;
 }
 
-Value Segmenter::getFetched(net::ReadOp read, std::optional<unsigned> segment, Operation *user) {
+/// `value`, which is fetched, as `user` in `segment` reads it.
+Value Segmenter::getFetched(Value value, std::optional<unsigned> segment, Operation *user) {
   if (!segment) {
     builder.setInsertionPoint(user);
-    return builder.clone(*read)->getResult(0);
+    return cloneFetched(value);
   }
-  unsigned index = plan.fetchOf.lookup({*segment, source.lookup(read.getResult())});
-  Value &value = fetched[index];
-  if (!value)
-    value = createFetch(read, index, user);
-  return value;
+  unsigned index = plan.fetchOf.lookup({*segment, source.lookup(value)});
+  Value &result = fetched[index];
+  if (!result)
+    result = createFetch(value, index, user);
+  return result;
 }
 
 /// `value`, which is made of a parameter, as `user` in `segment` reads it.
@@ -359,14 +387,11 @@ Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operatio
   // From the value back to what is there, and forth again.
   SmallVector<Operation *> chain;
   Value current = value;
-  while (!current.getDefiningOp<net::ReadOp>() && !getKnown(current)) {
+  while (!isFetched(current) && !getKnown(current)) {
     chain.push_back(current.getDefiningOp());
     current = chain.back()->getOperand(0);
   }
-  if (auto read = current.getDefiningOp<net::ReadOp>())
-    current = getFetched(read, segment, user);
-  else
-    current = getKnown(current);
+  current = isFetched(current) ? getFetched(current, segment, user) : getKnown(current);
   builder.setInsertionPoint(user);
   for (Operation *op : llvm::reverse(chain)) {
     Operation *clone = builder.clone(*op);

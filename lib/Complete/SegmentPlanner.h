@@ -11,18 +11,18 @@
 #ifndef MESHWRIGHT_LIB_COMPLETE_SEGMENTPLANNER_H
 #define MESHWRIGHT_LIB_COMPLETE_SEGMENTPLANNER_H
 
+#include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 namespace meshwright::complete {
 
 /// What has to be fetched, and the bounds on that. Bytes are those of a rank.
 struct SegmentProblem {
-  static constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max() / 4;
+  static constexpr int64_t kUnbounded = kUnboundedBytes;
 
   struct Parameter {
     int64_t bytes = 0;

@@ -11,6 +11,7 @@
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Partition/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -81,25 +82,19 @@ Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr f
   return reshard.getResult();
 }
 
-/// Whether `op` makes smaller elements of its operand.
-static bool isNarrowing(Operation *op) {
-  auto convert = dyn_cast<net::ConvertOp>(op);
-  return convert && net::elementTypeOf(convert.getOperand()).getIntOrFloatBitWidth() >
-                        net::elementTypeOf(convert.getResult()).getIntOrFloatBitWidth();
-}
-
 /// Where all uses of `read` make smaller elements of the variable, that is done where it is kept, and what was to be
 /// moved behind the read is moved behind them.
 LogicalResult Materializer::narrowWhereKept(net::ReadOp read) {
   FailureOr<SmallVector<MappingAttr>> kept = table.getComputes(read), results = table.getResults(read);
   if (failed(kept) || failed(results))
     return failure();
-  bool isOnlyNarrowed = *kept != *results && !read->use_empty();
+  Value value = read.getResult();
+  bool isOnlyNarrowed = *kept != *results && net::getUsedType(value) != net::elementTypeOf(value);
   for (Operation *user : read->getUsers()) {
     FailureOr<SmallVector<MappingAttr>> operands = table.getOperands(user);
     if (failed(operands))
       return failure();
-    isOnlyNarrowed &= isNarrowing(user) && *operands == *results;
+    isOnlyNarrowed &= *operands == *results;
   }
   if (!isOnlyNarrowed)
     return success();

@@ -9,6 +9,7 @@
 #include "Plan.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Support/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -31,10 +32,18 @@ static net::ReadOp findRead(Operation *op) {
   return read;
 }
 
-/// The segments in which `fetch` is used, by itself or by what is made of it for a segment.
-static std::set<int64_t> findUses(Operation *fetch) {
+/// What `fetch` brings: its result, or what is made of that before it travels.
+static Value findFetched(Operation *fetch) {
+  Value value = fetch->getResult(0);
+  if (isa<net::ReadOp>(fetch) && net::getUsedType(value) != getElementTypeOrSelf(value))
+    return (*fetch->user_begin())->getResult(0);
+  return value;
+}
+
+/// The segments in which a fetched value is used, by itself or by what is made of it for a segment.
+static std::set<int64_t> findUses(Value fetched) {
   std::set<int64_t> uses;
-  for (Operation *user : fetch->getUsers())
+  for (Operation *user : fetched.getUsers())
     if (auto segment = user->getAttrOfType<IntegerAttr>(kSegmentAttr))
       uses.insert(segment.getInt());
   return uses;
@@ -43,7 +52,8 @@ static std::set<int64_t> findUses(Operation *fetch) {
 void Plan::addFetch(Operation *op) {
   net::ReadOp read = findRead(op);
   MappingAttr mapping = getMapping(op->getResult(0));
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Value fetched = findFetched(op);
+  auto type = cast<RankedTensorType>(fetched.getType());
   if (!read || !mapping)
     return;
   auto placement = Placement::resolve(mapping, mesh, type.getShape(), [&] { return op->emitError(); });
@@ -57,7 +67,7 @@ void Plan::addFetch(Operation *op) {
   fetch.bytes = getBytes(type.clone(placement->getLocalShape(type.getShape())));
   if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
     fetch.reason = reason.str();
-  for (int64_t segment : findUses(op)) {
+  for (int64_t segment : findUses(fetched)) {
     fetch.last = std::max(fetch.last, segment);
     segments[segment].volume += fetch.bytes;
   }

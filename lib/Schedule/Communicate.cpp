@@ -15,6 +15,7 @@
 #include "Storage.h"
 #include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/MapVector.h"
 #include <algorithm>
 #include <deque>
@@ -558,8 +559,8 @@ struct CommunicatePass : schedule::impl::CommunicatePassBase<CommunicatePass> {
   using CommunicatePassBase::CommunicatePassBase;
 
   void runOnOperation() override {
-    Limits limits = {static_cast<int64_t>(bucketMegabytes * (1 << 20)), std::max<int64_t>(maxInFlight, 1),
-                     lateReductions, static_cast<int64_t>(maxLiveMegabytes * (1 << 20))};
+    Limits limits = {toBytes(bucketMegabytes), std::max<int64_t>(maxInFlight, 1), lateReductions,
+                     toBytes(maxLiveMegabytes)};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getBody().front().getOps<dist::CollectiveOp>().empty())
         continue;

@@ -31,10 +31,10 @@ def run(*command, fails=False):
     return done.stderr if fails else done.stdout
 
 
-def write_strategy(axes, zero, path):
+def write_strategy(axes, zero, path, train=""):
     lines = ["mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes.items()) + " }",
              'model { parameters: "p.*" batch { inputs: "ids" } }',
-             "train { adamw { lr { constant: 1e-3 } } }",
+             f"train {{ adamw {{ lr {{ constant: 1e-3 }} }} {train} }}",
              "data { " + " ".join(f'axes: "{name}"' for name in axes if name != "tp") + " }",
              "zero { " + " ".join(f'axes: "{name}"' for name in axes if name != "tp") + f" stage: 3 {zero} }}"]
     if "tp" in axes:
@@ -87,17 +87,33 @@ def count_bytes(line, mapping, axes):
     return total
 
 
+def find_narrowed(operations):
+    """Reads of which smaller elements are made by all their uses, with the line of one of these."""
+    users = {}
+    for operation in operations:
+        for operand in operation.operands:
+            users.setdefault(operand, []).append(operation)
+    narrowed = {}
+    for operation in operations:
+        uses = users.get(operation.results, [])
+        types = {re.search(r"-> (tensor<.*>)", use.line).group(1) if use.kind == "convert" else None for use in uses}
+        if operation.kind == "read" and len(types) == 1 and None not in types:
+            narrowed[operation.results] = f"{types.pop()}"
+    return narrowed
+
+
 def analyze(text, axes):
     """The parameters that are kept elsewhere and the operations of forward and backward with what they use."""
     variables, operations = read_program(text)
     parameters, source, items = {}, {}, []
+    narrowed = find_narrowed(operations)
     for operation in operations:
         if operation.kind == "read":
             name = re.search(r'@("[^"]*"|[\w.$-]+)', operation.line).group(1)
             compute = re.search(r"dist\.results = \[#dist\.mapping<(.*?)>\]", operation.line).group(1)
             if operation.role != "optimize" and compute != variables[name]:
                 source[operation.results] = name
-                parameters[name] = count_bytes(operation.line, compute, axes)
+                parameters[name] = count_bytes(narrowed.get(operation.results, operation.line), compute, axes)
         elif operation.kind in MOVING and operation.role != "optimize" and operation.operands[0] in source:
             source[operation.results] = source[operation.operands[0]]
         elif operation.role in ("forward", "backward"):
@@ -185,6 +201,7 @@ def check_program(name, text, axes, max_live, plan):
         elif operation.kind == "reshard" and operation.attribute("fetch_at") is not None:
             fetched[operation.results] = operation
             users[operation.results] = [operation.attribute("segment")]
+    narrowed = find_narrowed(operations)
     origin = {value: value for value in fetched}
     made = {}
     for operation in operations:
@@ -195,11 +212,15 @@ def check_program(name, text, axes, max_live, plan):
             if operand not in origin or operation.results in fetched or operation.kind == "reshard":
                 continue
             users[origin[operand]].append(segment)
+            if operand in narrowed:
+                continue
             if operand in made and made[operand] != segment:
                 sys.exit(f"{name}: {operand} of segment {made[operand]} is used in segment {segment}")
         if operation.kind in MOVING and operation.role != "optimize" and operation.operands[0] in origin:
             origin[operation.results] = origin[operation.operands[0]]
-            made[operation.results] = segment
+            # What travels is what is made of the read, and may be kept for other segments.
+            if operation.operands[0] not in narrowed:
+                made[operation.results] = segment
     kept_elsewhere = {variable for variable, mapping in variables.items() if variable.startswith("p.") and "dp" in mapping}
     for operation in operations:
         if operation.kind == "read" and operation.role != "optimize" and operation.results not in fetched:
@@ -214,7 +235,7 @@ def check_program(name, text, axes, max_live, plan):
         if not start <= segment <= min(users[value]):
             sys.exit(f"{name}: {operation.line[:80]} starts with {start} for {segment}")
         for at in range(start, max(users[value]) + 1):
-            live[at] += count_bytes(operation.line, mapping, axes)
+            live[at] += count_bytes(narrowed.get(value, operation.line), mapping, axes)
     if live != [segment["live_bytes"] for segment in segments] or max(live) != plan["fetched_peak_bytes"]:
         sys.exit(f"{name}: alive are {live}, planned {[segment['live_bytes'] for segment in segments]}")
     if max(live) > max_live * MB:
@@ -222,7 +243,7 @@ def check_program(name, text, axes, max_live, plan):
     return len(fetched)
 
 
-def check(name, axes, megabytes=32, anchors=(), prefetch=1, keep=0, max_live=2**20, max_in_flight=8, whole=False):
+def check(name, axes, megabytes=32, anchors=(), prefetch=1, keep=0, max_live=2**20, max_in_flight=8, whole=False, train=""):
     fields = f"prefetch: {prefetch} max_in_flight: {max_in_flight}"
     fields += " segment { " + " ".join(f'anchors: "{anchor}"' for anchor in anchors) + " }" if anchors else \
         f" segment {{ megabytes: {megabytes} }}"
@@ -230,7 +251,7 @@ def check(name, axes, megabytes=32, anchors=(), prefetch=1, keep=0, max_live=2**
     fields += f" max_live_megabytes: {max_live}" if max_live < 2**20 else ""
     fields += " ownership: WHOLE" if whole else ""
     strategy, graph = folder / "strategy.textproto", fixtures / "gpt2-tiny-f64.mlir"
-    write_strategy(axes, fields, strategy)
+    write_strategy(axes, fields, strategy, train)
     run("dist-opt", graph, f"--strategy={strategy}", "--to=annotate", "-o", folder / "annotated.mlir")
     before = run("dist-opt", folder / "annotated.mlir", "--dist-complete-propagate")
     run("dist-opt", graph, f"--strategy={strategy}", "--to=complete", "-o", folder / "complete.mlir")
@@ -297,6 +318,12 @@ check("one launch", DP, megabytes=0.01, max_in_flight=1, prefetch=3)
 for prefetch in range(3):
     check(f"tensor parallel, prefetch {prefetch}", TP, megabytes=0.02, prefetch=prefetch)
 check("tensor parallel, blocks", TP, anchors=BLOCKS, max_live=0.2, prefetch=2)
+BF16 = "precision { compute: BF16 }"
+check("bf16", DP, megabytes=0.01, prefetch=2, train=BF16)
+check("bf16, kept", DP, megabytes=0.01, keep=0.02, train=BF16)
+check("bf16, bounded", DP, megabytes=0.01, max_live=0.02, prefetch=3, train=BF16)
+check("bf16, tensor parallel", TP, megabytes=0.005, train=BF16)
+check("bf16 but for the table", DP, megabytes=0.01, prefetch=2, train='precision { compute: BF16 keep_f32: "*.wte.*" }')
 
 check_error('segment { anchors: "transformer.h.0.out" anchors: "transformer.h.9.out" anchors: "lm_head.on" }',
             "invalid.textproto:5:", 'anchor "lm_head.on" ends in neither ".in" nor ".out"')

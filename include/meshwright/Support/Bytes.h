@@ -1,0 +1,26 @@
+//===- Bytes.h - numbers of bytes -------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SUPPORT_BYTES_H
+#define MESHWRIGHT_SUPPORT_BYTES_H
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace meshwright {
+
+/// More bytes than there are; a few of them may be added up.
+inline constexpr int64_t kUnboundedBytes = std::numeric_limits<int64_t>::max() / 4;
+
+/// `megabytes`, of 2^20 bytes, in bytes; `kUnboundedBytes` where they are more.
+inline int64_t toBytes(double megabytes) {
+  return static_cast<int64_t>(std::min(megabytes * (1 << 20), static_cast<double>(kUnboundedBytes)));
+}
+
+} // namespace meshwright
+
+#endif
