@@ -10,6 +10,7 @@
 #include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Schedule/Report.h"
 #include "llvm/ADT/Twine.h"
 #include <map>
 
@@ -129,7 +130,11 @@ uint32_t ProgramWriter::getBuffer(Value value) {
     return known->second;
   auto result = cast<OpResult>(value);
   auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
-  return buffers[value] = addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value));
+  uint32_t buffer = addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value));
+  program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
+                                               : schedule::isFetched(value) ? Buffer::FETCHED
+                                                                            : Buffer::OTHER);
+  return buffers[value] = buffer;
 }
 
 uint32_t ProgramWriter::getBufferFrom(Value value, int64_t offset) {

@@ -84,8 +84,7 @@ static bool reducesGradient(Operation *op) {
   return collective && Traffic::isReducing(collective) && net::getRole(op) == net::Role::Backward;
 }
 
-/// Whether `value` is a gradient: named so, on the way to its reduction, or what that made.
-static bool isGradient(Value value) {
+bool schedule::isGradient(Value value) {
   Operation *maker = value.getDefiningOp();
   bool isNamed = net::getUserName(maker).starts_with(net::kGradientPrefix) &&
                  cast<OpResult>(value).getResultNumber() + 1 == maker->getNumResults();
@@ -100,8 +99,7 @@ static bool isFetch(Operation *op) {
   return isa_and_nonnull<dist::CollectiveOp>(op) && op->hasAttr(dist::kFetchAtAttr);
 }
 
-/// Whether `value` is a fetched parameter, or that in another layout.
-static bool isFetched(Value value) {
+bool schedule::isFetched(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && !isFetch(op) && op->getNumOperands() == 1 && (Traffic::isLayout(op) || isa<dist::WaitOp>(op)))
     op = op->getOperand(0).getDefiningOp();

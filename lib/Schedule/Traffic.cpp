@@ -39,6 +39,14 @@ static Operation *getMaker(Value value) {
   return op;
 }
 
+/// Whether `op` is a kernel that makes as many elements of one value alone: a parameter in the type that travels.
+static bool convertsOne(Operation *op) {
+  if (!isa<dist::KernelOp>(op) || op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return false;
+  return dist::getTensorType(op->getOperand(0).getType()).getNumElements() ==
+         dist::getTensorType(op->getResult(0).getType()).getNumElements();
+}
+
 /// What `value` is called where it was made; null where it has no name. A kernel has that of its last result.
 static StringAttr getNameOfValue(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
@@ -47,7 +55,7 @@ static StringAttr getNameOfValue(Value value) {
       return read.getVariableAttr().getAttr();
     if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
       return result.getResultNumber() + 1 == maker->getNumResults() ? name : StringAttr();
-    bool goesOn = isa<dist::CollectiveOp>(maker) || Traffic::isLayout(maker);
+    bool goesOn = isa<dist::CollectiveOp>(maker) || Traffic::isLayout(maker) || convertsOne(maker);
     if (!goesOn || maker->getNumOperands() != 1)
       break;
     value = maker->getOperand(0);

@@ -47,6 +47,12 @@ struct Report {
   int64_t gradientBytes = 0, fetchedBytes = 0;
 };
 
+/// Whether a value of a function that `dist-schedule-assign-buffers` has been through is a gradient: named so, on the
+/// way to its reduction, or what that made.
+bool isGradient(mlir::Value value);
+/// Whether it is a fetched parameter, or that in another layout.
+bool isFetched(mlir::Value value);
+
 /// Describes a function that `dist-schedule-assign-buffers` has been through.
 Report describe(mlir::func::FuncOp func);
 
