@@ -323,7 +323,6 @@ check("bf16", DP, megabytes=0.01, prefetch=2, train=BF16)
 check("bf16, kept", DP, megabytes=0.01, keep=0.02, train=BF16)
 check("bf16, bounded", DP, megabytes=0.01, max_live=0.02, prefetch=3, train=BF16)
 check("bf16, tensor parallel", TP, megabytes=0.005, train=BF16)
-check("bf16 but for the table", DP, megabytes=0.01, prefetch=2, train='precision { compute: BF16 keep_f32: "*.wte.*" }')
 
 check_error('segment { anchors: "transformer.h.0.out" anchors: "transformer.h.9.out" anchors: "lm_head.on" }',
             "invalid.textproto:5:", 'anchor "lm_head.on" ends in neither ".in" nor ".out"')
@@ -342,4 +341,5 @@ print("errors: located")
 # CHECK: bounded: 21 segments, 43 fetches, 0 kept, at most 2 ahead
 # CHECK: one launch: {{.*}} at most 0 ahead
 # CHECK: tensor parallel, blocks: 8 segments
+# CHECK: bf16: {{.*}} segments
 # CHECK: errors: located
