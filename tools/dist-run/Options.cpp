@@ -108,6 +108,9 @@ const std::vector<Option> &getOptions() {
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
       {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link",
        setText(&Options::timeline)},
+      {"Results", "report", "FILE",
+       "a page of HTML with curves, memory and conversions of the run, also of one that stops",
+       setText(&Options::report)},
       {"Checkpoints", "checkpoint", "FOLDER", "save the state of the run there after the last step",
        setText(&Options::checkpoint)},
       {"Checkpoints", "save-every", "N", "and after every N steps, beside the running ones",
@@ -148,8 +151,9 @@ Status checkCombination(const Options &options) {
   if (!options.timeline.empty() && (!options.link || options.steps == 0))
     return usageError("--timeline shows a step that is planned for a link; {}",
                       options.link ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
-  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save, &options.timeline};
-  for (int i = 0; i != 4; ++i)
+  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save, &options.timeline,
+                                  &options.report};
+  for (int i = 0; i != 5; ++i)
     for (int j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);
@@ -166,6 +170,9 @@ Status checkCombination(const Options &options) {
 
 Result<Options> meshwright::tool::parseOptions(int argc, const char *const *argv) {
   Options options;
+  options.command = "dist-run";
+  for (int i = 1; i < argc; ++i)
+    options.command += fmt::format(" {}", argv[i]);
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (!argument.starts_with("-")) {

@@ -14,7 +14,9 @@ namespace meshwright::tool {
 /// What the command line asks for; the help text documents each.
 struct Options {
   std::string package;
-  std::string init, feed, metrics, outputs, save, kernels, timeline, checkpoint, resumeFrom;
+  /// The command line as a whole.
+  std::string command;
+  std::string init, feed, metrics, outputs, save, kernels, timeline, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
   std::optional<runtime::LinkModel> link;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;

@@ -6,12 +6,14 @@
 
 #include "Run.h"
 #include "Allocations.h"
+#include "Interrupt.h"
 #include "Metrics.h"
 #include "Plans.h"
 #include "Progress.h"
 #include "Results.h"
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
+#include "report/Report.h"
 #include <chrono>
 
 using namespace meshwright;
@@ -26,13 +28,33 @@ public:
   Driver(const LoadedPackage &package, const Options &options)
       : package(package), options(options),
         progress(options.quiet,
-                 options.metrics == "-" || options.outputs == "-" || options.save == "-" || options.timeline == "-",
+                 options.metrics == "-" || options.outputs == "-" || options.save == "-" || options.timeline == "-" ||
+                     options.report == "-",
                  options.steps) {}
 
+  /// Runs and reports. A run that stops early leaves the numbers of the steps that it did.
   Status run() {
+    Status end = runSteps();
+    if (!end.ok() && metricsFile && hasSteps)
+      (void)metricsFile->commit();
+    if (!reportFile)
+      return end;
+    Status written = report.write(*reportFile, package, session.get(), writer.get(), plans, end);
+    return end.ok() ? written : end;
+  }
+
+private:
+  Status runSteps() {
+    if (!options.report.empty()) {
+      MW_TRY_ASSIGN(reportFile, OutputFile::create(options.report));
+    }
     MW_TRY(prepare());
-    for (uint64_t step = first; step != options.steps; ++step)
+    stopAtInterrupts();
+    for (uint64_t step = first; step != options.steps; ++step) {
+      if (isInterrupted())
+        return Status(Code::Fault, fmt::format("interrupted before step {}", step));
       MW_TRY(runStep(step));
+    }
     if (isUnsaved)
       MW_TRY(writer->save(first, position, seed));
     if (writer)
@@ -44,7 +66,6 @@ public:
     return metricsFile ? metricsFile->commit() : Status();
   }
 
-private:
   Status prepare() {
     SessionOptions sessionOptions{options.serial, options.kernels, static_cast<int>(options.threads), options.link,
                                   countAllocations};
@@ -198,6 +219,8 @@ private:
       metrics.plan = &plans[variant].plan;
       plans[variant].measured.push_back(seconds);
     }
+    report.add(metrics);
+    hasSteps = true;
     if (metricsFile) {
       MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
       MW_TRY(metricsFile->flush());
@@ -226,6 +249,8 @@ private:
   const LoadedPackage &package;
   const Options &options;
   Progress progress;
+  Report report{options};
+  bool hasSteps = false;
   /// The step to begin with, the batch that it takes, and the seed of the initial values.
   uint64_t first = 0, position = 0, seed = options.seed;
   /// Whether the state before the first step is to be saved.
@@ -235,7 +260,7 @@ private:
   std::unique_ptr<CheckpointWriter> writer;
   std::unique_ptr<SerialCheck> check;
   std::optional<Feeder> feeder;
-  std::optional<OutputFile> metricsFile;
+  std::optional<OutputFile> metricsFile, reportFile;
   /// One per variant of the step, where a link is modelled.
   std::vector<PlannedVariant> plans;
 };

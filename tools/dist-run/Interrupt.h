@@ -1,0 +1,20 @@
+//===- Interrupt.h - stopping between steps ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_DISTRUN_INTERRUPT_H
+#define MESHWRIGHT_TOOLS_DISTRUN_INTERRUPT_H
+
+namespace meshwright::tool {
+
+/// From now on the first interrupt (control-C) or termination signal is only noted. The second one ends the process.
+void stopAtInterrupts();
+
+/// Whether such a signal has come.
+bool isInterrupted();
+
+} // namespace meshwright::tool
+
+#endif

@@ -1,0 +1,179 @@
+//===- MemoryUse.cpp - what a rank's memory holds -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryUse.h"
+#include <algorithm>
+#include <map>
+
+using namespace meshwright;
+using namespace meshwright::tool;
+
+std::string_view meshwright::tool::getName(MemoryClass kind) {
+  static constexpr std::string_view names[kNumMemoryClasses] = {
+      "parameters", "optimizer state",    "buffers and accumulators", "constants",
+      "gradients",  "fetched parameters", "activations and others",   "free at the busiest moment"};
+  return names[static_cast<size_t>(kind)];
+}
+
+namespace {
+
+uint64_t &at(MemoryUse &use, MemoryClass kind) { return use[static_cast<size_t>(kind)]; }
+
+MemoryClass getClass(Variable::Kind kind) {
+  switch (kind) {
+  case Variable::PARAMETER:
+    return MemoryClass::Parameters;
+  case Variable::OPTIMIZER_STATE:
+  case Variable::COUNTER:
+    return MemoryClass::State;
+  default:
+    return MemoryClass::Buffers;
+  }
+}
+
+/// Calls fn(buffer) for every buffer that an instruction names.
+template <typename Fn> void forEachBuffer(const Instruction &instruction, Fn &&fn) {
+  for (uint32_t buffer : instruction.kernel().arguments())
+    fn(buffer);
+  if (instruction.has_matmul())
+    for (uint32_t buffer : {instruction.matmul().lhs(), instruction.matmul().rhs(), instruction.matmul().out()})
+      fn(buffer);
+  for (const CollectivePart &part : instruction.collective().parts()) {
+    if (part.has_in())
+      fn(part.in());
+    if (part.has_out())
+      fn(part.out());
+  }
+  if (instruction.has_copy())
+    for (uint32_t buffer : {instruction.copy().from(), instruction.copy().to()})
+      fn(buffer);
+  if (instruction.has_coordinate())
+    fn(instruction.coordinate().buffer());
+  if (instruction.has_micro_batch())
+    fn(instruction.micro_batch().buffer());
+}
+
+/// Finds the busiest moment of one program.
+class Moment {
+public:
+  explicit Moment(const Program &program) : program(program) {
+    for (const Task &task : program.tasks())
+      addTask(task);
+  }
+
+  /// Adds to `use` what is alive then.
+  void addTo(MemoryUse &use) const {
+    for (auto [kind, bytes] : busiest)
+      at(use, kind) += bytes;
+  }
+
+private:
+  struct Range {
+    uint64_t begin, end;
+    MemoryClass kind;
+  };
+  struct Life {
+    int first, last;
+  };
+
+  void addTask(const Task &task) {
+    std::map<uint32_t, Life> lives = findLives(task);
+    // What ends where another begins may be in one place, so that the end does not count here.
+    std::vector<int64_t> change(task.instructions_size() + 1);
+    for (auto [buffer, life] : lives) {
+      auto bytes = static_cast<int64_t>(program.buffers(static_cast<int>(buffer)).bytes());
+      change[life.first] += bytes;
+      change[std::max(life.first + 1, life.last)] -= bytes;
+    }
+    int64_t alive = 0, most = -1;
+    int where = 0;
+    for (int index = 0; index != task.instructions_size(); ++index)
+      if ((alive += change[index]) > most) {
+        most = alive;
+        where = index;
+      }
+    consider(lives, where);
+  }
+
+  /// The first and the last instruction that names a buffer of the step's own.
+  std::map<uint32_t, Life> findLives(const Task &task) {
+    std::map<uint32_t, Life> lives;
+    std::map<uint32_t, const Instruction *> started;
+    for (int index = 0; index != task.instructions_size(); ++index) {
+      auto touch = [&](uint32_t buffer) {
+        if (program.buffers(static_cast<int>(buffer)).offset() < program.persistent_bytes())
+          return;
+        lives.try_emplace(buffer, Life{index, index}).first->second.last = index;
+      };
+      const Instruction &instruction = task.instructions(index);
+      forEachBuffer(instruction, touch);
+      if (instruction.has_collective() && instruction.collective().start())
+        started[instruction.collective().tag()] = &instruction;
+      if (auto found = started.find(instruction.wait().tag()); instruction.has_wait() && found != started.end())
+        forEachBuffer(*found->second, touch);
+    }
+    return lives;
+  }
+
+  MemoryClass classify(uint32_t buffer) const {
+    switch (program.buffers(static_cast<int>(buffer)).content()) {
+    case Buffer::GRADIENT:
+      return MemoryClass::Gradients;
+    case Buffer::FETCHED:
+      return MemoryClass::Fetched;
+    default:
+      return MemoryClass::Activations;
+    }
+  }
+
+  /// The bytes that are alive at an instruction, each once, if they are more than those of the tasks before.
+  void consider(const std::map<uint32_t, Life> &lives, int where) {
+    std::vector<Range> ranges;
+    for (auto [index, life] : lives)
+      if (life.first <= where && where <= life.last) {
+        const Buffer &buffer = program.buffers(static_cast<int>(index));
+        ranges.push_back({buffer.offset(), buffer.offset() + buffer.bytes(), classify(index)});
+      }
+    std::sort(ranges.begin(), ranges.end(), [](const Range &left, const Range &right) {
+      return std::tie(left.begin, left.end, left.kind) < std::tie(right.begin, right.end, right.kind);
+    });
+    std::map<MemoryClass, uint64_t> bytes;
+    uint64_t reached = 0, total = 0;
+    for (const Range &range : ranges) {
+      uint64_t begin = std::max(range.begin, reached);
+      if (range.end <= begin)
+        continue;
+      bytes[range.kind] += range.end - begin;
+      total += range.end - begin;
+      reached = range.end;
+    }
+    if (total > busiestTotal) {
+      busiest = bytes;
+      busiestTotal = total;
+    }
+  }
+
+  const Program &program;
+  std::map<MemoryClass, uint64_t> busiest;
+  uint64_t busiestTotal = 0;
+};
+
+} // namespace
+
+MemoryUse meshwright::tool::getMemoryUse(const meshwright::Package &package, const Program &program) {
+  MemoryUse use = {};
+  for (int i = 0; i != program.variable_buffers_size(); ++i)
+    if (int32_t buffer = program.variable_buffers(i); buffer >= 0)
+      at(use, getClass(package.variables(i).kind())) += program.buffers(buffer).bytes();
+  for (const Constant &constant : program.constants())
+    at(use, MemoryClass::Constants) += program.buffers(static_cast<int>(constant.buffer())).bytes();
+  Moment(program).addTo(use);
+  uint64_t total = 0;
+  for (uint64_t bytes : use)
+    total += bytes;
+  at(use, MemoryClass::Free) = program.arena_bytes() - std::min(total, program.arena_bytes());
+  return use;
+}
