@@ -137,3 +137,37 @@ func.func @sends_once(%x: tensor<8xf32> {dist.mapping = #h}) {
   %2 = net.abs %x {dist.operands = [#h], dist.results = [#h]} : tensor<8xf32>
   return
 }
+
+// -----
+
+#whole = #dist.mapping<dims = [[], []]>
+#kept = #dist.mapping<dims = [["dp"], []]>
+dist.mesh @mesh <["dp" = 2]>
+net.variable parameter @w : tensor<8x8xf32> {dist.mapping = #kept}
+
+// Tests that a parameter which is only used in 16 bit is made smaller where it is kept, and travels so.
+// CHECK-LABEL: @narrowed_where_kept
+// CHECK: %[[READ:.*]] = net.read @w {dist.results = [#dist.mapping<dims = {{\[}}["dp"], []]>]}
+// CHECK-NEXT: %[[NARROW:.*]] = net.convert %[[READ]] {{.*}}dist.fetch_at = 0{{.*}} tensor<8x8xf32> -> tensor<8x8xbf16>
+// CHECK-NEXT: %[[ALL:.*]] = dist.reshard %[[NARROW]] from <dims = {{\[}}["dp"], []]> to <dims = {{\[}}[], []]> {{.*}} : tensor<8x8xbf16>
+// CHECK-NEXT: net.exponential %[[ALL]]
+func.func @narrowed_where_kept() {
+  %w = net.read @w {dist.fetch_at = 0 : i64, dist.results = [#whole]} : tensor<8x8xf32>
+  %n = net.convert %w {dist.operands = [#whole], dist.results = [#whole]} : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %e = net.exponential %n {dist.operands = [#whole], dist.results = [#whole]} : tensor<8x8xbf16>
+  return
+}
+
+// Tests that it travels as it is where something uses it in its own type too, once.
+// CHECK-LABEL: @used_in_both
+// CHECK: %[[READ:.*]] = net.read @w
+// CHECK-NEXT: %[[ALL:.*]] = dist.reshard %[[READ]] {{.*}} : tensor<8x8xf32>
+// CHECK-NEXT: net.convert %[[ALL]]
+// CHECK-NEXT: net.exponential %[[ALL]]
+// CHECK-NOT: dist.reshard
+func.func @used_in_both() {
+  %w = net.read @w {dist.results = [#whole]} : tensor<8x8xf32>
+  %n = net.convert %w {dist.operands = [#whole], dist.results = [#whole]} : tensor<8x8xf32> -> tensor<8x8xbf16>
+  %e = net.exponential %w {dist.operands = [#whole], dist.results = [#whole]} : tensor<8x8xf32>
+  return
+}

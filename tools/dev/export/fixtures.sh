@@ -38,6 +38,8 @@ for network in gpt2-tiny-f64 mlp-tiny-f64; do
 done
 "$python" "$here/reference.py" bert-tiny-f64 "$out/reference/bert-tiny-f64" --optimizers adamw
 "$python" "$here/reference.py" mlp-tiny "$out/reference/mlp-tiny-bf16" --bf16 --optimizers bf16
+"$python" "$here/reference.py" gpt2-tiny "$out/reference/gpt2-tiny-bf16" --bf16 --optimizers bf16
+"$python" "$here/loss_scale.py" "$out/reference/mlp-tiny-f16"
 "$python" "$here/reference.py" mlp-tiny-f64 "$out/reference/mlp-tiny-f64" --long --optimizers lion,lamb,rmsprop,adagrad,adafactor,muon,l2,groups,clip-value,clip-tensor
 # Signs of gradients that are zero but for rounding would be compared otherwise.
 "$python" "$here/reference.py" gpt2-tiny-f64 "$out/reference/gpt2-tiny-f64" --long --optimizers lamb,rmsprop,adagrad,adafactor,muon,l2

@@ -161,15 +161,26 @@ def train_merged(gradient, optimizer, parameters, batches):
     return parameters, {"losses": np.asarray(losses), "norms": np.asarray(norms[MERGED - 1::MERGED])}
 
 
-def mixed_mlp(p, x, y):
-    """The loss of mlp-tiny with products in bf16, parameters converted to it, and what reduces in f32."""
-    p, x = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p), x.astype(jnp.bfloat16)
+def mixed_mlp(p, x, y, dtype=jnp.bfloat16):
+    """The loss of mlp-tiny with products in 16 bit, parameters converted to it, and what reduces in f32."""
+    p, x = jax.tree.map(lambda leaf: leaf.astype(dtype), p), x.astype(dtype)
     for index in range(len(p)):
         layer = p[f"layer{index}"]
         x = x @ layer["kernel"] + layer["bias"]
         if index < len(p) - 1:
             x = jax.nn.relu(x)
     return -jnp.take_along_axis(jax.nn.log_softmax(x.astype(jnp.float32)), y[:, None], axis=-1).mean()
+
+
+def mixed(name):
+    """The loss of a network in bf16, as the network's library computes in it, with the parameters converted to it."""
+    import models
+
+    if name == "mlp-tiny":
+        return mixed_mlp
+    loss = models.NETWORKS[f"{name}-bf16"]().loss
+    convert = lambda leaf: leaf.astype(jnp.bfloat16)
+    return lambda p, *inputs: loss(jax.tree.map(convert, p), *inputs).astype(jnp.float32)
 
 
 def main():
@@ -180,7 +191,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="20 steps, for what --optimizers names; no other files")
     parser.add_argument("--small", action="store_true", help="tensors of at most 600 elements, and no initial parameters")
     parser.add_argument("--merge", action="store_true", help="one update in four steps, for what --optimizers names; no other files")
-    parser.add_argument("--bf16", action="store_true", help="mixed precision, for mlp-tiny")
+    parser.add_argument("--bf16", action="store_true", help="mixed precision, for mlp-tiny and gpt2-tiny")
     arguments = parser.parse_args()
     jax.config.update("jax_enable_x64", arguments.network.endswith("-f64"))
     import models
@@ -189,7 +200,7 @@ def main():
     parameters = draw_parameters(network.parameters, seed=1)
     rng = np.random.default_rng(2)
     batches = [network.draw(rng) for _ in range(STEPS)]
-    gradient = jax.jit(jax.value_and_grad(mixed_mlp if arguments.bf16 else network.loss))
+    gradient = jax.jit(jax.value_and_grad(mixed(arguments.network) if arguments.bf16 else network.loss))
     loss, gradients = gradient(parameters, *batches[0].values())
 
     folder = arguments.folder
