@@ -28,7 +28,8 @@ def Net_Dialect : Dialect {
     - `net.role`: `forward`, `backward` or `optimize`;
     - `net.scope`: the user's name for the place it comes from, `transformer.h.3.attn`;
     - `net.name`: the user's name of its first result (`grad/p.w`), on arguments and results of the function
-      the name of the input or output.
+      the name of the input or output;
+    - `net.recomputed`, a number: backward computes it again, by operations whose `net.recomputes` is this number.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::meshwright::dist::DistDialect"];

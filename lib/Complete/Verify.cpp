@@ -72,6 +72,9 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 
 void complete::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createPropagatePass());
+  // Only now is it known what a rank holds of a value and what it takes to have it.
+  if (options.recomputes)
+    manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
   // Fetches follow from placements that are all there.
   manager.addPass(createSegmentPass(options.segment, options.locations));
   manager.addPass(createVerifyPass());

@@ -6,6 +6,7 @@
 
 #include "meshwright/Pipeline/Compile.h"
 #include "Diagnostics.h"
+#include "Fit.h"
 #include "Metrics.h"
 #include "Plan.h"
 #include "RankProgram.h"
@@ -79,6 +80,8 @@ private:
   LogicalResult complete();
   LogicalResult optimize();
   LogicalResult schedule();
+  LogicalResult fit();
+  LogicalResult tryChoice(const FitChoice &choice);
   LogicalResult emit();
   LogicalResult finish();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
@@ -93,6 +96,10 @@ private:
   strategy::StrategyFile strategy;
   OwningOpRef<ModuleOp> module;
   Plan plan;
+  /// What Complete is asked for; what to compute again may have been chosen here.
+  complete::Options completeOptions;
+  /// The blocks that a choice is about, those first from which most is gained.
+  std::vector<FitBlock> fitBlocks;
   emit::EmitOptions emitOptions;
   /// The training step before it was distributed.
   OwningOpRef<ModuleOp> serial;
@@ -178,8 +185,7 @@ LogicalResult Compiler::annotate() {
 }
 
 LogicalResult Compiler::complete() {
-  if (failed(runPasses(
-          [&](OpPassManager &manager) { complete::buildPipeline(manager, getCompleteOptions(strategy, &context)); })))
+  if (failed(runPasses([&](OpPassManager &manager) { complete::buildPipeline(manager, completeOptions); })))
     return failure();
   plan.addSegments(*module);
   return success();
@@ -198,7 +204,10 @@ LogicalResult Compiler::schedule() {
   };
   if (serial) {
     std::swap(module, serial);
-    LogicalResult scheduled = runPasses(build);
+    LogicalResult scheduled = runPasses([&](OpPassManager &manager) {
+      manager.addPass(complete::createRecomputePass(completeOptions.recompute, completeOptions.recomputeLocations));
+      build(manager);
+    });
     std::swap(module, serial);
     if (failed(scheduled))
       return failure();
@@ -213,6 +222,57 @@ LogicalResult Compiler::emit() {
   return emit::emitPackage(*module, serial.get(), emitOptions);
 }
 
+//===----------------------------------------------------------------------===//
+// What to compute again so that it fits
+//===----------------------------------------------------------------------===//
+
+/// Compiles a copy of the program with `choice`, up to its memory, and leaves `plan` to tell of it.
+LogicalResult Compiler::tryChoice(const FitChoice &choice) {
+  setRecompute(completeOptions.recompute, choice, fitBlocks);
+  // What the stages warn of is said when the choice is compiled for good.
+  ScopedDiagnosticHandler silent(
+      &context, [](Diagnostic &diagnostic) { return success(diagnostic.getSeverity() != DiagnosticSeverity::Error); });
+  OwningOpRef<ModuleOp> serialBefore = std::move(serial);
+  OwningOpRef<ModuleOp> before = module->clone();
+  LogicalResult compiled = complete();
+  for (Stage stage : {Stage::Partition, Stage::Optimize, Stage::Schedule})
+    compiled = success(succeeded(compiled) && succeeded(runStage(stage)));
+  if (succeeded(compiled))
+    plan.addMemory(*module);
+  module = std::move(before);
+  serial = std::move(serialBefore);
+  return compiled;
+}
+
+/// Plans, chooses and starts again, until the arena is as small as the strategy asks. Nothing before Complete depends
+/// on the choice.
+LogicalResult Compiler::fit() {
+  const auto &recompute = strategy.get().train().recompute();
+  if (!strategy.get().train().has_recompute() || !recompute.has_fit())
+    return success();
+  Plan before = plan;
+  FitSearch search(recompute.fit());
+  while (!search.isOver()) {
+    if (failed(tryChoice(search.getChoice())))
+      return failure();
+    if (search.getNumTried() == 0) {
+      for (const auto &[name, block] : plan.getBlocks())
+        if (!name.empty() && block.forwardFlops > 0)
+          fitBlocks.push_back({name, block.keptBytes, block.forwardFlops});
+      sortByGain(fitBlocks);
+      search.setBlocks(fitBlocks.size());
+    }
+    search.report(plan.getPeakBytes());
+    plan = before;
+  }
+  setRecompute(completeOptions.recompute, search.getChoice(), fitBlocks);
+  if (!search.fits())
+    return emitError(strategy.getLoc(&context, "train.recompute.fit"))
+           << "the arena is to fit " << recompute.fit() << " bytes but takes at least " << search.getLeast()
+           << ", with nothing kept of " << fitBlocks.size() << " blocks";
+  return success();
+}
+
 LogicalResult Compiler::runStage(Stage stage) {
   switch (stage) {
   case Stage::Import:
@@ -225,7 +285,8 @@ LogicalResult Compiler::runStage(Stage stage) {
   case Stage::Annotate:
     return annotate();
   case Stage::Complete:
-    return complete();
+    completeOptions = getCompleteOptions(strategy, &context);
+    return success(succeeded(fit()) && succeeded(complete()));
   case Stage::Partition:
     return runPasses(
         [&](OpPassManager &manager) { partition::buildPipeline(manager, getPartitionOptions(strategy.get())); });

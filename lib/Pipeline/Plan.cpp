@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "PlanBlocks.h"
 #include "PlanTimeline.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
@@ -189,6 +190,7 @@ void Plan::addPrograms(ModuleOp module) {
   struct Share {
     int64_t flops = 0, bytes = 0, parameterBytes = 0, stateBytes = 0, accumulatorBytes = 0;
     std::vector<unsigned> conversions;
+    SmallVector<std::pair<Operation *, int64_t>, 0> costs;
   };
   llvm::MapVector<Attribute, Share> shares;
   TimesOfModule times(module);
@@ -202,8 +204,10 @@ void Plan::addPrograms(ModuleOp module) {
       share.stateBytes += variable.getKind() == net::VariableKind::OptimizerState ? bytes : 0;
       share.accumulatorBytes += variable.getKind() == net::VariableKind::Accumulator ? bytes : 0;
     }
-    if (auto costed = dyn_cast<CostOpInterface>(op))
-      share.flops += times.getFlops(costed);
+    if (auto costed = dyn_cast<CostOpInterface>(op)) {
+      share.costs.push_back({op, times.getFlops(costed)});
+      share.flops += share.costs.back().second;
+    }
     if (auto conversion = dyn_cast<ConversionOpInterface>(op); conversion && conversion.isCollective())
       share.conversions.push_back(numConversions++);
   });
@@ -226,6 +230,8 @@ void Plan::addPrograms(ModuleOp module) {
         program.stateBytes += pair.second.stateBytes;
         program.accumulatorBytes += pair.second.accumulatorBytes;
         llvm::append_range(program.conversions, pair.second.conversions);
+        for (auto [op, flops] : pair.second.costs)
+          addFlops(program.blocks, op, flops);
       }
       llvm::sort(program.conversions);
     }
@@ -293,6 +299,7 @@ void Plan::addMemory(ModuleOp module) {
       program.trafficBytes = report.trafficBytes;
       program.gradientBytes = std::max(program.gradientBytes, report.gradientBytes);
       program.fetchedBytes = std::max(program.fetchedBytes, report.fetchedBytes);
+      setKept(program.blocks, report);
       program.timeline = schedule::getTimeline(func);
       if (hasTimes(func))
         program.variants.push_back(describeVariant(func, mesh, report, program.timeline));
@@ -348,7 +355,15 @@ static void printVariants(llvm::json::OStream &json, ArrayRef<PlannedVariant> va
   });
 }
 
+int64_t Plan::getPeakBytes() const {
+  int64_t peak = 0;
+  for (const PlannedProgram &program : programs)
+    peak = std::max(peak, program.peakBytes.value_or(0));
+  return peak;
+}
+
 void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program) const {
+  printBlocks(json, program.blocks);
   json.attributeArray("conversions", [&] {
     for (unsigned conversion : program.conversions)
       printConversion(json, conversions[conversion], schedule::Times::count(mesh));
@@ -374,6 +389,7 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
         json.attribute("accumulators", program.accumulatorBytes);
       json.attribute("fetched", program.fetchedBytes);
       json.attribute("gradients", program.gradientBytes);
+      json.attribute("kept_for_backward", sumBlocks(program.blocks).keptBytes);
       json.attribute("optimizer_state", program.stateBytes);
       json.attribute("parameters", program.parameterBytes);
     });
@@ -382,6 +398,7 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
     json.attribute("products", program.numProducts);
   }
   json.attribute("ranks", program.numRanks);
+  json.attribute("recompute_flops", sumBlocks(program.blocks).recomputeFlops);
   if (!segments.empty())
     json.attributeArray("segments", [&] {
       for (const PlannedSegment &segment : segments)
@@ -452,6 +469,7 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
       "parameters %.3f MB, optimizer state %.3f MB; at most %.3f MB of gradients and %.3f MB of fetched "
       "parameters at a time\n",
       program.parameterBytes / 1e6, program.stateBytes / 1e6, program.gradientBytes / 1e6, program.fetchedBytes / 1e6);
+  printBlocks(out, program.blocks);
 }
 
 void Plan::printText(llvm::raw_ostream &out) const {

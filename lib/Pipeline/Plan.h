@@ -83,11 +83,22 @@ struct PlannedVariant {
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
 };
 
+/// A repeated part of the network.
+struct PlannedBlock {
+  /// Floating-point operations of forward, and of what backward computes again.
+  int64_t forwardFlops = 0, recomputeFlops = 0;
+  /// Bytes that forward makes and backward reads; nothing before Schedule.
+  int64_t keptBytes = 0;
+};
+/// By name; what lies outside of all blocks has none.
+using PlannedBlocks = std::map<std::string, PlannedBlock>;
+
 /// What the ranks do that run the same operations.
 struct PlannedProgram {
   int64_t firstRank = 0, numRanks = 0;
   /// Of one step; of several that are merged, the mean.
   int64_t flops = 0;
+  PlannedBlocks blocks;
   /// Indices of the plan's conversions in which they take part.
   std::vector<unsigned> conversions;
   /// Bytes of the variables that they keep, and of the parameters, the optimizer's state and the sums of gradients
@@ -121,6 +132,10 @@ public:
   void addMemory(mlir::ModuleOp module);
 
   int64_t getSerialFlops() const { return serialFlops; }
+  /// The bytes of the largest arena; after `addMemory`.
+  int64_t getPeakBytes() const;
+  /// What recompute may choose among: the blocks of the program of the first rank.
+  const PlannedBlocks &getBlocks() const { return programs.front().blocks; }
 
   void printJson(llvm::raw_ostream &out) const;
   void printText(llvm::raw_ostream &out) const;

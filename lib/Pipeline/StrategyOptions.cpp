@@ -264,9 +264,52 @@ train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext
 // Complete
 //===----------------------------------------------------------------------===//
 
+static complete::KeepPolicy getPolicy(strategy::Recompute::Policy policy) {
+  switch (policy) {
+  case strategy::Recompute::KEEP_NOTHING:
+    break;
+  case strategy::Recompute::KEEP_PRODUCTS:
+    return complete::KeepPolicy::Products;
+  case strategy::Recompute::KEEP_CHEAP:
+    return complete::KeepPolicy::Cheap;
+  }
+  return complete::KeepPolicy::Nothing;
+}
+
+static void setRecomputeOptions(complete::Options &options, const StrategyFile &file, MLIRContext *context) {
+  if (!file.get().train().has_recompute())
+    return;
+  const strategy::Recompute &recompute = file.get().train().recompute();
+  options.recompute.repeatConversions = recompute.repeat_conversions();
+  if (recompute.has_fit())
+    return;
+  options.recompute.policy = getPolicy(recompute.policy());
+  options.recompute.blocks.assign(recompute.blocks().begin(), recompute.blocks().end());
+  options.recompute.anchors.assign(recompute.anchors().begin(), recompute.anchors().end());
+  auto locate = [&](StringRef field, int number) {
+    return llvm::map_to_vector(llvm::seq(number), [&](int index) -> Location {
+      return file.getLoc(context, ("train.recompute." + field + "[" + Twine(index) + "]").str());
+    });
+  };
+  options.recomputeLocations = {locate("blocks", recompute.blocks_size()), locate("anchors", recompute.anchors_size())};
+}
+
+void meshwright::setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice,
+                              ArrayRef<FitBlock> blocks) {
+  using complete::KeepPolicy;
+  options.policy = !choice.treated ? KeepPolicy::Cut : choice.numWhole == 0 ? KeepPolicy::Cheap : KeepPolicy::Nothing;
+  options.elsewhere = KeepPolicy::Cheap;
+  options.blocks.clear();
+  for (const FitBlock &block : blocks.take_front(choice.numWhole))
+    options.blocks.push_back(block.name);
+}
+
 complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRContext *context) {
   const strategy::Zero &zero = file.get().zero();
   complete::Options options;
+  // Clones read parameters, which stage 3 would have to fetch for them.
+  options.recomputes = file.get().train().has_recompute() || !file.get().has_zero() || zero.stage() < 3;
+  setRecomputeOptions(options, file, context);
   complete::SegmentPassOptions &segment = options.segment;
   if (zero.segment().has_megabytes())
     segment.megabytes = zero.segment().megabytes();

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
 #define MESHWRIGHT_LIB_PIPELINE_STRATEGYOPTIONS_H
 
+#include "Fit.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Import.h"
 #include "meshwright/Partition/Passes.h"
@@ -27,6 +28,9 @@ complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::M
 
 /// The options of Partition.
 partition::LocalizeShapesPassOptions getPartitionOptions(const strategy::Strategy &strategy);
+
+/// Writes a choice among `blocks` to the options of recompute.
+void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice, llvm::ArrayRef<FitBlock> blocks);
 
 /// The options of Schedule; `optimize` says whether communication may overlap computation.
 schedule::Options getScheduleOptions(const strategy::Strategy &strategy, bool optimize);

@@ -22,7 +22,8 @@ class Greedy {
 public:
   explicit Greedy(const ClusterProblem &problem)
       : problem(problem), depth(problem.nodes.size(), 0), clusterOf(problem.nodes.size(), -1),
-        late(problem.nodes.size(), false), generated(problem.nodes.size(), false) {}
+        late(problem.nodes.size(), false), generated(problem.nodes.size(), false),
+        isTrigger(problem.nodes.size(), false) {}
 
   Clustering run();
 
@@ -47,6 +48,7 @@ private:
   bool canMerge(const Cluster &left, const Cluster &right) const;
   int merge(int left, int right);
   int findJoin(unsigned index, unsigned deepest);
+  int joinTrigger(unsigned index, unsigned deepest);
   int findSibling(const Node &node, unsigned wanted);
   void join(unsigned index, int cluster);
   void findUsers();
@@ -64,6 +66,8 @@ private:
   SmallVector<bool> late;
   /// What reads nothing of its size: masks that are drawn, for instance. It is made wherever it is wanted.
   SmallVector<bool> generated;
+  /// Nodes that others are not to run before: they stay where they are.
+  SmallVector<bool> isTrigger;
   /// The last cluster that reads a value as a whole.
   DenseMap<int, int> readers;
   /// For every node the nodes that use what it makes, and how.
@@ -128,6 +132,24 @@ int Greedy::findJoin(unsigned index, unsigned deepest) {
   for (int source : sources)
     result = result < 0 ? source : merge(result, source);
   return result;
+}
+
+/// The cluster of the trigger of node `index`, merged with what the node reads of the same depth; -1 where it cannot be
+/// part of that. Everything else that it reads is less deep.
+int Greedy::joinTrigger(unsigned index, unsigned deepest) {
+  const Node &node = problem.nodes[index];
+  if (clusterOf[node.trigger] < 0)
+    return -1;
+  int target = find(clusterOf[node.trigger]);
+  const Cluster &cluster = clusters[target];
+  bool whole = node.elements == cluster.elements, row = node.kind == Node::Map && node.elements == cluster.rows;
+  bool fits = node.kind != Node::Reduce || cluster.rows < 0 || node.kept == cluster.rows;
+  if ((!whole && !row) || !fits || node.members != cluster.members || cluster.size >= problem.limit)
+    return -1;
+  if (deepest < cluster.depth)
+    return target;
+  int read = findJoin(index, deepest);
+  return read >= 0 && canMerge(clusters[read], clusters[target]) ? merge(read, target) : -1;
 }
 
 /// A cluster of depth `wanted` over the same domain that reads a value that `node` reads too.
@@ -212,7 +234,7 @@ void Greedy::sink() {
   constexpr unsigned kMaxReads = 2;
   for (size_t index = problem.nodes.size(); index-- > 0;) {
     const Node &node = problem.nodes[index];
-    if (node.kind != Node::Map || users[index].empty())
+    if (node.kind != Node::Map || users[index].empty() || isTrigger[index])
       continue;
     int target = findTarget(index);
     unsigned reads = count_if(
@@ -283,11 +305,19 @@ Clustering Greedy::run() {
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0)
         deepest = std::max(deepest, depth[use.producer]);
+    unsigned floor = node.trigger < 0 ? deepest : std::max(deepest, depth[node.trigger]);
+    if (node.trigger >= 0)
+      isTrigger[node.trigger] = true;
     if (node.kind == Node::Barrier) {
-      depth[index] = deepest + 1;
+      depth[index] = floor + 1;
       continue;
     }
-    int target = deepest > 0 ? findJoin(index, deepest) : -1;
+    int target = -1;
+    if (node.trigger >= 0 && depth[node.trigger] == floor)
+      target = joinTrigger(index, deepest);
+    else if (deepest > 0)
+      target = findJoin(index, deepest);
+    deepest = floor;
     if (target < 0)
       target = findSibling(node, deepest + 1);
     if (target < 0) {
@@ -352,6 +382,8 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0 && itemOf[use.producer] != item && users[itemOf[use.producer]].insert(item))
         ++waiting[item];
+    if (node.trigger >= 0 && itemOf[node.trigger] != item && users[itemOf[node.trigger]].insert(item))
+      ++waiting[item];
     for (unsigned before : node.after)
       if (itemOf[before] != item && successors[itemOf[before]].insert(item))
         ++waitingSoftly[item];

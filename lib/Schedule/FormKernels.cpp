@@ -10,6 +10,7 @@
 
 #include "Contraction.h"
 #include "OpForms.h"
+#include "Triggers.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Schedule/Clustering.h"
@@ -89,8 +90,10 @@ private:
   /// Nodes whose values are in memory; the others are computed wherever they are read.
   SmallVector<bool> stored;
   llvm::DenseMap<Value, int> valueIds;
-  /// Of the sets of ranks and the segments that run operations.
+  /// Of the sets of ranks and the segments that run operations, and whether those are of forward.
   llvm::DenseMap<Attribute, unsigned> memberIds;
+  /// For clones of operations of forward what they are not to come before.
+  llvm::DenseMap<Operation *, Operation *> triggers;
   /// Where old values are now.
   IRMapping moved;
   llvm::DenseMap<Attribute, bool> planned;
@@ -328,13 +331,15 @@ void Former::orderUpdates() {
   }
 }
 
-/// What operations of one cluster have in common: the ranks that run them, and the segment that they belong to.
+/// What operations of one cluster have in common: the ranks that run them, the segment that they belong to, and whether
+/// they are of forward. What backward computes again is no part of a kernel of forward.
 static Attribute getMembers(Operation *op) {
   auto orNothing = [&](StringRef name) {
     Attribute attribute = op->getAttr(name);
     return attribute ? attribute : Attribute(UnitAttr::get(op->getContext()));
   };
-  return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr)});
+  auto isForward = BoolAttr::get(op->getContext(), net::getRole(op) == net::Role::Forward);
+  return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr), isForward});
 }
 
 void Former::makeProblem() {
@@ -367,6 +372,9 @@ void Former::makeProblem() {
     } else {
       addUses(&op, form, node);
     }
+    if (Operation *trigger = triggers.lookup(&op))
+      if (auto known = nodeOf.find(trigger); known != nodeOf.end())
+        node.trigger = static_cast<int>(known->second);
     unsigned index = problem.nodes.size();
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0)
@@ -552,6 +560,7 @@ void Former::run() {
   separateState();
   prepareProducts();
   requireMemory();
+  triggers = findTriggers(block, forms, [&](Operation *op) { return isMaterialized(op); });
   makeProblem();
   orderUpdates();
   rebuild(cluster(problem));

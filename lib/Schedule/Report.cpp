@@ -8,6 +8,7 @@
 #include "Storage.h"
 #include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -51,7 +52,10 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
         }
       }
       indices[result] = lifetimes.size();
-      lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getStep(&op), last});
+      // What takes the place of an input counts from when that is over.
+      auto kernel = dyn_cast<dist::KernelOp>(op);
+      bool replaces = kernel && kernel.getInPlace() && (*kernel.getInPlace())[result.getResultNumber()] >= 0;
+      lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getStep(&op) + replaces, last});
     }
   }
   return lifetimes;
@@ -108,6 +112,34 @@ bool schedule::isFetched(Value value) {
   return isFetch(op);
 }
 
+/// Finds what forward makes and backward reads.
+static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
+  // Copies in another layout have no role of their own.
+  llvm::DenseSet<Operation *> fromParameters, forward;
+  llvm::SetVector<Value> kept;
+  for (Operation &op : func.getBody().front()) {
+    if (llvm::all_of(op.getOperands(), [&](Value operand) {
+          return operand.getDefiningOp() && fromParameters.contains(operand.getDefiningOp());
+        }))
+      fromParameters.insert(&op);
+    std::optional<net::Role> role = net::getRole(&op);
+    if (role == net::Role::Forward || (!role && llvm::any_of(op.getOperands(), [&](Value operand) {
+          return forward.contains(operand.getDefiningOp());
+        })))
+      forward.insert(&op);
+    if (role != net::Role::Backward)
+      continue;
+    for (Value operand : op.getOperands()) {
+      Value root = storage.getRoot(operand);
+      Operation *maker = root.getDefiningOp();
+      if (maker && forward.contains(maker) && !fromParameters.contains(maker))
+        kept.insert(root);
+    }
+  }
+  for (Value value : kept)
+    report.kept.push_back({value, Storage::getBytes(dist::getTensorType(value.getType()))});
+}
+
 Report schedule::describe(func::FuncOp func) {
   Report report;
   for (Operation &op : func.getBody().front()) {
@@ -121,6 +153,7 @@ Report schedule::describe(func::FuncOp func) {
       report.trafficBytes += Storage::getBytes(type);
   }
   Storage storage(func);
+  addKept(func, storage, report);
   SmallVector<Lifetime> lifetimes = getLifetimes(func, storage);
   auto [liveBytes, busiest] = findBusiest(lifetimes, storage.getEnd(), [](Value) { return true; });
   report.liveBytes = liveBytes;

@@ -126,9 +126,30 @@ LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
   return success();
 }
 
+static LogicalResult checkRecompute(const Recompute &recompute, llvm::function_ref<Location(StringRef)> locate) {
+  auto error = [&](StringRef field) { return emitError(locate(field)) << "train.recompute." << field; };
+  if (!recompute.has_fit()) {
+    if (recompute.anchors_size() == 1)
+      return error("anchors[0]") << " stands alone; what lies between two anchors is computed again";
+    return success();
+  }
+  if (recompute.fit() <= 0)
+    return error("fit") << " is " << recompute.fit() << "; it is positive";
+  std::pair<bool, const char *> chosen[] = {{!recompute.blocks().empty(), "blocks[0]"},
+                                            {!recompute.anchors().empty(), "anchors[0]"},
+                                            {recompute.has_policy(), "policy"}};
+  for (auto [given, field] : chosen)
+    if (given)
+      return error(field) << " chooses what to compute again, and so does fit; recompute takes one of them";
+  return success();
+}
+
 LogicalResult StrategyFile::checkTrain(MLIRContext *context) const {
   const Train &train = strategy.train();
   if (failed(NumberChecker(*this, context).check(train, "train")))
+    return failure();
+  if (failed(checkRecompute(train.recompute(),
+                            [&](StringRef field) { return getLoc(context, ("train.recompute." + field).str()); })))
     return failure();
   for (const auto &[index, group] : llvm::enumerate(train.group())) {
     std::string path = "train.group[" + std::to_string(index) + "]";

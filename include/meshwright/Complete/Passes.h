@@ -17,6 +17,11 @@ class OpPassManager;
 
 namespace meshwright::complete {
 
+/// What backward finds of a block of forward; what it does not find it computes again. `Cut`: the fewest bytes from
+/// which cheap operations lead to what it reads. `Cheap`: what takes many operations for its bytes. `Products`: results
+/// of products. `Nothing`: what the block reads from outside.
+enum class KeepPolicy { Cut, Cheap, Products, Nothing };
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Complete/Passes.h.inc"
@@ -31,8 +36,20 @@ struct SegmentLocations {
 /// The pass with locations, which are no options.
 std::unique_ptr<mlir::Pass> createSegmentPass(SegmentPassOptions options, SegmentLocations locations);
 
+/// Where the user named blocks and anchors, one for each; by default errors stand at the function.
+struct RecomputeLocations {
+  llvm::SmallVector<mlir::Location> blocks, anchors;
+};
+
+/// The pass with locations, which are no options.
+std::unique_ptr<mlir::Pass> createRecomputePass(RecomputePassOptions options, RecomputeLocations locations);
+
 /// What the strategy says about this stage.
 struct Options {
+  /// Whether backward computes anything again.
+  bool recomputes = true;
+  RecomputePassOptions recompute;
+  RecomputeLocations recomputeLocations;
   SegmentPassOptions segment;
   SegmentLocations locations;
 };

@@ -34,6 +34,63 @@ def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
   ];
 }
 
+def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
+  let summary = "lets backward compute again what is not worth its memory";
+  let description = [{
+    Forward is divided into blocks: those that `blocks` and `anchors` name, else the scopes that end in a number. Of each, what is kept
+    for backward is a minimum cut in bytes of a rank, between what may not be computed again and what backward reads. What
+    lies between is cloned in front of its first user in backward, with the role `backward`, `net.recomputes` and the
+    placements of its origin, so that every element has the same bits.
+
+    `policy` says what may be computed again:
+
+    - `cut`: operations that take at most one floating-point operation per element, which kernels of backward do beside
+      their own, but not gathers and scatters. Parameters, converted or not, and inputs are there anyway;
+    - `products`: all but products;
+    - `cheap`: all that takes at most 128 operations for each byte that it would keep;
+    - `nothing`: all.
+
+    An operation whose clone would make ranks exchange data once more is not cloned: what it makes is kept, or what is
+    made of it. Neither is a clone read where backward shares an exchange with forward. `repeat-conversions` allows both.
+
+    Works on serial programs, too.
+
+    Example: of a GELU backward keeps the argument; after `--dist-complete-recompute`
+    ```mlir
+    %t = net.tanh %x {net.recomputed = 1, net.role = #net.role<forward>}
+    %1 = net.tanh %x {net.recomputes = 1, net.role = #net.role<backward>}
+    %2 = net.multiply %1, %1 {net.role = #net.role<backward>}
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let options = [
+    ListOption<"blocks", "blocks", "std::string", "Globs of the scopes that are blocks">,
+    ListOption<"anchors", "anchors", "std::string",
+               "SCOPE.in, SCOPE.out or the name of a value: what lies between two consecutive ones is a block">,
+    Option<"policy", "policy", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
+           "What is kept of a block that is named; of all, where none is",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "what cheap operations do not lead to"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "what takes many operations for its bytes"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "what products make"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "what the block reads"))}]>,
+    Option<"elsewhere", "elsewhere", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
+           "What is kept of blocks that are not named, where some are",
+           [{::llvm::cl::values(
+             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "what cheap operations do not lead to"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "what takes many operations for its bytes"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "what products make"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "what the block reads"))}]>,
+    Option<"repeatConversions", "repeat-conversions", "bool", "false",
+           "Whether clones may make ranks exchange data once more">
+  ];
+  let statistics = [
+    Statistic<"numClones", "clones", "Operations that backward computes again">,
+    Statistic<"numFlops", "flops", "What they cost, before Partition">,
+    Statistic<"numKept", "kept", "Values of forward that are kept for backward">
+  ];
+}
+
 def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
   let summary = "decides when which parameters are fetched";
   let description = [{

@@ -44,6 +44,9 @@ struct ClusterProblem {
     bool passing = false;
     /// Whether it should run as soon as it can, because memory becomes free: an assignment.
     bool early = false;
+    /// The node that it is not to run before, though it needs nothing of it; -1 where there is none. A node that
+    /// computes again what was made long before is in the cluster of its trigger or in a later one.
+    int trigger = -1;
     /// What should run before it, where the order leaves the choice: readers of the memory that it overwrites.
     llvm::SmallVector<unsigned, 0> after;
   };

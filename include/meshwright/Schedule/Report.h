@@ -45,6 +45,8 @@ struct Report {
   /// The most bytes that gradients, whole and reduced, and fetched parameters have at a time, each at its own busiest
   /// moment.
   int64_t gradientBytes = 0, fetchedBytes = 0;
+  /// What forward makes and backward reads, in order, with its bytes; what is made of parameters alone is not counted.
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> kept;
 };
 
 /// Whether a value of a function that `dist-schedule-assign-buffers` has been through is a gradient: named so, on the

@@ -176,7 +176,37 @@ TEST(Clustering, UpdatesRunAsSoonAsTheyCanButAfterReaders) {
                                           static_cast<unsigned>(late)}));
 }
 
-/// Random graphs: the order has everything once, and what is read comes before who reads it.
+/// What is computed again of a value that has been there for long does not come before its trigger, and is part of the
+/// kernel that reads it with what the trigger makes.
+TEST(Clustering, WhatHasATriggerWaits) {
+  ProblemBuilder b;
+  int value = b.barrier({});
+  int forward = b.map(64, {b.use(value, 64)});
+  int cotangent = b.barrier({b.use(forward, 64, Access::Memory)});
+  int again = b.map(64, {b.use(value, 64)});
+  b.problem.nodes[again].trigger = cotangent;
+  int derivative = b.map(64, {b.use(again, 64), b.use(cotangent, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_NE(result.clusterOf[again], result.clusterOf[forward]);
+  EXPECT_EQ(result.clusterOf[again], result.clusterOf[derivative]);
+  ASSERT_EQ(result.order.size(), 4u);
+  EXPECT_EQ(result.order.back().front(), static_cast<unsigned>(again));
+}
+
+/// Where the trigger is computed by a kernel over the same elements, that computes again, too.
+TEST(Clustering, WhatHasATriggerJoinsItsKernel) {
+  ProblemBuilder b;
+  int value = b.barrier({});
+  int cotangent = b.map(64, {b.use(b.barrier({b.use(value, 64, Access::Memory)}), 64)});
+  int again = b.map(64, {b.use(value, 64)});
+  b.problem.nodes[again].trigger = cotangent;
+  int derivative = b.map(64, {b.use(again, 64), b.use(cotangent, 64)});
+  Clustering result = cluster(b.problem);
+  EXPECT_EQ(result.clusterOf[again], result.clusterOf[cotangent]);
+  EXPECT_EQ(result.clusterOf[derivative], result.clusterOf[cotangent]);
+}
+
+/// Random graphs: the order has everything once, and what is read, or waited for, comes before who reads it.
 TEST(Clustering, RandomGraphsStayAcyclic) {
   test::Random random;
   size_t nodes = 0, kernels = 0;
@@ -195,6 +225,8 @@ TEST(Clustering, RandomGraphsStayAcyclic) {
         int64_t elements = producer < 0 ? 64 : b.problem.nodes[producer].elements;
         node.uses.push_back(b.use(producer, elements, static_cast<Access>(random.pick(0, 3 - 1))));
       }
+      if (index > 0 && random.chance(20))
+        node.trigger = static_cast<int>(random.pick(0, index - 1));
       b.problem.nodes.push_back(node);
     }
     Clustering result = cluster(b.problem);
@@ -213,6 +245,9 @@ TEST(Clustering, RandomGraphsStayAcyclic) {
             EXPECT_NE(use.access, Access::Memory);
           }
         }
+      if (int trigger = b.problem.nodes[node].trigger; trigger >= 0) {
+        ASSERT_LE(position[trigger], position[node]) << "round " << round;
+      }
     }
     nodes += count;
     kernels += result.order.size();

@@ -147,6 +147,19 @@ TEST_F(StrategyTest, NumbersOutOfRange) {
   EXPECT_EQ(check("train { sgd {} ema { decay: 1 } }"), "train.ema.decay is 1; it lies in (0, 1)");
 }
 
+// Tests that what to compute again is chosen by the user or so that it fits, not both.
+TEST_F(StrategyTest, Recompute) {
+  auto withRecompute = [](StringRef text) { return "train { sgd {} recompute { " + text.str() + " } }"; };
+  EXPECT_EQ(check(withRecompute("fit: 1000 repeat_conversions: true")), "");
+  EXPECT_EQ(check(withRecompute("fit: 0")), "train.recompute.fit is 0; it is positive");
+  EXPECT_EQ(check(withRecompute("fit: 9 policy: KEEP_CHEAP")),
+            "train.recompute.policy chooses what to compute again, and so does fit; recompute takes one of them");
+  EXPECT_EQ(check(withRecompute("fit: 9 blocks: \"h.?\"")),
+            "train.recompute.blocks[0] chooses what to compute again, and so does fit; recompute takes one of them");
+  EXPECT_EQ(check(withRecompute("anchors: \"a.out\"")),
+            "train.recompute.anchors[0] stands alone; what lies between two anchors is computed again");
+}
+
 // Tests the settings of groups of parameters: what their optimizer does not take is refused.
 TEST_F(StrategyTest, ParameterGroups) {
   EXPECT_EQ(check("train { sgd {} group { lr_scale: 2 } }"),

@@ -1,0 +1,128 @@
+//===- KeepPlanner.cpp - what is kept for backward ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every value is two nodes with an edge of its bytes between them:
+//
+//     source --> in(v) --bytes--> out(v) --> sink        v cannot be computed again; v is needed
+//                                 out(u) --> in(v)       v is computed from u
+//
+// Flow is pushed along shortest paths until there is none. The cut nearest to the sink is what can still reach the sink
+// then: it leaves least to compute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeepPlanner.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+
+using namespace meshwright::complete;
+
+namespace {
+
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max() / 4;
+
+/// A network of edges with capacities.
+class FlowNetwork {
+public:
+  explicit FlowNetwork(unsigned numNodes) : edgesOf(numNodes) {}
+
+  void add(unsigned from, unsigned to, int64_t capacity) {
+    edgesOf[from].push_back(edges.size());
+    edges.push_back({to, capacity});
+    edgesOf[to].push_back(edges.size());
+    edges.push_back({from, 0});
+  }
+
+  void saturate(unsigned source, unsigned sink) {
+    while (augment(source, sink)) {
+    }
+  }
+
+  /// The nodes from which `sink` can still be reached.
+  llvm::SmallVector<bool, 0> findReaching(unsigned sink) const {
+    llvm::SmallVector<bool, 0> reaching(edgesOf.size(), false);
+    llvm::SmallVector<unsigned> queue = {sink};
+    reaching[sink] = true;
+    for (size_t next = 0; next < queue.size(); ++next)
+      for (unsigned edge : edgesOf[queue[next]])
+        if (unsigned from = edges[edge].to; edges[edge ^ 1].left > 0 && !reaching[from]) {
+          reaching[from] = true;
+          queue.push_back(from);
+        }
+    return reaching;
+  }
+
+private:
+  /// Edges come in pairs; `left` of an edge is what may still flow, of its twin what may flow back.
+  struct Edge {
+    unsigned to;
+    int64_t left;
+  };
+
+  /// Pushes what a shortest path takes. False where there is none.
+  bool augment(unsigned source, unsigned sink) {
+    llvm::SmallVector<int, 0> arrival(edgesOf.size(), -1);
+    llvm::SmallVector<unsigned> queue = {source};
+    for (size_t next = 0; next < queue.size() && arrival[sink] < 0; ++next)
+      for (unsigned edge : edgesOf[queue[next]])
+        if (unsigned to = edges[edge].to; edges[edge].left > 0 && arrival[to] < 0 && to != source) {
+          arrival[to] = static_cast<int>(edge);
+          queue.push_back(to);
+        }
+    if (arrival[sink] < 0)
+      return false;
+    auto forEachEdge = [&](llvm::function_ref<void(Edge &, Edge &)> visit) {
+      for (unsigned node = sink; node != source; node = edges[arrival[node] ^ 1].to)
+        visit(edges[arrival[node]], edges[arrival[node] ^ 1]);
+    };
+    int64_t most = kUnbounded;
+    forEachEdge([&](Edge &edge, Edge &) { most = std::min(most, edge.left); });
+    forEachEdge([&](Edge &edge, Edge &twin) {
+      edge.left -= most;
+      twin.left += most;
+    });
+    return true;
+  }
+
+  llvm::SmallVector<Edge, 0> edges;
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>, 0> edgesOf;
+};
+
+} // namespace
+
+KeepPlan meshwright::complete::planKept(const KeepProblem &problem) {
+  unsigned numValues = problem.values.size(), source = 2 * numValues, sink = source + 1;
+  FlowNetwork network(sink + 1);
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    unsigned in = 2 * index, out = in + 1;
+    network.add(in, out, value.bytes);
+    if (value.needed)
+      network.add(out, sink, kUnbounded);
+    if (!value.computable)
+      network.add(source, in, kUnbounded);
+    else
+      for (unsigned operand : value.operands)
+        network.add(2 * operand + 1, in, kUnbounded);
+  }
+  network.saturate(source, sink);
+  llvm::SmallVector<bool, 0> reaching = network.findReaching(sink);
+  KeepPlan plan;
+  plan.kept.assign(numValues, false);
+  plan.computed.assign(numValues, false);
+  // From the needed values back to what is kept.
+  llvm::SmallVector<bool, 0> wanted(numValues, false);
+  for (unsigned index = numValues; index-- > 0;) {
+    const KeepProblem::Value &value = problem.values[index];
+    if (!wanted[index] && !value.needed)
+      continue;
+    plan.kept[index] = !reaching[2 * index];
+    plan.computed[index] = reaching[2 * index];
+    if (plan.kept[index])
+      plan.bytes += value.bytes;
+    else
+      for (unsigned operand : value.operands)
+        wanted[operand] = true;
+  }
+  return plan;
+}

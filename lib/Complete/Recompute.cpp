@@ -1,0 +1,510 @@
+//===- Recompute.cpp - what backward computes once more -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Afterwards backward reads, of what forward makes, only what is worth its memory; the rest is made again by clones of
+// the operations of forward, in front of their first user. Clones have the role backward, the scope and the placements
+// of what they are cloned from, and `net.recomputes`, which is the number of their origin's `net.recomputed`. Schedule
+// sees by it that they are to wait for backward (docs/decisions/0015-recompute-placed-programs.md).
+//
+// What is kept is a minimum cut per block (KeepPlanner.h). It takes in what lies in front of the block, as far as cheap
+// operations lead, so that a block keeps what it reads in its narrowest form.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Net/Recompute.h"
+#include "KeepPlanner.h"
+#include "RecomputeBlocks.h"
+#include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Net/Net.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace meshwright::complete {
+#define GEN_PASS_DEF_RECOMPUTEPASS
+#include "meshwright/Complete/Passes.h.inc"
+} // namespace meshwright::complete
+
+#define DEBUG_TYPE "dist-complete-recompute"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+using namespace meshwright::dist;
+
+namespace {
+
+/// What keeping a result of so many bytes spares has to be this many times as many operations (`KeepPolicy::Cheap`): a
+/// product of the attention's heads is less, one with a weight matrix is more.
+constexpr int64_t kFlopsPerByte = 128;
+/// What is made of constants and inputs alone by more operations than this is worth its memory, or what is made of it:
+/// random numbers.
+constexpr unsigned kMostGenerating = 16;
+/// So many operations in front of a block are looked at.
+constexpr size_t kMostBefore = 256;
+/// More than all memory.
+constexpr int64_t kTooLarge = int64_t(1) << 50;
+
+/// An operation of forward.
+struct Item {
+  explicit Item(Operation *op) : op(op) {}
+
+  Operation *op;
+  /// What a rank holds of the result. What is only moved elsewhere is read in the memory that it is moved from: it is
+  /// no value to be kept by itself.
+  int64_t bytes = 0;
+  /// Is there anyway: a variable or an input, or made of one by moving and converting elements; constants.
+  bool leaf = false;
+  /// The end of a long chain of operations on constants and inputs.
+  bool generated = false;
+  /// Takes at most one operation per element, does not pick elements by index, and can be computed again.
+  bool cheap = false;
+  /// Can be computed again, cheaply or not.
+  bool repeatable = false;
+  /// Kept for backward already.
+  bool kept = false;
+};
+
+/// A block and what backward asks of it.
+struct Work {
+  RecomputeBlock block;
+  DenseSet<unsigned> members;
+  /// Per value the reads of the block's backward that a clone is to serve.
+  llvm::MapVector<unsigned, SmallVector<OpOperand *, 2>> reads;
+  /// What is computed again, in order.
+  SmallVector<unsigned, 0> computed;
+};
+
+/// Rewrites one function.
+class Recomputer {
+public:
+  Recomputer(func::FuncOp func, std::optional<Mesh> mesh, const RecomputePassOptions &options,
+             const RecomputeLocations &locations)
+      : func(func), mesh(std::move(mesh)), options(options), locations(locations), builder(func.getContext()) {}
+
+  LogicalResult run();
+
+  int64_t numClones = 0, numFlops = 0, numKept = 0;
+
+private:
+  // Reading the program.
+  void collect();
+  void describe(Item &item);
+  int64_t getLocalBytes(Value value) const;
+  bool isParameter(Operation *op, int64_t elements) const;
+  bool isPart(Operation *op) const;
+  unsigned countGenerating(Operation *op);
+  bool repeatsConversion(Operation *op) const;
+  bool exchanges(MappingAttr from, MappingAttr to, Value value) const;
+  bool sharesConversion(OpOperand &read) const;
+  void addReads();
+
+  // Deciding.
+  std::optional<unsigned> getNumber(Value value) const;
+  bool isComputable(unsigned number, const Work &work) const;
+  SmallVector<unsigned, 0> findValues(const Work &work) const;
+  void plan(Work &work);
+
+  // Writing.
+  void delayProducts();
+  DenseMap<unsigned, Operation *> findFirstUsers(const Work &work) const;
+  void write(Work &work);
+  Operation *clone(unsigned item, Operation *before, const DenseMap<unsigned, Operation *> &clones);
+
+  func::FuncOp func;
+  std::optional<Mesh> mesh;
+  const RecomputePassOptions &options;
+  const RecomputeLocations &locations;
+  OpBuilder builder;
+
+  SmallVector<Item, 0> items;
+  DenseMap<Operation *, unsigned> numbers;
+  /// How many operations a value takes that is made of constants and inputs alone.
+  DenseMap<Operation *, unsigned> generating;
+  SmallVector<Work, 0> works;
+  DenseMap<Operation *, unsigned> positions;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reading the program
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static int64_t getFlops(Operation *op) {
+  auto costed = dyn_cast<CostOpInterface>(op);
+  return costed ? costed.getFlops() : typeOf(op->getResult(0)).getNumElements();
+}
+
+int64_t Recomputer::getLocalBytes(Value value) const {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  if (MappingAttr mapping = mesh ? getMapping(value) : MappingAttr()) {
+    auto placement = Placement::resolve(mapping, *mesh, type.getShape(), [&] { return emitError(value.getLoc()); });
+    if (succeeded(placement))
+      shape = placement->getLocalShape(type.getShape());
+  }
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t size : shape)
+    bytes *= size;
+  return bytes;
+}
+
+/// Whether `op` is a parameter, or that moved or converted.
+bool Recomputer::isParameter(Operation *op, int64_t elements) const {
+  if (isa<net::ReadOp>(op))
+    return true;
+  if (op->getNumOperands() != 1 || getFlops(op) != 0)
+    return false;
+  Operation *maker = op->getOperand(0).getDefiningOp();
+  auto known = maker ? numbers.find(maker) : numbers.end();
+  return known != numbers.end() && items[known->second].leaf && maker->getNumOperands() + isa<net::ReadOp>(maker) > 0 &&
+         elements <= typeOf(op->getOperand(0)).getNumElements();
+}
+
+/// How many operations lead to `op` from constants and inputs, where nothing else does; otherwise 0.
+unsigned Recomputer::countGenerating(Operation *op) {
+  unsigned count = 1;
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || (maker->getNumOperands() == 0 && !isa<net::ReadOp>(maker)))
+      continue;
+    unsigned before = generating.lookup(maker);
+    if (before == 0)
+      return 0;
+    count = std::min(count + before, kMostGenerating + 1);
+  }
+  return count;
+}
+
+/// Whether ranks exchange data when what is placed as `from` is read as `to`.
+bool Recomputer::exchanges(MappingAttr from, MappingAttr to, Value value) const {
+  if (!mesh || !from || !to || from == to)
+    return false;
+  auto error = [&] { return emitError(value.getLoc()); };
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  auto before = Placement::resolve(from, *mesh, shape, error), after = Placement::resolve(to, *mesh, shape, error);
+  if (failed(before) || failed(after))
+    return true;
+  for (Axis axis = 0; axis < mesh->getNumAxes(); ++axis) {
+    bool moves = before->findSplit(axis) && before->findSplit(axis) != after->findSplit(axis);
+    bool reduces = before->isPartial(axis) && !after->isPartial(axis);
+    bool leaves = before->getHolder(axis) && before->getHolder(axis) != after->getHolder(axis);
+    if (moves || reduces || leaves)
+      return true;
+  }
+  return false;
+}
+
+static MappingAttr getAt(Operation *op, StringRef name, unsigned index) {
+  auto list = op->getAttrOfType<ArrayAttr>(name);
+  return list && index < list.size() ? dyn_cast<MappingAttr>(list[index]) : MappingAttr();
+}
+
+/// Whether a clone of `op` would make ranks exchange what they have exchanged for `op`.
+bool Recomputer::repeatsConversion(Operation *op) const {
+  for (OpOperand &operand : op->getOpOperands())
+    if (exchanges(getMapping(operand.get()), getAt(op, kOperandsAttr, operand.getOperandNumber()), operand.get()))
+      return true;
+  return exchanges(getAt(op, kComputesAttr, 0), getAt(op, kResultsAttr, 0), op->getResult(0));
+}
+
+/// Whether backward reads what ranks have exchanged for forward: it is there already, and kept as it is.
+bool Recomputer::sharesConversion(OpOperand &read) const {
+  MappingAttr target = getAt(read.getOwner(), kOperandsAttr, read.getOperandNumber());
+  if (!exchanges(getMapping(read.get()), target, read.get()))
+    return false;
+  return llvm::any_of(read.get().getUses(), [&](OpOperand &other) {
+    return net::getRole(other.getOwner()) == net::Role::Forward &&
+           getAt(other.getOwner(), kOperandsAttr, other.getOperandNumber()) == target;
+  });
+}
+
+/// Whether `op` moves some elements of its operand elsewhere, or some of them several times; or all of what is such a
+/// part.
+bool Recomputer::isPart(Operation *op) const {
+  if (op->getNumOperands() != 1 || getFlops(op) != 0)
+    return false;
+  RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
+  std::optional<unsigned> maker = getNumber(op->getOperand(0));
+  return from.getElementType() == to.getElementType() &&
+         (from.getNumElements() != to.getNumElements() || (maker && items[*maker].bytes == kTooLarge));
+}
+
+void Recomputer::describe(Item &item) {
+  Operation *op = item.op;
+  int64_t elements = typeOf(op->getResult(0)).getNumElements();
+  item.leaf = op->getNumOperands() == 0 || isParameter(op, elements);
+  unsigned count = item.leaf ? 0 : countGenerating(op);
+  item.generated = count > kMostGenerating;
+  // From there on it is a value like others.
+  generating[op] = item.generated ? 0 : count;
+  bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op);
+  item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !repeatsConversion(op));
+  bool picks = isa<net::GatherOp, net::ScatterOp>(op);
+  item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
+  item.bytes = item.cheap && isPart(op) ? kTooLarge : getLocalBytes(op->getResult(0));
+}
+
+void Recomputer::collect() {
+  for (Operation &op : func.getBody().front()) {
+    bool isForward = net::getRole(&op) == net::Role::Forward || op.getNumOperands() == 0 || isa<net::ReadOp>(op);
+    if (!isForward || op.getNumResults() == 0 || !isa<RankedTensorType>(op.getResult(0).getType()))
+      continue;
+    numbers[&op] = items.size();
+    items.emplace_back(&op);
+    describe(items.back());
+  }
+}
+
+/// Every read of backward is the matter of the block in whose scope it is; where that is no block's, of the value's.
+void Recomputer::addReads() {
+  constexpr unsigned kNone = std::numeric_limits<unsigned>::max();
+  SmallVector<unsigned, 0> blockOf(items.size(), kNone);
+  DenseMap<Attribute, unsigned> blockOfScope;
+  for (auto [index, work] : llvm::enumerate(works))
+    for (unsigned member : work.block.members) {
+      blockOf[member] = index;
+      Attribute scope = items[member].op->getDiscardableAttr(net::kScopeAttr);
+      if (auto [known, isNew] = blockOfScope.try_emplace(scope, index); !isNew && known->second != index)
+        known->second = kNone;
+    }
+  for (auto [number, item] : llvm::enumerate(items)) {
+    if (item.leaf)
+      continue;
+    for (Value result : item.op->getResults())
+      for (OpOperand &use : result.getUses()) {
+        Operation *user = use.getOwner();
+        if (net::getRole(user) != net::Role::Backward || (!options.repeatConversions && sharesConversion(use)))
+          continue;
+        auto known = blockOfScope.find(user->getDiscardableAttr(net::kScopeAttr));
+        bool isKnown = known != blockOfScope.end() && known->second != kNone;
+        works[isKnown ? known->second : blockOf[number]].reads[number].push_back(&use);
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Deciding
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned> Recomputer::getNumber(Value value) const {
+  Operation *maker = value.getDefiningOp();
+  auto known = maker ? numbers.find(maker) : numbers.end();
+  return known == numbers.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// Whether what a value is may be computed again for a block: by its policy in it, cheaply in front of it.
+bool Recomputer::isComputable(unsigned number, const Work &work) const {
+  const Item &item = items[number];
+  if (item.leaf || !item.repeatable)
+    return false;
+  switch (work.members.contains(number) ? work.block.policy : KeepPolicy::Cut) {
+  case KeepPolicy::Cut:
+    return item.cheap;
+  case KeepPolicy::Cheap:
+    return !item.generated && getFlops(item.op) <= kFlopsPerByte * item.bytes;
+  case KeepPolicy::Products:
+    return !isa<net::DotOp>(item.op);
+  case KeepPolicy::Nothing:
+    return true;
+  }
+  return false;
+}
+
+/// What the block's backward reads, and what leads to that: in the block by what its policy allows, in front of it by
+/// cheap operations. In order.
+SmallVector<unsigned, 0> Recomputer::findValues(const Work &work) const {
+  llvm::SetVector<unsigned, SmallVector<unsigned, 0>> values;
+  for (const auto &[number, reads] : work.reads)
+    values.insert(number);
+  size_t most = work.members.size() + kMostBefore;
+  for (size_t next = 0; next < values.size() && values.size() < most; ++next) {
+    if (!isComputable(values[next], work))
+      continue;
+    for (Value operand : items[values[next]].op->getOperands())
+      if (std::optional<unsigned> number = getNumber(operand))
+        values.insert(*number);
+  }
+  SmallVector<unsigned, 0> sorted = values.takeVector();
+  llvm::sort(sorted);
+  return sorted;
+}
+
+void Recomputer::plan(Work &work) {
+  SmallVector<unsigned, 0> values = findValues(work);
+  DenseMap<unsigned, unsigned> indices;
+  for (auto [index, value] : llvm::enumerate(values))
+    indices[value] = index;
+  KeepProblem problem;
+  for (unsigned number : values) {
+    const Item &item = items[number];
+    KeepProblem::Value &value = problem.values.emplace_back();
+    value.bytes = item.leaf || item.kept ? 0 : item.bytes;
+    value.needed = work.reads.contains(number);
+    value.computable = isComputable(number, work);
+    for (Value operand : item.op->getOperands())
+      if (std::optional<unsigned> maker = getNumber(operand)) {
+        auto known = indices.find(*maker);
+        // Too far in front.
+        value.computable &= known != indices.end();
+        if (known != indices.end())
+          value.operands.push_back(known->second);
+      }
+  }
+  KeepPlan plan = planKept(problem);
+  for (auto [index, number] : llvm::enumerate(values)) {
+    items[number].kept |= plan.kept[index];
+    if (plan.computed[index])
+      work.computed.push_back(number);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Products of backward that read what is computed again come behind their siblings, which read the same cotangent:
+/// then it is computed beside what the siblings' results go into.
+void Recomputer::delayProducts() {
+  SmallVector<net::DotOp> products;
+  for (Work &work : works)
+    for (unsigned number : work.computed)
+      for (OpOperand *read : work.reads.lookup(number))
+        if (auto product = dyn_cast<net::DotOp>(read->getOwner()))
+          products.push_back(product);
+  for (net::DotOp product : products) {
+    Operation *last = nullptr;
+    for (Value operand : product->getOperands())
+      for (Operation *user : operand.getUsers())
+        if (isa<net::DotOp>(user) && net::getRole(user) == net::Role::Backward && product->isBeforeInBlock(user) &&
+            (!last || last->isBeforeInBlock(user)))
+          last = user;
+    if (last && llvm::all_of(product->getUsers(), [&](Operation *user) { return last->isBeforeInBlock(user); }))
+      product->moveAfter(last);
+  }
+}
+
+/// For everything that is computed again the first operation of backward that reads it, through others or not.
+DenseMap<unsigned, Operation *> Recomputer::findFirstUsers(const Work &work) const {
+  DenseSet<unsigned> inside(work.computed.begin(), work.computed.end());
+  DenseMap<unsigned, Operation *> firstUser;
+  auto use = [&](unsigned number, Operation *user) {
+    Operation *&first = firstUser[number];
+    if (!first || positions.lookup(user) < positions.lookup(first))
+      first = user;
+  };
+  for (unsigned number : llvm::reverse(work.computed)) {
+    for (OpOperand *read : work.reads.lookup(number))
+      use(number, read->getOwner());
+    for (Value operand : items[number].op->getOperands())
+      if (std::optional<unsigned> made = getNumber(operand); made && inside.contains(*made))
+        use(*made, firstUser.lookup(number));
+  }
+  return firstUser;
+}
+
+Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<unsigned, Operation *> &clones) {
+  Operation *origin = items[number].op;
+  IRMapping mapping;
+  for (Value operand : origin->getOperands())
+    if (std::optional<unsigned> maker = getNumber(operand))
+      if (Operation *made = clones.lookup(*maker))
+        mapping.map(operand, made->getResult(0));
+  builder.setInsertionPoint(before);
+  Operation *made = builder.clone(*origin, mapping);
+  net::setRole(made, net::Role::Backward);
+  made->removeAttr(net::kNameAttr);
+  made->removeAttr(net::kRecomputedAttr);
+  origin->setDiscardableAttr(net::kRecomputedAttr, builder.getI64IntegerAttr(number));
+  made->setDiscardableAttr(net::kRecomputesAttr, builder.getI64IntegerAttr(number));
+  ++numClones;
+  numFlops += getFlops(made);
+  return made;
+}
+
+/// Clones what a block computes again, each in front of its first user.
+void Recomputer::write(Work &work) {
+  DenseMap<unsigned, Operation *> firstUser = findFirstUsers(work), clones;
+  for (unsigned number : work.computed) {
+    Operation *user = firstUser.lookup(number), *made = clone(number, user, clones);
+    clones[number] = made;
+    // What lies in front of the block is the block's now.
+    if (Attribute scope = user->getDiscardableAttr(net::kScopeAttr); scope && !work.members.contains(number))
+      made->setDiscardableAttr(net::kScopeAttr, scope);
+    for (OpOperand *read : work.reads.lookup(number))
+      read->set(made->getResult(0));
+  }
+}
+
+LogicalResult Recomputer::run() {
+  collect();
+  SmallVector<Operation *> ops = llvm::map_to_vector(items, [](const Item &item) { return item.op; });
+  FailureOr<SmallVector<RecomputeBlock, 0>> blocks = divideIntoBlocks(func, ops, options, locations);
+  if (failed(blocks))
+    return failure();
+  for (RecomputeBlock &block : *blocks) {
+    Work &work = works.emplace_back();
+    work.members.insert(block.members.begin(), block.members.end());
+    work.block = std::move(block);
+  }
+  addReads();
+  // What is read and cannot be computed again is there for all blocks.
+  for (const Work &work : works)
+    for (const auto &[number, reads] : work.reads)
+      items[number].kept |= !isComputable(number, work);
+  for (Work &work : works)
+    plan(work);
+  delayProducts();
+  for (Operation &op : func.getBody().front())
+    positions[&op] = positions.size();
+  for (Work &work : works)
+    write(work);
+  numKept = llvm::count_if(items, [](const Item &item) { return item.kept && !item.leaf; });
+  return success();
+}
+
+namespace {
+
+struct RecomputePass : complete::impl::RecomputePassBase<RecomputePass> {
+  using RecomputePassBase::RecomputePassBase;
+  RecomputePass(RecomputePassOptions options, RecomputeLocations locations)
+      : RecomputePassBase(std::move(options)), locations(std::move(locations)) {}
+
+  void runOnOperation() override {
+    RecomputePassOptions options;
+    options.blocks.assign(blocks.begin(), blocks.end());
+    options.anchors.assign(anchors.begin(), anchors.end());
+    options.policy = policy;
+    options.elsewhere = elsewhere;
+    options.repeatConversions = repeatConversions;
+    std::optional<Mesh> mesh;
+    if (MeshOp op = findMesh(getOperation()))
+      mesh = op.getMesh();
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      bool hasBackward =
+          !func.isExternal() && func.getBody().hasOneBlock() &&
+          llvm::any_of(func.getBody().front(), [](Operation &op) { return net::getRole(&op) == net::Role::Backward; });
+      if (!hasBackward)
+        continue;
+      Recomputer recomputer(func, mesh, options, locations);
+      if (failed(recomputer.run()))
+        return signalPassFailure();
+      numClones += recomputer.numClones;
+      numFlops += recomputer.numFlops;
+      numKept += recomputer.numKept;
+    }
+  }
+
+  RecomputeLocations locations;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> complete::createRecomputePass(RecomputePassOptions options, RecomputeLocations locations) {
+  return std::make_unique<RecomputePass>(std::move(options), std::move(locations));
+}

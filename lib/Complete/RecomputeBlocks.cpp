@@ -1,0 +1,187 @@
+//===- RecomputeBlocks.cpp - what is computed again together --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecomputeBlocks.h"
+#include "Anchors.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Complete/Blocks.h"
+#include "meshwright/Support/Glob.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+
+StringRef complete::findScopePrefix(StringRef scope, llvm::function_ref<bool(StringRef)> holds) {
+  for (size_t position = 0; position < scope.size(); ++position) {
+    if (scope[position] == '\\')
+      ++position;
+    else if (scope[position] == '.' && holds(scope.take_front(position)))
+      return scope.take_front(position);
+  }
+  return !scope.empty() && holds(scope) ? scope : StringRef();
+}
+
+StringRef complete::findBlock(StringRef scope) {
+  return findScopePrefix(scope, [](StringRef prefix) { return llvm::isDigit(prefix.back()); });
+}
+
+static StringRef getScope(Operation *op) {
+  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  return scope ? scope.getValue() : StringRef();
+}
+
+namespace {
+
+/// Assigns a block to every operation.
+class Divider {
+public:
+  Divider(func::FuncOp func, ArrayRef<Operation *> ops, const RecomputePassOptions &options,
+          const RecomputeLocations &locations)
+      : func(func), ops(ops), options(options), locations(locations), blockOf(ops.size(), -1) {}
+
+  FailureOr<SmallVector<RecomputeBlock, 0>> run();
+
+private:
+  LogicalResult addNamed();
+  LogicalResult addAnchored();
+  void addFound(KeepPolicy policy);
+  void addRest(KeepPolicy policy);
+  void add(int block, unsigned op);
+  int create(KeepPolicy policy);
+  Location locate(ArrayRef<Location> known, size_t index) {
+    return index < known.size() ? known[index] : func.getLoc();
+  }
+
+  func::FuncOp func;
+  ArrayRef<Operation *> ops;
+  const RecomputePassOptions &options;
+  const RecomputeLocations &locations;
+  SmallVector<int, 0> blockOf;
+  SmallVector<RecomputeBlock, 0> blocks;
+};
+
+} // namespace
+
+int Divider::create(KeepPolicy policy) {
+  blocks.emplace_back().policy = policy;
+  return static_cast<int>(blocks.size()) - 1;
+}
+
+void Divider::add(int block, unsigned op) {
+  blockOf[op] = block;
+  blocks[block].members.push_back(op);
+}
+
+/// The scopes that globs match.
+LogicalResult Divider::addNamed() {
+  llvm::MapVector<StringRef, int> known;
+  SmallVector<bool> used(options.blocks.size(), false);
+  auto matches = [&](StringRef prefix) {
+    bool any = false;
+    for (auto [index, glob] : llvm::enumerate(options.blocks))
+      if (matchGlob(glob, prefix))
+        any = used[index] = true;
+    return any;
+  };
+  for (auto [index, op] : llvm::enumerate(ops)) {
+    StringRef name = findScopePrefix(getScope(op), matches);
+    if (name.empty())
+      continue;
+    auto [entry, isNew] = known.insert({name, 0});
+    if (isNew)
+      entry->second = create(options.policy);
+    add(entry->second, index);
+  }
+  for (auto [index, glob] : llvm::enumerate(options.blocks))
+    if (!used[index])
+      return emitError(locate(locations.blocks, index))
+             << "block \"" << glob << "\" matches no scope of the " << ops.size() << " operations of forward";
+  return success();
+}
+
+/// What lies between consecutive anchors: `SCOPE.in`, `SCOPE.out`, or the name of a value.
+LogicalResult Divider::addAnchored() {
+  AnchorFinder finder;
+  llvm::StringMap<unsigned> values;
+  for (auto [index, op] : llvm::enumerate(ops))
+    if (StringRef name = net::getUserName(op); !name.empty())
+      values.try_emplace(name, index);
+  SmallVector<int64_t> cuts;
+  SmallVector<unsigned> scoped;
+  for (auto [index, anchor] : llvm::enumerate(options.anchors)) {
+    if (auto value = values.find(anchor); value != values.end())
+      cuts.push_back(value->second + 1);
+    else if (finder.add(anchor))
+      scoped.push_back(index);
+    else
+      return emitError(locate(locations.anchors, index))
+             << "anchor \"" << anchor << "\" is no value's name and ends in neither \".in\" nor \".out\"";
+  }
+  for (Operation *op : ops)
+    finder.visit(getScope(op), /*backward=*/false, /*passive=*/op->getNumOperands() == 0);
+  for (auto [index, anchor] : llvm::zip(scoped, finder.getAnchors())) {
+    if (anchor.entered[0] != 1)
+      return emitError(locate(locations.anchors, index)) << "the block of anchor \"" << anchor.text << "\" is entered "
+                                                         << anchor.entered[0] << " times forward, not once";
+    cuts.push_back(anchor.out ? anchor.end[0] : anchor.begin[0]);
+  }
+  llvm::sort(cuts);
+  for (size_t next = 1; next < cuts.size(); ++next) {
+    int block = create(options.policy);
+    for (int64_t op = cuts[next - 1]; op < cuts[next]; ++op)
+      if (blockOf[op] < 0)
+        add(block, op);
+  }
+  return success();
+}
+
+void Divider::addFound(KeepPolicy policy) {
+  llvm::MapVector<StringRef, int> known;
+  for (auto [index, op] : llvm::enumerate(ops)) {
+    StringRef name = findBlock(getScope(op));
+    if (name.empty() || blockOf[index] >= 0)
+      continue;
+    auto [entry, isNew] = known.insert({name, 0});
+    if (isNew)
+      entry->second = create(policy);
+    add(entry->second, index);
+  }
+}
+
+/// What has no block, in runs that bound the time that each takes.
+void Divider::addRest(KeepPolicy policy) {
+  constexpr size_t kMost = 512;
+  int block = -1;
+  for (unsigned index = 0; index < ops.size(); ++index) {
+    if (blockOf[index] >= 0)
+      continue;
+    if (block < 0 || blocks[block].members.size() >= kMost)
+      block = create(policy);
+    add(block, index);
+  }
+}
+
+FailureOr<SmallVector<RecomputeBlock, 0>> Divider::run() {
+  bool named = !options.blocks.empty() || !options.anchors.empty();
+  if (failed(addNamed()) || (!options.anchors.empty() && failed(addAnchored())))
+    return failure();
+  addFound(named ? options.elsewhere : options.policy);
+  if (!named && options.policy == KeepPolicy::Nothing && blocks.empty())
+    return func.emitError() << "no scope of the " << ops.size()
+                            << " operations of forward ends in a number, as those of repeated blocks do; "
+                               "blocks or anchors name what to recompute";
+  KeepPolicy rest = named ? options.elsewhere : options.policy;
+  addRest(rest == KeepPolicy::Nothing ? KeepPolicy::Cut : rest);
+  return std::move(blocks);
+}
+
+FailureOr<SmallVector<RecomputeBlock, 0>> complete::divideIntoBlocks(func::FuncOp func, ArrayRef<Operation *> ops,
+                                                                     const RecomputePassOptions &options,
+                                                                     const RecomputeLocations &locations) {
+  return Divider(func, ops, options, locations).run();
+}

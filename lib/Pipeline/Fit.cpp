@@ -1,0 +1,46 @@
+//===- Fit.cpp - how much to compute again so that it fits ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fit.h"
+#include <algorithm>
+
+using namespace meshwright;
+
+void FitSearch::stop(FitChoice last) {
+  choice = last;
+  over = true;
+}
+
+void FitSearch::report(int64_t peak) {
+  ++numTried;
+  least = std::min(least, peak);
+  bool fit = peak <= limit;
+  if (!choice.treated) {
+    if (fit)
+      return stop(choice);
+    choice = {true, 0};
+    return;
+  }
+  if (choice.numWhole == 0 && few == 0 && many == numBlocks) {
+    if (fit || numBlocks == 0)
+      return stop(choice);
+    choice.numWhole = numBlocks;
+    return;
+  }
+  if (!fit && choice.numWhole == numBlocks)
+    return stop(choice);
+  (fit ? many : few) = choice.numWhole;
+  if (many - few <= 1)
+    return stop({true, many});
+  choice.numWhole = few + (many - few) / 2;
+}
+
+void meshwright::sortByGain(std::vector<FitBlock> &blocks) {
+  std::stable_sort(blocks.begin(), blocks.end(), [](const FitBlock &left, const FitBlock &right) {
+    return static_cast<double>(left.bytes) * static_cast<double>(std::max<int64_t>(right.flops, 1)) >
+           static_cast<double>(right.bytes) * static_cast<double>(std::max<int64_t>(left.flops, 1));
+  });
+}

@@ -1,0 +1,67 @@
+//===- PlanBlocks.cpp - what blocks cost and keep -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanBlocks.h"
+#include "dialects/Net/Net.h"
+#include "dialects/Net/Recompute.h"
+#include "meshwright/Complete/Blocks.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+static std::string getBlock(Operation *op) {
+  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  return scope ? complete::findBlock(scope).str() : "";
+}
+
+void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, int64_t flops) {
+  if (op->hasAttr(net::kRecomputesAttr))
+    blocks[getBlock(op)].recomputeFlops += flops;
+  else if (net::getRole(op) == net::Role::Forward)
+    blocks[getBlock(op)].forwardFlops += flops;
+}
+
+void meshwright::setKept(PlannedBlocks &blocks, const schedule::Report &report) {
+  int64_t sum = 0;
+  for (auto [value, bytes] : report.kept)
+    sum += bytes;
+  if (sum < sumBlocks(blocks).keptBytes)
+    return;
+  for (auto &[name, block] : blocks)
+    block.keptBytes = 0;
+  for (auto [value, bytes] : report.kept)
+    blocks[getBlock(value.getDefiningOp())].keptBytes += bytes;
+}
+
+PlannedBlock meshwright::sumBlocks(const PlannedBlocks &blocks) {
+  PlannedBlock sum;
+  for (const auto &[name, block] : blocks) {
+    sum.forwardFlops += block.forwardFlops;
+    sum.recomputeFlops += block.recomputeFlops;
+    sum.keptBytes += block.keptBytes;
+  }
+  return sum;
+}
+
+void meshwright::printBlocks(llvm::json::OStream &json, const PlannedBlocks &blocks) {
+  json.attributeArray("blocks", [&] {
+    for (const auto &[name, block] : blocks)
+      json.object([&, &name = name, &block = block] {
+        json.attribute("forward_flops", block.forwardFlops);
+        json.attribute("kept_bytes", block.keptBytes);
+        json.attribute("name", name);
+        json.attribute("recompute_flops", block.recomputeFlops);
+      });
+  });
+}
+
+void meshwright::printBlocks(llvm::raw_ostream &out, const PlannedBlocks &blocks) {
+  PlannedBlock sum = sumBlocks(blocks);
+  out << llvm::format("kept for backward: %.3f MB; computed again: %.3f GFLOP beside %.3f of forward\n",
+                      sum.keptBytes / 1e6, sum.recomputeFlops / 1e9, sum.forwardFlops / 1e9);
+}

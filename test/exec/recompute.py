@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: %python %s %tmp
+"""Computing again changes no bit: losses, gradients and variables of three steps, with every policy, on every mesh."""
+import json
+import pathlib
+import subprocess
+import sys
+
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+SPLITS = """tensor { axis: "tp" SEQUENCE split { match: "*.attn.c_attn.*" dim: 0 groups: 3 }
+  split { match: "*.attn.c_proj.kernel" dim: 1 } split { match: "*.mlp.c_fc.*" dim: 0 } split { match: "*.mlp.c_proj.kernel" dim: 1 } }"""
+DP4 = 'mesh { axes { name: "dp" size: 4 } } data { axes: "dp" } '
+DP2TP2 = 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } ' + SPLITS.replace("SEQUENCE", "")
+SEGMENTS = 'segment { anchors: "transformer.h.0.out" }'
+MESHES = {
+    "serial": "",
+    "dp4": DP4,
+    "dp2xtp2": DP2TP2,
+    "tp2-sequence": 'mesh { axes { name: "tp" size: 2 } } ' + SPLITS.replace("SEQUENCE", "sequence: true"),
+    # The embedding, whose features would be split, stays: a kernel that reads it in parts adds up rows in another order.
+    "zero3": DP4 + f'zero {{ axes: "dp" stage: 3 persist_below_kilobytes: 24.5 {SEGMENTS} }}',
+    "zero3-whole": DP4 + f'zero {{ axes: "dp" stage: 3 ownership: WHOLE {SEGMENTS} }}',
+    "tp2-zero2": DP2TP2 + 'zero { axes: "dp" stage: 2 }',
+}
+POLICIES = {
+    "nothing": 'blocks: "transformer.h.?"',
+    "one-block": 'blocks: "transformer.h.1"',
+    "products": "policy: KEEP_PRODUCTS",
+    "cheap": "policy: KEEP_CHEAP",
+    "anchors": 'anchors: "transformer.h.0.in" anchors: "transformer.h.0.out" anchors: "transformer.h.1.out"',
+    "repeat": "repeat_conversions: true",
+}
+# Graph, batches, precision.
+GRAPHS = {
+    "f64": ("gpt2-tiny-f64.mlir", "gpt2-tiny-f64", ""),
+    "bf16": ("gpt2-tiny.mlir", "gpt2-tiny-f64", "precision { compute: BF16 }"),
+    "dropout": ("gpt2-dropout-tiny-f64.mlir", "gpt2-dropout-tiny-f64", ""),
+    "rbg": ("gpt2-rbg-tiny-f64.mlir", "gpt2-rbg-tiny-f64", ""),
+}
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def train(folder, graph, mesh, recompute):
+    """What a run leaves: bytes of its variables and outputs, losses, the plan's first program."""
+    name, batches, precision = GRAPHS[graph]
+    folder.mkdir(parents=True, exist_ok=True)
+    recompute = f"recompute {{ {recompute} }}" if recompute else ""
+    (folder / "s.textproto").write_text(
+        f'{MESHES[mesh]} model {{ parameters: "p.*" batch {{ inputs: "ids" }} }} init {{ match: "*" normal {{ stddev: 0.1 }} }} fetch: "grad/*"\n'
+        f"train {{ momentum {{ lr {{ constant: 0.1 }} }} clip {{ global_norm: 1.0 }} {precision} {recompute} }}\n")
+    run("dist-opt", FIXTURES / name, f"--strategy={folder}/s.textproto", f"--emit={folder}/package", f"--plan={folder}/plan.json", "--quiet")
+    run("dist-run", folder / "package", f"--feed={FIXTURES}/reference/{batches}/batch{{step}}.safetensors", "--steps=3", "--quiet", "--check-serial",
+        f"--save={folder}/final.safetensors", f"--outputs={folder}/outputs.safetensors", f"--metrics={folder}/metrics.jsonl")
+    losses = [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    files = [(folder / f"{name}.safetensors").read_bytes() for name in ("final", "outputs")]
+    return files, losses, json.loads((folder / "plan.json").read_text())
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    cases = [("f64", mesh, policy) for mesh in MESHES for policy in (POLICIES if mesh in ("serial", "dp2xtp2") else ("nothing", "repeat"))]
+    cases += [("bf16", mesh, policy) for mesh in ("serial", "zero3") for policy in ("nothing", "cheap")]
+    # Random numbers are the same ones again.
+    cases += [("dropout", "serial", "nothing"), ("dropout", "dp2xtp2", "nothing"), ("rbg", "dp4", "nothing")]
+    known = {}
+    for graph, mesh, policy in cases:
+        if (graph, mesh) not in known:
+            known[graph, mesh] = train(folder / f"{graph}-{mesh}", graph, mesh, "")
+        plain, found = known[graph, mesh], train(folder / f"{graph}-{mesh}-{policy}", graph, mesh, POLICIES[policy])
+        if found[:2] != plain[:2]:
+            sys.exit(f"{graph} on {mesh} with {policy}: other bits, losses {found[1]} and {plain[1]}")
+        before, after = plain[2]["programs"][0], found[2]["programs"][0]
+        if not after["recompute_flops"] > before["recompute_flops"]:
+            sys.exit(f"{graph} on {mesh} with {policy}: computes {after['recompute_flops']} again, by default {before['recompute_flops']}")
+        if not after["memory"]["kept_for_backward"] < before["memory"]["kept_for_backward"]:
+            sys.exit(f"{graph} on {mesh} with {policy}: keeps {after['memory']}, by default {before['memory']}")
+        if policy != "repeat" and "zero3" not in mesh and plain[2]["totals"] != found[2]["totals"]:
+            sys.exit(f"{graph} on {mesh} with {policy}: {found[2]['totals']}, by default {plain[2]['totals']}")
+        print(graph, mesh, policy, before["memory"]["kept_for_backward"], "->", after["memory"]["kept_for_backward"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: %python %s %fixtures %tmp
+"""What a block of GPT-2 keeps for backward in 16 bit, what computing again costs, and that `fit` meets its bound.
+
+With s tokens, batch b, width h and a heads: bytes against the closed formulas of the literature, floating-point operations against a count by hand.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+fixtures, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
+s, b, h, a = 128, 8, 256, 8
+BLOCKS = [f"transformer.h.{index}" for index in range(4)]
+folder.mkdir(parents=True, exist_ok=True)
+
+
+def compile_with(recompute, graph="gpt2-small.mlir", mesh=""):
+    strategy = folder / "strategy.textproto"
+    strategy.write_text(f'{mesh} model {{ parameters: "p.*" batch {{ inputs: "ids" }} }}\n'
+                        f"train {{ adamw {{ lr {{ constant: 1e-3 }} }} precision {{ compute: BF16 }} {recompute} }}\n")
+    return subprocess.run(["dist-opt", fixtures / graph, f"--strategy={strategy}", "--plan=-", "--to=schedule", "--quiet"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def plan(recompute, **options):
+    done = compile_with(recompute, **options)
+    assert done.returncode == 0, done.stderr
+    program = json.loads(done.stdout)["programs"][0]
+    return program, {block["name"]: block for block in program["blocks"]}
+
+
+def print_kept(what, blocks, scores):
+    """The largest block, in units of s·b·h beside so much for the scores of attention."""
+    kept = max(blocks[name]["kept_bytes"] for name in BLOCKS)
+    print(f"{what}: {(kept - scores) / (s * b * h):.2f} s·b·h" + (f" + {scores / (a * s * s * b):.0f}·a·s²·b" if scores else ""))
+    return kept
+
+
+scores = a * s * s * b
+default, blocks = plan("")
+assert print_kept("default", blocks, 2 * scores) <= 32 * s * b * h + 2 * scores, blocks
+cheap, blocks = plan("recompute { policy: KEEP_CHEAP }")
+assert print_kept("keep cheap", blocks, 0) <= 20 * s * b * h, blocks
+# Both products of attention, the maximum and sum of softmax, two sums in each of two norms.
+attention, sums = 4 * s * s * b * h, 2 * scores + 4 * s * b * h
+assert all(blocks[name]["recompute_flops"] == attention + sums for name in BLOCKS), blocks
+products, blocks = plan("recompute { policy: KEEP_PRODUCTS }")
+assert print_kept("keep products", blocks, 2 * scores) <= 20 * s * b * h + 2 * scores, blocks
+assert all(blocks[name]["recompute_flops"] == sums for name in BLOCKS), blocks
+nothing, blocks = plan("recompute { }")
+assert print_kept("keep nothing", blocks, 0) == 2 * s * b * h, blocks
+# Of the four products with a matrix the last is not needed: 3 + 1 + 4 times 2·s·b·h².
+assert all(blocks[name]["recompute_flops"] == 16 * s * b * h * h + attention + sums for name in BLOCKS), blocks
+assert nothing["recompute_flops"] >= 4 * (16 * s * b * h * h + attention + sums)
+peaks = [program["peak_bytes"] for program in (default, products, cheap, nothing)]
+print("peaks", peaks)
+assert sorted(peaks, reverse=True) == peaks, peaks
+# What is not kept is not in the arena: the peak falls by what three of the blocks no longer keep, if not all four.
+assert peaks[0] - peaks[3] > 0.5 * (default["memory"]["kept_for_backward"] - nothing["memory"]["kept_for_backward"]), peaks
+
+# Bounds: as much as the default takes, one byte less, between two choices, the least, and too little.
+for bound in (peaks[0], peaks[0] - 1, (peaks[2] + peaks[3]) // 2, peaks[3]):
+    program, blocks = plan(f"recompute {{ fit: {bound} }}")
+    print("fit", bound, "takes", program["peak_bytes"], "computes again", program["recompute_flops"])
+    assert program["peak_bytes"] <= bound
+    assert program["recompute_flops"] <= nothing["recompute_flops"]
+    assert (program["recompute_flops"] == default["recompute_flops"]) == (bound == peaks[0])
+done = compile_with(f"recompute {{ fit: {peaks[3] // 2} }}")
+least = int(done.stderr.split("takes at least ")[1].split(",")[0])
+assert done.returncode == 1 and f"the arena is to fit {peaks[3] // 2} bytes" in done.stderr, done.stderr
+assert peaks[3] // 2 < least <= peaks[3], (least, peaks)
