@@ -2,8 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows the order of a step. The ends of all buffers cut the arena into pieces; a tree over the pieces counts, for
-// any range, the starts in flight that touch it. Each instruction costs the logarithm of the number of buffers.
+// Follows the order of a step. The ends of all buffers cut the arenas, one behind the other, into pieces; a tree over
+// the pieces counts, for any range, the starts in flight that touch it. Each instruction costs the logarithm of the
+// number of buffers. Collectives take place in their order, so that one may take what another has in flight; copies are
+// in no order with them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,10 +60,16 @@ private:
   std::vector<int> added, largest;
 };
 
+/// What starts of one kind in flight read and write.
+struct Accesses {
+  explicit Accesses(size_t pieces) : reads(pieces), writes(pieces) {}
+  RangeCounts reads, writes;
+};
+
 class InFlightChecker {
 public:
   explicit InFlightChecker(const Program &program)
-      : program(program), tags(program), ends(getEnds(program)), reads(ends.size()), writes(ends.size()) {}
+      : program(program), tags(program), ends(getEnds(program)), moved(ends.size()), copied(ends.size()) {}
 
   Status check(uint32_t position) {
     forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
@@ -74,6 +82,8 @@ public:
       const Task &task = program.tasks(static_cast<int>(item.task()));
       for (int i = 0; i != task.instructions_size(); ++i)
         MW_TRY(visit(task.instructions(i), item.task()).within(describeInstruction(task, i)));
+      if (!copies.empty())
+        return inputError("{} is started and not waited for in its task", describe(*copies.begin()->second));
     }
     if (!inFlight.empty())
       return inputError("{} is started and never waited for", describe(*inFlight.begin()->second));
@@ -81,11 +91,16 @@ public:
   }
 
 private:
+  /// The arena of the host is thought to lie behind that of the device.
+  static uint64_t getBegin(const Program &program, const Buffer &buffer) {
+    return buffer.offset() + (buffer.memory() == HOST ? program.arena_bytes() : 0);
+  }
+
   static std::vector<uint64_t> getEnds(const Program &program) {
     std::vector<uint64_t> ends;
     for (const Buffer &buffer : program.buffers()) {
-      ends.push_back(buffer.offset());
-      ends.push_back(buffer.offset() + buffer.bytes());
+      ends.push_back(getBegin(program, buffer));
+      ends.push_back(getBegin(program, buffer) + buffer.bytes());
     }
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
@@ -95,6 +110,8 @@ private:
   static std::string describe(const Collective &collective) {
     return fmt::format("{} #{}", getName(collective.kind()), collective.tag());
   }
+
+  static std::string describe(const Copy &copy) { return fmt::format("copy #{}", copy.tag()); }
 
   Status visit(const Instruction &instruction, uint32_t task) {
     switch (instruction.kind_case()) {
@@ -111,12 +128,20 @@ private:
       return touch(instruction.matmul().out(), true);
     case Instruction::kCopy:
       MW_TRY(touch(instruction.copy().from(), false));
-      return touch(instruction.copy().to(), true);
+      MW_TRY(touch(instruction.copy().to(), true));
+      if (instruction.copy().start()) {
+        copies.emplace(instruction.copy().tag(), &instruction.copy());
+        count(instruction.copy(), 1);
+      }
+      return {};
+    case Instruction::kCopyWait:
+      return waitForCopy(instruction.copy_wait().tag());
     case Instruction::kCoordinate:
       return touch(instruction.coordinate().buffer(), true);
     case Instruction::kMicroBatch:
       return touch(instruction.micro_batch().buffer(), true);
     case Instruction::kCollective:
+      MW_TRY(checkCopied(instruction.collective()));
       if (instruction.collective().start())
         return issue(instruction.collective());
       finishBefore(issued);
@@ -134,6 +159,15 @@ private:
       unwaited.push_back(issued);
     count(collective, 1);
     ++issued;
+    return {};
+  }
+
+  Status waitForCopy(uint32_t tag) {
+    auto copy = copies.find(tag);
+    if (copy == copies.end())
+      return inputError("copy #{} is waited for and not in flight", tag);
+    count(*copy->second, -1);
+    copies.erase(copy);
     return {};
   }
 
@@ -163,10 +197,14 @@ private:
   void count(const Collective &collective, int value) {
     for (const CollectivePart &part : collective.parts()) {
       if (part.has_in())
-        addTo(reads, part.in(), value);
+        addTo(moved.reads, part.in(), value);
       if (part.has_out())
-        addTo(writes, part.out(), value);
+        addTo(moved.writes, part.out(), value);
     }
+  }
+  void count(const Copy &copy, int value) {
+    addTo(copied.reads, copy.from(), value);
+    addTo(copied.writes, copy.to(), value);
   }
   void addTo(RangeCounts &counts, uint32_t buffer, int value) {
     auto [begin, end] = getPieces(buffer);
@@ -178,18 +216,44 @@ private:
     auto find = [&](uint64_t at) {
       return static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), at) - ends.begin());
     };
-    return {find(buffer.offset()), find(buffer.offset() + buffer.bytes())};
+    uint64_t begin = getBegin(program, buffer);
+    return {find(begin), find(begin + buffer.bytes())};
   }
 
   Status touch(uint32_t index, bool isWrite) {
+    MW_TRY(touchCopied(index, isWrite));
     if (inFlight.empty())
       return {};
     auto [begin, end] = getPieces(index);
-    bool written = writes.any(begin, end), read = isWrite && reads.any(begin, end);
+    bool written = moved.writes.any(begin, end), read = isWrite && moved.reads.any(begin, end);
+    return written || read ? fail(index, isWrite, describe(*findUser(begin, end, written)), written) : Status();
+  }
+
+  /// What copies in flight have is not touched by collectives either.
+  Status checkCopied(const Collective &collective) {
+    for (const CollectivePart &part : collective.parts()) {
+      MW_TRY(part.has_in() ? touchCopied(part.in(), false) : Status());
+      MW_TRY(part.has_out() ? touchCopied(part.out(), true) : Status());
+    }
+    return {};
+  }
+
+  Status touchCopied(uint32_t index, bool isWrite) {
+    if (copies.empty())
+      return {};
+    auto [begin, end] = getPieces(index);
+    bool written = copied.writes.any(begin, end), read = isWrite && copied.reads.any(begin, end);
     if (!written && !read)
       return {};
-    return inputError("buffer {} is {} while {} {} it", index, isWrite ? "written" : "read",
-                      describe(*findUser(begin, end, written)), written ? "writes" : "reads");
+    for (const auto &[tag, copy] : copies)
+      if (auto [first, last] = getPieces(written ? copy->to() : copy->from()); first < end && begin < last)
+        return fail(index, isWrite, describe(*copy), written);
+    return {};
+  }
+
+  static Status fail(uint32_t index, bool isWrite, const std::string &user, bool written) {
+    return inputError("buffer {} is {} while {} {} it", index, isWrite ? "written" : "read", user,
+                      written ? "writes" : "reads");
   }
 
   /// The first start in flight that writes, or reads, one of the pieces.
@@ -208,7 +272,10 @@ private:
   const Program &program;
   CollectiveTags tags;
   std::vector<uint64_t> ends;
-  RangeCounts reads, writes;
+  /// By collectives and by copies.
+  Accesses moved, copied;
+  /// Copies in flight, by their tags.
+  std::map<uint32_t, const Copy *> copies;
   /// Those that some Wait of the step names.
   std::set<const Collective *> waited;
   /// By the order of issue; and the other way round.
@@ -223,7 +290,7 @@ private:
 Status meshwright::runtime::checkInFlight(const Program &program, uint32_t position) {
   for (const Task &task : program.tasks())
     for (const Instruction &instruction : task.instructions())
-      if (instruction.has_wait() || instruction.collective().start())
+      if (instruction.has_wait() || instruction.collective().start() || instruction.copy().start())
         return InFlightChecker(program).check(position);
   return {};
 }

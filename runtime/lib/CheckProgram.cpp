@@ -31,6 +31,9 @@ uint64_t meshwright::runtime::getArrayBytes(const Buffer &buffer) {
   return *getNumElements(std::span(buffer.shape().data(), buffer.shape().size())) * getSize(buffer.dtype());
 }
 
+/// More than any address says.
+static constexpr uint64_t maxArenaBytes = uint64_t(1) << 60;
+
 namespace {
 
 class ProgramChecker {
@@ -40,6 +43,9 @@ public:
       : package(package), program(program), mesh(mesh), layouts(layouts), collectives(program, mesh, ranks) {}
 
   Status check() {
+    for (uint64_t bytes : {program.arena_bytes(), program.host_arena_bytes()})
+      if (bytes > maxArenaBytes)
+        return inputError("an arena has {} bytes where {} can be addressed", bytes, maxArenaBytes);
     if (program.persistent_bytes() > program.arena_bytes())
       return inputError("the persistent part has {} bytes but the arena {}", program.persistent_bytes(),
                         program.arena_bytes());
@@ -51,13 +57,15 @@ public:
     MW_TRY(checkPlaces(program.variable_buffers(), message.variables(), layouts.variables, "variable"));
     MW_TRY(checkPlaces(program.input_buffers(), message.inputs(), layouts.inputs, "input"));
     MW_TRY(checkPlaces(program.output_buffers(), message.outputs(), layouts.outputs, "output"));
-    MW_TRY(checkPersistent());
+    MW_TRY(checkPersistent(DEVICE, program.persistent_bytes()));
+    MW_TRY(checkPersistent(HOST, program.host_arena_bytes()));
     for (const Task &task : program.tasks())
       for (int i = 0; i != task.instructions_size(); ++i) {
         if (Status status = checkInstruction(task.instructions(i)); !status.ok())
           return status.within(describeInstruction(task, i));
       }
     MW_TRY(checkTags());
+    MW_TRY(checkCopyTags());
     for (const StepVariant &variant : package.getVariants())
       MW_TRY(checkInFlight(program, variant.begin));
     return {};
@@ -65,9 +73,12 @@ public:
 
 private:
   Status checkBuffer(const Buffer &buffer) {
-    if (buffer.offset() > program.arena_bytes() || buffer.bytes() > program.arena_bytes() - buffer.offset())
+    if (!Memory_IsValid(buffer.memory()))
+      return inputError("memory {} is unknown", static_cast<int>(buffer.memory()));
+    uint64_t arena = buffer.memory() == HOST ? program.host_arena_bytes() : program.arena_bytes();
+    if (buffer.offset() > arena || buffer.bytes() > arena - buffer.offset())
       return inputError("{} bytes at offset {} do not lie in the arena of {} bytes", buffer.bytes(), buffer.offset(),
-                        program.arena_bytes());
+                        arena);
     uint64_t size = getSize(buffer.dtype());
     if (size == 0)
       return inputError("element type {} is unknown", static_cast<int>(buffer.dtype()));
@@ -87,8 +98,16 @@ private:
     return {};
   }
 
+  /// The index names a buffer in the memory of the device.
+  Status checkOnDevice(uint32_t index) const {
+    MW_TRY(checkIndex(index));
+    if (program.buffers(static_cast<int>(index)).memory() != DEVICE)
+      return inputError("buffer {} is in the memory of the host, from and to which only copies go", index);
+    return {};
+  }
+
   Status checkConstant(const Constant &constant) {
-    MW_TRY(checkIndex(constant.buffer()));
+    MW_TRY(checkOnDevice(constant.buffer()));
     uint64_t bytes = getArrayBytes(program.buffers(constant.buffer())), size = package.getConstants().size();
     if (constant.file_offset() > size || bytes > size - constant.file_offset())
       return inputError("{} bytes at offset {} do not lie in constants.bin of {} bytes", bytes, constant.file_offset(),
@@ -108,7 +127,9 @@ private:
       if (places[i] == -1)
         continue;
       auto check = [&]() -> Status {
-        MW_TRY(checkIndex(static_cast<uint32_t>(places[i])));
+        bool mayBeOnHost = what[0] == 'v';
+        MW_TRY(mayBeOnHost ? checkIndex(static_cast<uint32_t>(places[i]))
+                           : checkOnDevice(static_cast<uint32_t>(places[i])));
         const Buffer &buffer = program.buffers(places[i]);
         const Shape &wanted = valueLayouts[i].getLocalShape();
         Shape found(buffer.shape().begin(), buffer.shape().end());
@@ -124,11 +145,12 @@ private:
     return {};
   }
 
-  /// Variables and constants lie in the persistent part, each in a place of its own.
-  Status checkPersistent() {
+  /// Variables and constants in a memory lie in its persistent part, each in a place of its own.
+  Status checkPersistent(Memory memory, uint64_t persistentBytes) {
     std::vector<const Buffer *> buffers;
     for (uint32_t index : persistent)
-      buffers.push_back(&program.buffers(index));
+      if (program.buffers(static_cast<int>(index)).memory() == memory)
+        buffers.push_back(&program.buffers(index));
     std::sort(buffers.begin(), buffers.end(),
               [](const Buffer *a, const Buffer *b) { return a->offset() < b->offset(); });
     uint64_t end = 0;
@@ -139,9 +161,9 @@ private:
         return inputError("the variable or constant \"{}\" begins at offset {} but the one before it ends at {}",
                           buffer->name(), buffer->offset(), end);
       end = buffer->offset() + buffer->bytes();
-      if (end > program.persistent_bytes())
+      if (end > persistentBytes)
         return inputError("the variable or constant \"{}\" ends at offset {} but the persistent part at {}",
-                          buffer->name(), end, program.persistent_bytes());
+                          buffer->name(), end, persistentBytes);
     }
     return {};
   }
@@ -153,6 +175,10 @@ private:
     case Instruction::kMatmul:
       return checkMatmul(instruction.matmul());
     case Instruction::kCollective:
+      for (const CollectivePart &part : instruction.collective().parts()) {
+        MW_TRY(part.has_in() ? checkOnDevice(part.in()) : Status());
+        MW_TRY(part.has_out() ? checkOnDevice(part.out()) : Status());
+      }
       return collectives.check(instruction.collective());
     case Instruction::kCopy:
       return checkCopy(instruction.copy());
@@ -161,6 +187,7 @@ private:
     case Instruction::kMicroBatch:
       return checkScalar(instruction.micro_batch().buffer(), "micro-batch");
     case Instruction::kWait:
+    case Instruction::kCopyWait:
       return {};
     default:
       return inputError("the instruction is of a kind that this runtime does not know");
@@ -193,9 +220,25 @@ private:
                                              : fmt::format("is in {} other tasks", tags.count(tag)));
   }
 
+  /// A tag names one started copy of a task, and a CopyWait such a one.
+  Status checkCopyTags() {
+    for (const Task &task : program.tasks()) {
+      std::set<uint32_t> started;
+      for (int i = 0; i != task.instructions_size(); ++i) {
+        const Instruction &instruction = task.instructions(i);
+        if (instruction.copy().start() && !started.insert(instruction.copy().tag()).second)
+          return inputError("two copies have the tag {}", instruction.copy().tag());
+        if (instruction.has_copy_wait() && !started.contains(instruction.copy_wait().tag()))
+          return inputError("{} waits for copy #{}, which is not started before it", describeInstruction(task, i),
+                            instruction.copy_wait().tag());
+      }
+    }
+    return {};
+  }
+
   Status checkKernel(const Kernel &kernel) {
     for (uint32_t argument : kernel.arguments())
-      MW_TRY(checkIndex(argument));
+      MW_TRY(checkOnDevice(argument));
     if (kernel.outputs() > static_cast<uint32_t>(kernel.arguments_size()))
       return inputError("the kernel {} writes {} of its {} arguments", kernel.symbol(), kernel.outputs(),
                         kernel.arguments_size());
@@ -204,7 +247,7 @@ private:
 
   Status checkOperand(uint32_t index, DType type, const std::vector<int64_t> &sizes,
                       const google::protobuf::RepeatedField<int64_t> &strides, const char *what) {
-    MW_TRY(checkIndex(index));
+    MW_TRY(checkOnDevice(index));
     const Buffer &buffer = program.buffers(index);
     if (getSize(type) == 0)
       return inputError("element type {} of the {} is unknown", static_cast<int>(type), what);
@@ -276,6 +319,9 @@ private:
     uint64_t from = getArrayBytes(program.buffers(copy.from())), to = getArrayBytes(program.buffers(copy.to()));
     if (from != to)
       return inputError("buffer {} of {} bytes is copied to buffer {} of {} bytes", copy.from(), from, copy.to(), to);
+    if (copy.start() && program.buffers(copy.from()).memory() == program.buffers(copy.to()).memory())
+      return inputError("the copy of buffer {} to buffer {} is started, but both are in one memory", copy.from(),
+                        copy.to());
     return {};
   }
 
@@ -286,7 +332,7 @@ private:
   }
 
   Status checkScalar(uint32_t index, const char *what) const {
-    MW_TRY(checkIndex(index));
+    MW_TRY(checkOnDevice(index));
     const Buffer &buffer = program.buffers(static_cast<int>(index));
     if (buffer.dtype() != I32 || buffer.bytes() < 4)
       return inputError("the {} is written to buffer {} of {} bytes of {} where an i32 is wanted", what, index,

@@ -7,6 +7,7 @@
 #include "meshwright/runtime/Executor.h"
 #include "Arena.h"
 #include "CollectiveTags.h"
+#include "CopyQueue.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <map>
 #include <set>
@@ -18,9 +19,22 @@ namespace {
 
 /// An instruction with its addresses, as small as can be: a step walks the list from end to end.
 struct CompiledInstruction {
-  enum class Kind : uint8_t { Kernel, Matmul, Collective, Start, Wait, Copy, Coordinate, MicroBatch };
+  enum class Kind : uint8_t {
+    Kernel,
+    Matmul,
+    Collective,
+    Start,
+    Wait,
+    Copy,
+    HostCopy,
+    HostStart,
+    HostWait,
+    Coordinate,
+    MicroBatch
+  };
   Kind kind;
-  uint32_t number = 0; // of the product or collective (a Wait's at first its tag); the coordinate's value
+  bool isToHost = false; // of copies between the memories
+  uint32_t number = 0;   // of the product, collective or copy (a Wait's at first its tag); the coordinate's value
   union {
     KernelFn kernel;
     std::byte *to;
@@ -35,21 +49,28 @@ struct CompiledInstruction {
 } // namespace
 
 struct Executor::Implementation {
-  explicit Implementation(const ExecutorContext &context) : context(context) {}
+  explicit Implementation(const ExecutorContext &context)
+      : context(context), fetches(context.hostLink), writeBacks(context.hostLink) {}
 
   ExecutorContext context;
-  Arena arena;
+  Arena arena, hostArena;
   std::unique_ptr<MatmulSet> matmuls;
   std::vector<std::vector<CompiledInstruction>> tasks;
   /// The numbers of the started collectives.
   std::map<const Collective *, uint32_t> started;
+  /// The started copies of the task that is being compiled, by their tags.
+  std::map<uint32_t, CompiledInstruction> copies;
   /// The arguments of all kernels, one after the other.
   std::vector<void *> arguments;
   AllocationCount allocations;
+  /// Copies from the host and to it. Last, so that they are over before what they use is gone.
+  CopyQueue fetches, writeBacks;
 
-  std::byte *getAddress(uint32_t buffer) const {
-    return arena.data() + context.program.buffers(static_cast<int>(buffer)).offset();
+  std::byte *getAddress(uint32_t index) const {
+    const Buffer &buffer = context.program.buffers(static_cast<int>(index));
+    return (buffer.memory() == HOST ? hostArena : arena).data() + buffer.offset();
   }
+  CopyQueue &getQueue(bool isToHost) { return isToHost ? writeBacks : fetches; }
 
   Status loadConstants() {
     for (const Constant &constant : context.program.constants()) {
@@ -74,6 +95,7 @@ struct Executor::Implementation {
       scheduled.insert(item.task());
     for (uint32_t task : scheduled) {
       std::vector<CompiledInstruction> &compiled = tasks[task];
+      copies.clear();
       for (const Instruction &instruction : context.program.tasks(static_cast<int>(task)).instructions()) {
         auto result = compileInstruction(instruction);
         if (!result.ok())
@@ -117,10 +139,10 @@ struct Executor::Implementation {
       return compiled;
     }
     case Instruction::kCopy:
-      compiled.kind = CompiledInstruction::Kind::Copy;
-      compiled.to = getAddress(instruction.copy().to());
-      compiled.from = getAddress(instruction.copy().from());
-      compiled.bytes = getArrayBytes(context.program.buffers(instruction.copy().to()));
+      return compileCopy(instruction.copy());
+    case Instruction::kCopyWait:
+      compiled = copies.at(instruction.copy_wait().tag());
+      compiled.kind = CompiledInstruction::Kind::HostWait;
       return compiled;
     case Instruction::kWait:
       compiled.kind = CompiledInstruction::Kind::Wait;
@@ -136,6 +158,23 @@ struct Executor::Implementation {
       compiled.number = context.mesh.getCoordinates(context.rank)[instruction.coordinate().axis()];
       return compiled;
     }
+  }
+
+  Result<CompiledInstruction> compileCopy(const Copy &copy) {
+    CompiledInstruction compiled{};
+    compiled.to = getAddress(copy.to());
+    compiled.from = getAddress(copy.from());
+    const Buffer &to = context.program.buffers(copy.to());
+    compiled.bytes = getArrayBytes(to);
+    compiled.kind = CompiledInstruction::Kind::Copy;
+    if (to.memory() == context.program.buffers(copy.from()).memory())
+      return compiled;
+    compiled.kind = copy.start() ? CompiledInstruction::Kind::HostStart : CompiledInstruction::Kind::HostCopy;
+    compiled.isToHost = to.memory() == HOST;
+    MW_TRY_ASSIGN(compiled.number, getQueue(compiled.isToHost).prepare(compiled.to, compiled.from, compiled.bytes));
+    if (copy.start())
+      copies[copy.tag()] = compiled;
+    return compiled;
   }
 
   Result<uint32_t> prepareCollective(const Instruction &instruction) {
@@ -161,8 +200,15 @@ struct Executor::Implementation {
     allocations = {};
     uint64_t before = countAllocations();
     Status status = run(position);
+    finishCopies();
     allocations.own = countAllocations() - before - allocations.library;
     return status;
+  }
+
+  /// Where a step ends early, copies may be under way.
+  void finishCopies() {
+    fetches.finish();
+    writeBacks.finish();
   }
 
   Status run(uint32_t position) {
@@ -174,8 +220,19 @@ struct Executor::Implementation {
   }
 
   Status runProfiled(uint32_t position, std::vector<double> &seconds) {
+    fetches.setProfiling(true);
+    writeBacks.setProfiling(true);
+    Status status = profile(position, seconds);
+    finishCopies();
+    fetches.setProfiling(false);
+    writeBacks.setProfiling(false);
+    return status;
+  }
+
+  Status profile(uint32_t position, std::vector<double> &seconds) {
     seconds.clear();
     std::vector<std::pair<size_t, uint32_t>> collectives;
+    std::vector<std::pair<size_t, const CompiledInstruction *>> copied;
     for (const ScheduleItem &item : context.program.schedule()) {
       if (!runsAt(item, position))
         continue;
@@ -185,11 +242,16 @@ struct Executor::Implementation {
         if (instruction.kind == CompiledInstruction::Kind::Collective ||
             instruction.kind == CompiledInstruction::Kind::Start)
           collectives.push_back({seconds.size(), instruction.number});
+        if (instruction.kind == CompiledInstruction::Kind::HostCopy ||
+            instruction.kind == CompiledInstruction::Kind::HostStart)
+          copied.push_back({seconds.size(), &instruction});
         seconds.push_back(getThreadSeconds() - before);
       }
     }
     for (auto [index, number] : collectives)
       seconds[index] = context.communicator.getCpuSeconds(number);
+    for (auto [index, copy] : copied)
+      seconds[index] = getQueue(copy->isToHost).getCpuSeconds(copy->number);
     return {};
   }
 
@@ -213,6 +275,16 @@ struct Executor::Implementation {
     case CompiledInstruction::Kind::Copy:
       std::memmove(instruction.to, instruction.from, instruction.bytes);
       return {};
+    case CompiledInstruction::Kind::HostCopy:
+      getQueue(instruction.isToHost).start(instruction.number);
+      getQueue(instruction.isToHost).wait(instruction.number);
+      return {};
+    case CompiledInstruction::Kind::HostStart:
+      getQueue(instruction.isToHost).start(instruction.number);
+      return {};
+    case CompiledInstruction::Kind::HostWait:
+      getQueue(instruction.isToHost).wait(instruction.number);
+      return {};
     case CompiledInstruction::Kind::Coordinate: {
       int32_t coordinate = static_cast<int32_t>(instruction.number);
       std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
@@ -235,6 +307,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
   auto implementation = std::make_unique<Implementation>(context);
   std::string rank = fmt::format("rank {}", context.rank);
   MW_TRY(implementation->arena.allocate(context.program.arena_bytes()).within(rank));
+  MW_TRY(implementation->hostArena.allocate(context.program.host_arena_bytes()).within(rank));
   MW_TRY(implementation->loadConstants());
   MW_TRY_ASSIGN(implementation->matmuls, MatmulSet::create());
   MW_TRY(implementation->compile().within(rank));
@@ -249,11 +322,12 @@ Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {
-  const Buffer &buffer = implementation->context.program.buffers(index);
-  return {implementation->arena.data() + buffer.offset(), getArrayBytes(buffer)};
+  return {implementation->getAddress(static_cast<uint32_t>(index)),
+          getArrayBytes(implementation->context.program.buffers(index))};
 }
 
 uint64_t Executor::getArenaBytes() const { return implementation->context.program.arena_bytes(); }
 uint64_t Executor::getPersistentBytes() const { return implementation->context.program.persistent_bytes(); }
+uint64_t Executor::getHostArenaBytes() const { return implementation->context.program.host_arena_bytes(); }
 uint64_t Executor::getScratchBytes() const { return implementation->matmuls->getScratchBytes(); }
 std::vector<std::string> Executor::getWarnings() const { return implementation->matmuls->getWarnings(); }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/LinkModel.h"
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -57,4 +58,8 @@ Result<LinkModel> LinkModel::parse(const std::string &text) {
   if (!(link.bandwidth > 0))
     return usageError("the bandwidth {} is not above 0", all.substr(comma + 1));
   return link;
+}
+
+std::chrono::nanoseconds LinkModel::getDuration(double bytes) const {
+  return std::chrono::nanoseconds(std::llround(std::min(getSeconds(bytes), 86400.0) * 1e9));
 }

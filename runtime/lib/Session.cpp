@@ -65,7 +65,7 @@ struct Session::Implementation {
       setLibraryThreads(options.threads);
       MW_TRY_ASSIGN(executors[rank],
                     Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank,
-                                      options.countAllocations}));
+                                      options.serial ? std::nullopt : options.hostLink, options.countAllocations}));
       return {};
     }));
     // When all have described what they will do.
@@ -217,6 +217,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
 int64_t Session::getNumRanks() const { return implementation->mesh.getNumRanks(); }
 const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
+const SessionOptions &Session::getOptions() const { return implementation->options; }
 const std::string &Session::getTarget() const { return implementation->kernels.getTarget(); }
 const Executor &Session::getExecutor(int64_t rank) const { return *implementation->executors[rank]; }
 const ValueSet &Session::getVariables() const { return implementation->variables; }

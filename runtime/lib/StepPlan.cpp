@@ -7,6 +7,7 @@
 #include "meshwright/runtime/StepPlan.h"
 #include "StepSimulator.h"
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sched.h>
 #include <thread>
@@ -29,11 +30,21 @@ double getBytes(const Collective &collective, uint64_t members) {
   return bytes;
 }
 
+/// What a span of the simulator is called in a plan.
+PlannedSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
+  if (span.kind != SimulatedSpan::Move)
+    return span.kind == SimulatedSpan::Compute ? PlannedSpan::Compute : PlannedSpan::Wait;
+  return item.channel == Channel::Collectives ? PlannedSpan::Collective
+         : item.channel == Channel::Fetches   ? PlannedSpan::Fetch
+                                              : PlannedSpan::WriteBack;
+}
+
 /// Makes the simulator's problem, and its answer a plan.
 class Planner {
 public:
-  Planner(const Session &session, uint32_t position, const StepProfile &profile, const LinkModel &link)
-      : package(session.getPackage()), position(position), profile(profile), link(link) {}
+  Planner(const Session &session, uint32_t position, const StepProfile &profile)
+      : package(session.getPackage()), position(position), profile(profile), link(session.getOptions().link),
+        hostLink(session.getOptions().hostLink) {}
 
   Result<StepPlan> plan(size_t cores) {
     problem.cores = cores;
@@ -42,52 +53,102 @@ public:
       addRank(static_cast<int64_t>(rank));
     MW_TRY_ASSIGN(std::vector<SimulatedSpan> spans, simulate(problem));
     StepPlan plan;
-    std::vector<double> compute(problem.ranks.size()), communication(compute), exposed(compute);
+    // For each kind of span, and each rank.
+    std::array<std::vector<double>, PlannedSpan::WriteBack + 1> seconds;
+    seconds.fill(std::vector<double>(problem.ranks.size()));
     for (const SimulatedSpan &span : spans) {
-      auto kind = static_cast<PlannedSpan::Kind>(span.kind);
       const SimulatedItem &item = problem.ranks[span.rank][span.item];
-      const Instruction *instruction = instructions[span.rank][span.item];
-      bool moves = kind == PlannedSpan::Collective;
-      plan.spans.push_back({kind, span.rank, instruction, span.begin, span.end,
-                            moves ? getBytes(instruction->collective(), problem.groupSizes[item.which]) : 0});
-      (moves ? communication : kind == PlannedSpan::Compute ? compute : exposed)[span.rank] += span.end - span.begin;
+      PlannedSpan::Kind kind = getKind(span, item);
+      plan.spans.push_back({kind, span.rank, instructions[span.rank][span.item], span.begin, span.end,
+                            span.kind == SimulatedSpan::Move ? bytes[span.rank][span.item] : 0});
+      seconds[kind][span.rank] += span.end - span.begin;
       plan.seconds = std::max(plan.seconds, span.end);
     }
-    plan.computeSeconds = *std::max_element(compute.begin(), compute.end());
-    plan.communicationSeconds = *std::max_element(communication.begin(), communication.end());
-    plan.exposedSeconds = *std::max_element(exposed.begin(), exposed.end());
+    auto getMost = [&](PlannedSpan::Kind kind) {
+      return *std::max_element(seconds[kind].begin(), seconds[kind].end());
+    };
+    plan.computeSeconds = getMost(PlannedSpan::Compute);
+    plan.communicationSeconds = getMost(PlannedSpan::Collective);
+    plan.copySeconds = std::max(getMost(PlannedSpan::Fetch), getMost(PlannedSpan::WriteBack));
+    plan.exposedSeconds = getMost(PlannedSpan::Wait);
     return plan;
   }
 
 private:
+  /// Where a rank's instructions are in its channels.
+  struct Positions {
+    /// How much was issued in a channel before the last collective, or copy, of a tag.
+    std::map<uint32_t, uint32_t> collectives;
+    std::map<uint32_t, std::pair<Channel, uint32_t>> copies;
+    std::array<uint32_t, numChannels> counts = {};
+
+    uint32_t issue(Channel channel) { return counts[static_cast<size_t>(channel)]++; }
+  };
+
   void addRank(int64_t rank) {
     const meshwright::Package &message = package.message();
     const Program &program = message.programs(static_cast<int>(message.program_of_rank(static_cast<int>(rank))));
     std::vector<SimulatedItem> &items = problem.ranks.emplace_back();
-    // How many collectives were issued before the last one of a tag.
-    std::map<uint32_t, uint32_t> issued;
-    uint32_t count = 0;
+    bytes.emplace_back();
+    Positions positions;
     forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
       SimulatedItem item{SimulatedItem::Compute, profile.seconds[rank][items.size()]};
-      if (instruction.has_wait()) {
-        item = {SimulatedItem::Wait, 0, issued[instruction.wait().tag()]};
-      } else if (instruction.has_collective()) {
-        const Collective &collective = instruction.collective();
-        item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
-        item.which = getGroup(rank, collective);
-        uint64_t members = problem.groupSizes[item.which];
-        item.delay = members == 1 ? 0 : link.getSeconds(getBytes(collective, members));
-        issued[collective.tag()] = count++;
+      double moved = 0;
+      if (instruction.has_wait())
+        item = {SimulatedItem::Wait, 0, positions.collectives[instruction.wait().tag()]};
+      else if (instruction.has_collective())
+        moved = addCollective(rank, instruction.collective(), item, positions);
+      else if (instruction.has_copy())
+        moved = addCopy(rank, program, instruction.copy(), item, positions);
+      else if (instruction.has_copy_wait()) {
+        auto [channel, which] = positions.copies[instruction.copy_wait().tag()];
+        item = {SimulatedItem::Wait, 0, which, 0, channel};
       }
       items.push_back(item);
+      bytes[rank].push_back(moved);
       instructions[rank].push_back(&instruction);
     });
+  }
+
+  /// Returns the bytes that the rank sends.
+  double addCollective(int64_t rank, const Collective &collective, SimulatedItem &item, Positions &positions) {
+    item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
+    item.which = getGroup(rank, collective);
+    uint64_t members = problem.groupSizes[item.which];
+    double sent = getBytes(collective, members);
+    item.delay = members == 1 || !link ? 0 : link->getSeconds(sent);
+    positions.collectives[collective.tag()] = positions.issue(Channel::Collectives);
+    return sent;
+  }
+
+  /// A copy within a memory is computation. Returns the bytes of others.
+  double addCopy(int64_t rank, const Program &program, const Copy &copy, SimulatedItem &item, Positions &positions) {
+    const Buffer &to = program.buffers(static_cast<int>(copy.to()));
+    if (program.buffers(static_cast<int>(copy.from())).memory() == to.memory())
+      return 0;
+    item.kind = copy.start() ? SimulatedItem::Start : SimulatedItem::Execute;
+    item.channel = to.memory() == HOST ? Channel::WriteBacks : Channel::Fetches;
+    item.which = getHostGroup(rank, item.channel);
+    auto size = static_cast<double>(getArrayBytes(to));
+    item.delay = hostLink ? hostLink->getSeconds(size) : 0;
+    uint32_t number = positions.issue(item.channel);
+    if (copy.start())
+      positions.copies[copy.tag()] = {item.channel, number};
+    return size;
+  }
+
+  /// A group of the rank alone, for one direction.
+  uint32_t getHostGroup(int64_t rank, Channel channel) {
+    auto [entry, isNew] = hostGroups.try_emplace({rank, channel}, static_cast<uint32_t>(problem.groupSizes.size()));
+    if (isNew)
+      problem.groupSizes.push_back(1);
+    return entry->second;
   }
 
   uint32_t getGroup(int64_t rank, const Collective &collective) {
     std::vector<int64_t> members =
         package.getMesh().getGroup(rank, std::span(collective.axes().data(), collective.axes().size()));
-    auto [entry, isNew] = groups.try_emplace(members, static_cast<uint32_t>(groups.size()));
+    auto [entry, isNew] = groups.try_emplace(members, static_cast<uint32_t>(problem.groupSizes.size()));
     if (isNew)
       problem.groupSizes.push_back(static_cast<uint32_t>(members.size()));
     return entry->second;
@@ -96,15 +157,18 @@ private:
   const LoadedPackage &package;
   uint32_t position;
   const StepProfile &profile;
-  const LinkModel &link;
+  const std::optional<LinkModel> &link, &hostLink;
   StepProblem problem;
   std::map<std::vector<int64_t>, uint32_t> groups;
+  std::map<std::pair<int64_t, Channel>, uint32_t> hostGroups;
   std::vector<std::vector<const Instruction *>> instructions;
+  /// What each instruction moves.
+  std::vector<std::vector<double>> bytes;
 };
 
 } // namespace
 
 Result<StepPlan> meshwright::runtime::planStep(const Session &session, uint32_t position, const StepProfile &profile,
-                                               const LinkModel &link, size_t cores) {
-  return Planner(session, position, profile, link).plan(cores);
+                                               size_t cores) {
+  return Planner(session, position, profile).plan(cores);
 }

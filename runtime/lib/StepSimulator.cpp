@@ -10,6 +10,7 @@
 
 #include "StepSimulator.h"
 #include <algorithm>
+#include <array>
 #include <queue>
 
 using namespace meshwright::runtime;
@@ -34,21 +35,28 @@ public:
   }
 
 private:
+  /// The items of what moves in a channel, in the order of issue; how many are over, and whether the next is under way.
+  struct Moves {
+    std::vector<uint32_t> issued;
+    uint32_t over = 0;
+    bool isMoving = false;
+  };
   struct Rank {
     /// The item at which the computing side is, and since when it waits there.
     uint32_t item = 0;
     double since = 0;
     bool isWaiting = false;
-    /// The items of the collectives in the order of issue; how many are over, and whether the next is under way.
-    std::vector<uint32_t> issued;
-    uint32_t over = 0;
-    bool isMoving = false;
+    std::array<Moves, numChannels> channels;
+
+    Moves &get(Channel channel) { return channels[static_cast<size_t>(channel)]; }
+    const Moves &get(Channel channel) const { return channels[static_cast<size_t>(channel)]; }
   };
   struct Group {
     /// The members that have come to the collective under way, and how many of them are done with their work.
     std::vector<uint32_t> come;
     uint32_t done = 0;
     double begin = 0;
+    Channel channel = Channel::Collectives;
   };
   /// The end of work, or of a group's collective on the link; equal ends in the order in which they were added.
   struct Event {
@@ -57,6 +65,7 @@ private:
     uint32_t which;
     bool isMoving;
     double begin;
+    Channel channel = Channel::Collectives;
     bool operator>(const Event &other) const { return end != other.end ? end > other.end : order > other.order; }
   };
   using Queue = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
@@ -74,21 +83,21 @@ private:
       timers.pop();
       workTime += (event.end - time) * rate;
       time = event.end;
-      return finishCollective(event.which);
+      return finishMove(event.which);
     }
     Event event = works.top();
     works.pop();
     workTime = std::max(workTime, event.end);
     time = workEnd;
     if (event.isMoving)
-      return finishWork(event.which);
+      return finishWork(event.which, event.channel);
     spans.push_back({event.which, ranks[event.which].item, SimulatedSpan::Compute, event.begin, time});
     ++ranks[event.which].item;
     advance(event.which);
   }
 
-  void addWork(uint32_t rank, double work, bool isMoving) {
-    works.push({workTime + work, order++, rank, isMoving, time});
+  void addWork(uint32_t rank, double work, bool isMoving, Channel channel = Channel::Collectives) {
+    works.push({workTime + work, order++, rank, isMoving, time, channel});
   }
 
   /// Lets the computing side of a rank go on as far as it can.
@@ -100,13 +109,14 @@ private:
       if (item.kind == SimulatedItem::Compute)
         return addWork(rank, item.work, false);
       if (item.kind != SimulatedItem::Wait && !state.isWaiting) {
-        state.issued.push_back(state.item);
-        move(rank);
+        state.get(item.channel).issued.push_back(state.item);
+        move(rank, item.channel);
       }
+      const Moves &moves = state.get(item.channel);
       uint32_t wanted = item.kind == SimulatedItem::Wait      ? item.which + 1
-                        : item.kind == SimulatedItem::Execute ? static_cast<uint32_t>(state.issued.size())
+                        : item.kind == SimulatedItem::Execute ? static_cast<uint32_t>(moves.issued.size())
                                                               : 0;
-      if (state.over < wanted) {
+      if (moves.over < wanted) {
         if (!state.isWaiting)
           state.since = time;
         state.isWaiting = true;
@@ -119,46 +129,49 @@ private:
     }
   }
 
-  /// Lets the moving side of a rank come to its next collective.
-  void move(uint32_t rank) {
-    Rank &state = ranks[rank];
-    if (state.isMoving || state.over == state.issued.size())
+  /// Lets a channel of a rank come to what it moves next.
+  void move(uint32_t rank, Channel channel) {
+    Moves &moves = ranks[rank].get(channel);
+    if (moves.isMoving || moves.over == moves.issued.size())
       return;
-    state.isMoving = true;
-    uint32_t index = getItem(rank).which;
+    moves.isMoving = true;
+    uint32_t index = getItem(rank, channel).which;
     Group &group = groups[index];
+    group.channel = channel;
     group.come.push_back(rank);
     if (group.come.size() != problem.groupSizes[index])
       return;
     group.begin = time;
     for (uint32_t member : group.come)
-      addWork(member, getItem(member).work, true);
+      addWork(member, getItem(member, channel).work, true, channel);
   }
 
-  /// The collective to which the moving side of a rank has come.
-  const SimulatedItem &getItem(uint32_t rank) const {
-    return problem.ranks[rank][ranks[rank].issued[ranks[rank].over]];
+  /// What a channel of a rank has come to.
+  const SimulatedItem &getItem(uint32_t rank, Channel channel) const {
+    const Moves &moves = ranks[rank].get(channel);
+    return problem.ranks[rank][moves.issued[moves.over]];
   }
 
-  void finishWork(uint32_t rank) {
-    uint32_t index = getItem(rank).which;
-    Group &group = groups[index];
-    if (++group.done == problem.groupSizes[index])
-      timers.push({std::max(time, group.begin + getItem(rank).delay), order++, index, true, group.begin});
+  void finishWork(uint32_t rank, Channel channel) {
+    const SimulatedItem &item = getItem(rank, channel);
+    Group &group = groups[item.which];
+    if (++group.done == problem.groupSizes[item.which])
+      timers.push({std::max(time, group.begin + item.delay), order++, item.which, true, group.begin});
   }
 
-  void finishCollective(uint32_t index) {
+  void finishMove(uint32_t index) {
     std::vector<uint32_t> members = std::move(groups[index].come);
     double begin = groups[index].begin;
+    Channel channel = groups[index].channel;
     groups[index] = {};
     for (uint32_t rank : members) {
-      Rank &state = ranks[rank];
-      spans.push_back({rank, state.issued[state.over], SimulatedSpan::Collective, begin, time});
-      ++state.over;
-      state.isMoving = false;
+      Moves &moves = ranks[rank].get(channel);
+      spans.push_back({rank, moves.issued[moves.over], SimulatedSpan::Move, begin, time});
+      ++moves.over;
+      moves.isMoving = false;
     }
     for (uint32_t rank : members) {
-      move(rank);
+      move(rank, channel);
       if (ranks[rank].isWaiting)
         advance(rank);
     }

@@ -37,6 +37,8 @@ std::string StepMetrics::toJson() const {
     json["planned_seconds"] = plan->seconds;
     json["planned_compute_seconds"] = plan->computeSeconds;
     json["planned_communication_seconds"] = plan->communicationSeconds;
+    if (plan->copySeconds > 0)
+      json["planned_copy_seconds"] = plan->copySeconds;
     json["planned_exposed_seconds"] = plan->exposedSeconds;
   }
   if (tokens > 0 && seconds > 0)
@@ -44,6 +46,8 @@ std::string StepMetrics::toJson() const {
   if (modelFlops > 0 && seconds > 0)
     json["model_flops_per_s"] = modelFlops / seconds;
   json["peak_bytes"] = peakBytes;
+  if (hostBytes > 0)
+    json["host_bytes"] = hostBytes;
   json["allocations"] = allocations.own;
   json["library_allocations"] = allocations.library;
   return toText(json);
@@ -75,6 +79,7 @@ StepMetrics meshwright::tool::readMetrics(const Session &session, const Checkpoi
     const Executor &executor = session.getExecutor(rank);
     uint64_t bytes = executor.getArenaBytes() + executor.getScratchBytes() + (writer ? writer->getCopyBytes(rank) : 0);
     metrics.peakBytes = std::max(metrics.peakBytes, bytes);
+    metrics.hostBytes = std::max(metrics.hostBytes, executor.getHostArenaBytes());
   }
   metrics.allocations = session.getStepAllocations();
   return metrics;

@@ -22,7 +22,8 @@ struct StepMetrics {
   std::optional<double> loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;
-  uint64_t peakBytes = 0;
+  /// Of the rank with the most: the arena with scratch memory, and the arena of the host.
+  uint64_t peakBytes = 0, hostBytes = 0;
   runtime::AllocationCount allocations;
   double modelFlops = 0;
   int64_t tokens = 0;

@@ -62,9 +62,11 @@ Status addData(Options &options, const std::string &text) {
   return {};
 }
 
-Status setLink(Options &options, const std::string &text) {
-  MW_TRY_ASSIGN(options.link, LinkModel::parse(text));
-  return {};
+auto setLink(std::optional<LinkModel> Options::*member) {
+  return [member](Options &options, const std::string &text) -> Status {
+    MW_TRY_ASSIGN(options.*member, LinkModel::parse(text));
+    return {};
+  };
 }
 
 Status setCheck(Options &options, const std::string &text) {
@@ -99,14 +101,16 @@ const std::vector<Option> &getOptions() {
        setText(&Options::kernels)},
       {"Running", "link", "LATENCY,BANDWIDTH",
        "let every collective take at least the time of such a link, as in 20us,2GB/s, and plan the step for it",
-       setLink},
+       setLink(&Options::link)},
+      {"Running", "host-link", "LATENCY,BANDWIDTH",
+       "the same for copies between the memories of device and host, in each direction", setLink(&Options::hostLink)},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Results", "metrics", "FILE", "a JSON object per step", setText(&Options::metrics)},
       {"Results", "outputs", "FILE", "safetensors with the outputs of the last step, whole",
        setText(&Options::outputs)},
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
-      {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link",
+      {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link or --host-link",
        setText(&Options::timeline)},
       {"Results", "report", "FILE",
        "a page of HTML with curves, memory and conversions of the run, also of one that stops",
@@ -143,14 +147,17 @@ Status checkCombination(const Options &options) {
     return usageError("--serial runs the serial program alone, --check-serial beside the others: one of the two");
   if (options.serial && options.link)
     return usageError("--link is between ranks, but --serial runs one");
+  if (options.serial && options.hostLink)
+    return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
   int standardInputs = (options.init == "-") + (options.feed == "-");
   for (const DataSource &source : options.data)
     standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
-  if (!options.timeline.empty() && (!options.link || options.steps == 0))
+  bool plans = options.link || options.hostLink;
+  if (!options.timeline.empty() && (!plans || options.steps == 0))
     return usageError("--timeline shows a step that is planned for a link; {}",
-                      options.link ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
+                      plans ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
   const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save, &options.timeline,
                                   &options.report};
   for (int i = 0; i != 5; ++i)

@@ -18,7 +18,7 @@ struct Options {
   std::string command;
   std::string init, feed, metrics, outputs, save, kernels, timeline, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
-  std::optional<runtime::LinkModel> link;
+  std::optional<runtime::LinkModel> link, hostLink;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
   /// 0: only after the last step.
   uint64_t saveEvery = 0, keep = 3;

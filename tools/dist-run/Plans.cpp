@@ -25,11 +25,11 @@ std::string meshwright::tool::describe(const StepVariant &variant, uint32_t merg
   return fmt::format("steps {} to {} of a merge of {}", variant.begin, variant.end - 1, mergeSteps);
 }
 
-Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(Session &session, const LinkModel &link) {
+Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(Session &session) {
   std::vector<PlannedVariant> plans;
   for (const StepVariant &variant : session.getPackage().getVariants()) {
     MW_TRY_ASSIGN(StepProfile profile, session.profile(variant.begin, 3));
-    MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, profile, link, getNumCores()));
+    MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, profile, getNumCores()));
     plans.push_back({variant, std::move(plan), {}});
   }
   return plans;
@@ -41,9 +41,10 @@ void meshwright::tool::logPlans(const std::vector<PlannedVariant> &plans, Progre
     std::string which = plans.size() == 1 ? "" : ", " + describe(planned.variant, plans.back().variant.end);
     std::optional<double> measured = planned.getMeasured();
     progress.result(fmt::format(
-        "planned{}: {:.6f} s a step: {:.6f} s of computation, {:.6f} s of communication, of which "
+        "planned{}: {:.6f} s a step: {:.6f} s of computation, {:.6f} s of communication{}, of which "
         "{:.6f} s exposed{}",
-        which, plan.seconds, plan.computeSeconds, plan.communicationSeconds, plan.exposedSeconds,
+        which, plan.seconds, plan.computeSeconds, plan.communicationSeconds,
+        plan.copySeconds > 0 ? fmt::format(" and {:.6f} s of copies", plan.copySeconds) : "", plan.exposedSeconds,
         measured ? fmt::format("; measured: {:.6f} s, {:.3f} times as long", *measured, *measured / plan.seconds)
                  : ""));
   }

@@ -22,8 +22,9 @@ struct PlannedVariant {
   std::optional<double> getMeasured() const;
 };
 
-/// Measures what each variant of a session's step costs without the link, and plans it with the link. Variables change.
-runtime::Result<std::vector<PlannedVariant>> planVariants(runtime::Session &session, const runtime::LinkModel &link);
+/// Measures what each variant of a session's step costs without links, and plans it with those of its options.
+/// Variables change.
+runtime::Result<std::vector<PlannedVariant>> planVariants(runtime::Session &session);
 
 /// The plans beside what was measured, a line for each.
 void logPlans(const std::vector<PlannedVariant> &plans, Progress &progress);

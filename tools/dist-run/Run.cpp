@@ -67,8 +67,8 @@ private:
   }
 
   Status prepare() {
-    SessionOptions sessionOptions{options.serial, options.kernels, static_cast<int>(options.threads), options.link,
-                                  countAllocations};
+    SessionOptions sessionOptions{options.serial, options.kernels,  static_cast<int>(options.threads),
+                                  options.link,   options.hostLink, countAllocations};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
     if (!options.init.empty()) {
@@ -93,7 +93,7 @@ private:
     if (options.steps != first) {
       MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
     }
-    if (options.link && options.steps != first)
+    if ((options.link || options.hostLink) && options.steps != first)
       MW_TRY(planSteps(fill));
     if (options.checkSerial) {
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
@@ -155,7 +155,7 @@ private:
   Status planSteps(const std::function<Status(Session &)> &fill) {
     MW_TRY(feeder->load(position));
     feeder->scatter(*session);
-    MW_TRY_ASSIGN(plans, planVariants(*session, *options.link));
+    MW_TRY_ASSIGN(plans, planVariants(*session));
     return fill(*session);
   }
 

@@ -81,11 +81,24 @@ static double countFlops(const Task &task) {
   return flops;
 }
 
-/// The collectives of a step in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
+/// A copy between the memories: `start copy from the host: adamw.m/w`.
+static void showCopy(const Program &program, const Instruction &instruction) {
+  const Copy &copy = instruction.copy();
+  Memory to = program.buffers(static_cast<int>(copy.to())).memory();
+  if (program.buffers(static_cast<int>(copy.from())).memory() != to)
+    fmt::print("    {}copy {} the host: {}\n", copy.start() ? "start " : "", to == HOST ? "to" : "from",
+               instruction.name());
+}
+
+/// What moves in a step, in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
 static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
   forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
     if (instruction.has_wait())
       fmt::print("    wait #{}\n", instruction.wait().tag());
+    if (instruction.has_copy_wait())
+      fmt::print("    wait for the copy of {}\n", instruction.name());
+    if (instruction.has_copy())
+      showCopy(program, instruction);
     if (!instruction.has_collective())
       return;
     const Collective &collective = instruction.collective();
@@ -149,10 +162,20 @@ static void showCounts(const Program &program) {
           bytes += part.count() * getSize(instruction.collective().dtype());
         break;
       }
-      case Instruction::kCopy:
-        ++kinds["copies"];
+      case Instruction::kCopy: {
+        const Buffer &from = program.buffers(static_cast<int>(instruction.copy().from()));
+        const Buffer &to = program.buffers(static_cast<int>(instruction.copy().to()));
+        if (from.memory() == to.memory()) {
+          ++kinds["copies"];
+          break;
+        }
+        auto &[number, bytes] = collectives[to.memory() == HOST ? "copies to the host" : "copies from the host"];
+        ++number;
+        bytes += getArrayBytes(to);
         break;
+      }
       case Instruction::kWait:
+      case Instruction::kCopyWait:
         ++kinds["waits"];
         break;
       case Instruction::kMicroBatch:
@@ -174,10 +197,20 @@ static void showProgram(const std::string &title, const Program &program, const 
   std::string flops;
   if (program.tasks_size() < 2)
     flops = fmt::format(", {:.3g} GFLOP", program.tasks().empty() ? 0 : countFlops(program.tasks(0)) / 1e9);
-  fmt::print("{}: arena {} ({} persistent), {} buffers{}\n", title, formatBytes(program.arena_bytes()),
-             formatBytes(program.persistent_bytes()), program.buffers_size(), flops);
+  std::string host =
+      program.host_arena_bytes() > 0 ? fmt::format(", {} on the host", formatBytes(program.host_arena_bytes())) : "";
+  fmt::print("{}: arena {} ({} persistent){}, {} buffers{}\n", title, formatBytes(program.arena_bytes()),
+             formatBytes(program.persistent_bytes()), host, program.buffers_size(), flops);
   showCounts(program);
   showSchedule(program, package, mesh);
+}
+
+/// Whether some rank keeps a variable in the memory of the host.
+static bool isOnHost(const meshwright::Package &message, int variable) {
+  for (const Program &program : message.programs())
+    if (int32_t buffer = program.variable_buffers(variable); buffer != -1 && program.buffers(buffer).memory() == HOST)
+      return true;
+  return false;
 }
 
 static void showValues(const LoadedPackage &package) {
@@ -199,7 +232,7 @@ static void showValues(const LoadedPackage &package) {
   for (int i = 0; i != message.variables_size(); ++i) {
     const Variable &variable = message.variables(i);
     showValue(variable.name(), variable.dtype(), package.getLayouts().variables[i], variable.placement(), mesh,
-              ", " + toLower(Variable::Kind_Name(variable.kind())));
+              ", " + toLower(Variable::Kind_Name(variable.kind())) + (isOnHost(message, i) ? ", on the host" : ""));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "Timeline.h"
 #include "lib/Json.h"
+#include <algorithm>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -18,6 +19,10 @@ std::string getTitle(const PlannedSpan &span) {
   const Instruction &instruction = *span.instruction;
   if (instruction.has_wait())
     return fmt::format("wait #{} {}", instruction.wait().tag(), instruction.name());
+  if (instruction.has_copy_wait())
+    return "wait " + instruction.name();
+  if (span.kind == PlannedSpan::Fetch || span.kind == PlannedSpan::WriteBack)
+    return fmt::format("{} {}", span.kind == PlannedSpan::Fetch ? "fetch" : "write back", instruction.name());
   if (!instruction.has_collective())
     return instruction.name();
   return fmt::format("{}{} #{} {}", span.kind == PlannedSpan::Wait ? "wait " : "",
@@ -27,7 +32,7 @@ std::string getTitle(const PlannedSpan &span) {
 
 std::string_view getCategory(const PlannedSpan &span) {
   if (span.kind != PlannedSpan::Compute)
-    return span.kind == PlannedSpan::Collective ? "collective" : "wait";
+    return span.kind == PlannedSpan::Collective ? "collective" : span.kind == PlannedSpan::Wait ? "wait" : "copy";
   switch (span.instruction->kind_case()) {
   case Instruction::kKernel:
     return "kernel";
@@ -50,6 +55,8 @@ OrderedJson getArguments(const PlannedSpan &span) {
       arguments["parts"].push_back(part.name());
     if (!instruction.collective().reason().empty())
       arguments["reason"] = instruction.collective().reason();
+  } else if (span.kind == PlannedSpan::Fetch || span.kind == PlannedSpan::WriteBack) {
+    arguments["bytes"] = span.bytes;
   } else if (span.kind == PlannedSpan::Compute) {
     arguments["bytes"] = instruction.traffic_bytes();
     arguments["flops"] = instruction.flops();
@@ -57,6 +64,20 @@ OrderedJson getArguments(const PlannedSpan &span) {
       arguments["kernel"] = instruction.kernel().symbol();
   }
   return arguments;
+}
+
+/// Computation, communication, and each direction of copies have a track.
+int getTrack(const PlannedSpan &span) {
+  switch (span.kind) {
+  case PlannedSpan::Collective:
+    return 1;
+  case PlannedSpan::Fetch:
+    return 2;
+  case PlannedSpan::WriteBack:
+    return 3;
+  default:
+    return 0;
+  }
 }
 
 OrderedJson getName(std::string_view what, int64_t rank, int track, const std::string &name) {
@@ -70,7 +91,7 @@ OrderedJson getEvent(const PlannedSpan &span, double offset) {
           {"ts", (offset + span.begin) * 1e6},
           {"dur", (span.end - span.begin) * 1e6},
           {"pid", span.rank},
-          {"tid", span.kind == PlannedSpan::Collective ? 1 : 0},
+          {"tid", getTrack(span)},
           {"args", getArguments(span)}};
 }
 
@@ -90,6 +111,8 @@ OrderedJson getFigures(const PlannedVariant &planned) {
                          {"planned_compute_seconds", planned.plan.computeSeconds},
                          {"planned_communication_seconds", planned.plan.communicationSeconds},
                          {"planned_exposed_seconds", planned.plan.exposedSeconds}};
+  if (planned.plan.copySeconds > 0)
+    figures["planned_copy_seconds"] = planned.plan.copySeconds;
   if (std::optional<double> measured = planned.getMeasured())
     figures["measured_seconds"] = *measured;
   return figures;
@@ -115,6 +138,8 @@ Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, cons
   MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path));
   MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(getFigures(plans)) + ",\"traceEvents\":["));
   std::string_view separator = "\n";
+  auto hasCopies = [](const PlannedVariant &planned) { return planned.plan.copySeconds > 0; };
+  bool showsCopies = std::any_of(plans.begin(), plans.end(), hasCopies);
   auto write = [&](const OrderedJson &event) -> Status {
     MW_TRY(file.write(separator));
     separator = ",\n";
@@ -124,6 +149,10 @@ Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, cons
     MW_TRY(write(getName("process_name", rank, 0, fmt::format("rank {}", rank))));
     MW_TRY(write(getName("thread_name", rank, 0, "computation")));
     MW_TRY(write(getName("thread_name", rank, 1, "communication")));
+    if (showsCopies) {
+      MW_TRY(write(getName("thread_name", rank, 2, "from the host")));
+      MW_TRY(write(getName("thread_name", rank, 3, "to the host")));
+    }
   }
   double offset = 0;
   for (const PlannedVariant &planned : plans) {

@@ -22,12 +22,8 @@
 #include "Reduce.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <ctime>
 #include <functional>
-#include <sys/prctl.h>
 #include <system_error>
 #include <thread>
 
@@ -128,16 +124,6 @@ private:
   std::vector<std::unique_ptr<InprocCommunicator>> communicators;
 };
 
-/// Lets the calling thread wake up when it asked to, and not up to 50 microseconds later.
-void wakeInTime() { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
-
-void sleepUntil(Clock::time_point time) {
-  auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
-  timespec when = {static_cast<time_t>(since.count() / 1000000000), static_cast<long>(since.count() % 1000000000)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR)
-    ;
-}
-
 /// What a link takes for a collective; nothing travels in a group of one.
 Clock::duration getDelay(const CollectiveCall &call, const LinkModel &link) {
   if (call.members.size() == 1)
@@ -145,8 +131,7 @@ Clock::duration getDelay(const CollectiveCall &call, const LinkModel &link) {
   double bytes = 0;
   for (const CallPart &part : call.parts)
     bytes += getSentBytes(call.kind, call.members.size(), part.count * getSize(call.type));
-  // A day is as good as for ever.
-  return std::chrono::nanoseconds(std::llround(std::min(link.getSeconds(bytes), 86400.0) * 1e9));
+  return link.getDuration(bytes);
 }
 
 Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {

@@ -132,7 +132,7 @@ TEST(StepSimulator, SpansSayWhatWasExposed) {
     return std::pair(-1.0, -1.0);
   };
   EXPECT_EQ(get(0, SimulatedSpan::Compute), std::pair(0.0, 1.5));
-  EXPECT_EQ(get(0, SimulatedSpan::Collective), std::pair(1.0, 3.0));
+  EXPECT_EQ(get(0, SimulatedSpan::Move), std::pair(1.0, 3.0));
   EXPECT_EQ(get(0, SimulatedSpan::Wait), std::pair(1.5, 3.0));
   EXPECT_EQ(get(1, SimulatedSpan::Wait), std::pair(1.0, 3.0));
 }

@@ -101,10 +101,11 @@ private:
   /// The first and the last instruction that names a buffer of the step's own.
   std::map<uint32_t, Life> findLives(const Task &task) {
     std::map<uint32_t, Life> lives;
-    std::map<uint32_t, const Instruction *> started;
+    std::map<uint32_t, const Instruction *> started, copied;
     for (int index = 0; index != task.instructions_size(); ++index) {
       auto touch = [&](uint32_t buffer) {
-        if (program.buffers(static_cast<int>(buffer)).offset() < program.persistent_bytes())
+        const Buffer &place = program.buffers(static_cast<int>(buffer));
+        if (place.memory() == HOST || place.offset() < program.persistent_bytes())
           return;
         lives.try_emplace(buffer, Life{index, index}).first->second.last = index;
       };
@@ -114,6 +115,10 @@ private:
         started[instruction.collective().tag()] = &instruction;
       if (auto found = started.find(instruction.wait().tag()); instruction.has_wait() && found != started.end())
         forEachBuffer(*found->second, touch);
+      if (instruction.copy().start())
+        copied[instruction.copy().tag()] = &instruction;
+      if (instruction.has_copy_wait())
+        forEachBuffer(*copied.at(instruction.copy_wait().tag()), touch);
     }
     return lives;
   }
@@ -166,7 +171,7 @@ private:
 MemoryUse meshwright::tool::getMemoryUse(const meshwright::Package &package, const Program &program) {
   MemoryUse use = {};
   for (int i = 0; i != program.variable_buffers_size(); ++i)
-    if (int32_t buffer = program.variable_buffers(i); buffer >= 0)
+    if (int32_t buffer = program.variable_buffers(i); buffer >= 0 && program.buffers(buffer).memory() == DEVICE)
       at(use, getClass(package.variables(i).kind())) += program.buffers(buffer).bytes();
   for (const Constant &constant : program.constants())
     at(use, MemoryClass::Constants) += program.buffers(static_cast<int>(constant.buffer())).bytes();

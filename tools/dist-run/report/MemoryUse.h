@@ -22,8 +22,9 @@ std::string_view getName(MemoryClass kind);
 /// Bytes by class; together they are the arena.
 using MemoryUse = std::array<uint64_t, kNumMemoryClasses>;
 
-/// What the arena of a program holds. The busiest moment is the instruction at which most bytes are alive: from the
-/// first to the last instruction of a task that names their buffer, and until it is waited for where it is in flight.
+/// What the arena of a program holds, that of the device. The busiest moment is the instruction at which most bytes are
+/// alive: from the first to the last instruction of a task that names their buffer, and until it is waited for where it
+/// is in flight.
 MemoryUse getMemoryUse(const meshwright::Package &package, const meshwright::Program &program);
 
 } // namespace meshwright::tool

@@ -106,16 +106,19 @@ std::vector<Piece> getPieces(const StepPlan &plan) {
 
 std::string drawTimeline(const StepPlan &plan, int64_t numRanks) {
   static constexpr std::pair<const char *, const char *> kinds[] = {
-      {"c6", "computation"}, {"c5", "collectives"}, {"c4", "waiting"}};
+      {"c6", "computation"}, {"c5", "collectives"}, {"c4", "waiting"}, {"c3", "fetches"}, {"c3", "write-backs"}};
   int64_t ranks = std::min(numRanks, kMaxRanks);
-  double rowHeight = 2 * kLane + 6, scale = (kWidth - kLabel) / std::max(plan.seconds, 1e-12);
+  double rowHeight = (plan.copySeconds > 0 ? 3 : 2) * kLane + 6,
+         scale = (kWidth - kLabel) / std::max(plan.seconds, 1e-12);
   std::string text;
   for (int64_t rank = 0; rank != ranks; ++rank)
     fmt::format_to(std::back_inserter(text), "<text x=\"0\" y=\"{:.1f}\">rank {}</text>", rank * rowHeight + kLane,
                    rank);
   for (const Piece &piece : getPieces(plan)) {
     auto [color, what] = kinds[piece.kind];
-    double top = piece.rank * rowHeight + (piece.kind == PlannedSpan::Collective ? kLane : 0);
+    bool copies = piece.kind == PlannedSpan::Fetch || piece.kind == PlannedSpan::WriteBack;
+    int lane = copies ? 2 : piece.kind == PlannedSpan::Collective ? 1 : 0;
+    double top = piece.rank * rowHeight + lane * kLane;
     fmt::format_to(
         std::back_inserter(text),
         "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\"><title>{} of {}: {:.6f} to "
@@ -134,7 +137,9 @@ std::string meshwright::tool::drawTimelines(const Session &session, const std::v
     return "";
   std::string text =
       "<section id=\"timeline\"><h2>Planned step</h2>\n<p class=\"legend\"><span><i class=\"c6\"></i>computation"
-      "</span><span><i class=\"c5\"></i>communication</span><span><i class=\"c4\"></i>waiting for it</span></p>\n";
+      "</span><span><i class=\"c5\"></i>communication</span><span><i class=\"c3\"></i>copies from and to the "
+      "host</span>"
+      "<span><i class=\"c4\"></i>waiting for them</span></p>\n";
   for (const PlannedVariant &planned : plans) {
     if (plans.size() > 1)
       text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getMergeSteps()));

@@ -8,10 +8,12 @@
 #define MESHWRIGHT_RUNTIME_LINKMODEL_H
 
 #include "meshwright/runtime/Status.h"
+#include <chrono>
 
 namespace meshwright::runtime {
 
-/// A link between ranks: a collective takes the latency, and the bytes that a rank sends divided by the bandwidth.
+/// A link between ranks, or between a device and its host: a collective or copy takes the latency, and the bytes that a
+/// rank sends divided by the bandwidth.
 struct LinkModel {
   double latency = 0;   ///< seconds
   double bandwidth = 0; ///< bytes per second
@@ -20,6 +22,8 @@ struct LinkModel {
   /// Errors are of wrong usage.
   static Result<LinkModel> parse(const std::string &text);
   double getSeconds(double bytes) const { return latency + bytes / bandwidth; }
+  /// The same as a clock counts; a day at most, which is as good as for ever.
+  std::chrono::nanoseconds getDuration(double bytes) const;
 };
 
 } // namespace meshwright::runtime

@@ -25,6 +25,8 @@ struct SessionOptions {
   int threads = 1;
   /// A link that the collectives of the distributed programs are delayed by.
   std::optional<LinkModel> link;
+  /// The link between device and host, in each direction, that their copies are delayed by.
+  std::optional<LinkModel> hostLink = {};
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };
@@ -89,6 +91,7 @@ public:
   /// The mesh of the programs that run: of the package, or without axes.
   const Mesh &getMesh() const;
   const LoadedPackage &getPackage() const;
+  const SessionOptions &getOptions() const;
   const std::string &getTarget() const;
   const Executor &getExecutor(int64_t rank) const;
   const ValueSet &getVariables() const;

@@ -11,28 +11,28 @@
 
 namespace meshwright::runtime {
 
-/// A piece of a planned step: computation, a collective from when all members have come to it, or how long a rank's
-/// computation stands still for a collective.
+/// A piece of a planned step: computation, a collective from when all members have come to it, a copy from the host or
+/// to it, or how long a rank's computation stands still for a collective or copy.
 struct PlannedSpan {
-  enum Kind { Compute, Collective, Wait } kind;
+  enum Kind { Compute, Collective, Wait, Fetch, WriteBack } kind;
   int64_t rank;
   const Instruction *instruction;
   double begin, end; ///< seconds from the step's beginning
-  double bytes = 0;  ///< of a collective: what a rank sends
+  double bytes = 0;  ///< of a collective: what a rank sends; of a copy: its bytes
 };
 
 /// What a step takes by the work that was measured and the link that is assumed.
 struct StepPlan {
   double seconds = 0;
-  /// Of the rank with the most of it each: computation, collectives under way, and computation standing still for them.
-  double computeSeconds = 0, communicationSeconds = 0, exposedSeconds = 0;
+  /// Of the rank with the most of it each: computation, collectives under way, copies in the busier direction, and
+  /// computation standing still for collectives and copies.
+  double computeSeconds = 0, communicationSeconds = 0, copySeconds = 0, exposedSeconds = 0;
   std::vector<PlannedSpan> spans;
 };
 
-/// Plans the step at a position of a merge of a session's distributed programs from a profile of it. `cores` is how
-/// many pieces of work go on at a time.
-Result<StepPlan> planStep(const Session &session, uint32_t position, const StepProfile &profile, const LinkModel &link,
-                          size_t cores);
+/// Plans the step at a position of a merge of a session's distributed programs from a profile of it, on the links of
+/// the session's options. `cores` is how many pieces of work go on at a time.
+Result<StepPlan> planStep(const Session &session, uint32_t position, const StepProfile &profile, size_t cores);
 
 /// The cores that this process may use.
 size_t getNumCores();
