@@ -31,7 +31,8 @@ namespace {
 
 /// The places of what persists from step to step, the same for all programs of some ranks.
 struct Persistent {
-  int64_t bytes = 0;
+  /// In the memory of the device, and in that of the host.
+  int64_t bytes = 0, hostBytes = 0;
   llvm::MapVector<StringAttr, int64_t> variables;
   /// -1 for what other ranks have. Results have places of their own where there are programs of several times.
   SmallVector<int64_t> arguments, outputs;
@@ -46,7 +47,7 @@ public:
   Persistent run();
 
 private:
-  int64_t place(Type type, DictionaryAttr holders);
+  int64_t place(Type type, DictionaryAttr holders, dist::MemoryKind memory = dist::MemoryKind::Device);
 
   ArrayRef<func::FuncOp> variants;
   ModuleOp module;
@@ -76,6 +77,7 @@ public:
 
 private:
   void placePersistent();
+  void placeOnHost();
   void updateInPlace();
   void placeOutputs();
   void reuseInputs();
@@ -102,11 +104,12 @@ private:
 
 } // namespace
 
-int64_t PersistentPlacer::place(Type type, DictionaryAttr holders) {
+int64_t PersistentPlacer::place(Type type, DictionaryAttr holders, dist::MemoryKind memory) {
   if (!dist::holds(variants.front(), holders))
     return -1;
-  int64_t offset = persistent.bytes;
-  persistent.bytes += llvm::alignTo(Storage::getBytes(type), 64);
+  int64_t &bytes = memory == dist::MemoryKind::Host ? persistent.hostBytes : persistent.bytes;
+  int64_t offset = bytes;
+  bytes += llvm::alignTo(Storage::getBytes(type), 64);
   return offset;
 }
 
@@ -114,7 +117,8 @@ Persistent PersistentPlacer::run() {
   func::FuncOp func = variants.front();
   for (auto variable : module.getOps<net::VariableOp>()) {
     auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
-    int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr());
+    int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr(),
+                           dist::isOnHost(variable) ? dist::MemoryKind::Host : dist::MemoryKind::Device);
     if (offset >= 0)
       persistent.variables[variable.getSymNameAttr()] = offset;
   }
@@ -147,6 +151,15 @@ void Assigner::placePersistent() {
     } else if (Storage::isPersistent(&op)) {
       offsets[op.getResult(0)] = persistent.leaves.at(counter.getKey(&op));
     }
+  }
+}
+
+/// What is copied to the host for a variable goes where that is.
+void Assigner::placeOnHost() {
+  for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
+    Value root = storage.getRoot(assign.getValue());
+    if (storage.isOnHost(root) && root.getDefiningOp<dist::CopyOp>())
+      offsets[root] = persistent.variables.lookup(assign.getVariableAttr().getAttr());
   }
 }
 
@@ -228,8 +241,10 @@ std::optional<unsigned> Assigner::findReusable(dist::KernelOp kernel, unsigned o
   for (auto [index, input] : llvm::enumerate(kernel.getInputs())) {
     Value root = storage.getRoot(input);
     bool once = llvm::count_if(kernel.getInputs(), [&](Value other) { return storage.getRoot(other) == root; }) == 1;
-    if (root != input || !once || offsets.contains(getPlace(root)) || !root.getDefiningOp() ||
-        input.getType() != kernel.getResult(output).getType() || storage.getLastUse(root) != storage.getStep(kernel) ||
+    // In flight or not, it is the value and not a part of it.
+    if (dist::getTensorType(root.getType()) != input.getType() || !once || offsets.contains(getPlace(root)) ||
+        !root.getDefiningOp() || input.getType() != kernel.getResult(output).getType() ||
+        storage.getLastUse(root) != storage.getStep(kernel) ||
         (inPlace && llvm::is_contained(*inPlace, static_cast<int64_t>(index))))
       continue;
     if (canShare(kernel, index, output))
@@ -252,7 +267,7 @@ void Assigner::reuseInputs() {
         inPlace.assign(known->begin(), known->end());
       inPlace[result.getResultNumber()] = *input;
       kernel.setInPlace(inPlace);
-      reused[result] = kernel.getInputs()[*input];
+      reused[result] = storage.getRoot(kernel.getInputs()[*input]);
     }
 }
 
@@ -303,18 +318,23 @@ void Assigner::state() {
     for (Value result : op.getResults())
       list.push_back(offsets[storage.getRoot(result)] + storage.getOffset(result));
     op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(list));
+    if (storage.isOnHost(storage.getRoot(op.getResult(0))))
+      op.setAttr(kInHostArenaAttr, builder.getUnitAttr());
   }
   SmallVector<NamedAttribute> named;
   for (auto [name, offset] : persistent.variables)
     named.push_back({name, builder.getI64IntegerAttr(offset)});
   func->setAttr(kVariablesAttr, builder.getDictionaryAttr(named));
   func->setAttr(kPersistentBytesAttr, builder.getI64IntegerAttr(persistent.bytes));
+  if (persistent.hostBytes > 0)
+    func->setAttr(kHostArenaBytesAttr, builder.getI64IntegerAttr(persistent.hostBytes));
   if (!persistent.outputs.empty())
     func->setAttr(kOutputsAttr, builder.getDenseI64ArrayAttr(persistent.outputs));
 }
 
 void Assigner::run() {
   placePersistent();
+  placeOnHost();
   updateInPlace();
   placeOutputs();
   reuseInputs();

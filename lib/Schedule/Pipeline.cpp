@@ -23,6 +23,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // What not all ranks run is known now, and the order of collectives is: programs part here, before memory is given
   // out.
   manager.addPass(createSpecializePass());
+  // A rank's copies from and to its host concern nobody else, and what they take of its memory depends on the order.
+  manager.addPass(createMaterializeCopiesPass(options.copies));
   // From here on the order of operations is the order of execution, and places depend on it.
   manager.addPass(createAssignBuffersPass());
   manager.addPass(createVerifyPass());

@@ -24,6 +24,16 @@ struct Lifetime {
 
 } // namespace
 
+/// What `result` may be in the place of: the operand of a sum, or an input that a kernel overwrites.
+static Value getOverwritten(OpResult result) {
+  unsigned number = result.getResultNumber();
+  if (auto collective = dyn_cast<dist::CollectiveOp>(result.getOwner()))
+    return collective.getKind() == dist::CollectiveKind::AllReduce ? collective.getPartInput(number) : Value();
+  auto kernel = dyn_cast<dist::KernelOp>(result.getOwner());
+  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[number] : -1;
+  return input >= 0 ? kernel.getInputs()[input] : Value();
+}
+
 /// The values that `dist.offsets` places behind the persistent part.
 static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &storage) {
   auto persistent = func->getAttrOfType<IntegerAttr>(kPersistentBytesAttr);
@@ -35,16 +45,15 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
   };
   for (Operation &op : func.getBody().front()) {
     auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
-    if (!offsets || !persistent)
+    if (!offsets || !persistent || op.hasAttr(kInHostArenaAttr))
       continue;
     for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
       if (offset < persistent.getInt() || storage.getRoot(result) != result)
         continue;
       int64_t last = storage.getLastUse(result);
-      // A sum in the place of its operand is one value with it.
-      if (auto collective = dyn_cast<dist::CollectiveOp>(op);
-          collective && collective.getKind() == dist::CollectiveKind::AllReduce) {
-        auto operand = indices.find(storage.getRoot(collective.getPartInput(result.getResultNumber())));
+      // What is in the place of its operand is one value with it.
+      if (Value before = getOverwritten(result)) {
+        auto operand = indices.find(storage.getRoot(before));
         if (operand != indices.end() && getOffset(lifetimes[operand->second].value) == offset) {
           lifetimes[operand->second].last = std::max(lifetimes[operand->second].last, last);
           indices[result] = operand->second;
@@ -112,6 +121,21 @@ bool schedule::isFetched(Value value) {
   return isFetch(op);
 }
 
+/// Whether `value` is that of a variable which the host keeps, on the device: fetched, or on its way back.
+static bool isOffloaded(Value value) {
+  SmallVector<Value> names = {value};
+  if (value.getDefiningOp<dist::CopyOp>())
+    return true;
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<dist::CopyOp>(user))
+        return true;
+      if (isa<dist::ViewOp, dist::WaitOp>(user))
+        llvm::append_range(names, user->getResults());
+    }
+  return false;
+}
+
 /// Finds what forward makes and backward reads.
 static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
   // Copies in another layout have no role of their own.
@@ -145,6 +169,9 @@ Report schedule::describe(func::FuncOp func) {
   for (Operation &op : func.getBody().front()) {
     report.numKernels += isa<dist::KernelOp>(op);
     report.numProducts += isa<dist::MatmulOp>(op);
+    if (auto copy = dyn_cast<dist::CopyOp>(op))
+      (copy.getMemory() == dist::MemoryKind::Host ? report.copiedToHost : report.copiedFromHost) +=
+          Storage::getBytes(copy.getInput().getType());
     if (!isa<dist::KernelOp, dist::MatmulOp>(op))
       continue;
     for (Type type : op.getOperandTypes())
@@ -159,6 +186,7 @@ Report schedule::describe(func::FuncOp func) {
   report.liveBytes = liveBytes;
   report.gradientBytes = findBusiest(lifetimes, storage.getEnd(), isGradient).first;
   report.fetchedBytes = findBusiest(lifetimes, storage.getEnd(), isFetched).first;
+  report.offloadedBytes = findBusiest(lifetimes, storage.getEnd(), isOffloaded).first;
   for (const Lifetime &lifetime : lifetimes)
     if (lifetime.first <= busiest && busiest <= lifetime.last)
       report.liveAtPeak.push_back({lifetime.value, lifetime.bytes});

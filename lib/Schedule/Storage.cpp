@@ -10,14 +10,18 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// The operation behind which what `op` has started, or waits for, is over: a wait, or that of collectives that take
-/// the flights, the last one where they are several. Null where only the end of the step tells.
-static Operation *findWait(Operation *op) {
-  auto start = dyn_cast_or_null<dist::CollectiveOp>(op);
-  if (!start || !start.isStart())
+/// Whether `op` starts something that is waited for elsewhere.
+static bool isStart(Operation *op) {
+  auto collective = dyn_cast<dist::CollectiveOp>(op);
+  auto copy = dyn_cast<dist::CopyOp>(op);
+  return (collective && collective.isStart()) || (copy && copy.isStart());
+}
+
+Operation *schedule::findWait(Operation *op) {
+  if (!isStart(op))
     return op;
-  Operation *last = start, *taker = nullptr;
-  for (Value flight : start.getResults()) {
+  Operation *last = op, *taker = nullptr;
+  for (Value flight : op->getResults()) {
     if (flight.use_empty())
       return nullptr;
     if (*flight.user_begin() == taker)
@@ -34,6 +38,10 @@ static Operation *findWait(Operation *op) {
 
 Storage::Storage(func::FuncOp func) {
   Block &block = func.getBody().front();
+  if (auto module = func->getParentOfType<ModuleOp>())
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (dist::isOnHost(variable))
+        hostVariables.insert(variable.getSymNameAttr());
   for (Operation &op : block)
     steps[&op] = end++;
   --end;
@@ -44,9 +52,9 @@ Storage::Storage(func::FuncOp func) {
     if (isa<dist::ViewOp, dist::WaitOp>(op))
       continue;
     int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[&op];
-    // What a started collective reads and writes is in use until somebody waits for it.
-    if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && collective.isStart()) {
-      Operation *wait = findWait(collective);
+    // What a start reads and writes is in use until somebody waits for it.
+    if (isStart(&op)) {
+      Operation *wait = findWait(&op);
       step = wait ? steps[wait] : end;
       for (Value result : op.getResults())
         lastUses[result] = step;
@@ -92,10 +100,18 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
       }
       // What else is in flight may read it later than it was started.
       reads += user == op;
-      if (user != op && (isa<dist::CollectiveOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))
+      if (user != op &&
+          (isa<dist::CollectiveOp, dist::CopyOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))
         return false;
     }
   return reads == 1;
+}
+
+bool Storage::isOnHost(Value root) const {
+  if (auto copy = root.getDefiningOp<dist::CopyOp>())
+    return copy.getMemory() == dist::MemoryKind::Host;
+  auto read = root.getDefiningOp<net::ReadOp>();
+  return read && hostVariables.contains(read.getVariableAttr().getAttr());
 }
 
 int64_t Storage::getBytes(Type type) {

@@ -10,8 +10,13 @@
 #include "dialects/Net/Net.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace meshwright::schedule {
+
+/// The operation behind which what `op` has started is over: a wait, or that of collectives that take the flights, the
+/// last one where they are several. `op` itself where it starts nothing; null where only the end of the step tells.
+mlir::Operation *findWait(mlir::Operation *op);
 
 /// Liveness of a scheduled function. A *root* is a value with memory of its own; views, and what was waited for, are in
 /// that of their root. Steps are the positions of operations.
@@ -27,6 +32,8 @@ public:
   /// returned is read at the end of the step.
   int64_t getLastUse(mlir::Value root) const { return lastUses.lookup(root); }
   int64_t getEnd() const { return end; }
+  /// Whether `root` is in the memory of the host: a variable's old value, or a copy of the new one.
+  bool isOnHost(mlir::Value root) const;
 
   /// Whether part `part` of an all-reduce may leave its result where its operand is: nothing reads that any more.
   bool canReduceInPlace(dist::CollectiveOp op, unsigned part) const;
@@ -38,6 +45,7 @@ public:
 private:
   llvm::DenseMap<mlir::Operation *, int64_t> steps;
   llvm::DenseMap<mlir::Value, int64_t> lastUses;
+  llvm::DenseSet<mlir::StringAttr> hostVariables;
   int64_t end = 0;
 };
 

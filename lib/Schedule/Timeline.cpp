@@ -35,14 +35,26 @@ static Event describeLaunch(dist::CollectiveOp op) {
   return event;
 }
 
+static Event describeCopy(dist::CopyOp op) {
+  Event event;
+  event.kind = op.isStart() ? Event::Start : Event::Blocking;
+  event.collective = op.getMemory() == dist::MemoryKind::Host ? "write_back" : "fetch";
+  event.isCopy = true;
+  event.parts.push_back(net::getUserName(op).str());
+  event.bytes = Storage::getBytes(op.getInput().getType());
+  return event;
+}
+
 std::vector<Event> schedule::getTimeline(func::FuncOp func) {
   std::vector<Event> timeline;
   llvm::DenseMap<Operation *, size_t> starts;
   int64_t position = 0, launches = 0;
   for (Operation &op : func.getBody().front()) {
-    if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
+    auto collective = dyn_cast<dist::CollectiveOp>(op);
+    auto copy = dyn_cast<dist::CopyOp>(op);
+    if (collective || copy) {
       starts[&op] = timeline.size();
-      timeline.push_back(describeLaunch(collective));
+      timeline.push_back(collective ? describeLaunch(collective) : describeCopy(copy));
       timeline.back().launch = launches++;
       timeline.back().position = position;
     } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
@@ -51,7 +63,7 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       event.position = position;
       timeline.push_back(event);
     }
-    position += isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp, dist::WaitOp>(op);
+    position += isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
   }
   return timeline;
 }

@@ -40,13 +40,15 @@ public:
 
 private:
   LogicalResult checkOperations();
+  LogicalResult checkMemories();
   LogicalResult collect();
-  LogicalResult checkOverlaps();
+  LogicalResult checkOverlaps(ArrayRef<Place> places);
   bool mayShare(const Place &old, const Place &young) const;
 
   func::FuncOp func;
   Storage storage;
-  SmallVector<Place> places;
+  /// In the memory of the device, and in that of the host.
+  SmallVector<Place> places, hostPlaces;
 };
 
 } // namespace
@@ -66,11 +68,38 @@ static std::optional<int64_t> getOffset(Value value) {
 
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
-    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::WaitOp, dist::CoordinateOp, dist::KernelOp,
-                     dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp>(op) ||
+    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::CoordinateOp,
+                     dist::KernelOp, dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp>(op) ||
                  op.hasTrait<OpTrait::ConstantLike>();
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";
+  }
+  return success();
+}
+
+/// What is in the memory of the host is copied and assigned, and nothing else is to its variables.
+LogicalResult Checker::checkMemories() {
+  auto module = func->getParentOfType<ModuleOp>();
+  SymbolTable symbols(module);
+  auto isOnHost = [&](Value value) { return storage.isOnHost(storage.getRoot(value)); };
+  for (Operation &op : func.getBody().front()) {
+    if (op.getNumResults() > 0 && !isa<dist::AbsentOp>(op) && isOnHost(op.getResult(0)) != op.hasAttr(kInHostArenaAttr))
+      return op.emitError() << "operation states a place in the other arena than its result is in";
+    auto copy = dyn_cast<dist::CopyOp>(op);
+    auto assign = dyn_cast<net::AssignOp>(op);
+    bool toHost = (copy && copy.getMemory() == dist::MemoryKind::Host) ||
+                  (assign && dist::isOnHost(symbols.lookup(assign.getVariable())));
+    for (Value operand : op.getOperands()) {
+      bool fromHost = isOnHost(operand);
+      if (copy && fromHost == toHost)
+        return op.emitError() << "copy takes what is in the memory of the " << (toHost ? "host" : "device")
+                              << " already";
+      if (assign && fromHost != toHost)
+        return op.emitError() << "variable @" << assign.getVariable() << " is in the memory of the "
+                              << (toHost ? "host" : "device") << " but its new value is not";
+      if (fromHost && !isa<dist::CopyOp, dist::WaitOp, net::AssignOp>(op))
+        return op.emitError() << "operation " << op.getName() << " takes what is in the memory of the host";
+    }
   }
   return success();
 }
@@ -79,16 +108,19 @@ LogicalResult Checker::collect() {
   auto arena = func->getAttrOfType<IntegerAttr>(kArenaBytesAttr);
   if (!arena)
     return func.emitError() << "function has no " << kArenaBytesAttr;
+  auto hostArena = func->getAttrOfType<IntegerAttr>(kHostArenaBytesAttr);
   auto add = [&](Value value, int64_t first, int64_t last) -> LogicalResult {
     std::optional<int64_t> offset = getOffset(value);
     int64_t bytes = Storage::getBytes(value.getType());
+    bool onHost = storage.isOnHost(storage.getRoot(value));
+    int64_t size = onHost ? (hostArena ? hostArena.getInt() : 0) : arena.getInt();
     if (!offset)
       return emitError(value.getLoc()) << "value has no place in the arena";
-    if (*offset < 0 || *offset % 64 != 0 || *offset + bytes > arena.getInt())
+    if (*offset < 0 || *offset % 64 != 0 || *offset + bytes > size)
       return emitError(value.getLoc()) << "value of " << bytes << " bytes is at offset " << *offset
-                                       << " of an arena of " << arena.getInt();
+                                       << " of an arena of " << size;
     if (storage.getRoot(value) == value)
-      places.push_back({value, *offset, bytes, first, last});
+      (onHost ? hostPlaces : places).push_back({value, *offset, bytes, first, last});
     else if (*offset != *getOffset(storage.getRoot(value)) + storage.getOffset(value))
       return emitError(value.getLoc()) << "view is at offset " << *offset << ", not in its input at "
                                        << *getOffset(storage.getRoot(value)) + storage.getOffset(value);
@@ -126,7 +158,7 @@ bool Checker::mayShare(const Place &old, const Place &young) const {
   return input >= 0 && storage.getRoot(kernel.getInputs()[input]) == old.value;
 }
 
-LogicalResult Checker::checkOverlaps() {
+LogicalResult Checker::checkOverlaps(ArrayRef<Place> places) {
   SmallVector<unsigned> order(places.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::sort(order, [&](unsigned left, unsigned right) {
@@ -166,7 +198,8 @@ LogicalResult Checker::checkOverlaps() {
 }
 
 LogicalResult Checker::run() {
-  return success(succeeded(checkOperations()) && succeeded(collect()) && succeeded(checkOverlaps()));
+  return success(succeeded(checkOperations()) && succeeded(checkMemories()) && succeeded(collect()) &&
+                 succeeded(checkOverlaps(places)) && succeeded(checkOverlaps(hostPlaces)));
 }
 
 /// What persists is in the same places in all `variants`, the programs of the same ranks.

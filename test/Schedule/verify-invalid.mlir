@@ -124,3 +124,72 @@ func.func @moved_merge0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {
 func.func @moved_merge1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 1>}} {
   return
 }
+
+// -----
+
+net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory host>}
+
+func.func @computes_in_the_memory_of_the_host() attributes {dist.arena_bytes = 64 : i64, dist.host_arena_bytes = 64 : i64} {
+  %0 = net.read @m {dist.in_host_arena, dist.offsets = array<i64: 0>} : tensor<16xf32>
+  // expected-error @below {{operation dist.kernel takes what is in the memory of the host}}
+  %1 = dist.kernel(%0) {
+  ^bb0(%arg: tensor<16xf32>):
+    %y = net.negate %arg : tensor<16xf32>
+    dist.yield %y : tensor<16xf32>
+  } {dist.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory host>}
+
+func.func @assigns_over_the_bus(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 64 : i64, dist.host_arena_bytes = 64 : i64} {
+  // expected-error @below {{variable @m is in the memory of the host but its new value is not}}
+  net.assign @m, %x : tensor<16xf32>
+  return
+}
+
+// -----
+
+net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory host>}
+
+func.func @place_in_the_other_arena() attributes {dist.arena_bytes = 64 : i64, dist.host_arena_bytes = 64 : i64} {
+  // expected-error @below {{operation states a place in the other arena than its result is in}}
+  %0 = net.read @m {dist.offsets = array<i64: 0>} : tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @fetches_what_is_there(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
+  // expected-error @below {{copy takes what is in the memory of the device already}}
+  %0 = dist.copy %x to device {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory host>}
+
+// The old value is still being fetched.
+func.func @overwritten_on_the_host(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64, dist.host_arena_bytes = 64 : i64} {
+  // expected-note @below {{the other value is made here}}
+  %0 = net.read @m {dist.in_host_arena, dist.offsets = array<i64: 0>} : tensor<16xf32>
+  %1 = dist.copy %0 to device {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> !dist.flight<tensor<16xf32>>
+  // expected-error @below {{value at offset 0 overlaps one of 64 bytes at offset 0 that is still read}}
+  %2 = dist.copy %x to host {dist.in_host_arena, dist.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = dist.wait %1 {dist.offsets = array<i64: 64>} : (!dist.flight<tensor<16xf32>>) -> tensor<16xf32>
+  net.assign @m, %2 : tensor<16xf32>
+  return
+}
+
+// -----
+
+net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory host>}
+
+func.func @outside_the_arena_of_the_host() attributes {dist.arena_bytes = 64 : i64, dist.host_arena_bytes = 64 : i64} {
+  // expected-error @below {{value of 64 bytes is at offset 64 of an arena of 64}}
+  %0 = net.read @m {dist.in_host_arena, dist.offsets = array<i64: 64>} : tensor<16xf32>
+  return
+}

@@ -21,6 +21,9 @@ namespace meshwright::schedule {
 inline constexpr llvm::StringLiteral kOffsetsAttr = "dist.offsets";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "dist.arena_bytes";
+inline constexpr llvm::StringLiteral kHostArenaBytesAttr = "dist.host_arena_bytes";
+/// A unit, where the places that an operation states are in the arena of the host.
+inline constexpr llvm::StringLiteral kInHostArenaAttr = "dist.in_host_arena";
 inline constexpr llvm::StringLiteral kPersistentBytesAttr = "dist.persistent_bytes";
 inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
 /// On programs of some times: the places of the function's results.
@@ -36,6 +39,7 @@ inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
 /// What a strategy says about Schedule. The members are the options of the passes and are documented there.
 struct Options {
   CommunicatePassOptions communicate;
+  MaterializeCopiesPassOptions copies;
   /// Whether communication overlaps computation; without it every conversion is one collective where it stands.
   bool overlap = true;
 };

@@ -129,17 +129,57 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numPrograms", "programs", "Number of programs made">];
 }
 
+def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::ModuleOp"> {
+  let summary = "copies variables of the host where they are read and assigned";
+  let description = [{
+    A variable with `dist.memory` host is in the memory of the host. Whoever reads one gets a copy on the device, started `prefetch`
+    kernels, products and collectives ahead; reads so near to each other that the next copy would start before the one before is over share
+    one. A new value is copied to the host as soon as it is made, and waited for `prefetch` operations behind. Copies are made in the program of
+    each rank by itself, and change the order of nothing else.
+
+    At most `max-in-flight` copies are started and not waited for. With `max-live-megabytes` a fetch starts later where it does not fit;
+    that an operation alone reads more is an error.
+
+    Example: with `net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}` and an operation in front
+    ```mlir
+    %0 = net.read @m : tensor<4xf32>
+    …
+    %1 = dist.kernel(%0, %g) { … } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    net.assign @m, %1 : tensor<4xf32>
+    // becomes
+    %0 = net.read @m : tensor<4xf32>
+    %f = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+    …
+    %old = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %1 = dist.kernel(%old, %g) { … } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %new = dist.copy %1 to host : (tensor<4xf32>) -> tensor<4xf32>
+    net.assign @m, %new : tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"prefetch", "prefetch", "int64_t", "2", "Operations that a fetch starts ahead, and a write-back may take; 0: who reads or writes waits">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Copies that are started and not waited for, at most">,
+    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Bytes on the device that are fetched and still read, or not written back, in units of 2^20; 0: no bound">,
+  ];
+  let statistics = [Statistic<"numFetches", "fetches", "Copies to the device">,
+                    Statistic<"numWriteBacks", "write-backs", "Copies to the host">,
+                    Statistic<"numStarts", "starts", "Copies that are started and waited for elsewhere">];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
 def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
-  let summary = "gives every value its place in one arena per rank";
+  let summary = "gives every value its place in one arena per rank and memory";
   let description = [{
     The arena begins with what persists from step to step: variables, inputs, constants and coordinates. Behind it every other value has
-    an offset that no value shares while it lives. A variable is updated in place where nothing reads its old value later.
+    an offset that no value shares while it lives. A variable is updated in place where nothing reads its old value later. Variables that the
+    host keeps are in an arena of its own.
 
     Programs of the same ranks at different times have what persists in the same places, results among it, because a result may be
     asked for after a step that does not make it. Their arena is as large as the largest needs.
 
     States `dist.offsets` on operations (one per result, in bytes), `dist.offset` on arguments, and on the function `dist.arena_bytes`,
-    `dist.persistent_bytes` and `dist.variables`, where there are several times `dist.outputs` too: the places of results, −1 for others'.
+    `dist.persistent_bytes`, `dist.host_arena_bytes` where there is one, and `dist.variables`, where there are several times `dist.outputs` too:
+    the places of results, −1 for others'.
 
     Example: `net.exponential` after `net.negate` in different kernels get offsets 64 bytes apart, and the first is free again afterwards.
   }];
@@ -153,6 +193,7 @@ def VerifyPass : Pass<"dist-schedule-verify", "mlir::ModuleOp"> {
   let description = [{
     Afterwards every operation is one that the runtime executes or part of a kernel, every value has a place inside the arena, values that
     live at the same time lie apart but where one is declared to be in the other's place, and the old value of a variable is not read after it was overwritten.
+    That holds in the memory of the device and in that of the host, from which nothing but a copy reads and to which nothing but a copy writes.
     Programs of different ranks issue the same collectives in each of their groups, in an order in which all can take place.
   }];
 }

@@ -14,12 +14,14 @@
 
 namespace meshwright::schedule {
 
-/// A collective that is issued or waited for.
+/// A collective, or a copy between device and host, that is issued or waited for.
 struct Event {
   enum Kind { Start, Wait, Blocking } kind = Blocking;
-  /// How many instructions come before it, and which collective of the program it is, from 0.
+  /// How many instructions come before it, and which collective or copy of the program it is, from 0.
   int64_t position = 0, launch = 0;
+  /// Its kind; of copies `fetch` or `write_back`.
   std::string collective;
+  bool isCopy = false;
   std::vector<std::string> axes;
   /// What it moves, by name, and the bytes of the larger side.
   std::vector<std::string> parts;
@@ -29,7 +31,7 @@ struct Event {
   std::optional<int64_t> segment;
 };
 
-/// The collectives of a scheduled function, in the order in which they are issued and waited for.
+/// The collectives and copies of a scheduled function, in the order in which they are issued and waited for.
 std::vector<Event> getTimeline(mlir::func::FuncOp func);
 
 /// What a step of one rank runs and holds, read off the scheduled function.
@@ -45,6 +47,9 @@ struct Report {
   /// The most bytes that gradients, whole and reduced, and fetched parameters have at a time, each at its own busiest
   /// moment.
   int64_t gradientBytes = 0, fetchedBytes = 0;
+  /// The same of values of variables that the host keeps: fetched, or to be written back; and the bytes that copies
+  /// bring from the host and to it.
+  int64_t offloadedBytes = 0, copiedFromHost = 0, copiedToHost = 0;
   /// What forward makes and backward reads, in order, with its bytes; what is made of parameters alone is not counted.
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> kept;
 };
