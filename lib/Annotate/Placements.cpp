@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Memory.h"
 #include "Sequence.h"
 #include "Storage.h"
 #include "dialects/Dist/Placement.h"
@@ -334,7 +335,8 @@ LogicalResult Annotator::run() {
     return failure();
   if (failed(placeSequence()))
     return failure();
-  return annotate::annotateStorage(module, file);
+  return success(succeeded(annotate::annotateStorage(module, file)) &&
+                 succeeded(annotate::annotateMemory(module, file)));
 }
 
 LogicalResult annotate::annotate(ModuleOp module, const StrategyFile &strategy) {

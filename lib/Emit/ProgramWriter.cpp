@@ -106,7 +106,7 @@ uint64_t ConstantTable::add(ElementsAttr value) {
   return entry->second;
 }
 
-uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, StringRef name) {
+uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, StringRef name, Memory memory) {
   Buffer &buffer = *program.add_buffers();
   buffer.set_offset(offset);
   buffer.set_bytes(getBytes(type));
@@ -114,6 +114,7 @@ uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, String
   for (int64_t size : type.getShape())
     buffer.add_shape(size);
   buffer.set_name(name.str());
+  buffer.set_memory(memory);
   return program.buffers_size() - 1;
 }
 
@@ -130,7 +131,9 @@ uint32_t ProgramWriter::getBuffer(Value value) {
     return known->second;
   auto result = cast<OpResult>(value);
   auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
-  uint32_t buffer = addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value));
+  bool onHost = result.getOwner()->hasAttr(schedule::kInHostArenaAttr);
+  uint32_t buffer =
+      addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value), onHost ? HOST : DEVICE);
   program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
                                                : schedule::isFetched(value) ? Buffer::FETCHED
                                                                             : Buffer::OTHER);
@@ -266,13 +269,30 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
   return success();
 }
 
+void ProgramWriter::addHostCopy(dist::CopyOp op, Instruction &instruction) {
+  Copy &copy = *instruction.mutable_copy();
+  copy.set_from(getBuffer(op.getInput()));
+  copy.set_to(getBuffer(op.getResult()));
+  if (!op.isStart())
+    return;
+  copy.set_start(true);
+  copy.set_tag(tags[op] = nextCopyTag++);
+}
+
 void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
-  instruction.mutable_wait()->set_tag(tags.lookup(op.getFlights().front().getDefiningOp()));
+  Operation *start = op.getFlights().front().getDefiningOp();
+  if (isa<dist::CopyOp>(start)) {
+    instruction.set_name(getTitle(start));
+    instruction.mutable_copy_wait()->set_tag(tags.lookup(start));
+  } else {
+    instruction.mutable_wait()->set_tag(tags.lookup(start));
+  }
 }
 
 /// Nothing where both are in the same place.
 void ProgramWriter::addCopy(Operation *op, uint32_t from, uint32_t to) {
-  if (program.buffers(from).offset() == program.buffers(to).offset())
+  const Buffer &source = program.buffers(from), &target = program.buffers(to);
+  if (source.memory() == target.memory() && source.offset() == target.offset())
     return;
   Copy &copy = *startInstruction(op)->mutable_copy();
   copy.set_from(from);
@@ -341,6 +361,8 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     addMatmul(matmul, *startInstruction(&op));
   } else if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
     return addCollective(collective, *startInstruction(&op));
+  } else if (auto copy = dyn_cast<dist::CopyOp>(op)) {
+    addHostCopy(copy, *startInstruction(&op));
   } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
     addWait(wait, *startInstruction(&op));
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
@@ -366,7 +388,8 @@ FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
   if (!offset)
     return variable.emitError() << "variable has no place in the arena";
   return variableBuffers[variable.getSymNameAttr()] =
-             addBuffer(variable.getTensorType(), offset.getInt(), variable.getSymName());
+             addBuffer(variable.getTensorType(), offset.getInt(), variable.getSymName(),
+                       dist::isOnHost(variable) ? HOST : DEVICE);
 }
 
 LogicalResult ProgramWriter::addVariables(ArrayRef<net::VariableOp> variables) {
@@ -473,6 +496,8 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     return func.emitError() << "function has no places in an arena; it has not been through Schedule";
   program.set_arena_bytes(arena.getInt());
   program.set_persistent_bytes(persistent.getInt());
+  if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
+    program.set_host_arena_bytes(host.getInt());
   if (failed(addVariables(variables)))
     return failure();
   addInputs();
@@ -480,7 +505,7 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     addFixedOutputs();
   for (func::FuncOp variant : variants) {
     func = variant;
-    nextTag = 0;
+    nextTag = nextCopyTag = 0;
     tags.clear();
     if (failed(addTask()))
       return failure();

@@ -62,7 +62,7 @@ private:
   mlir::FailureOr<int64_t> addVariable(net::VariableOp variable);
   void addCoordinate(dist::CoordinateOp op, uint32_t buffer);
   uint32_t getLeafBuffer(mlir::Value value);
-  uint32_t addBuffer(mlir::RankedTensorType type, uint64_t offset, llvm::StringRef name);
+  uint32_t addBuffer(mlir::RankedTensorType type, uint64_t offset, llvm::StringRef name, Memory memory = DEVICE);
   uint32_t getBuffer(mlir::Value value);
   /// The memory of a value from element `offset` on.
   uint32_t getBufferFrom(mlir::Value value, int64_t offset);
@@ -70,6 +70,7 @@ private:
   void addKernel(dist::KernelOp op, Instruction &instruction);
   void addMatmul(dist::MatmulOp op, Instruction &instruction);
   mlir::LogicalResult addCollective(dist::CollectiveOp op, Instruction &instruction);
+  void addHostCopy(dist::CopyOp op, Instruction &instruction);
   void addWait(dist::WaitOp op, Instruction &instruction);
   void addAssign(net::AssignOp op);
   void addOutputs(mlir::func::ReturnOp op);
@@ -88,9 +89,9 @@ private:
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
   /// Of constants and coordinates, which variants share, by their places and types.
   llvm::DenseMap<std::pair<int64_t, mlir::Type>, uint32_t> leafBuffers;
-  /// Of the collectives that are started only.
+  /// Of the collectives and copies that are started only.
   llvm::DenseMap<mlir::Operation *, uint32_t> tags;
-  uint32_t nextTag = 0;
+  uint32_t nextTag = 0, nextCopyTag = 0;
 };
 
 } // namespace meshwright::emit

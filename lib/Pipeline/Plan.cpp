@@ -299,6 +299,11 @@ void Plan::addMemory(ModuleOp module) {
       program.trafficBytes = report.trafficBytes;
       program.gradientBytes = std::max(program.gradientBytes, report.gradientBytes);
       program.fetchedBytes = std::max(program.fetchedBytes, report.fetchedBytes);
+      program.offloadedBytes = std::max(program.offloadedBytes, report.offloadedBytes);
+      program.copiedFromHost = std::max(program.copiedFromHost, report.copiedFromHost);
+      program.copiedToHost = std::max(program.copiedToHost, report.copiedToHost);
+      if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
+        program.hostBytes = host.getInt();
       setKept(program.blocks, report);
       program.timeline = schedule::getTimeline(func);
       if (hasTimes(func))
@@ -373,6 +378,13 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
   json.attribute("first_rank", program.firstRank);
   json.attribute("flops", program.flops);
   if (program.peakBytes) {
+    if (program.hostBytes > 0)
+      json.attributeObject("host", [&] {
+        json.attribute("arena_bytes", program.hostBytes);
+        json.attribute("fetched_bytes", program.copiedFromHost);
+        json.attribute("live_bytes", program.offloadedBytes);
+        json.attribute("written_back_bytes", program.copiedToHost);
+      });
     json.attribute("kernels", program.numKernels);
     // Conversions are counted apart: several may be one launch.
     json.attribute("launches", countLaunches(program.timeline));
@@ -469,6 +481,11 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
       "parameters %.3f MB, optimizer state %.3f MB; at most %.3f MB of gradients and %.3f MB of fetched "
       "parameters at a time\n",
       program.parameterBytes / 1e6, program.stateBytes / 1e6, program.gradientBytes / 1e6, program.fetchedBytes / 1e6);
+  if (program.hostBytes > 0)
+    out << llvm::format("host: %.3f MB; %.3f MB are fetched and %.3f MB written back, at most %.3f MB of it are on the "
+                        "device at a time\n",
+                        program.hostBytes / 1e6, program.copiedFromHost / 1e6, program.copiedToHost / 1e6,
+                        program.offloadedBytes / 1e6);
   printBlocks(out, program.blocks);
 }
 

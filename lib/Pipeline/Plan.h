@@ -114,6 +114,9 @@ struct PlannedProgram {
   int64_t liveBytes = 0;
   /// The most bytes of gradients and of fetched parameters at a time.
   int64_t gradientBytes = 0, fetchedBytes = 0;
+  /// The arena in the memory of the host; what of its variables is on the device at a time, at most; and the bytes that
+  /// copies bring from there and back.
+  int64_t hostBytes = 0, offloadedBytes = 0, copiedFromHost = 0, copiedToHost = 0;
   std::vector<schedule::Event> timeline;
   /// Where steps are merged: the programs of the first, the last and those between.
   std::vector<PlannedVariant> variants;

@@ -18,7 +18,7 @@ static StringRef stringifyKind(Event::Kind kind) {
 }
 
 int64_t meshwright::countLaunches(ArrayRef<Event> timeline) {
-  return llvm::count_if(timeline, [](const Event &event) { return event.kind != Event::Wait; });
+  return llvm::count_if(timeline, [](const Event &event) { return event.kind != Event::Wait && !event.isCopy; });
 }
 
 void meshwright::printTimeline(llvm::json::OStream &json, ArrayRef<Event> timeline) {
@@ -48,7 +48,7 @@ void meshwright::printTimeline(llvm::raw_ostream &out, ArrayRef<Event> timeline)
     out << llvm::format("    %6lld  %-8s #%lld ", static_cast<long long>(event.position),
                         stringifyKind(event.kind).str().c_str(), static_cast<long long>(event.launch));
     if (event.kind != Event::Wait) {
-      out << event.collective << " over " << llvm::join(event.axes, ", ")
+      out << event.collective << (event.isCopy ? "" : " over ") << llvm::join(event.axes, ", ")
           << llvm::format(", %.3f MB: ", static_cast<double>(event.bytes) / 1e6) << event.parts.front();
       if (event.parts.size() > 1)
         out << " and " << event.parts.size() - 1 << " more";

@@ -345,6 +345,10 @@ schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strat
   options.communicate.maxLiveMegabytes = zero.max_live_megabytes();
   // With the state alone distributed gradients stay whole until the update.
   options.communicate.lateReductions = strategy.has_zero() && zero.stage() == 1;
+  const strategy::Offload &offload = strategy.offload();
+  options.copies.prefetch = optimize ? offload.prefetch() : 0;
+  options.copies.maxInFlight = offload.max_in_flight();
+  options.copies.maxLiveMegabytes = offload.max_live_megabytes();
   return options;
 }
 

@@ -44,6 +44,7 @@ private:
   mlir::LogicalResult checkMerge(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;
 
   Strategy strategy;
   std::string name = "<no strategy>";

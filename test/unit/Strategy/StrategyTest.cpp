@@ -201,11 +201,13 @@ TEST_F(StrategyTest, GradientMerge) {
             "axis \"merge\" is called like that of the steps of train.gradient_merge");
   EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { } }"), "");
   std::string every = "train { sgd {} gradient_merge { steps: 4 reduce: EVERY_STEP } }";
-  EXPECT_EQ(check(every), "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but "
-                          "there is no zero; it needs stage 2 or 3");
-  EXPECT_EQ(check(withZero("zero { axes: \"sp\" }", every)),
-            "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but zero.stage is "
-            "1; it needs stage 2 or 3");
+  EXPECT_EQ(check(every),
+            "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but "
+            "there is no zero; it needs stage 2 or 3");
+  EXPECT_EQ(
+      check(withZero("zero { axes: \"sp\" }", every)),
+      "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but zero.stage is "
+      "1; it needs stage 2 or 3");
   EXPECT_EQ(check(withZero("zero { axes: \"sp\" stage: 2 }", every)), "");
 }
 
@@ -314,4 +316,15 @@ TEST_F(StrategyTest, ClipAndReduce) {
   EXPECT_EQ(check(withZero("reduce { communicate: F16 }", "")),
             "reduce is about the gradients that train makes, but there is no train");
   EXPECT_EQ(check(withZero("reduce { scale: BEFORE communicate: BF16 }")), "");
+}
+
+// Tests that what is offloaded is named, and by how much copies may be ahead.
+TEST_F(StrategyTest, OffloadNumbers) {
+  auto withOffload = [&](const std::string &fields) { return check("offload { match: \"adamw.*\" " + fields + " }"); };
+  EXPECT_EQ(withOffload("prefetch: 0 max_live_megabytes: 0.5 max_in_flight: 1"), "");
+  EXPECT_EQ(check("offload { }"), "offload has no match; \"*\" matches all variables");
+  EXPECT_EQ(withOffload("prefetch: -1"), "offload.prefetch is -1; it is at least 0");
+  EXPECT_EQ(withOffload("max_in_flight: 0"), "offload.max_in_flight is 0; it is at least 1");
+  EXPECT_EQ(withOffload("max_live_megabytes: 0"), "offload.max_live_megabytes is 0; it is positive");
+  EXPECT_EQ(withOffload("max_live_megabytes: nan"), "offload.max_live_megabytes is NaN; it is positive");
 }
