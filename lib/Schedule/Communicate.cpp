@@ -474,6 +474,9 @@ void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
 void Scheduler::startFetches(Operation *before) {
   if (launchOf.contains(before) || traffic.isOnDemand(before) || !before->hasAttr(dist::kSegmentAttr))
     return;
+  // What reads nothing may stand anywhere, and says nothing about how far the segments have come.
+  if (before->getNumOperands() == 0)
+    return;
   int64_t segment = getInteger(before, dist::kSegmentAttr, -1);
   for (; nextFetch < fetches.size() && fetches[nextFetch]->startsAt <= segment; ++nextFetch) {
     Launch &fetch = *fetches[nextFetch];

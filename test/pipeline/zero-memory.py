@@ -24,16 +24,16 @@ with graph.open("w") as file:
     file.write(network.text(results))
 strategy = """mesh { axes { name: "dp" size: 4 } }
 model { parameters: "p.*" batch { inputs: "ids" inputs: "labels" } }
-train { adamw { lr { constant: 1e-3 } } }
+train { adamw { lr { constant: 1e-3 } } RECOMPUTE }
 data { axes: "dp" }
 """
 
 
-def compile_stage(stage, *flags):
+def compile_stage(stage, *flags, recompute=""):
     path = folder / f"{stage}.textproto"
     segment = "segment { megabytes: 4 }" if stage == 3 else ""
     zero = f'zero {{ axes: "dp" stage: {stage} bucket_megabytes: 2 {segment} }}\n' if stage else ""
-    path.write_text(strategy + zero)
+    path.write_text(strategy.replace("RECOMPUTE", recompute) + zero)
     plan = folder / f"{stage}.json"
     subprocess.run(["dist-opt", graph, f"--strategy={path}", f"--plan={plan}", "--to=schedule", "--quiet", *flags], check=True)
     return json.loads(plan.read_text())
@@ -53,6 +53,11 @@ assert peaks[2] - peaks[3] > 0.25 * parameters, peaks
 # Starting early keeps two buckets of gradients and the one that leaves; fetches that come one by one keep less than all at once.
 assert peaks[2] <= compile_stage(2, "--no-optimize")["programs"][0]["peak_bytes"] + 3 * 2 * 2**20, peaks
 assert peaks[3] < compile_stage(3, "--no-optimize")["programs"][0]["peak_bytes"], peaks
+
+# What is computed again starts no fetch early, and leaves less to hold.
+again = compile_stage(3, recompute="recompute { }")["programs"][0]
+assert again["memory"]["fetched"] == plans[3]["programs"][0]["memory"]["fetched"], again["memory"]
+assert again["peak_bytes"] < peaks[3], (again["peak_bytes"], peaks)
 
 # The plan's own account, against the network: state and parameters are quarters, whole gradients are held only until they leave, and every start has one wait
 # behind it.
