@@ -193,8 +193,8 @@ static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State be
   if (failed(verifyLocalType(op, op.getInput(), conversion->from, conversion->shape, "an operand")) ||
       failed(verifyLocalType(op, op->getResult(0), conversion->to, conversion->shape, "a result")))
     return failure();
-  // c_allreduce_c4, c_reducescatter_c4, c_allgather_c4, c_alltoall_c4, c_broadcast_c4, c_reduce_c4, shard_c4,
-  // to_partial_c4
+  // c_allreduce_c4, c_reducescatter_c4, c_allgather_c4, c_alltoall_c4, c_broadcast_c4, c_reduce_c4, c_send_c4,
+  // shard_c4, to_partial_c4
   Placement fromRest = conversion->from, toRest = conversion->to;
   for (Axis axis : conversion->axes) {
     State actualBefore = getState(conversion->from, axis), actualAfter = getState(conversion->to, axis);
@@ -237,6 +237,17 @@ LogicalResult AllGatherOp::verify() { return verifyConversion(*this, State::Spli
 LogicalResult HolderBroadcastOp::verify() { return verifyConversion(*this, State::Held, State::Replicated); }
 
 LogicalResult HolderReduceOp::verify() { return verifyConversion(*this, State::Partial, State::Held); }
+
+LogicalResult SendOp::verify() {
+  FailureOr<Conversion> conversion = verifyConversion(*this, State::Held, State::Held);
+  if (failed(conversion) || failed(verifyOneAxis(*this)))
+    return failure();
+  Axis axis = conversion->axes.front();
+  if (int64_t holder = *conversion->from.getHolder(axis); holder == conversion->to.getHolder(axis))
+    return emitOpError() << "sends what coordinate " << holder << " of axis \"" << conversion->mesh.getName(axis)
+                         << "\" has to itself";
+  return success();
+}
 
 LogicalResult AllToAllOp::verify() {
   FailureOr<Conversion> conversion = verifyConversion(*this, State::Split, State::Split);

@@ -124,6 +124,22 @@ def Dist_HolderReduceOp : Dist_Collective<"c_reduce"> {
   }];
 }
 
+def Dist_SendOp : Dist_Collective<"c_send"> {
+  let summary = "gives another holder what one holder has";
+  let description = [{
+    One holder → another one: a send on one rank and a receive on the other, which is done with both. The other ranks of the group
+    take no part. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+
+    - **C4**: there is one axis, and it has one holder in `from` and another one in `to`; nothing else differs.
+
+    Example:
+    ```mlir
+    %1 = dist.c_send %0 axes ["pp"] from <dims = [[]], on {"pp" = [2]}> to <dims = [[]], on {"pp" = [3]}> shape [8]
+         : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Local conversions
 //===----------------------------------------------------------------------===//

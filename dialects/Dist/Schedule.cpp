@@ -44,10 +44,12 @@ LogicalResult KernelOp::verify() {
 
 /// Whether a part of such a collective has a root.
 static bool hasRoots(CollectiveKind kind) {
-  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce;
+  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce || kind == CollectiveKind::Send;
 }
 
 unsigned CollectiveOp::getNumParts() {
+  if (getKind() == CollectiveKind::Send)
+    return getRoots() ? getRoots()->size() : 0;
   return getKind() == CollectiveKind::Broadcast ? getNumResults() : getInputs().size();
 }
 
@@ -64,13 +66,24 @@ static unsigned countBefore(CollectiveOp op, unsigned part) {
   return number;
 }
 
+/// Whether the only result of a start that gives this rank nothing is something to wait for.
+static bool hasToken(CollectiveOp op) {
+  bool isGiven = op.getKind() == CollectiveKind::Send || (op.getKind() == CollectiveKind::Reduce && op.getElsewhere() &&
+                                                          op.getElsewhere()->size() == op.getInputs().size());
+  return isGiven && op.getNumResults() == 1 && op.isStart() && countElements(op.getResult(0)) == 0;
+}
+
 Value CollectiveOp::getPartInput(unsigned part) {
+  if (getKind() == CollectiveKind::Send)
+    return getInputs().empty() ? Value() : getInputs()[part];
   if (getKind() != CollectiveKind::Broadcast)
     return getInputs()[part];
   return isElsewhere(part) ? Value() : getInputs()[countBefore(*this, part)];
 }
 
 Value CollectiveOp::getPartResult(unsigned part) {
+  if (getKind() == CollectiveKind::Send)
+    return getNumResults() == 0 || hasToken(*this) ? Value() : getResult(part);
   if (getKind() != CollectiveKind::Reduce)
     return getResult(part);
   return isElsewhere(part) ? Value() : getResult(countBefore(*this, part));
@@ -83,17 +96,29 @@ Type CollectiveOp::getElementType() {
 
 bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
 
-/// Whether the only result of a reduction that gives this rank nothing is something to wait for.
-static bool hasToken(CollectiveOp op) {
-  return op.getKind() == CollectiveKind::Reduce && op.getElsewhere() &&
-         op.getElsewhere()->size() == op.getInputs().size() && op.getNumResults() == 1 && op.isStart() &&
-         countElements(op.getResult(0)) == 0;
+/// C3 of what is sent.
+static LogicalResult verifySend(CollectiveOp op, int64_t members) {
+  size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = hasToken(op) ? 0 : op.getNumResults();
+  if (op.getElsewhere() || !op.getTo() || parts == 0)
+    return op.emitOpError() << "sends nothing, not to anybody, or parts elsewhere";
+  if ((inputs != parts && inputs != 0) || (results != parts && results != 0) || inputs + results == 0)
+    return op.emitOpError() << "has " << inputs << " inputs and " << results << " results for " << parts << " parts";
+  int64_t root = op.getRoots()->front(), to = *op.getTo();
+  for (int64_t other : *op.getRoots())
+    if (other != root || root < 0 || root >= members || to < 0 || to >= members || root == to)
+      return op.emitOpError() << "sends from member " << other << " to member " << to << " of " << members
+                              << ", and another part from member " << root;
+  return success();
 }
 
 /// C3, and that what is listed fits together.
 static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   // collective_c3
   CollectiveKind kind = op.getKind();
+  if (kind == CollectiveKind::Send)
+    return verifySend(op, members);
+  if (op.getTo())
+    return op.emitOpError() << "goes to one member, which " << stringifyCollectiveKind(kind) << " does not";
   size_t elsewhere = op.getElsewhere() ? op.getElsewhere()->size() : 0;
   if ((op.getRoots() || elsewhere > 0) && !hasRoots(kind))
     return op.emitOpError() << "has roots, which " << stringifyCollectiveKind(kind) << " has not";

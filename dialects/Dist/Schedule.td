@@ -44,7 +44,8 @@ def Dist_CollectiveKind : I32Enum<"CollectiveKind", "how the ranks of a group ex
     I32EnumCase<"ReduceScatter", 2, "reduce_scatter">,
     I32EnumCase<"AllToAll", 3, "all_to_all">,
     I32EnumCase<"Broadcast", 4, "broadcast">,
-    I32EnumCase<"Reduce", 5, "reduce">]> {
+    I32EnumCase<"Reduce", 5, "reduce">,
+    I32EnumCase<"Send", 6, "send">]> {
   let cppNamespace = "::meshwright::dist";
 }
 
@@ -60,16 +61,18 @@ def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
     `reduce_scatter` an nth, part i from or for rank i; `all_to_all` takes and gives n parts; `broadcast` gives everybody what the
     root has, `reduce` gives it the reduction of what everybody has. `roots` has the member of the group that is the root of each
     part. In the program of a single rank the parts listed in `elsewhere` have their root on another rank: a broadcast
-    takes nothing for them, a reduction gives nothing.
+    takes nothing for them, a reduction gives nothing. `send` gives one member, `to`, what another one, the root of all
+    parts, has; nobody else takes part. In the program of the root it gives nothing, in that of the other it takes nothing.
 
-    Where nothing is left of a reduction that is started, it gives a flight of no elements, to be waited for.
+    Where nothing is left of what a start gives, it gives a flight of no elements, to be waited for.
 
     Where the results are flights the exchange is started only: `dist.wait` makes values of them. All collectives of a rank
     take place in the order in which they stand, so one may take what an earlier one has in flight.
 
     - **C1**: the mesh has the axes.
     - **C2**: the numbers of elements are as said, and all element types are equal.
-    - **C3**: there is one root per part, inside the group, exactly where the kind has roots; the parts `elsewhere` increase.
+    - **C3**: there is one root per part, inside the group, exactly where the kind has roots; the parts `elsewhere` increase. What is
+      sent goes `to` one member of the group, from another one.
     - **C4**: all results are flights, or none is.
     - **C5**: a flight that is taken has one use.
 
@@ -81,10 +84,11 @@ def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
     ```
   }];
   let arguments = (ins Dist_CollectiveKindAttr:$kind, Dist_ReduceKindAttr:$reduction, Variadic<Dist_Memory>:$inputs,
-                       OptionalAttr<DenseI64ArrayAttr>:$roots, OptionalAttr<DenseI64ArrayAttr>:$elsewhere, StrArrayAttr:$axes);
+                       OptionalAttr<DenseI64ArrayAttr>:$roots, OptionalAttr<DenseI64ArrayAttr>:$elsewhere,
+                       OptionalAttr<I64Attr>:$to, StrArrayAttr:$axes);
   let results = (outs Variadic<Dist_Memory>:$results);
   let assemblyFormat = [{
-    $kind `` $reduction `(` $inputs `)` (`roots` $roots^)? (`elsewhere` $elsewhere^)? `axes` $axes attr-dict
+    $kind `` $reduction `(` $inputs `)` (`roots` $roots^)? (`elsewhere` $elsewhere^)? (`to` $to^)? `axes` $axes attr-dict
     `:` functional-type($inputs, $results)
   }];
   let hasVerifier = 1;

@@ -19,17 +19,16 @@ void dist::setOn(Operation *op, DictionaryAttr on) {
     op->removeAttr(kOnAttr);
 }
 
-/// The ranks that have the result of a collective: those that run it, and where it has one root, that one. Which of the
-/// group's members that is, the axes tell.
-static DictionaryAttr getReducedOn(CollectiveOp op, int64_t root) {
+/// Of the ranks that run a collective those that are member `number` of their group. Which that is, the axes tell.
+static DictionaryAttr getMember(CollectiveOp op, int64_t number) {
   Mesh mesh = findMesh(op->getParentOfType<ModuleOp>()).getMesh();
   Builder builder(op->getContext());
   NamedAttrList on(getOn(op.getOperation()));
   for (StringRef name : llvm::reverse(llvm::to_vector(op.getAxes().getAsValueRange<StringAttr>()))) {
     int64_t size = mesh.getSize(*mesh.find(name));
     if (size > 1)
-      on.set(name, builder.getDenseI64ArrayAttr(root % size));
-    root /= size;
+      on.set(name, builder.getDenseI64ArrayAttr(number % size));
+    number /= size;
   }
   return on.getDictionary(op->getContext());
 }
@@ -47,9 +46,13 @@ DictionaryAttr dist::getOn(Value value) {
   if (auto wait = dyn_cast<WaitOp>(op))
     return getOn(wait.getFlights()[number]);
   auto collective = dyn_cast<CollectiveOp>(op);
+  // In the program of a single rank one of the two is missing.
+  if (collective && collective.getKind() == CollectiveKind::Send && collective.getPartInput(number) &&
+      collective.getPartResult(number))
+    return getMember(collective, *collective.getTo());
   if (!collective || collective.getKind() != CollectiveKind::Reduce || collective.getElsewhere())
     return getOn(op);
-  return getReducedOn(collective, (*collective.getRoots())[number]);
+  return getMember(collective, (*collective.getRoots())[number]);
 }
 
 DictionaryAttr dist::join(DictionaryAttr on, DictionaryAttr support) {

@@ -138,6 +138,8 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
     return HolderBroadcastOp::create(builder, loc, type, value, axes, from, to, attribute);
   case Kind::Reduce:
     return HolderReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
+  case Kind::Send:
+    return SendOp::create(builder, loc, type, value, axes, from, to, attribute);
   case Kind::Shard:
     return ShardOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
   case Kind::ToPartial:
@@ -165,6 +167,13 @@ void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Val
   Placement members = step.from;
   for (Axis axis : step.axes)
     members.erase(axis);
+  if (step.kind == Kind::Send) {
+    Axis axis = step.axes.front();
+    SmallVector<int64_t> both = {*step.from.getHolder(axis), *step.to.getHolder(axis)};
+    llvm::sort(both);
+    members.support.push_back({axis, both});
+    llvm::sort(members.support, llvm::less_first());
+  }
   value = made;
   setOn(made.getDefiningOp(), members.toAttr(builder.getContext(), mesh, shape).getSupport());
 }

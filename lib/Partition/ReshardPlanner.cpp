@@ -33,10 +33,11 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   for (const auto &[axis, coordinates] : step.from.support)
     if (!llvm::is_contained(step.axes, axis))
       ranks = ranks / mesh.getSize(axis) * static_cast<int64_t>(coordinates.size());
-  int64_t perGroup = (n - 1) * (ranks / n);
+  int64_t groups = ranks / n;
   for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
     if (step.from.isPartial(axis) || step.from.findSplit(axis))
-      perGroup *= mesh.getSize(axis);
+      groups *= mesh.getSize(axis);
+  int64_t perGroup = (n - 1) * groups;
   switch (step.kind) {
   case Kind::AllReduce:
     return 2 * getNumElements(step.from.getLocalShape(shape)) * perGroup;
@@ -47,6 +48,8 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
     return getNumElements(step.from.getLocalShape(shape)) * perGroup;
   case Kind::AllGather:
     return getNumElements(step.to.getLocalShape(shape)) * perGroup;
+  case Kind::Send:
+    return getNumElements(step.from.getLocalShape(shape)) * groups;
   case Kind::Shard:
   case Kind::ToPartial:
   case Kind::Relabel:
@@ -205,6 +208,8 @@ void Search::expandAxis(int index, Axis axis) {
   if (current.isPartial(axis)) {
     if (want || wanted)
       reach(index, want ? Kind::ReduceScatter : Kind::Reduce, {axis}, *next);
+  } else if (holder && wanted) {
+    reach(index, Kind::Send, {axis}, *next);
   } else if (holder) {
     if (to.isPartial(axis))
       reach(index, Kind::ToPartial, {axis}, *next);

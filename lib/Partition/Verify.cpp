@@ -123,10 +123,19 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   if (failed(from) || failed(to))
     return failure();
   known[op->getResult(0)] = {*to, llvm::to_vector(op.getShape())};
-  // Holders on other axes than its own are the only ranks that have a part in it.
+  // Holders on other axes than its own are the only ranks that have a part in it; on its own, who sends and who
+  // receives.
   NamedAttrList members((*from).getSupport());
-  for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>())
-    members.erase(axis);
+  for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>()) {
+    if (!isa<SendOp>(op)) {
+      members.erase(axis);
+      continue;
+    }
+    SmallVector<int64_t> both(cast<DenseI64ArrayAttr>(members.get(axis)).asArrayRef());
+    llvm::append_range(both, (*to).getSupport().getAs<DenseI64ArrayAttr>(axis).asArrayRef());
+    llvm::sort(both);
+    members.set(axis, DenseI64ArrayAttr::get(op->getContext(), both));
+  }
   DictionaryAttr expected = members.getDictionary(op->getContext()), on = getOn(op.getOperation());
   // A local one may be part of an operation that fewer ranks run.
   if (!op.isCollective() && covers(expected, on))

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs differ by their coordinates on some axes. Those that agree on all of these but the axes of a collective are
-// in one group for it. An *event* is the i-th collective of such a group: its members have to mean the same by it. A
-// program puts its events in a row; if the rows together have no cycle, there is an order for all of them, and whoever
-// waits at an event waits for somebody who is at an earlier one.
+// in one group for it; where one member sends to another, these two are a group of their own. An *event* is the i-th
+// collective of such a group: its members have to mean the same by it. A program puts its events in a row; if the rows
+// together have no cycle, there is an order for all of them, and whoever waits at an event waits for somebody who is at
+// an earlier one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +46,8 @@ private:
 
   ArrayRef<func::FuncOp> funcs;
   SmallVector<Event> events;
-  llvm::SetVector<Attribute> allAxes;
-  /// By the axes and the coordinates that the members agree on.
+  llvm::SetVector<Attribute> kinds;
+  /// By the kind of group and the coordinates that the members agree on.
   llvm::MapVector<std::pair<Attribute, Attribute>, Group> groups;
 };
 
@@ -63,8 +64,35 @@ static SmallVector<Attribute> getMeaning(dist::CollectiveOp op) {
   return meaning;
 }
 
-/// The coordinates on which `func` agrees with its group over `axes`.
-static DictionaryAttr getAgreed(func::FuncOp func, ArrayAttr axes) {
+/// What groups of one kind have in common: the axes, and of two members that send which these are.
+static Attribute getGroupKind(dist::CollectiveOp op) {
+  if (op.getKind() != dist::CollectiveKind::Send)
+    return op.getAxesAttr();
+  Builder builder(op.getContext());
+  return builder.getArrayAttr({op.getAxesAttr(), builder.getI64IntegerAttr(op.getRoots()->front()), op.getToAttr()});
+}
+
+static ArrayAttr getAxes(Attribute kind) {
+  auto list = cast<ArrayAttr>(kind);
+  auto axes = list.empty() ? ArrayAttr() : dyn_cast<ArrayAttr>(list[0]);
+  return axes ? axes : list;
+}
+
+/// Whether `func` is in a group of that kind: of two members that send it is one.
+static bool isMember(func::FuncOp func, Attribute kind) {
+  ArrayAttr axes = getAxes(kind);
+  if (axes == kind)
+    return true;
+  auto pair = cast<ArrayAttr>(kind);
+  auto own = dist::getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(cast<StringAttr>(axes[0]));
+  return own && own.size() == 1 && llvm::any_of(pair.getValue().drop_front(), [&](Attribute member) {
+           return cast<IntegerAttr>(member).getInt() == own[0];
+         });
+}
+
+/// The coordinates on which `func` agrees with its group.
+static DictionaryAttr getAgreed(func::FuncOp func, Attribute kind) {
+  ArrayAttr axes = getAxes(kind);
   NamedAttrList list(dist::getOn(func.getOperation()));
   for (StringRef axis : axes.getAsValueRange<StringAttr>())
     list.erase(axis);
@@ -73,13 +101,17 @@ static DictionaryAttr getAgreed(func::FuncOp func, ArrayAttr axes) {
 
 LogicalResult OrderChecker::addProgram(func::FuncOp func) {
   llvm::DenseMap<Attribute, std::pair<Group *, unsigned>> next;
-  for (Attribute axes : allAxes) {
-    next[axes] = {&groups[{axes, getAgreed(func, cast<ArrayAttr>(axes))}], 0};
-    ++next[axes].first->members;
-  }
+  for (Attribute kind : kinds)
+    if (isMember(func, kind)) {
+      next[kind] = {&groups[{kind, getAgreed(func, kind)}], 0};
+      ++next[kind].first->members;
+    }
   int last = -1;
   for (auto op : func.getBody().front().getOps<dist::CollectiveOp>()) {
-    auto &[group, number] = next[op.getAxesAttr()];
+    auto found = next.find(getGroupKind(op));
+    if (found == next.end())
+      return op.emitOpError() << "is issued in @" << func.getSymName() << ", which neither sends nor receives there";
+    auto &[group, number] = found->second;
     unsigned index = number++;
     if (index == group->events.size()) {
       group->events.push_back(events.size());
@@ -134,11 +166,12 @@ LogicalResult OrderChecker::checkCycles() {
 LogicalResult OrderChecker::run() {
   for (func::FuncOp func : funcs)
     for (auto op : func.getBody().front().getOps<dist::CollectiveOp>())
-      allAxes.insert(op.getAxesAttr());
+      kinds.insert(getGroupKind(op));
   // Nothing is added to the map after this, so that its entries stay where they are.
   for (func::FuncOp func : funcs)
-    for (Attribute axes : allAxes)
-      groups[{axes, getAgreed(func, cast<ArrayAttr>(axes))}];
+    for (Attribute kind : kinds)
+      if (isMember(func, kind))
+        groups[{kind, getAgreed(func, kind)}];
   for (func::FuncOp func : funcs)
     if (failed(addProgram(func)))
       return failure();

@@ -343,7 +343,7 @@ dist::CollectiveOp Scheduler::issue(ArrayRef<dist::CollectiveOp> members, ValueR
   Location loc = members.size() > 1 ? FusedLoc::get(builder.getContext(), locations) : first.getLoc();
   auto op = dist::CollectiveOp::create(builder, loc, types, first.getKind(), first.getReduction(), inputs,
                                        roots.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(roots),
-                                       DenseI64ArrayAttr(), first.getAxes());
+                                       DenseI64ArrayAttr(), first.getToAttr(), first.getAxes());
   op->setDiscardableAttrs(first->getDiscardableAttrDictionary());
   if (!llvm::all_of(names, [](Attribute name) { return cast<StringAttr>(name).empty(); }))
     op->setDiscardableAttr(dist::kPartsAttr, builder.getArrayAttr(names));

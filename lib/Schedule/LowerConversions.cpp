@@ -49,6 +49,7 @@ private:
   Value reduceScatter(ConversionOpInterface op, const Conversion &conversion);
   Value exchange(ConversionOpInterface op, const Conversion &conversion);
   Value shard(ShardOp op, const Conversion &conversion);
+  Value send(SendOp op, const Conversion &conversion);
   Value toPartial(ToPartialOp op, const Conversion &conversion);
   Value rooted(CollectiveKind kind, ConversionOpInterface op, const Conversion &conversion, const Placement &held);
   Value isInside(MaskOp op, unsigned dim, ArrayRef<Split> splits, ValueRange coordinates);
@@ -184,7 +185,7 @@ Value Lowering::collective(CollectiveKind kind, ReduceKind reduction, Value inpu
   for (Axis axis : axes)
     names.push_back(mesh.getName(axis));
   auto op = CollectiveOp::create(builder, Type(typeOf(input).clone(shape)), kind, reduction, input, DenseI64ArrayAttr(),
-                                 DenseI64ArrayAttr(), builder.getStrArrayAttr(names));
+                                 DenseI64ArrayAttr(), IntegerAttr(), builder.getStrArrayAttr(names));
   op->setDiscardableAttrs(from->getDiscardableAttrDictionary());
   return op.getResult(0);
 }
@@ -295,6 +296,12 @@ Value Lowering::rooted(CollectiveKind kind, ConversionOpInterface op, const Conv
   return result;
 }
 
+Value Lowering::send(SendOp op, const Conversion &conversion) {
+  Value result = rooted(CollectiveKind::Send, op, conversion, conversion.from);
+  result.getDefiningOp<CollectiveOp>().setTo(*conversion.to.getHolder(conversion.axes.front()));
+  return result;
+}
+
 Value Lowering::toPartial(ToPartialOp op, const Conversion &conversion) {
   Shape shape(typeOf(op.getInput()).getShape());
   TypedAttr neutral = getNeutralElement(conversion.to.partialKind, typeOf(op.getInput()).getElementType());
@@ -380,6 +387,8 @@ Value Lowering::lower(ConversionOpInterface op, const Conversion &conversion) {
     return rooted(CollectiveKind::Broadcast, op, conversion, conversion.from);
   if (isa<HolderReduceOp>(op))
     return rooted(CollectiveKind::Reduce, op, conversion, conversion.to);
+  if (auto sendOp = dyn_cast<SendOp>(*op))
+    return send(sendOp, conversion);
   if (auto shardOp = dyn_cast<ShardOp>(*op))
     return shard(shardOp, conversion);
   return toPartial(cast<ToPartialOp>(*op), conversion);

@@ -61,7 +61,10 @@ public:
 private:
   bool includes(DictionaryAttr support);
   bool runs(Operation *op) { return includes(dist::getOn(op)); }
+  int64_t getMember(dist::CollectiveOp op);
   bool isElsewhere(dist::CollectiveOp op, unsigned part);
+  bool takes(dist::CollectiveOp op, unsigned part);
+  bool gives(dist::CollectiveOp op, unsigned part);
   bool isReturned(unsigned index);
   LogicalResult findLive();
   LogicalResult markOperands(Operation *op);
@@ -123,6 +126,8 @@ void Classes::add(func::FuncOp func) {
     if (collective && collective.getRoots())
       for (int64_t root : *collective.getRoots())
         addRoot(collective.getAxes(), root);
+    if (collective && collective.getTo())
+      addRoot(collective.getAxes(), *collective.getTo());
   }
 }
 
@@ -184,15 +189,32 @@ bool Specializer::includes(DictionaryAttr support) {
   return known->second;
 }
 
-bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
-  if (!op.getRoots())
-    return false;
+/// Which member of its group this rank is.
+int64_t Specializer::getMember(dist::CollectiveOp op) {
   int64_t self = 0;
   for (StringRef name : op.getAxes().getAsValueRange<StringAttr>()) {
     Axis axis = *mesh.find(name);
     self = self * mesh.getSize(axis) + coordinates[axis];
   }
-  return (*op.getRoots())[part] != self;
+  return self;
+}
+
+/// Whether a part has its root on another rank.
+bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
+  return op.getRoots() && (*op.getRoots())[part] != getMember(op);
+}
+
+/// Whether this rank brings anything to a part.
+bool Specializer::takes(dist::CollectiveOp op, unsigned part) {
+  bool isFromRoot = op.getKind() == dist::CollectiveKind::Broadcast || op.getKind() == dist::CollectiveKind::Send;
+  return !isFromRoot || !isElsewhere(op, part);
+}
+
+/// Whether this rank gets anything of a part.
+bool Specializer::gives(dist::CollectiveOp op, unsigned part) {
+  if (op.getKind() == dist::CollectiveKind::Send)
+    return static_cast<int64_t>(*op.getTo()) == getMember(op);
+  return op.getKind() != dist::CollectiveKind::Reduce || !isElsewhere(op, part);
 }
 
 bool Specializer::isReturned(unsigned index) {
@@ -207,8 +229,7 @@ LogicalResult Specializer::markOperands(Operation *op) {
       continue;
     if (auto either = dyn_cast<dist::EitherOp>(op); either && includes(either.getHolders()) != (index == 0))
       continue;
-    if (auto collective = dyn_cast<dist::CollectiveOp>(op);
-        collective && collective.getKind() == dist::CollectiveKind::Broadcast && isElsewhere(collective, index))
+    if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && !takes(collective, index))
       continue;
     DictionaryAttr holders = dist::getOn(operand);
     // What others get is not waited for.
@@ -246,12 +267,11 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
   SmallVector<Value> inputs, results;
   SmallVector<int64_t> elsewhere;
   for (unsigned part = 0; part < op.getNumParts(); ++part) {
-    bool others = isElsewhere(op, part);
-    if (others)
+    if (isElsewhere(op, part) && op.getKind() != dist::CollectiveKind::Send)
       elsewhere.push_back(part);
-    if (!others || op.getKind() != dist::CollectiveKind::Broadcast)
+    if (takes(op, part))
       inputs.push_back(mapping.lookup(op.getInputs()[part]));
-    if (!others || op.getKind() != dist::CollectiveKind::Reduce)
+    if (gives(op, part))
       results.push_back(op.getResult(part));
   }
   SmallVector<Type> types(ValueRange(results).getTypes());
@@ -260,7 +280,7 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
     types.push_back(dist::FlightType::get(op.getContext(), RankedTensorType::get({0}, op.getElementType())));
   auto made = dist::CollectiveOp::create(
       builder, op.getLoc(), types, op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
-      elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getAxes());
+      elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getToAttr(), op.getAxes());
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   made->removeAttr(dist::kOnAttr);
   if (needsToken) {

@@ -151,3 +151,37 @@ func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #r}, tenso
   net.assign @w, %all {dist.on = {merge = array<i64: 3>, zero = array<i64: 0>}} : tensor<4xf32>
   return %g, %m : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Tests that who sends gets nothing, who receives brings nothing, and nobody else takes part.
+
+#first = #dist.mapping<dims = [[]], on {"pp" = [0]}>
+#last = #dist.mapping<dims = [[]], on {"pp" = [2]}>
+dist.mesh @mesh <["pp" = 4]>
+net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
+
+// CHECK-LABEL: func.func @sends_pp0
+// CHECK: %[[W:.*]] = net.read @w
+// CHECK-NEXT: dist.collective send sum(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective send sum(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
+// CHECK-NEXT: dist.wait %[[TOKEN]]
+
+// CHECK-LABEL: func.func @sends_pp2
+// CHECK-NEXT: %[[NOW:.*]] = dist.collective send sum() roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : () -> tensor<4xf32>
+// CHECK-NEXT: %[[LATER:.*]] = dist.collective send sum() roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : () -> !dist.flight<tensor<4xf32>>
+// CHECK-NEXT: %[[GOT:.*]] = dist.wait %[[LATER]]
+// CHECK-NEXT: net.add %[[NOW]], %[[GOT]]
+
+// CHECK-LABEL: func.func @sends_pp1
+// CHECK-SAME: dist.on = {pp = array<i64: 1, 3>}
+// CHECK-NOT: collective
+// CHECK: dist.absent
+func.func @sends() -> (tensor<4xf32> {dist.mapping = #last}) {
+  %w = net.read @w {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
+  %0 = dist.collective send sum(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.collective send sum(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %3 = net.add %0, %2 {dist.on = {pp = array<i64: 2>}} : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}

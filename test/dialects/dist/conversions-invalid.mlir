@@ -258,3 +258,30 @@ func.func @mask_c4(%arg0: tensor<4xf32>, %tp: tensor<i32>) {
   %0 = dist.mask %arg0 at (%tp) dims [0] placement <dims = [["tp"]]> shape [7] fill 0 : i32 : tensor<4xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @c_send_c4(%arg0: tensor<4xf32>) {
+  // expected-error @below {{takes axis "pp" from one holder to replicated, not from one holder to one holder}}
+  %0 = dist.c_send %arg0 axes ["pp"] from <dims = [[]], on {"pp" = [1]}> to <dims = [[]]> shape [4] : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @c_send_c4_itself(%arg0: tensor<4xf32>) {
+  // expected-error @below {{sends what coordinate 1 of axis "pp" has to itself}}
+  %0 = dist.c_send %arg0 axes ["pp"] from <dims = [[]], on {"pp" = [1]}> to <dims = [[]], on {"pp" = [1]}> shape [4] : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "pp" = 4]>
+func.func @c_send_c4_axes(%arg0: tensor<4xf32>) {
+  // expected-error @below {{acts on 2 axes, not one}}
+  %0 = dist.c_send %arg0 axes ["dp", "pp"] from <dims = [[]], on {"dp" = [0], "pp" = [1]}> to <dims = [[]], on {"dp" = [1], "pp" = [2]}> shape [4] : tensor<4xf32> -> tensor<4xf32>
+  return
+}

@@ -30,6 +30,8 @@ func.func @with_one_holder(%p: tensor<8x4xf32>) {
   %1 = dist.c_broadcast %0 axes ["dp", "tp"] from <dims = [[], []], on {"dp" = [0], "tp" = [1]}> to <dims = [[], []]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
   // CHECK: dist.to_partial %{{.*}} at() axes ["tp"] from <dims = {{\[}}[], []], on {"tp" = [1]}> to <dims = {{\[}}[], []], partial = max ["tp"]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
   %2 = dist.to_partial %0 at () axes ["tp"] from <dims = [[], []], on {"tp" = [1]}> to <dims = [[], []], partial = max ["tp"]> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  // CHECK: dist.c_send %{{.*}} axes ["tp"] from <dims = {{\[}}[], []], on {"tp" = [1]}> to <dims = {{\[}}[], []], on {"tp" = [0]}> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
+  %3 = dist.c_send %0 axes ["tp"] from <dims = [[], []], on {"tp" = [1]}> to <dims = [[], []], on {"tp" = [0]}> shape [8, 4] : tensor<8x4xf32> -> tensor<8x4xf32>
   return
 }
 

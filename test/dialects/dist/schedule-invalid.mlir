@@ -236,3 +236,49 @@ func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
   %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return %2#0, %2#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Tests collective_c3: what is sent to nobody.
+dist.mesh @mesh <["pp" = 4]>
+func.func @collective_c3_send(%x: tensor<4xf32>) {
+  // expected-error @below {{sends nothing, not to anybody, or parts elsewhere}}
+  %0 = dist.collective send sum(%x) roots [0] axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @collective_c3_send_itself(%x: tensor<4xf32>) {
+  // expected-error @below {{sends from member 2 to member 2 of 4, and another part from member 2}}
+  %0 = dist.collective send sum(%x) roots [2] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @collective_c3_send_two(%x: tensor<4xf32>) {
+  // expected-error @below {{sends from member 0 to member 2 of 4, and another part from member 1}}
+  %0:2 = dist.collective send sum(%x, %x) roots [1, 0] to 2 axes ["pp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @collective_c3_send_counts(%x: tensor<4xf32>) {
+  // expected-error @below {{has 1 inputs and 2 results for 2 parts}}
+  %0:2 = dist.collective send sum(%x) roots [0, 0] to 2 axes ["pp"] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 4]>
+func.func @collective_c3_to(%x: tensor<4xf32>) {
+  // expected-error @below {{goes to one member, which broadcast does not}}
+  %0 = dist.collective broadcast sum(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

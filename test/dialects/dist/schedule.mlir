@@ -36,6 +36,12 @@ func.func @launches(%a: tensor<4xf32>, %b: tensor<1xf32>) -> (tensor<4xf32>, ten
   %1:2 = dist.collective broadcast sum(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
   // CHECK: dist.wait %[[SPREAD]]#0, %[[SPREAD]]#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
   %2:2 = dist.wait %1#0, %1#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: dist.collective send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = dist.collective send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: dist.collective send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  dist.collective send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  // CHECK: dist.collective send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
+  %6:2 = dist.collective send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
   // CHECK: dist.collective broadcast sum(%{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
   %3:2 = dist.collective broadcast sum(%2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
   // CHECK: dist.collective reduce sum(%{{.*}}, %{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>

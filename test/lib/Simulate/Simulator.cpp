@@ -112,7 +112,8 @@ FailureOr<RankTensors> Simulator::convert(ConversionOpInterface op, const RankTe
   // A local conversion may be part of an operation that fewer ranks run than have its placements.
   for (NamedAttribute entry : join(getOn(op.getOperation()), DictionaryAttr::get(op.getContext())))
     for (Placement *placement : {&conversion->from, &conversion->to})
-      placement->setHolder(*mesh.find(entry.getName()), cast<DenseI64ArrayAttr>(entry.getValue())[0]);
+      if (Axis axis = *mesh.find(entry.getName()); !llvm::is_contained(conversion->axes, axis))
+        placement->setHolder(axis, cast<DenseI64ArrayAttr>(entry.getValue())[0]);
   auto reads = [&](int64_t rank) { return conversion->from.holds(getCoordinates(mesh, rank)); };
   if (failed(checkHeld(op, input, reads)))
     return failure();
@@ -159,8 +160,12 @@ FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &i
   auto isRoot = [&](int64_t rank) {
     return !op.getRoots() || test::getGroup(mesh, rank, axes)[op.getRoots()->front()] == rank;
   };
-  bool isBroadcast = op.getKind() == CollectiveKind::Broadcast, isReduce = op.getKind() == CollectiveKind::Reduce;
-  if (failed(checkHeld(op, input, [&](int64_t rank) { return runs(rank) && (!isBroadcast || isRoot(rank)); })))
+  bool isReduce = op.getKind() == CollectiveKind::Reduce;
+  bool isFromRoot = op.getKind() == CollectiveKind::Broadcast || op.getKind() == CollectiveKind::Send;
+  auto gets = [&](int64_t rank) {
+    return op.getTo() ? test::getGroup(mesh, rank, axes)[*op.getTo()] == rank : !isReduce || isRoot(rank);
+  };
+  if (failed(checkHeld(op, input, [&](int64_t rank) { return runs(rank) && (!isFromRoot || isRoot(rank)); })))
     return failure();
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
     if (!runs(rank))
@@ -174,7 +179,7 @@ FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &i
     };
     std::vector<double> &output = outputs[rank];
     for (int64_t member : group) {
-      if (isBroadcast && !isRoot(member))
+      if (isFromRoot && !isRoot(member))
         continue;
       ArrayRef<double> part = inputs[member];
       if (op.getKind() == CollectiveKind::ReduceScatter || op.getKind() == CollectiveKind::AllToAll)
@@ -187,7 +192,7 @@ FailureOr<RankTensors> Simulator::exchange(CollectiveOp op, const RankTensors &i
     }
   }
   return fromNumbers(cast<RankedTensorType>(op.getResult(0).getType()), outputs,
-                     [&](int64_t rank) { return runs(rank) && (!isReduce || isRoot(rank)); });
+                     [&](int64_t rank) { return runs(rank) && gets(rank); });
 }
 
 /// One value on the ranks of `op`, another elsewhere.

@@ -141,8 +141,9 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
                   StringRef(first->first).starts_with(name.getStringRef().str() + ":"))
           << name.getStringRef().str() << " does not occur";
   }
-  for (const char *name : {"dist.c_allreduce", "dist.c_reducescatter", "dist.c_allgather", "dist.c_alltoall",
-                           "dist.c_broadcast", "dist.c_reduce", "dist.shard", "dist.to_partial", "dist.mask"})
+  for (const char *name :
+       {"dist.c_allreduce", "dist.c_reducescatter", "dist.c_allgather", "dist.c_alltoall", "dist.c_broadcast",
+        "dist.c_reduce", "dist.c_send", "dist.shard", "dist.to_partial", "dist.mask"})
     EXPECT_GT(coverage.conversions[name], 0) << name;
   EXPECT_GE(coverage.unevenCases * 5, coverage.cases);
   EXPECT_GE(coverage.held, coverage.cases / 2);

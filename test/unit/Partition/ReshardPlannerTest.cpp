@@ -162,7 +162,7 @@ TEST(ReshardPlanner, picksTheConversionOfTheTable) {
   EXPECT_EQ(getKinds(planner.plan(held, partial)), Kinds{Kind::ToPartial});
   EXPECT_EQ(getKinds(planner.plan(held, maximum)), Kinds{Kind::ToPartial});
   EXPECT_EQ(getKinds(planner.plan(replicated, held)), Kinds{Kind::Relabel});
-  EXPECT_EQ(getKinds(planner.plan(held, other)), (Kinds{Kind::Broadcast, Kind::Relabel}));
+  EXPECT_EQ(getKinds(planner.plan(held, other)), Kinds{Kind::Send});
   EXPECT_EQ(getKinds(planner.plan(rows, held)), (Kinds{Kind::AllGather, Kind::Relabel}));
   EXPECT_EQ(getKinds(planner.plan(held, rows)), (Kinds{Kind::Broadcast, Kind::Shard}));
 }
@@ -308,7 +308,7 @@ int64_t searchAll(const ReshardPlanner &planner, const Mesh &mesh, ArrayRef<int6
     static const std::map<std::string, Kind> table{
         {"PR", Kind::AllReduce}, {"PS", Kind::ReduceScatter}, {"SR", Kind::AllGather}, {"SS", Kind::AllToAll},
         {"RS", Kind::Shard},     {"RP", Kind::ToPartial},     {"HR", Kind::Broadcast}, {"PH", Kind::Reduce},
-        {"RH", Kind::Relabel},   {"HP", Kind::ToPartial}};
+        {"RH", Kind::Relabel},   {"HP", Kind::ToPartial},     {"HH", Kind::Send}};
     auto it = table.find(change);
     if (it == table.end() || (change == "SS" && from.findSplit(axes[0])->first == next.findSplit(axes[0])->first))
       return;
