@@ -226,9 +226,10 @@ void ProgramWriter::addMatmul(dist::MatmulOp op, Instruction &instruction) {
 }
 
 LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &instruction) {
-  static constexpr Collective::Kind kinds[] = {Collective::ALL_REDUCE,     Collective::ALL_GATHER,
-                                               Collective::REDUCE_SCATTER, Collective::ALL_TO_ALL,
-                                               Collective::BROADCAST,      Collective::REDUCE};
+  static constexpr Collective::Kind kinds[] = {
+      Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER,
+      Collective::ALL_TO_ALL, Collective::BROADCAST,  Collective::REDUCE,
+      Collective::SEND};
   static constexpr Collective::Reduction reductions[] = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
                                                          Collective::MIN, Collective::AND,     Collective::OR};
   dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
@@ -258,6 +259,8 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
     part.set_name(getPartName(op, number));
     part.set_location(getPartLocation(op, number));
   }
+  if (op.getTo())
+    collective.set_to(*op.getTo());
   collective.set_start(op.isStart());
   auto known = op->getAttrOfType<IntegerAttr>(schedule::kTagAttr);
   uint32_t tag = known ? known.getInt() : nextTag++;

@@ -32,6 +32,8 @@ Status CollectiveChecker::check(const Collective &collective) {
     return inputError("the collective #{} has no parts", collective.tag());
   for (const CollectivePart &part : collective.parts())
     MW_TRY(checkPart(collective, part, members));
+  if (collective.kind() == Collective::SEND)
+    MW_TRY(checkSend(collective, members));
   return checkApart(collective, members);
 }
 
@@ -58,7 +60,33 @@ Status CollectiveChecker::checkPart(const Collective &collective, const Collecti
   return {};
 }
 
+/// What is sent goes from one member to another.
+Status CollectiveChecker::checkSend(const Collective &collective, uint64_t members) const {
+  uint32_t root = collective.parts(0).root(), to = collective.to();
+  if (to >= members || to == root)
+    return inputError("member {} of a group of {} sends to member {}", root, members, to);
+  for (const CollectivePart &part : collective.parts())
+    if (part.root() != root)
+      return inputError("part \"{}\" is sent by member {}, but part \"{}\" by member {}", part.name(), part.root(),
+                        collective.parts(0).name(), root);
+  return {};
+}
+
+/// Who sends has operands and no results, who receives results and no operands, and nobody else runs the program.
+Status CollectiveChecker::checkEnds(const Collective &collective, const CollectivePart &part) {
+  bool sends = part.has_in();
+  if (sends == part.has_out())
+    return inputError("part \"{}\" is sent and has {}", part.name(), sends ? "a result" : "no operand");
+  uint32_t end = sends ? part.root() : collective.to();
+  if (!ranks.empty() && getRole(collective, end) != Role::Root)
+    return inputError("part \"{}\" has {}, but the program is not that of member {} alone, which {} it", part.name(),
+                      sends ? "an operand" : "a result", end, sends ? "sends" : "gets");
+  return {};
+}
+
 Status CollectiveChecker::checkPresence(const Collective &collective, const CollectivePart &part) {
+  if (collective.kind() == Collective::SEND)
+    return checkEnds(collective, part);
   bool broadcast = collective.kind() == Collective::BROADCAST, reduce = collective.kind() == Collective::REDUCE;
   if (!broadcast && !part.has_in())
     return inputError("part \"{}\" has no operand", part.name());

@@ -25,6 +25,8 @@ private:
   enum class Role { Root, Member, Mixed };
   Status checkGroup(const Collective &collective, uint64_t &members) const;
   Status checkPart(const Collective &collective, const CollectivePart &part, uint64_t members);
+  Status checkSend(const Collective &collective, uint64_t members) const;
+  Status checkEnds(const Collective &collective, const CollectivePart &part);
   Status checkPresence(const Collective &collective, const CollectivePart &part);
   Status checkFit(const Collective &collective, const CollectivePart &part, uint32_t buffer, uint64_t members) const;
   Status checkApart(const Collective &collective, uint64_t members) const;

@@ -20,16 +20,30 @@ static constexpr size_t maxGroupings = 256;
 
 namespace {
 
-using Axes = std::vector<uint32_t>;
+/// A way to group ranks: those that agree on all axes but some, or of each such group the two between which is sent.
+struct Grouping {
+  Grouping(const Collective &collective, const Mesh &mesh) {
+    // Axes of size 1 make no difference to who is in a group.
+    for (uint32_t axis : collective.axes())
+      if (mesh.getSize(axis) != 1)
+        axes.push_back(axis);
+    if (collective.kind() == Collective::SEND)
+      ends = {collective.parts(0).root(), collective.to()};
+  }
+  auto operator<=>(const Grouping &) const = default;
 
-/// Axes of size 1 make no difference to who is in a group.
-Axes getAxes(const Collective &collective, const Mesh &mesh) {
-  Axes axes;
-  for (uint32_t axis : collective.axes())
-    if (mesh.getSize(axis) != 1)
-      axes.push_back(axis);
-  return axes;
-}
+  /// The rank whose list that of `rank` has to equal; nothing where `rank` has no part in it.
+  std::optional<int64_t> getFirst(int64_t rank, const Mesh &mesh) const {
+    if (!ends)
+      return mesh.getFirstOfGroup(rank, axes);
+    std::vector<int64_t> group = mesh.getGroup(rank, axes);
+    bool takesPart = group[ends->first] == rank || group[ends->second] == rank;
+    return takesPart ? std::optional(group[ends->first]) : std::nullopt;
+  }
+
+  std::vector<uint32_t> axes;
+  std::optional<std::pair<uint32_t, uint32_t>> ends;
+};
 
 /// Calls fn(collective, instruction) for all that a step at that position of a merge issues, in order.
 template <typename Fn> void forEachCollective(const Program &program, uint32_t position, Fn &&fn) {
@@ -75,6 +89,8 @@ std::string describe(const std::pair<const Collective *, const Instruction *> &i
     if (hasRoot(collective->kind()))
       roots += fmt::format("{}{}", roots.empty() ? " with root " : ", ", part.root());
   }
+  if (collective->kind() == Collective::SEND)
+    roots += fmt::format(" to {}", collective->to());
   return fmt::format("{} #{} ({}{}{}) of {}{} {}{}", getName(collective->kind()), collective->tag(),
                      instruction->name(), instruction->location().empty() ? "" : ", ", instruction->location(),
                      collective->parts_size() == 1 ? "" : fmt::format("{} parts of ", collective->parts_size()), count,
@@ -82,13 +98,13 @@ std::string describe(const std::pair<const Collective *, const Instruction *> &i
 }
 
 /// The first place where the lists of two ranks differ.
-Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t position, const Axes &axes, int64_t first,
-               int64_t second) {
+Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t position, const Grouping &grouping,
+               int64_t first, int64_t second) {
   auto getList = [&](int64_t rank) {
     std::vector<std::pair<const Collective *, const Instruction *>> list;
     forEachCollective(package.programs(static_cast<int>(package.program_of_rank(static_cast<int>(rank)))), position,
                       [&](const Collective &collective, const Instruction &instruction) {
-                        if (getAxes(collective, mesh) == axes)
+                        if (Grouping(collective, mesh) == grouping)
                           list.push_back({&collective, &instruction});
                       });
     return list;
@@ -109,27 +125,27 @@ Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t po
 }
 
 Status checkStep(const meshwright::Package &package, const Mesh &mesh, uint32_t position) {
-  std::set<Axes> groupings;
-  std::vector<std::map<Axes, Digest>> lists(package.programs_size());
+  std::set<Grouping> groupings;
+  std::vector<std::map<Grouping, Digest>> lists(package.programs_size());
   for (int i = 0; i != package.programs_size(); ++i)
     forEachCollective(package.programs(i), position, [&](const Collective &collective, const Instruction &) {
-      Axes axes = getAxes(collective, mesh);
-      lists[i][axes].add(collective);
-      groupings.insert(std::move(axes));
+      Grouping grouping(collective, mesh);
+      lists[i][grouping].add(collective);
+      groupings.insert(std::move(grouping));
     });
   if (groupings.size() > maxGroupings)
-    return inputError("the package groups its ranks by {} lists of axes, more than {}", groupings.size(), maxGroupings);
-  for (const Axes &axes : groupings) {
+    return inputError("the package groups its ranks in {} ways, more than {}", groupings.size(), maxGroupings);
+  for (const Grouping &grouping : groupings) {
     std::vector<std::optional<uint64_t>> digests;
     for (const auto &list : lists) {
-      auto found = list.find(axes);
+      auto found = list.find(grouping);
       digests.push_back(found == list.end() ? std::nullopt : std::optional(found->second.get()));
     }
     for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
-      int64_t first = mesh.getFirstOfGroup(rank, axes);
-      if (digests[package.program_of_rank(static_cast<int>(rank))] !=
-          digests[package.program_of_rank(static_cast<int>(first))])
-        return explain(package, mesh, position, axes, first, rank);
+      std::optional<int64_t> first = grouping.getFirst(rank, mesh);
+      if (first && digests[package.program_of_rank(static_cast<int>(rank))] !=
+                       digests[package.program_of_rank(static_cast<int>(*first))])
+        return explain(package, mesh, position, grouping, *first, rank);
     }
   }
   return {};

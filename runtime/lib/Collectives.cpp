@@ -23,6 +23,8 @@ std::string_view meshwright::runtime::getName(Collective::Kind kind) {
     return "c_broadcast";
   case Collective::REDUCE:
     return "c_reduce";
+  case Collective::SEND:
+    return "c_send";
   default:
     return "collective of an unknown kind";
   }
@@ -32,7 +34,7 @@ bool meshwright::runtime::isReducing(Collective::Kind kind) {
   return kind == Collective::ALL_REDUCE || kind == Collective::REDUCE_SCATTER || kind == Collective::REDUCE;
 }
 bool meshwright::runtime::hasRoot(Collective::Kind kind) {
-  return kind == Collective::BROADCAST || kind == Collective::REDUCE;
+  return kind == Collective::BROADCAST || kind == Collective::REDUCE || kind == Collective::SEND;
 }
 bool meshwright::runtime::hasOperandPerMember(Collective::Kind kind) {
   return kind == Collective::REDUCE_SCATTER || kind == Collective::ALL_TO_ALL;
@@ -65,8 +67,17 @@ double meshwright::runtime::getSentBytes(Collective::Kind kind, uint64_t members
   case Collective::BROADCAST:
   case Collective::REDUCE:
     return bytes * (n - 1) / n;
+  case Collective::SEND:
+    return bytes;
   default:
     // The full value, or the local one of an all-to-all, is n parts.
     return bytes * (n - 1);
   }
+}
+
+std::vector<int64_t> meshwright::runtime::getMembers(const Collective &collective, const Mesh &mesh, int64_t rank) {
+  std::vector<int64_t> group = mesh.getGroup(rank, std::span(collective.axes().data(), collective.axes().size()));
+  if (collective.kind() != Collective::SEND)
+    return group;
+  return {group[collective.parts(0).root()], group[collective.to()]};
 }

@@ -183,10 +183,12 @@ struct Executor::Implementation {
     call.kind = collective.kind();
     call.reduction = collective.reduction();
     call.type = collective.dtype();
+    call.members = getMembers(collective, context.mesh, context.rank);
+    // Of the two that a send has as members the root is the first.
     for (const CollectivePart &part : collective.parts())
       call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in()) : nullptr,
-                            part.has_out() ? getAddress(part.out()) : nullptr, part.root()});
-    call.members = context.mesh.getGroup(context.rank, std::span(collective.axes().data(), collective.axes().size()));
+                            part.has_out() ? getAddress(part.out()) : nullptr,
+                            collective.kind() == Collective::SEND ? 0 : part.root()});
     call.isStarted = collective.start();
     call.tag = collective.tag();
     call.name = instruction.name();

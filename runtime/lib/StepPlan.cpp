@@ -146,8 +146,7 @@ private:
   }
 
   uint32_t getGroup(int64_t rank, const Collective &collective) {
-    std::vector<int64_t> members =
-        package.getMesh().getGroup(rank, std::span(collective.axes().data(), collective.axes().size()));
+    std::vector<int64_t> members = getMembers(collective, package.getMesh(), rank);
     auto [entry, isNew] = groups.try_emplace(members, static_cast<uint32_t>(problem.groupSizes.size()));
     if (isNew)
       problem.groupSizes.push_back(static_cast<uint32_t>(members.size()));

@@ -67,6 +67,8 @@ static std::string toString(const Collective &collective) {
     std::string root = !hasRoot(collective.kind())
                            ? ""
                            : fmt::format(" {} {}", isReducing(collective.kind()) ? "to" : "from", part.root());
+    if (collective.kind() == Collective::SEND)
+      root += fmt::format(" to {}", collective.to());
     parts.push_back(fmt::format("{} {}x{}{}", part.name(), part.count(), getName(collective.dtype()), root));
   }
   if (collective.parts_size() > shown)

@@ -15,6 +15,7 @@
 #define MESHWRIGHT_RUNTIME_COMMUNICATOR_H
 
 #include "meshwright/runtime/DType.h"
+#include "meshwright/runtime/Layout.h"
 #include "meshwright/runtime/LinkModel.h"
 #include <memory>
 #include <vector>
@@ -27,7 +28,7 @@ struct CallPart {
   uint64_t count = 0;
   const std::byte *in = nullptr; ///< null where this rank has none
   std::byte *out = nullptr;      ///< null where this rank has none
-  uint32_t root = 0;             ///< of broadcasts and reduces: the member's index
+  uint32_t root = 0;             ///< of broadcasts, reduces and sends: the member's index
 };
 
 /// A collective as one of its members sees it.
@@ -53,7 +54,12 @@ bool hasRoot(Collective::Kind kind);
 bool hasOperandPerMember(Collective::Kind kind);
 bool hasResultPerMember(Collective::Kind kind);
 
-/// The bytes that a rank sends for one part, in the mean over the group; `partBytes` are those of `count` elements.
+/// The ranks that take part in a checked collective with `rank`, which does: of a send the root and who gets it, of
+/// anything else the group.
+std::vector<int64_t> getMembers(const Collective &collective, const Mesh &mesh, int64_t rank);
+
+/// The bytes that a rank sends for one part, in the mean over the group, or the root of a send; `partBytes` are those
+/// of `count` elements.
 double getSentBytes(Collective::Kind kind, uint64_t members, uint64_t partBytes);
 
 /// Whether a reduction is defined on a type: sums and products on numbers, `and` and `or` on integers and i1, maximum
