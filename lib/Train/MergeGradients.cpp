@@ -123,7 +123,7 @@ private:
   }
 
   FailureOr<net::VariableOp> makeAccumulator(SymbolTable &symbols, net::VariableOp parameter, Value gradient) {
-    std::string name = ("accumulator/" + parameter.getSymName()).str();
+    std::string name = (net::kAccumulatorPrefix + parameter.getSymName()).str();
     if (Operation *other = symbols.lookup(name)) {
       auto diagnostic = parameter.emitError()
                         << "merging its gradients needs a variable @" << name << ", which exists already";

@@ -122,6 +122,7 @@ func.func @moved_merge0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {
 }
 // expected-error @below {{has what persists in other places than @moved_merge0, the program of the same ranks at another time}}
 func.func @moved_merge1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 1>}} {
+  return
 }
 
 // -----
