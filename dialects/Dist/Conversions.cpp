@@ -190,6 +190,10 @@ static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State be
   Type from = getElementTypeOrSelf(op.getInput()), to = getElementTypeOrSelf(op->getResult(0));
   if (from != to)
     return op->emitOpError() << "turns elements of " << from << " into " << to;
+  bool adds = conversion->from.partialKind == ReduceKind::Sum || conversion->from.partialKind == ReduceKind::Product;
+  if (before == State::Partial && adds && from.isInteger(1))
+    return op->emitOpError() << "reduces " << from << " by " << stringifyReduceKind(conversion->from.partialKind)
+                             << ", which has no such reduction";
   if (failed(verifyLocalType(op, op.getInput(), conversion->from, conversion->shape, "an operand")) ||
       failed(verifyLocalType(op, op->getResult(0), conversion->to, conversion->shape, "a result")))
     return failure();

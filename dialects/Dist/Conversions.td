@@ -37,7 +37,8 @@ def Dist_AllReduceOp : Dist_Collective<"c_allreduce"> {
 
     - **C1**: the mesh has the axes, each stands once, and there is at least one.
     - **C2**: both placements resolve for the shape.
-    - **C3**: operand and result have the local shapes of `from` and `to`, and the same element type.
+    - **C3**: operand and result have the local shapes of `from` and `to`, and the same element type, which the reduction is defined on:
+      there is no sum or product of i1.
     - **C4**: every axis is partial in `from` and replicated in `to`; nothing else differs.
 
     Example:

@@ -103,8 +103,9 @@ static LogicalResult verifySend(CollectiveOp op, int64_t members) {
     return op.emitOpError() << "sends nothing, not to anybody, or parts elsewhere";
   if ((inputs != parts && inputs != 0) || (results != parts && results != 0) || inputs + results == 0)
     return op.emitOpError() << "has " << inputs << " inputs and " << results << " results for " << parts << " parts";
-  int64_t root = op.getRoots()->front(), to = *op.getTo();
-  for (int64_t other : *op.getRoots())
+  ArrayRef<int64_t> roots = *op.getRoots();
+  int64_t root = roots.front(), to = *op.getTo();
+  for (int64_t other : roots)
     if (other != root || root < 0 || root >= members || to < 0 || to >= members || root == to)
       return op.emitOpError() << "sends from member " << other << " to member " << to << " of " << members
                               << ", and another part from member " << root;

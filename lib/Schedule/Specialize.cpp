@@ -123,9 +123,10 @@ void Classes::add(func::FuncOp func) {
     if (auto either = dyn_cast<dist::EitherOp>(op))
       add(either.getHolders());
     auto collective = dyn_cast<dist::CollectiveOp>(op);
-    if (collective && collective.getRoots())
-      for (int64_t root : *collective.getRoots())
-        addRoot(collective.getAxes(), root);
+    ArrayRef<int64_t> roots =
+        collective && collective.getRoots() ? *collective.getRoots() : ArrayRef<int64_t>();
+    for (int64_t root : roots)
+      addRoot(collective.getAxes(), root);
     if (collective && collective.getTo())
       addRoot(collective.getAxes(), *collective.getTo());
   }

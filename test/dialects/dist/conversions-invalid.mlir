@@ -285,3 +285,12 @@ func.func @c_send_c4_axes(%arg0: tensor<4xf32>) {
   %0 = dist.c_send %arg0 axes ["dp", "pp"] from <dims = [[]], on {"dp" = [0], "pp" = [1]}> to <dims = [[]], on {"dp" = [1], "pp" = [2]}> shape [4] : tensor<4xf32> -> tensor<4xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @c_allreduce_c3_boolean(%arg0: tensor<4xi1>) {
+  // expected-error @below {{reduces 'i1' by sum, which has no such reduction}}
+  %0 = dist.c_allreduce %arg0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [[]]> shape [4] : tensor<4xi1> -> tensor<4xi1>
+  return
+}
