@@ -333,9 +333,9 @@ Mesh MeshOp::getMesh() {
   for (StringRef axis : getAxes().getAsValueRange<StringAttr>())
     names.push_back(axis.str());
   SmallVector<AxisKind> kinds;
-  if (getKinds())
-    for (int32_t kind : *getKinds())
-      kinds.push_back(static_cast<AxisKind>(kind));
+  ArrayRef<int32_t> numbers = getKinds().value_or(ArrayRef<int32_t>());
+  for (int32_t kind : numbers)
+    kinds.push_back(static_cast<AxisKind>(kind));
   return Mesh(names, getSizes(), kinds);
 }
 
