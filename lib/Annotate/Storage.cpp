@@ -10,6 +10,7 @@
 
 #include "Storage.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -225,8 +226,7 @@ LogicalResult StorageAnnotator::collect() {
       parameter.compute = *resolved;
     }
     parameter.kept = parameter.compute;
-    parameter.bytes = countElements(parameter.compute.getLocalShape(shape)) *
-                      llvm::divideCeil(variable.getTensorType().getElementTypeBitWidth(), 8);
+    parameter.bytes = getBytes(variable.getTensorType().clone(parameter.compute.getLocalShape(shape)));
   }
   for (auto variable : module.getOps<net::VariableOp>())
     if (variable.getLike() && variable.getKind() != net::VariableKind::Accumulator)

@@ -8,6 +8,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -32,7 +33,7 @@ ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
   entry.result = result;
   if (auto type = dyn_cast<RankedTensorType>(value.getType())) {
     entry.shape = llvm::to_vector<4>(type.getShape());
-    entry.bytes = type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    entry.bytes = getBytes(type);
   }
   ValueIndex index = values.size();
   numbers[value] = index;

@@ -18,6 +18,7 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -148,10 +149,7 @@ int64_t Recomputer::getLocalBytes(Value value) const {
     if (succeeded(placement))
       shape = placement->getLocalShape(type.getShape());
   }
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  for (int64_t size : shape)
-    bytes *= size;
-  return bytes;
+  return getBytes(type.clone(shape));
 }
 
 /// Whether `op` is a parameter, or that moved or converted.

@@ -16,6 +16,7 @@
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -149,7 +150,7 @@ LogicalResult Segmenter::addRead(net::ReadOp read) {
   for (int64_t size : parameter.compute.getLocalShape(parameter.shape))
     elements *= size;
   unsigned type = types.insert({element, static_cast<unsigned>(types.size())}).first->second;
-  problem.parameters.push_back({elements * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8), type});
+  problem.parameters.push_back({elements * getElementBytes(element), type});
   parameters.push_back(std::move(parameter));
   return success();
 }

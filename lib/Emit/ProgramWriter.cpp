@@ -11,6 +11,7 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/Report.h"
+#include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/Twine.h"
 #include <map>
 
@@ -22,10 +23,6 @@ static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.g
 static dist::Mesh getMesh(func::FuncOp func) {
   dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
   return mesh ? mesh.getMesh() : dist::Mesh();
-}
-static uint64_t getElementBytes(Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
-static uint64_t getBytes(RankedTensorType type) {
-  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 DType emit::getDType(Type element) {
@@ -132,8 +129,7 @@ uint32_t ProgramWriter::getBuffer(Value value) {
   auto result = cast<OpResult>(value);
   auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
   bool onHost = result.getOwner()->hasAttr(schedule::kInHostArenaAttr);
-  uint32_t buffer =
-      addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value), onHost ? HOST : DEVICE);
+  uint32_t buffer = addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value), onHost ? HOST : DEVICE);
   program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
                                                : schedule::isFetched(value) ? Buffer::FETCHED
                                                                             : Buffer::OTHER);

@@ -15,6 +15,7 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/Report.h"
 #include "meshwright/Schedule/Times.h"
+#include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -90,10 +91,6 @@ static std::string toText(Attribute attribute) {
   llvm::raw_string_ostream stream(text);
   attribute.print(stream, /*elideType=*/true);
   return text;
-}
-
-int64_t meshwright::getBytes(RankedTensorType type) {
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 /// The user's name of a value, or the scope of what made it.

@@ -17,9 +17,6 @@
 
 namespace meshwright {
 
-/// The bytes of a tensor of `type`, whole bytes for each element.
-int64_t getBytes(mlir::RankedTensorType type);
-
 /// One conversion of a rank program in which ranks exchange data.
 struct PlannedConversion {
   /// `c_allreduce` and so on.

@@ -10,6 +10,7 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Uses.h"
+#include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -114,13 +115,10 @@ bool Storage::isOnHost(Value root) const {
   return read && hostVariables.contains(read.getVariableAttr().getAttr());
 }
 
-int64_t Storage::getBytes(Type type) {
-  RankedTensorType tensor = dist::getTensorType(type);
-  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-}
+int64_t Storage::getBytes(Type type) { return meshwright::getBytes(dist::getTensorType(type)); }
 
 int64_t Storage::getOffset(Value value) const {
-  int64_t bytes = llvm::divideCeil(dist::getTensorType(value.getType()).getElementTypeBitWidth(), 8), offset = 0;
+  int64_t bytes = getElementBytes(dist::getTensorType(value.getType()).getElementType()), offset = 0;
   for (Value base = getBase(value); base; value = base, base = getBase(value))
     if (auto view = value.getDefiningOp<dist::ViewOp>())
       offset += view.getOffset() * bytes;

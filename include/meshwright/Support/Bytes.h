@@ -7,6 +7,8 @@
 #ifndef MESHWRIGHT_SUPPORT_BYTES_H
 #define MESHWRIGHT_SUPPORT_BYTES_H
 
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -19,6 +21,14 @@ inline constexpr int64_t kUnboundedBytes = std::numeric_limits<int64_t>::max() /
 /// `megabytes`, of 2^20 bytes, in bytes; `kUnboundedBytes` where they are more.
 inline int64_t toBytes(double megabytes) {
   return static_cast<int64_t>(std::min(megabytes * (1 << 20), static_cast<double>(kUnboundedBytes)));
+}
+
+/// The bytes of an element in memory; booleans take one.
+inline int64_t getElementBytes(mlir::Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
+
+/// The bytes of a tensor in memory.
+inline int64_t getBytes(mlir::RankedTensorType type) {
+  return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
 } // namespace meshwright
