@@ -18,29 +18,13 @@ import time
 import numpy as np
 
 import plain_safetensors
+from stopped_runs import Runs, call
 
 folder = pathlib.Path(sys.argv[1])
 random.seed(2)
-data = folder / "x.npy"
-np.save(data, (np.arange(2048) % 13 - 5).astype("f4"))
-plain_safetensors.write(folder / "w", {"w": (np.arange(32) % 5 / 4).astype("f4").reshape(4, 8)})
+runs = Runs(folder)
+command, same = runs.command, runs.same
 STEPS = 15
-
-
-def call(*command, expect=0):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode != expect:
-        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}, not {expect}:\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
-
-
-def command(package, steps, *more):
-    return ["dist-run", folder / package, f"--init={folder}/w", f"--data=x={data}", f"--steps={steps}", "--quiet", *more]
-
-
-def same(left, right):
-    if (folder / left).read_bytes() != (folder / right).read_bytes():
-        sys.exit(f"{left} and {right} have other bits")
 
 
 def read_parts(checkpoint):
@@ -67,7 +51,7 @@ same("outputs", "outputs-expected")
 
 def get_gradient(step, rows):
     """What some rows of a step's input add to the accumulator."""
-    batch = np.load(data)[32 * step:32 * step + 32].reshape(8, 4)
+    batch = np.load(runs.data)[32 * step:32 * step + 32].reshape(8, 4)
     return np.repeat(batch[rows].sum(axis=0)[:, None], 8, axis=1)
 
 

@@ -17,29 +17,13 @@ import time
 import numpy as np
 
 import plain_safetensors
+from stopped_runs import Runs, call
 
 folder = pathlib.Path(sys.argv[1])
 random.seed(1)
-data = folder / "x.npy"
-np.save(data, (np.arange(2048) % 13 - 5).astype("f4"))
-plain_safetensors.write(folder / "w", {"w": (np.arange(32) % 5 / 4).astype("f4").reshape(4, 8)})
+runs = Runs(folder)
+command, same = runs.command, runs.same
 STEPS = 40
-
-
-def call(*command, expect=0):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode != expect:
-        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}, not {expect}:\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
-
-
-def command(package, steps, *more):
-    return ["dist-run", folder / package, f"--init={folder}/w", f"--data=x={data}", f"--steps={steps}", "--quiet", *more]
-
-
-def same(left, right):
-    if (folder / left).read_bytes() != (folder / right).read_bytes():
-        sys.exit(f"{left} and {right} have other bits")
 
 
 call(*command("plain", STEPS, f"--save={folder}/expected", f"--outputs={folder}/outputs-expected"))
@@ -59,7 +43,7 @@ peak = json.loads((folder / "plain-metrics").read_text().splitlines()[-1])["peak
 assert metrics[-1]["peak_bytes"] == peak + 64, (metrics[-1], peak)
 assert sorted(path.name for path in chain.iterdir()) == [f"step-{step:012}" for step in (36, STEPS)]
 assert not (chain / "step-000000000036" / "rank-00003.safetensors").exists(), "the others hold what it holds"
-assert "begins" in call("dist-run", folder / "plain", f"--data=x={data}", f"--checkpoint={folder}/new", "--resume")
+assert "begins" in call("dist-run", folder / "plain", f"--data=x={runs.data}", f"--checkpoint={folder}/new", "--resume")
 
 # Where no step is left, a checkpoint is written again as the package keeps it.
 call(*command("owned", STEPS, f"--resume={chain}", f"--checkpoint={folder}/owned-again"))

@@ -15,19 +15,16 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "test/lib/Simulate/Simulator.h"
+#include "test/unit/Partition/CompareSteps.h"
 #include "test/unit/Partition/RandomAnnotation.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Partition/RandomPlacement.h"
-#include "test/unit/Partition/RandomTensor.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::test;
-using evaluate::Tensor;
-using evaluate::Tensors;
 
 namespace {
 
@@ -43,40 +40,10 @@ protected:
   }
 
   void check(Random &random, int64_t round);
-  void compare(Random &random, ModuleOp serial, ModuleOp partitioned);
 
   MLIRContext context;
   Coverage coverage;
 };
-
-/// Runs both for two steps and compares all results and variables.
-void RandomNetworks::compare(Random &random, ModuleOp serial, ModuleOp partitioned) {
-  auto program = evaluate::Program::create(serial);
-  auto simulator = simulate::Simulator::create(partitioned);
-  ASSERT_TRUE(succeeded(program) && succeeded(simulator));
-  for (auto variable : serial.getOps<net::VariableOp>()) {
-    Tensor value = makeTensor(random, variable.getType());
-    program->variables[variable.getSymName().str()] = value;
-    ASSERT_TRUE(succeeded(simulator->setVariable(variable.getSymName(), value)));
-  }
-  for (int step = 0; step < 2; ++step) {
-    Tensors inputs;
-    for (Type type : program->getFunction().getArgumentTypes())
-      inputs.push_back(makeTensor(random, type));
-    auto expected = program->run(inputs);
-    auto actual = simulator->run(inputs);
-    ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(partitioned);
-    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected)))
-      ASSERT_LE(getDistance(std::get<0>(pair), std::get<1>(pair)), 1e-11)
-          << "result " << index << " of step " << step << "\n"
-          << print(partitioned);
-    for (auto &[name, value] : program->variables) {
-      auto whole = simulator->getVariable(name);
-      ASSERT_TRUE(succeeded(whole)) << print(partitioned);
-      ASSERT_LE(getDistance(*whole, value), 1e-11) << name << " after step " << step << "\n" << print(partitioned);
-    }
-  }
-}
 
 void RandomNetworks::check(Random &random, int64_t round) {
   Mesh mesh = makeMesh(random, 3, 8);
@@ -96,7 +63,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
       ++coverage.conversions[op->getName().getStringRef().str()];
   });
   Random inputs = random;
-  compare(inputs, *serial, *module);
+  compareSteps(inputs, *serial, *module);
   // After Optimize, and with collectives on contiguous memory as Schedule makes them.
   for (auto build : {optimize::buildPipeline,
                      +[](OpPassManager &manager) { manager.addPass(schedule::createLowerConversionsPass()); }}) {
@@ -106,7 +73,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
     ASSERT_TRUE(succeeded(next.run(*module))) << before;
     Random same = random;
     if (!HasFatalFailure())
-      compare(same, *serial, *module);
+      compareSteps(same, *serial, *module);
   }
   if (HasFatalFailure())
     ADD_FAILURE() << "with the placements\n" << annotated;

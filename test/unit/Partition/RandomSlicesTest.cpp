@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Placement.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Partition/Passes.h"
@@ -15,16 +16,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "test/lib/Simulate/Simulator.h"
+#include "test/unit/Partition/CompareSteps.h"
 #include "test/unit/Partition/RandomNetwork.h"
-#include "test/unit/Partition/RandomTensor.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::test;
-using evaluate::Tensors;
 
 namespace {
 
@@ -44,7 +43,6 @@ protected:
   bool cut(Random &random, ModuleOp module);
   bool complete(ModuleOp module);
   void count(ModuleOp module);
-  void compare(Random &random, ModuleOp serial, ModuleOp partitioned);
   void check(Random &random);
 
   MLIRContext context;
@@ -159,35 +157,6 @@ void RandomSlices::count(ModuleOp module) {
   early += sliced;
 }
 
-/// Runs both for two steps and compares all results and variables.
-void RandomSlices::compare(Random &random, ModuleOp serial, ModuleOp partitioned) {
-  auto program = evaluate::Program::create(serial);
-  auto simulator = simulate::Simulator::create(partitioned);
-  ASSERT_TRUE(succeeded(program) && succeeded(simulator));
-  for (auto variable : serial.getOps<net::VariableOp>()) {
-    evaluate::Tensor value = makeTensor(random, variable.getType());
-    program->variables[variable.getSymName().str()] = value;
-    ASSERT_TRUE(succeeded(simulator->setVariable(variable.getSymName(), value)));
-  }
-  for (int step = 0; step < 2; ++step) {
-    Tensors inputs;
-    for (Type type : program->getFunction().getArgumentTypes())
-      inputs.push_back(makeTensor(random, type));
-    auto expected = program->run(inputs);
-    auto actual = simulator->run(inputs);
-    ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(partitioned);
-    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected)))
-      ASSERT_LE(getDistance(std::get<0>(pair), std::get<1>(pair)), 1e-11)
-          << "result " << index << " of step " << step << "\n"
-          << print(partitioned);
-    for (auto &[name, value] : program->variables) {
-      auto whole = simulator->getVariable(name);
-      ASSERT_TRUE(succeeded(whole)) << print(partitioned);
-      ASSERT_LE(getDistance(*whole, value), 1e-11) << name << " after step " << step << "\n" << print(partitioned);
-    }
-  }
-}
-
 void RandomSlices::check(Random &random) {
   OwningOpRef<ModuleOp> serial = RandomNetwork(random, context).build(random.pick(2, 10));
   if (random.chance(80))
@@ -208,7 +177,7 @@ void RandomSlices::check(Random &random) {
   ASSERT_TRUE(succeeded(manager.run(*module))) << completed;
   count(*module);
   ++compared;
-  compare(random, *serial, *module);
+  compareSteps(random, *serial, *module);
   if (HasFatalFailure())
     ADD_FAILURE() << "with the placements\n" << completed;
 }

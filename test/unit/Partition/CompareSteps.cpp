@@ -1,0 +1,46 @@
+//===- CompareSteps.cpp - a partitioned network beside the serial ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Partition/CompareSteps.h"
+#include "dialects/Net/Net.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "test/lib/Simulate/Simulator.h"
+#include "test/unit/Partition/RandomNetwork.h"
+#include "test/unit/Partition/RandomTensor.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace meshwright;
+using evaluate::Tensor;
+using evaluate::Tensors;
+
+void meshwright::test::compareSteps(Random &random, ModuleOp serial, ModuleOp partitioned) {
+  auto program = evaluate::Program::create(serial);
+  auto simulator = simulate::Simulator::create(partitioned);
+  ASSERT_TRUE(succeeded(program) && succeeded(simulator));
+  for (auto variable : serial.getOps<net::VariableOp>()) {
+    Tensor value = makeTensor(random, variable.getType());
+    program->variables[variable.getSymName().str()] = value;
+    ASSERT_TRUE(succeeded(simulator->setVariable(variable.getSymName(), value)));
+  }
+  for (int step = 0; step < 2; ++step) {
+    Tensors inputs;
+    for (Type type : program->getFunction().getArgumentTypes())
+      inputs.push_back(makeTensor(random, type));
+    auto expected = program->run(inputs);
+    auto actual = simulator->run(inputs);
+    ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(partitioned);
+    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*actual, *expected)))
+      ASSERT_LE(getDistance(std::get<0>(pair), std::get<1>(pair)), 1e-11)
+          << "result " << index << " of step " << step << "\n"
+          << print(partitioned);
+    for (auto &[name, value] : program->variables) {
+      auto whole = simulator->getVariable(name);
+      ASSERT_TRUE(succeeded(whole)) << print(partitioned);
+      ASSERT_LE(getDistance(*whole, value), 1e-11) << name << " after step " << step << "\n" << print(partitioned);
+    }
+  }
+}
