@@ -36,6 +36,14 @@ inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
 inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
 /// On a mesh: the names of the axes that split the batch.
 inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
+/// On a mesh: the name of the axis along which the ranks are a pipeline; absent where they are none.
+inline constexpr llvm::StringLiteral kStageAxisAttr = "dist.stage_axis";
+/// On a mesh with such an axis: in which order its coordinates work on the stages of the network, as `writeCsv` of
+/// TaskOrder.h writes it. Which coordinate has which stage is read from it too.
+inline constexpr llvm::StringLiteral kTaskOrderAttr = "dist.task_order";
+/// On operations of forward and backward in a pipeline, from Annotate on: the number of their stage. What has none is
+/// made of inputs and constants alone and computed wherever it is read, or belongs to the update.
+inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 /// On variables, arguments and results of functions of local type: the type of the whole value.
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 /// On an operation of the serial program, a unit: a partial operand passes through it before it is reduced, whatever
@@ -54,6 +62,12 @@ inline constexpr llvm::StringLiteral kSegmentAttr = "dist.segment";
 inline constexpr llvm::StringLiteral kFetchAtAttr = "dist.fetch_at";
 /// On conversions: why they are there, for `--plan` and `--explain`.
 inline constexpr llvm::StringLiteral kReasonAttr = "dist.reason";
+
+/// On functions that are part of a step in a pipeline: the name of the work, which a `dist.schedule` orders.
+inline constexpr llvm::StringLiteral kWorkAttr = "dist.work";
+/// On variables that hold something within a step: for how many micro-batches at once. That of micro-batch b is in slot
+/// b modulo this number; absent where there is one value for all.
+inline constexpr llvm::StringLiteral kSlotsAttr = "dist.slots";
 
 /// On a variable: the memory in which it is kept; absent where that is the device's.
 inline constexpr llvm::StringLiteral kMemoryAttr = "dist.memory";

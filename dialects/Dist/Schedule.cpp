@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace meshwright::dist;
@@ -227,6 +228,29 @@ LogicalResult WaitOp::verify() {
       return emitOpError() << "waits for several launches, or for what something else takes too";
     if (getTensorType(flight.getType()) != result.getType())
       return emitOpError() << "makes " << result.getType() << " of " << flight.getType();
+  }
+  return success();
+}
+
+ScheduleOp::Item ScheduleOp::getItem(unsigned index) {
+  int32_t number = getItems()[2 * index];
+  return {number < 0 ? -1 - number : number, number < 0, getItems()[2 * index + 1]};
+}
+
+LogicalResult ScheduleOp::verify() {
+  // schedule_c1
+  llvm::DenseSet<Attribute> known;
+  for (Attribute work : getWorks())
+    if (!known.insert(work).second)
+      return emitOpError() << "has work " << work << " twice";
+  // schedule_c2
+  if (getItems().size() % 2 != 0)
+    return emitOpError() << "has " << getItems().size() << " numbers, which are no pairs of a work and a micro-batch";
+  for (unsigned index = 0; index < getNumItems(); ++index) {
+    Item item = getItem(index);
+    if (item.work >= static_cast<int32_t>(getWorks().size()) || item.microBatch < 0)
+      return emitOpError() << "has work " << item.work << " of " << getWorks().size() << " in micro-batch "
+                           << item.microBatch;
   }
   return success();
 }

@@ -10,9 +10,9 @@
 include "dialects/Dist/DistBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Dist_ScheduleOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
+class Dist_ProgramOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
 
-def Dist_KernelOp : Dist_ScheduleOp<"kernel", [Pure, IsolatedFromAbove, SingleBlock]> {
+def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "operations that are compiled together";
   let description = [{
     The body computes the results from the inputs with operations that have a kernel lowering; kernels whose bodies are
@@ -53,7 +53,7 @@ def Dist_CollectiveKindAttr : EnumAttr<Dist_Dialect, Dist_CollectiveKind, "colle
 
 def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_FlightType]>;
 
-def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
+def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
   let summary = "an exchange of contiguous memory in a group";
   let description = [{
     One launch moves one or more parts, all of one element type. With n ranks in the group of `axes`, in order of their
@@ -107,7 +107,7 @@ def Dist_CollectiveOp : Dist_ScheduleOp<"collective", [Pure]> {
   }];
 }
 
-def Dist_CopyOp : Dist_ScheduleOp<"copy", [Pure]> {
+def Dist_CopyOp : Dist_ProgramOp<"copy", [Pure]> {
   let summary = "the same value in another memory";
   let description = [{
     Brings a value from the memory of the host to that of the device, or the other way: what is assigned to a variable that the host keeps
@@ -135,7 +135,7 @@ def Dist_CopyOp : Dist_ScheduleOp<"copy", [Pure]> {
   }];
 }
 
-def Dist_WaitOp : Dist_ScheduleOp<"wait", [Pure]> {
+def Dist_WaitOp : Dist_ProgramOp<"wait", [Pure]> {
   let summary = "waits for what is in flight";
   let description = [{
     The results are the values that were in flight, in the same memory.
@@ -151,7 +151,7 @@ def Dist_WaitOp : Dist_ScheduleOp<"wait", [Pure]> {
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$flights)>];
 }
 
-def Dist_EitherOp : Dist_ScheduleOp<"either", [Pure, AllTypesMatch<["held", "other", "result"]>]> {
+def Dist_EitherOp : Dist_ProgramOp<"either", [Pure, AllTypesMatch<["held", "other", "result"]>]> {
   let summary = "one value on some ranks, another elsewhere";
   let description = [{
     The ranks at the coordinates `holders` take `held`, which others need not have; those take `other`. In the program of a single
@@ -167,7 +167,7 @@ def Dist_EitherOp : Dist_ScheduleOp<"either", [Pure, AllTypesMatch<["held", "oth
   let hasVerifier = 1;
 }
 
-def Dist_AbsentOp : Dist_ScheduleOp<"absent", [Pure]> {
+def Dist_AbsentOp : Dist_ProgramOp<"absent", [Pure]> {
   let summary = "a value that this rank does not have";
   let description = [{
     Stands in the program of a single rank where the program of all has a value of others: a result that others return. There is no
@@ -179,7 +179,7 @@ def Dist_AbsentOp : Dist_ScheduleOp<"absent", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Dist_YieldOp : Dist_ScheduleOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+def Dist_YieldOp : Dist_ProgramOp<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "ends the body of a kernel";
   let description = [{
     Example: `dist.yield %0 : tensor<4xf32>`
@@ -188,7 +188,7 @@ def Dist_YieldOp : Dist_ScheduleOp<"yield", [Pure, Terminator, HasParent<"Kernel
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
 
-def Dist_ViewOp : Dist_ScheduleOp<"view", [Pure]> {
+def Dist_ViewOp : Dist_ProgramOp<"view", [Pure]> {
   let summary = "part of a value's memory under another shape";
   let description = [{
     The result is the row-major elements of the input from element `offset` on, in the same memory.
@@ -203,7 +203,38 @@ def Dist_ViewOp : Dist_ScheduleOp<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Dist_MatmulOp : Dist_ScheduleOp<"matmul", [Pure]> {
+def Dist_ScheduleOp : Dist_ProgramOp<"schedule"> {
+  let summary = "in which order some ranks do the works of a step";
+  let description = [{
+    In a pipeline a step is many functions, each of one *work* (`dist.work`): what a stage does with a micro-batch, what is sent from one
+    stage to another, the update. The ranks `on` do their `works` in the order of `items`, which are pairs: the number of a
+    work and the micro-batch that it is done for. A work that sends is started only; the complement −1 − n of its number stands
+    where the ranks wait for it, in the same micro-batch.
+
+    - **C1**: works are distinct.
+    - **C2**: items are pairs of the number of a work, or its complement, and a micro-batch.
+
+    Example: a forward, a send and the wait for it, for two micro-batches
+    ```mlir
+    dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, 0, 1, -2, 0, 1, 1, -2, 1]
+    ```
+  }];
+  let arguments = (ins DictionaryAttr:$on, StrArrayAttr:$works, DenseI32ArrayAttr:$items);
+  let assemblyFormat = "`on` $on `works` $works `items` $items attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// One entry of `items`.
+    struct Item {
+      int32_t work;
+      bool isWait;
+      int32_t microBatch;
+    };
+    unsigned getNumItems() { return getItems().size() / 2; }
+    Item getItem(unsigned index);
+  }];
+}
+
+def Dist_MatmulOp : Dist_ProgramOp<"matmul", [Pure]> {
   let summary = "a product that a library computes";
   let description = [{
     For every index of `batch` the m × n product of an m × k and a k × n matrix. The matrices lie in the operands and the

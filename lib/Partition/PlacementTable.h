@@ -15,8 +15,9 @@
 namespace meshwright::partition {
 
 /// What an operation hands on to those that are made for it: its place in the step, and why it is there.
-inline constexpr llvm::StringLiteral kOrigin[] = {net::kRoleAttr, net::kScopeAttr, dist::kSegmentAttr,
-                                                  dist::kFetchAtAttr, dist::kReasonAttr, net::kRecomputesAttr};
+inline constexpr llvm::StringLiteral kOrigin[] = {net::kRoleAttr,      net::kScopeAttr,    dist::kStageAttr,
+                                                  dist::kSegmentAttr,  dist::kFetchAtAttr, dist::kReasonAttr,
+                                                  net::kRecomputesAttr};
 
 /// Reads the placements that operations and variables state. A placement is handed out as the attribute of its normal
 /// form, so that two that mean the same are the same attribute.

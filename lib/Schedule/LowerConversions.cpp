@@ -420,7 +420,7 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       // shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
       for (; &*made != op; ++made)
-        for (StringRef name : {kSegmentAttr, kOnAttr})
+        for (StringRef name : {kStageAttr, kSegmentAttr, kOnAttr})
           if (Attribute attribute = op->getAttr(name); attribute && !made->hasTrait<OpTrait::ConstantLike>())
             made->setAttr(name, attribute);
       op->getResult(0).replaceAllUsesWith(*result);

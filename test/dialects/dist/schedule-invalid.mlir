@@ -282,3 +282,18 @@ func.func @collective_c3_to(%x: tensor<4xf32>) {
   %0 = dist.collective broadcast sum(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{has work "0F" twice}}
+dist.schedule on {pp = array<i64: 0>} works ["0F", "0F"] items [0, 0]
+
+// -----
+
+// expected-error @below {{has 3 numbers, which are no pairs of a work and a micro-batch}}
+dist.schedule on {pp = array<i64: 0>} works ["0F"] items [0, 0, 0]
+
+// -----
+
+// expected-error @below {{has work 1 of 1 in micro-batch 0}}
+dist.schedule on {pp = array<i64: 0>} works ["0F"] items [-2, 0]

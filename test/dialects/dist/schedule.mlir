@@ -64,3 +64,6 @@ func.func @copies() {
   net.assign @m, %3 : tensor<4xf32>
   return
 }
+
+// CHECK: dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, -2, 0]
+dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, -2, 0]
