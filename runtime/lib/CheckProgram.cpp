@@ -88,6 +88,8 @@ private:
     std::optional<uint64_t> elements = getNumElements(shape);
     if (!elements || *elements * size > buffer.bytes())
       return inputError("an array of {} does not fit {} bytes", toString(shape, buffer.dtype()), buffer.bytes());
+    if (buffer.slots() > 1)
+      return inputError("it has {} slots, where this runtime knows one", buffer.slots());
     return {};
   }
 

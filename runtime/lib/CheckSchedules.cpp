@@ -9,6 +9,7 @@
 
 #include "CheckSchedules.h"
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace meshwright;
@@ -29,9 +30,6 @@ std::string describeStep(uint32_t position, uint32_t mergeSteps) {
 Status checkItem(const ScheduleItem &item, const Program &program, uint32_t mergeSteps) {
   if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
     return inputError("the schedule runs task {} but the program has {}", item.task(), program.tasks_size());
-  if (item.slot() != 0)
-    return inputError("the schedule runs task {} in slot {}, where this runtime knows only slot 0", item.task(),
-                      item.slot());
   if (item.first_step() >= item.end_step() || item.end_step() > mergeSteps)
     return inputError("the schedule runs task {} in the steps [{}, {}) of a merge of {}", item.task(),
                       item.first_step(), item.end_step(), mergeSteps);
@@ -51,22 +49,75 @@ Result<std::set<uint32_t>> findCuts(const std::vector<const Program *> &programs
   return cuts;
 }
 
-/// Every micro-batch is run once, in their order; the serial program may take the batch whole.
-Status checkMicroBatches(const Program &program, uint32_t position, const meshwright::Package &package) {
-  uint32_t mergeSteps = std::max(package.merge_steps(), 1u), wanted = std::max(package.micro_batches(), 1u);
-  uint32_t next = 0;
-  for (const ScheduleItem &item : program.schedule()) {
-    if (!runsAt(item, position))
-      continue;
-    if (item.micro_batch() != next)
-      return inputError("{} runs micro-batch {} where {} is next", describeStep(position, mergeSteps),
-                        item.micro_batch(), next < wanted ? fmt::format("{}", next) : "none");
-    ++next;
+/// A number names one work, whose tasks are done equally often.
+Status checkWorks(const Program &program) {
+  std::map<uint32_t, const Task *> works;
+  for (const Task &task : program.tasks()) {
+    if (!Task::Runs_IsValid(task.runs()))
+      return inputError("task \"{}\" is done for micro-batches of an unknown kind, {}", task.name(),
+                        static_cast<int>(task.runs()));
+    const Task &first = *works.emplace(task.work(), &task).first->second;
+    if (task.runs() != first.runs())
+      return inputError("tasks \"{}\" and \"{}\" are one work, {}, but are not done for the same micro-batches",
+                        first.name(), task.name(), task.work());
   }
-  if (next != wanted && !(&program == &package.serial() && next == 1))
-    return inputError("{} runs {} of {} micro-batches", describeStep(position, mergeSteps), next, wanted);
   return {};
 }
+
+/// Follows a step: every work is done for each of its micro-batches once, in their order.
+class StepOrder {
+public:
+  StepOrder(const Program &program, uint32_t position, const meshwright::Package &package)
+      : program(program), step(describeStep(position, std::max(package.merge_steps(), 1u))), position(position),
+        microBatches(std::max(package.micro_batches(), 1u)), takesBatchWhole(&program == &package.serial()) {
+    for (const Task &task : program.tasks())
+      hasWorks |= task.work() != program.tasks(0).work();
+  }
+
+  Status check() {
+    for (const ScheduleItem &item : program.schedule())
+      if (runsAt(item, position))
+        MW_TRY(visit(item));
+    if (done.empty())
+      return inputError("{} runs 0 of {} micro-batches", step, microBatches);
+    for (const auto &[work, state] : done) {
+      uint32_t end = getEnd(*state.task);
+      if (state.next != end && !(takesBatchWhole && state.next == 1))
+        return inputError("{} runs {} of {} micro-batches{}", step, state.next, end, describe(*state.task));
+    }
+    return {};
+  }
+
+private:
+  struct State {
+    const Task *task;
+    uint32_t next;
+  };
+
+  Status visit(const ScheduleItem &item) {
+    const Task &task = program.tasks(static_cast<int>(item.task()));
+    uint32_t first = task.runs() == Task::LAST ? microBatches - 1 : 0;
+    State &state = done.emplace(task.work(), State{&task, first}).first->second;
+    if (item.micro_batch() != state.next)
+      return inputError("{} runs micro-batch {} where {} is next{}", step, item.micro_batch(),
+                        state.next < getEnd(task) ? fmt::format("{}", state.next) : "none", describe(task));
+    ++state.next;
+    return {};
+  }
+
+  /// Behind the last micro-batch of a work.
+  uint32_t getEnd(const Task &task) const { return task.runs() == Task::FIRST ? 1 : microBatches; }
+
+  /// Which work it is, where there are several.
+  std::string describe(const Task &task) const { return hasWorks ? fmt::format(" of task \"{}\"", task.name()) : ""; }
+
+  const Program &program;
+  std::string step;
+  uint32_t position, microBatches;
+  bool takesBatchWhole, hasWorks = false;
+  /// By work: a task of it, and the micro-batch that comes next.
+  std::map<uint32_t, State> done;
+};
 
 /// The instructions that the program runs, in one step of each variant.
 uint64_t countInstructions(const Program &program, const std::vector<StepVariant> &variants) {
@@ -90,9 +141,11 @@ Result<std::vector<StepVariant>> meshwright::runtime::checkSchedules(const meshw
   auto getContext = [&](size_t i) {
     return programs[i] == &package.serial() ? "serial program" : fmt::format("program {}", i);
   };
-  for (size_t i = 0; i != programs.size(); ++i)
+  for (size_t i = 0; i != programs.size(); ++i) {
     for (const ScheduleItem &item : programs[i]->schedule())
       MW_TRY(checkItem(item, *programs[i], mergeSteps).within(getContext(i)));
+    MW_TRY(checkWorks(*programs[i]).within(getContext(i)));
+  }
 
   MW_TRY_ASSIGN(std::set<uint32_t> cuts, findCuts(programs, mergeSteps));
   std::vector<StepVariant> variants;
@@ -103,7 +156,7 @@ Result<std::vector<StepVariant>> meshwright::runtime::checkSchedules(const meshw
     // A program without a schedule computes nothing, in no step.
     if (!programs[i]->schedule().empty())
       for (const StepVariant &variant : variants)
-        MW_TRY(checkMicroBatches(*programs[i], variant.begin, package).within(getContext(i)));
+        MW_TRY(StepOrder(*programs[i], variant.begin, package).check().within(getContext(i)));
     instructions += countInstructions(*programs[i], variants);
   }
   if (instructions > maxInstructions)

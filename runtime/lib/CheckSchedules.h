@@ -11,8 +11,8 @@
 
 namespace meshwright::runtime {
 
-/// Checks the schedules of all programs: every step of a merge runs each micro-batch once, in their order. Returns the
-/// variants of the step. Nothing of the programs has been checked.
+/// Checks the schedules of all programs: every step of a merge runs each work for each of its micro-batches once, in
+/// their order. Returns the variants of the step. Nothing of the programs has been checked.
 Result<std::vector<StepVariant>> checkSchedules(const meshwright::Package &package);
 
 } // namespace meshwright::runtime

@@ -282,8 +282,8 @@ TEST(Merge, EveryStepIsRunOnce) {
             "program 0: step 2 of a merge of 3 runs micro-batch 0 where none is next");
   EXPECT_EQ(getError([](Package &p) { getItem(p, 0).set_micro_batch(1); }),
             "program 0: step 0 of a merge of 3 runs micro-batch 1 where 0 is next");
-  EXPECT_EQ(getError([](Package &p) { getItem(p, 0).set_slot(1); }),
-            "program 0: the schedule runs task 0 in slot 1, where this runtime knows only slot 0");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_tasks(2)->set_runs(Task::LAST); }),
+            "program 0: tasks \"first\" and \"last\" are one work, 0, but are not done for the same micro-batches");
   EXPECT_EQ(getError([](Package &p) { p.set_micro_batches(2); }),
             "program 0: step 0 of a merge of 3 runs 1 of 2 micro-batches");
   EXPECT_EQ(getError([](Package &p) {
