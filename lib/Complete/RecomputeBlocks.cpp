@@ -7,28 +7,13 @@
 #include "RecomputeBlocks.h"
 #include "Anchors.h"
 #include "dialects/Net/Net.h"
-#include "meshwright/Complete/Blocks.h"
 #include "meshwright/Support/Glob.h"
+#include "meshwright/Support/Scopes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::complete;
-
-StringRef complete::findScopePrefix(StringRef scope, llvm::function_ref<bool(StringRef)> holds) {
-  for (size_t position = 0; position < scope.size(); ++position) {
-    if (scope[position] == '\\')
-      ++position;
-    else if (scope[position] == '.' && holds(scope.take_front(position)))
-      return scope.take_front(position);
-  }
-  return !scope.empty() && holds(scope) ? scope : StringRef();
-}
-
-StringRef complete::findBlock(StringRef scope) {
-  return findScopePrefix(scope, [](StringRef prefix) { return llvm::isDigit(prefix.back()); });
-}
 
 static StringRef getScope(Operation *op) {
   auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);

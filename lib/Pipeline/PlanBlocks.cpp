@@ -7,7 +7,7 @@
 #include "PlanBlocks.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Recompute.h"
-#include "meshwright/Complete/Blocks.h"
+#include "meshwright/Support/Scopes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,7 +16,7 @@ using namespace meshwright;
 
 static std::string getBlock(Operation *op) {
   auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
-  return scope ? complete::findBlock(scope).str() : "";
+  return scope ? findBlock(scope).str() : "";
 }
 
 void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, int64_t flops) {

@@ -1,16 +1,16 @@
-//===- Blocks.h - the repeated parts of a network ---------------*- C++ -*-===//
+//===- Scopes.h - the repeated parts of a network ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_COMPLETE_BLOCKS_H
-#define MESHWRIGHT_COMPLETE_BLOCKS_H
+#ifndef MESHWRIGHT_SUPPORT_SCOPES_H
+#define MESHWRIGHT_SUPPORT_SCOPES_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
-namespace meshwright::complete {
+namespace meshwright {
 
 /// The shortest prefix of the components of `scope` for which `holds`; empty where there is none. A dot behind a
 /// backslash belongs to its component.
@@ -20,6 +20,6 @@ llvm::StringRef findScopePrefix(llvm::StringRef scope, llvm::function_ref<bool(l
 /// Empty where there is none.
 llvm::StringRef findBlock(llvm::StringRef scope);
 
-} // namespace meshwright::complete
+} // namespace meshwright
 
 #endif
