@@ -104,20 +104,13 @@ LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
     return emitError(getLoc(context, ("train.gradient_merge" + field).str()))
            << "train.gradient_merge" << field << " is ";
   };
-  constexpr int64_t kMostSteps = 65536;
-  if (merge.steps() < 1 || merge.steps() > kMostSteps)
-    return error(".steps") << merge.steps() << "; it is at least 1 and at most " << kMostSteps;
+  if (merge.steps() < 1 || merge.steps() > kMostTimes)
+    return error(".steps") << merge.steps() << "; it is at least 1 and at most " << kMostTimes;
   if (merge.steps() > 1 && getMesh().find(dist::kMergeAxis))
     return emitError(getLoc(context, "mesh"))
            << "axis \"" << dist::kMergeAxis << "\" is called like that of the steps of train.gradient_merge";
-  if (merge.slices() < 1 || merge.slices() > kMostSteps)
-    return error(".slices") << merge.slices() << "; it is at least 1 and at most " << kMostSteps;
-  if (merge.slices() > 1 && getMesh().find(dist::kSlicesAxis))
-    return emitError(getLoc(context, "mesh"))
-           << "axis \"" << dist::kSlicesAxis << "\" is called like that of the slices of train.gradient_merge";
-  if (merge.slices() > 1 && strategy.model().batch().empty())
-    return emitError(getLoc(context, "train.gradient_merge.slices"))
-           << "train.gradient_merge.slices splits a batch; model.batch says which dimension of which inputs it is";
+  if (failed(checkSlices("train.gradient_merge.slices", merge.slices(), context)))
+    return failure();
   bool isSharded = strategy.has_zero() && strategy.zero().stage() >= 2;
   if (merge.reduce() == GradientMerge::EVERY_STEP && !isSharded)
     return error(".reduce") << "EVERY_STEP, which adds up gradients where zero keeps them, but "

@@ -150,7 +150,8 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
 LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
   return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkAxes(context)) &&
                  succeeded(checkTrain(context)) && succeeded(checkZero(context)) && succeeded(checkReduce(context)) &&
-                 succeeded(checkMerge(context)) && succeeded(checkOffload(context)));
+                 succeeded(checkMerge(context)) && succeeded(checkOffload(context)) &&
+                 succeeded(checkPipeline(context)));
 }
 
 dist::Mesh StrategyFile::getMesh() const {

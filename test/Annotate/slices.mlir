@@ -52,4 +52,4 @@ train { sgd {} gradient_merge { slices: 4 } }
 mesh { axes { name: "micro" size: 2 } }
 model { batch { inputs: "ids" } }
 train { sgd {} gradient_merge { slices: 4 } }
-# ERROR: error: axis "micro" is called like that of the slices of train.gradient_merge
+# ERROR: error: axis "micro" is called like that of train.gradient_merge.slices

@@ -10,6 +10,7 @@
 #include "dialects/Dist/Mesh.h"
 #include "google/protobuf/text_format.h"
 #include "lib/Strategy/strategy.pb.h"
+#include "meshwright/Schedule/TaskOrder.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LogicalResult.h"
 #include <memory>
@@ -33,6 +34,15 @@ public:
   /// The mesh of a checked strategy; without axes, one rank.
   dist::Mesh getMesh() const;
 
+  /// In how many slices the batch of a rank and step is gone through: micro-batches, where there is a pipeline.
+  int64_t getSlices() const;
+  /// The name of the axis along which a checked strategy makes the ranks a pipeline; empty where it does not, or where
+  /// the axis has size 1.
+  llvm::StringRef getStageAxis() const;
+  /// The order in which the ranks of that axis work, checked. Errors are emitted at the field that is at fault, or say
+  /// what is wrong with the file that it names.
+  mlir::FailureOr<schedule::TaskOrder> makeTaskOrder(mlir::MLIRContext *context) const;
+
   /// The place of a field: names and indices from the outermost in, `tensor.split[1].match`. Where the text does not
   /// have it, that of the nearest field around it.
   mlir::Location getLoc(mlir::MLIRContext *context, llvm::StringRef path) const;
@@ -45,6 +55,12 @@ private:
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkPipeline(mlir::MLIRContext *context) const;
+  /// Checks the number of slices that the field at `path` says.
+  mlir::LogicalResult checkSlices(llvm::StringRef path, int64_t slices, mlir::MLIRContext *context) const;
+
+  /// The most coordinates of an axis of times.
+  static constexpr int64_t kMostTimes = 65536;
 
   Strategy strategy;
   std::string name = "<no strategy>";
