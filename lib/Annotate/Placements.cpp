@@ -6,6 +6,7 @@
 
 #include "Memory.h"
 #include "Sequence.h"
+#include "Stages.h"
 #include "Storage.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Times.h"
@@ -71,7 +72,7 @@ private:
 /// The axes of the strategy, the slices of its batch among them, and behind them those of times that the step already
 /// has.
 LogicalResult Annotator::addMesh() {
-  int64_t slices = file.get().train().gradient_merge().slices();
+  int64_t slices = file.getSlices();
   if (slices > 1)
     mesh = joinAxes(mesh, Mesh({kSlicesAxis.str()}, {slices}, {AxisKind::Slices}));
   if (MeshOp times = findMesh(module)) {
@@ -142,9 +143,10 @@ LogicalResult Annotator::checkSlices(const Target &input, int64_t size) {
     ranks *= mesh.getSize(*mesh.find(data));
   if (slices == 1 || size % (ranks * slices) == 0)
     return success();
-  return emitError(getLoc("train.gradient_merge.slices"))
-         << slices << " slices on each of " << ranks << " ranks do not divide the " << size << " samples of \""
-         << input.name << "\"";
+  bool pipeline = file.get().has_pipeline();
+  return emitError(getLoc(pipeline ? "pipeline.micro_batches" : "train.gradient_merge.slices"))
+         << slices << (pipeline ? " micro-batches" : " slices") << " on each of " << ranks
+         << " ranks do not divide the " << size << " samples of \"" << input.name << "\"";
 }
 
 /// Splits dimension `dim` of `input` over the data axes, and what a rank has of it over the slices.
@@ -270,6 +272,9 @@ FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location 
         index += 2;
       } else if (!words[index].getAsInteger(10, number)) {
         digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), number));
+      } else if (file.get().has_pipeline() && words[index] == file.get().pipeline().axis()) {
+        return emitError(loc) << "axis \"" << words[index]
+                              << "\" is that of the pipeline, along which nothing is split";
       } else if (file.getMesh().find(words[index])) {
         digits.push_back(name);
       } else {
@@ -331,7 +336,8 @@ LogicalResult Annotator::run() {
   if (failed(addMesh()))
     return failure();
   collectTargets();
-  if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) || failed(placeLike()))
+  if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) ||
+      failed(annotate::annotateStages(module, file)) || failed(placeLike()))
     return failure();
   if (failed(placeSequence()))
     return failure();

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -190,6 +191,7 @@ private:
   LogicalResult collect();
   void slice();
   void chooseOwners();
+  void chooseOwners(ArrayRef<Parameter *> parameters);
   void apply(Parameter &parameter);
   void placeAccumulators();
   void splitReads(Parameter &parameter, bool keepsParameter);
@@ -251,22 +253,33 @@ void StorageAnnotator::slice() {
     annotate::addSlices(parameter.kept, parameter.variable.getTensorType().getShape(), mesh, axes);
 }
 
-void StorageAnnotator::chooseOwners() {
+/// Gives `parameters`, which the same ranks compute with, owners among those of the group.
+void StorageAnnotator::chooseOwners(ArrayRef<Parameter *> parameters) {
   SmallVector<int64_t> loads;
-  for (auto &[name, parameter] : parameters)
-    loads.push_back(parameter.bytes);
+  for (Parameter *parameter : parameters)
+    loads.push_back(parameter->bytes);
   int64_t members = mesh.getGroupSize(axes);
   SmallVector<int64_t> owners =
       zero.order() == Zero::IN_ORDER ? annotate::orderOwners(loads, members) : annotate::balanceOwners(loads, members);
-  for (auto [entry, owner] : llvm::zip(parameters, owners)) {
+  for (auto [parameter, owner] : llvm::zip(parameters, owners)) {
     // The first axis is the slowest.
     int64_t rest = owner;
     for (Axis axis : llvm::reverse(axes)) {
-      entry.second.kept.support.push_back({axis, {rest % mesh.getSize(axis)}});
+      parameter->kept.support.push_back({axis, {rest % mesh.getSize(axis)}});
       rest /= mesh.getSize(axis);
     }
-    llvm::sort(entry.second.kept.support, [](const auto &a, const auto &b) { return a.first < b.first; });
+    llvm::sort(parameter->kept.support, [](const auto &a, const auto &b) { return a.first < b.first; });
   }
+}
+
+/// The ranks of every stage of a pipeline are groups of their own.
+void StorageAnnotator::chooseOwners() {
+  std::map<int64_t, SmallVector<Parameter *>> parametersOfStage;
+  std::optional<Axis> stages = mesh.find(file.getStageAxis());
+  for (auto &[name, parameter] : parameters)
+    parametersOfStage[stages ? parameter.compute.getHolder(*stages).value_or(-1) : -1].push_back(&parameter);
+  for (auto &[stage, ofStage] : parametersOfStage)
+    chooseOwners(ofStage);
 }
 
 /// Whether the parameter itself stays where it is computed with, whatever becomes of its gradient and state.

@@ -1,0 +1,84 @@
+//===- StageProgram.cpp - what of a step belongs to stages ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageProgram.h"
+#include "dialects/Dist/Interfaces.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::annotate;
+
+/// Whether `op` reads what has a stage. Counters and the loss scale are on all ranks.
+static bool readsStagedVariable(net::ReadOp op) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr());
+  return variable &&
+         (variable.getKind() == net::VariableKind::Parameter || variable.getKind() == net::VariableKind::Buffer);
+}
+
+StageProgram::StageProgram(func::FuncOp func) : context(func.getContext()) {
+  SmallVector<Operation *, 0> all = findStaged(func);
+  // Operations on variables alone that forward needs.
+  llvm::DenseSet<Operation *> needed;
+  for (Operation *op : llvm::reverse(all))
+    if (net::getRole(op) != net::Role::Backward &&
+        (!isOfVariables(op) || llvm::any_of(op->getUsers(), [&](Operation *user) { return needed.contains(user); })))
+      needed.insert(op);
+  for (Operation *op : all)
+    (needed.contains(op) ? forward : backward).push_back(op);
+}
+
+/// What depends on a variable with a stage, but not what the update makes.
+SmallVector<Operation *, 0> StageProgram::findStaged(func::FuncOp func) {
+  SmallVector<Operation *, 0> all;
+  // What depends on such a variable, and what depends on an input.
+  llvm::DenseSet<Value> staged, fed;
+  fed.insert(func.getArguments().begin(), func.getArguments().end());
+  for (Operation &op : func.getBody().front()) {
+    if (op.getNumResults() == 0 || net::getRole(&op) == net::Role::Optimize)
+      continue;
+    auto dependsOn = [&](const llvm::DenseSet<Value> &values) {
+      return llvm::any_of(op.getOperands(), [&](Value operand) { return values.contains(operand); });
+    };
+    if (dependsOn(fed))
+      fed.insert(op.result_begin(), op.result_end());
+    auto read = dyn_cast<net::ReadOp>(op);
+    if (!dependsOn(staged) && !(read && readsStagedVariable(read)))
+      continue;
+    staged.insert(op.result_begin(), op.result_end());
+    if (!dependsOn(fed))
+      ofVariables.insert(&op);
+    all.push_back(&op);
+  }
+  return all;
+}
+
+bool StageProgram::readsVariables(Operation *op) const {
+  return !isOfVariables(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+    return operand.getDefiningOp() && isOfVariables(operand.getDefiningOp());
+  });
+}
+
+static int64_t countElements(TypeRange types) {
+  int64_t elements = 0;
+  for (Type type : types)
+    elements += cast<RankedTensorType>(type).getNumElements();
+  return elements;
+}
+
+int64_t annotate::getFlops(Operation *op) {
+  if (auto costed = dyn_cast<dist::CostOpInterface>(op))
+    return costed.getFlops();
+  return countElements(op->getResultTypes());
+}
+
+bool annotate::isHeavy(Operation *op) {
+  return getFlops(op) > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
+}
+
+StringRef annotate::getScope(Operation *op) {
+  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  return scope ? scope.getValue() : StringRef();
+}

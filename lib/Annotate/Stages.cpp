@@ -1,0 +1,292 @@
+//===- Stages.cpp - the stages of a pipeline ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What computes much, or with parameters, is of the stage of its block. The rest goes where least is sent: forward
+// first, from lower to higher stages, then backward from higher to lower, to which the values of forward are given.
+// Parameters follow from what reads them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stages.h"
+#include "StageCut.h"
+#include "meshwright/Support/Bytes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::annotate;
+using namespace meshwright::dist;
+
+static int64_t getBytes(Value value) { return meshwright::getBytes(cast<RankedTensorType>(value.getType())); }
+
+static std::string describe(Operation *op) {
+  if (StringRef name = net::getUserName(op); !name.empty())
+    return "\"" + name.str() + "\"";
+  StringRef scope = getScope(op);
+  return "\"" + (scope.empty() ? "" : scope.str() + "/") + op->getName().stripDialect().str() + "\"";
+}
+
+namespace {
+
+/// Gives the operations of one step their stages.
+class StageAnnotator {
+public:
+  StageAnnotator(const StageProgram &program, const StageCut &cut, int64_t numStages)
+      : program(program), cut(cut), numStages(numStages) {
+    forward.numStages = backward.numStages = numStages;
+  }
+
+  /// Emits an error at `loc` where values would have to flow to a lower stage.
+  LogicalResult placeForward(Location loc);
+  void placeBackward();
+  /// For every variable the first stage that reads it.
+  const llvm::MapVector<StringAttr, int64_t> &getStagesOfVariables() const { return stagesOfVariables; }
+
+private:
+  StageRange getRange(Operation *op) const;
+  std::optional<int64_t> getPlace(Operation *op) const;
+  unsigned addForward(Operation *op);
+  unsigned addBackward(Operation *op);
+  StageFlow::Value &getForwardValue(Value value);
+  int64_t getStage(Operation *op) const { return cast<IntegerAttr>(op->getDiscardableAttr(kStageAttr)).getInt(); }
+  void setStage(Operation *op, int64_t stage) {
+    op->setDiscardableAttr(kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
+  }
+  void findGradients();
+  int64_t countBackwardBytes(Value value) const;
+  /// Stages in the order in which values of backward flow through them.
+  int64_t turn(int64_t stage) const { return numStages - 1 - stage; }
+
+  const StageProgram &program;
+  const StageCut &cut;
+  int64_t numStages;
+  StageFlow forward, backward;
+  llvm::DenseMap<Operation *, unsigned> forwardOps, backwardOps;
+  /// The number of every value of a flow. All reads of a variable are one.
+  llvm::DenseMap<Value, unsigned> forwardValues, backwardValues;
+  llvm::MapVector<StringAttr, unsigned> variables;
+  llvm::MapVector<StringAttr, int64_t> stagesOfVariables;
+  /// Values of backward that are on their way to the update, with the bytes that they have there.
+  llvm::DenseMap<Value, int64_t> gradients;
+};
+
+} // namespace
+
+/// The one stage that the place of `op` says.
+std::optional<int64_t> StageAnnotator::getPlace(Operation *op) const {
+  auto place = cut.ofPlace.find(op);
+  if (place == cut.ofPlace.end() || place->second.first != place->second.last)
+    return std::nullopt;
+  return place->second.first;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+/// The stages that an operation of forward may be of. What is light and reads no parameter may leave its place.
+StageRange StageAnnotator::getRange(Operation *op) const {
+  StageRange range = {0, numStages - 1};
+  auto narrow = [&](const llvm::DenseMap<Operation *, StageRange> &ranges) {
+    if (auto found = ranges.find(op); found != ranges.end())
+      range = {std::max(range.first, found->second.first), std::min(range.last, found->second.last)};
+  };
+  if (isHeavy(op) || program.readsVariables(op))
+    narrow(cut.ofPlace);
+  narrow(cut.ofEnd);
+  return range;
+}
+
+/// The number of `op`; that of its variable, if it is a read.
+unsigned StageAnnotator::addForward(Operation *op) {
+  auto add = [&](StageRange range, std::optional<int64_t> preferred) {
+    forward.ops.push_back({range, preferred});
+    return static_cast<unsigned>(forward.ops.size()) - 1;
+  };
+  auto read = dyn_cast<net::ReadOp>(op);
+  if (!read)
+    return add(getRange(op), getPlace(op));
+  auto [variable, isNew] = variables.insert({read.getVariableAttr().getAttr(), 0});
+  if (isNew)
+    variable->second = add({0, numStages - 1}, std::nullopt);
+  return variable->second;
+}
+
+LogicalResult StageAnnotator::placeForward(Location loc) {
+  SmallVector<Operation *, 0> opOf;
+  llvm::DenseMap<unsigned, unsigned> valueOfVariable;
+  for (Operation *op : program.forward) {
+    unsigned number = forwardOps[op] = addForward(op);
+    if (number == opOf.size())
+      opOf.push_back(op);
+    for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end()))
+      if (auto value = forwardValues.find(operand); value != forwardValues.end())
+        if (auto &readers = forward.values[value->second].readers; !llvm::is_contained(readers, number))
+          readers.push_back(number);
+    for (Value result : op->getResults()) {
+      unsigned next = forward.values.size();
+      unsigned value = isa<net::ReadOp>(op) ? valueOfVariable.try_emplace(number, next).first->second : next;
+      if (value == next)
+        forward.values.push_back({getBytes(result), number, {0, 0}, {}});
+      forwardValues[result] = value;
+    }
+  }
+  if (auto conflict = narrowRanges(forward)) {
+    Operation *reader = opOf[conflict->reader];
+    Operation *maker = opOf[*forward.values[conflict->value].producer];
+    InFlightDiagnostic error = emitError(loc) << "does not cut the network: " << describe(maker) << " of stage "
+                                              << conflict->stage << " is read by " << describe(reader) << " of stage "
+                                              << forward.ops[conflict->reader].range.last;
+    error.attachNote(maker->getLoc()) << "made here";
+    error.attachNote(reader->getLoc()) << "read here";
+    return error;
+  }
+  SmallVector<int64_t, 0> stages = assignStages(forward);
+  for (Operation *op : program.forward)
+    setStage(op, stages[forwardOps[op]]);
+  for (auto [name, number] : variables)
+    stagesOfVariables[name] = stages[number];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+/// A gradient is added up over the micro-batches where it is made, and sent once, in the type in which the update reads
+/// it. So every step on its way counts as much as the last.
+void StageAnnotator::findGradients() {
+  llvm::DenseSet<Operation *> inBackward(program.backward.begin(), program.backward.end());
+  for (Operation *op : llvm::reverse(program.backward))
+    for (Value value : op->getResults()) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+      int64_t bytes = getBytes(value);
+      bool isGradient = !value.use_empty();
+      for (Operation *user : value.getUsers()) {
+        if (!inBackward.contains(user))
+          continue;
+        auto after = gradients.find(user->getResult(0));
+        isGradient &= after != gradients.end() && cast<RankedTensorType>(after->first.getType()).getShape() == shape;
+        bytes = isGradient ? std::max(bytes, after->second) : bytes;
+      }
+      if (isGradient)
+        gradients[value] = bytes;
+    }
+}
+
+int64_t StageAnnotator::countBackwardBytes(Value value) const {
+  auto gradient = gradients.find(value);
+  return gradient == gradients.end() ? getBytes(value) : gradient->second;
+}
+
+/// A value of forward, as backward sees it: it is in all stages from the one that makes it to the last that reads it.
+StageFlow::Value &StageAnnotator::getForwardValue(Value value) {
+  auto [entry, isNew] = backwardValues.try_emplace(value, backward.values.size());
+  if (isNew) {
+    int64_t first = getStage(value.getDefiningOp()), last = first;
+    for (Operation *user : value.getUsers())
+      if (forwardOps.contains(user))
+        last = std::max(last, getStage(user));
+    backward.values.push_back({getBytes(value), std::nullopt, {turn(last), turn(first)}, {}});
+  }
+  return backward.values[entry->second];
+}
+
+/// An operation of backward prefers its place, or else the stage that forward reads its operands in, or that of its
+/// cotangents. What is heavy is there, unless a cotangent comes later.
+unsigned StageAnnotator::addBackward(Operation *op) {
+  unsigned number = backward.ops.size();
+  StageRange range = {0, numStages - 1};
+  std::optional<int64_t> read;
+  for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end())) {
+    if (Operation *maker = operand.getDefiningOp(); maker && forwardOps.contains(maker)) {
+      StageFlow::Value &value = getForwardValue(operand);
+      value.readers.push_back(number);
+      read = std::min(read.value_or(numStages), value.range.first);
+    } else if (auto known = backwardValues.find(operand); known != backwardValues.end()) {
+      StageFlow::Value &value = backward.values[known->second];
+      value.readers.push_back(number);
+      range.first = std::max(range.first, backward.ops[*value.producer].range.first);
+    }
+  }
+  std::optional<int64_t> place = getPlace(op) ? turn(*getPlace(op)) : read;
+  if (isHeavy(op) && place)
+    range.first = range.last = std::max(range.first, *place);
+  backward.ops.push_back({range, place.value_or(0)});
+  return number;
+}
+
+void StageAnnotator::placeBackward() {
+  findGradients();
+  for (Operation *op : program.backward) {
+    unsigned number = backwardOps[op] = addBackward(op);
+    for (Value result : op->getResults()) {
+      backwardValues[result] = backward.values.size();
+      backward.values.push_back({countBackwardBytes(result), number, {0, 0}, {}});
+    }
+  }
+  // No operation has to be before what makes its operands, so that nothing is in conflict.
+  narrowRanges(backward);
+  SmallVector<int64_t, 0> stages = assignStages(backward);
+  for (Operation *op : program.backward)
+    setStage(op, turn(stages[backwardOps[op]]));
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+/// Keeps every variable on the coordinate of its stage.
+static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, int64_t> &stages,
+                           const schedule::TaskOrder &order, StringRef axis) {
+  MLIRContext *context = module.getContext();
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    auto stage = stages.find(variable.getSymNameAttr());
+    if (stage == stages.end())
+      continue;
+    auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+    SmallVector<Attribute> dims(variable.getTensorType().getRank(), ArrayAttr::get(context, {}));
+    auto support = DictionaryAttr::get(
+        context, NamedAttribute(StringAttr::get(context, axis),
+                                DenseI64ArrayAttr::get(context, {order.rankOfStage[stage->second]})));
+    variable->setAttr(kMappingAttr, MappingAttr::get(context, kept ? kept.getDims() : ArrayAttr::get(context, dims),
+                                                     ReduceKind::Sum, ArrayAttr::get(context, {}), support));
+  }
+}
+
+/// The most micro-batches that a rank has in flight at once.
+static int64_t countInFlight(const schedule::TaskOrder &order) {
+  return *llvm::max_element(schedule::simulate(order, {}).inFlight);
+}
+
+LogicalResult annotate::annotateStages(ModuleOp module, const strategy::StrategyFile &file) {
+  StringRef axis = file.getStageAxis();
+  if (axis.empty())
+    return success();
+  MLIRContext *context = module.getContext();
+  FailureOr<schedule::TaskOrder> order = file.makeTaskOrder(context);
+  if (failed(order))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  schedule::writeCsv(*order, stream);
+  MeshOp mesh = findMesh(module);
+  mesh->setAttr(kStageAxisAttr, StringAttr::get(context, axis));
+  mesh->setAttr(kTaskOrderAttr, StringAttr::get(context, text));
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    StageProgram program(func);
+    FailureOr<StageCut> cut = findCut(program, file, order->getNumStages(), countInFlight(*order));
+    if (failed(cut))
+      return failure();
+    StageAnnotator annotator(program, *cut, order->getNumStages());
+    if (failed(annotator.placeForward(file.getLoc(context, "pipeline.stages"))))
+      return failure();
+    annotator.placeBackward();
+    placeVariables(module, annotator.getStagesOfVariables(), *order, axis);
+  }
+  return success();
+}
