@@ -56,11 +56,16 @@ SmallVector<SmallVector<func::FuncOp>> dist::getVariants(ModuleOp module) {
       continue;
     DictionaryAttr on = getOn(func.getOperation()), ranks = getRanks(on, mesh);
     size_t index = variants.size();
-    if (ranks != on)
+    if (ranks != on || func->hasAttr(kWorkAttr))
       index = known.try_emplace(ranks, index).first->second;
     if (index == variants.size())
       variants.emplace_back();
     variants[index].push_back(func);
   }
   return variants;
+}
+
+func::FuncOp dist::getResultFunction(ArrayRef<func::FuncOp> variants) {
+  const auto *found = llvm::find_if(variants, [](func::FuncOp func) { return func.getNumResults() > 0; });
+  return found == variants.end() ? variants.front() : *found;
 }

@@ -29,8 +29,11 @@ mlir::DictionaryAttr getRanks(mlir::DictionaryAttr on, const Mesh &mesh);
 /// Whether `func` is the program of some of the times alone.
 bool hasTimes(mlir::func::FuncOp func);
 /// The functions of `module` that have bodies, those of the same ranks at different times together, in the order of the
-/// first of each.
+/// first of each. So are those of the works of a pipeline.
 llvm::SmallVector<llvm::SmallVector<mlir::func::FuncOp>> getVariants(mlir::ModuleOp module);
+/// That of `variants` which returns the results of a step: of works it is one, of other variants it is any. The first
+/// where a step has no results.
+mlir::func::FuncOp getResultFunction(llvm::ArrayRef<mlir::func::FuncOp> variants);
 
 } // namespace meshwright::dist
 

@@ -34,6 +34,8 @@ struct Persistent {
   /// In the memory of the device, and in that of the host.
   int64_t bytes = 0, hostBytes = 0;
   llvm::MapVector<StringAttr, int64_t> variables;
+  /// What values take that the works of a step leave to each other, behind what persists.
+  int64_t betweenBytes = 0;
   /// -1 for what other ranks have. Results have places of their own where there are programs of several times.
   SmallVector<int64_t> arguments, outputs;
   /// Constants and coordinates, by what they are and how often they were met before.
@@ -48,6 +50,7 @@ public:
 
 private:
   int64_t place(Type type, DictionaryAttr holders, dist::MemoryKind memory = dist::MemoryKind::Device);
+  void placeSlots();
 
   ArrayRef<func::FuncOp> variants;
   ModuleOp module;
@@ -113,9 +116,23 @@ int64_t PersistentPlacer::place(Type type, DictionaryAttr holders, dist::MemoryK
   return offset;
 }
 
-Persistent PersistentPlacer::run() {
-  func::FuncOp func = variants.front();
+/// A place for as many values as are there at once, one behind the other.
+void PersistentPlacer::placeSlots() {
   for (auto variable : module.getOps<net::VariableOp>()) {
+    auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
+    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    if (!slots || (kept && !dist::holds(variants.front(), kept.getSupport())))
+      continue;
+    persistent.variables[variable.getSymNameAttr()] = persistent.bytes + persistent.betweenBytes;
+    persistent.betweenBytes += slots.getInt() * getSlotBytes(variable);
+  }
+}
+
+Persistent PersistentPlacer::run() {
+  func::FuncOp func = dist::getResultFunction(variants);
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable->hasAttr(dist::kSlotsAttr))
+      continue;
     auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
     int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr(),
                            dist::isOnHost(variable) ? dist::MemoryKind::Host : dist::MemoryKind::Device);
@@ -136,6 +153,7 @@ Persistent PersistentPlacer::run() {
         if (auto [known, isNew] = persistent.leaves.try_emplace(counter.getKey(&op)); isNew)
           known->second = place(op.getResult(0).getType(), {});
   }
+  placeSlots();
   return std::move(persistent);
 }
 
@@ -300,10 +318,10 @@ void Assigner::placeStep() {
     }
   ArenaLayout layout = layOut(problem);
   for (auto [value, buffer] : buffers)
-    offsets[value] = persistent.bytes + layout.offsets[buffer];
+    offsets[value] = persistent.bytes + persistent.betweenBytes + layout.offsets[buffer];
   for (auto [result, input] : reused)
     offsets[result] = offsets[getPlace(result)];
-  arena = persistent.bytes + layout.bytes;
+  arena = persistent.bytes + persistent.betweenBytes + layout.bytes;
 }
 
 void Assigner::state() {

@@ -14,6 +14,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
   manager.addPass(mlir::createCSEPass());
+  // A pipeline is many programs from here on, and what they have in common are variables.
+  manager.addPass(createCutTasksPass());
   // What runs at some times only is in no kernel with the rest.
   manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass());

@@ -40,8 +40,10 @@ public:
   void addRoot(ArrayAttr axes, int64_t root);
   void add(func::FuncOp func);
   bool empty() const { return named.empty(); }
-  /// All combinations, the first axis slowest.
-  SmallVector<DictionaryAttr> enumerate(MLIRContext *context) const;
+  /// The ranks that are told apart here, and the times that `func` tells apart.
+  Classes withTimesOf(func::FuncOp func) const;
+  /// All combinations that take place `during`, the first axis slowest.
+  SmallVector<DictionaryAttr> enumerate(MLIRContext *context, DictionaryAttr during) const;
 
 private:
   SmallVector<Class> divide(Axis axis, ArrayRef<Attribute> lists) const;
@@ -56,9 +58,11 @@ class Specializer {
 public:
   Specializer(func::FuncOp source, const dist::Mesh &mesh, DictionaryAttr on);
 
+  /// Null where these ranks have no part in the work.
   FailureOr<func::FuncOp> run();
 
 private:
+  bool isIdle() const;
   bool includes(DictionaryAttr support);
   bool runs(Operation *op) { return includes(dist::getOn(op)); }
   int64_t getMember(dist::CollectiveOp op);
@@ -111,6 +115,7 @@ void Classes::addRoot(ArrayAttr axes, int64_t root) {
 }
 
 void Classes::add(func::FuncOp func) {
+  add(func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
   for (BlockArgument argument : func.getArguments())
     add(dist::getOn(argument));
   for (unsigned index = 0; index < func.getNumResults(); ++index) {
@@ -130,6 +135,17 @@ void Classes::add(func::FuncOp func) {
     if (collective && collective.getTo())
       addRoot(collective.getAxes(), *collective.getTo());
   }
+}
+
+Classes Classes::withTimesOf(func::FuncOp func) const {
+  Classes result(mesh);
+  result.add(func);
+  for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis) {
+    result.named.erase(axis);
+    if (auto ranks = named.find(axis); ranks != named.end())
+      result.named.insert(*ranks);
+  }
+  return result;
 }
 
 /// Coordinates that the same lists name, in the order of the first of each; what no list names comes last.
@@ -157,11 +173,13 @@ SmallVector<Class> Classes::divide(Axis axis, ArrayRef<Attribute> lists) const {
   return classes;
 }
 
-SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context) const {
+SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context, DictionaryAttr during) const {
   Builder builder(context);
   SmallVector<NamedAttrList> lists(1);
   for (const auto &[axis, coordinates] : named) {
     SmallVector<Class> classes = divide(axis, coordinates.getArrayRef());
+    if (auto only = during ? during.getAs<DenseI64ArrayAttr>(mesh.getName(axis)) : DenseI64ArrayAttr())
+      llvm::erase_if(classes, [&](const Class &members) { return only.asArrayRef() != ArrayRef(members); });
     SmallVector<NamedAttrList> longer;
     for (const NamedAttrList &list : lists)
       for (const Class &members : classes) {
@@ -343,9 +361,18 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
   }
 }
 
+/// Whether nothing is left of the work of a pipeline for these ranks.
+bool Specializer::isIdle() const {
+  return source->hasAttr(dist::kWorkAttr) && source.getNumResults() == 0 && llvm::all_of(kept, [](Operation *op) {
+           return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+         });
+}
+
 FailureOr<func::FuncOp> Specializer::run() {
   if (failed(findLive()))
     return failure();
+  if (isIdle())
+    return func::FuncOp();
   auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
   std::string name = source.getSymName().str();
   for (NamedAttribute entry : on)
@@ -372,34 +399,50 @@ namespace {
 
 struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    dist::MeshOp meshOp = dist::findMesh(module);
+    dist::MeshOp meshOp = dist::findMesh(getOperation());
     if (!meshOp)
       return;
-    dist::Mesh mesh = meshOp.getMesh();
-    SymbolTable symbols(module);
-    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    // The works of a pipeline are one step.
+    SmallVector<func::FuncOp> works;
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isExternal() || dist::getOn(func.getOperation()))
         continue;
-      Classes classes(mesh);
-      for (auto variable : module.getOps<net::VariableOp>())
-        if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr))
-          classes.add(kept.getSupport());
+      if (func->hasAttr(dist::kWorkAttr))
+        works.push_back(func);
+      else if (failed(specialize(func, meshOp.getMesh())))
+        return signalPassFailure();
+    }
+    if (failed(specialize(works, meshOp.getMesh())))
+      signalPassFailure();
+  }
+
+  LogicalResult specialize(ArrayRef<func::FuncOp> funcs, const dist::Mesh &mesh) {
+    Classes classes(mesh);
+    for (auto variable : getOperation().getOps<net::VariableOp>())
+      if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr))
+        classes.add(kept.getSupport());
+    for (func::FuncOp func : funcs)
       classes.add(func);
-      if (classes.empty())
-        continue;
-      int64_t tag = 0;
+    if (funcs.empty() || classes.empty())
+      return success();
+    SymbolTable symbols(getOperation());
+    int64_t tag = 0;
+    for (func::FuncOp func : funcs) {
       for (auto collective : func.getBody().front().getOps<dist::CollectiveOp>())
         collective->setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));
-      for (DictionaryAttr on : classes.enumerate(&getContext())) {
+      auto during = func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr);
+      for (DictionaryAttr on : classes.withTimesOf(func).enumerate(&getContext(), during)) {
         FailureOr<func::FuncOp> program = Specializer(func, mesh, on).run();
         if (failed(program))
-          return signalPassFailure();
+          return failure();
+        if (!*program)
+          continue;
         symbols.insert(*program, func->getIterator());
         ++numPrograms;
       }
       symbols.erase(func);
     }
+    return success();
   }
 };
 

@@ -22,6 +22,32 @@ def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::Module
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
 }
 
+def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
+  let summary = "makes a function of every task of a pipeline";
+  let description = [{
+    Where the mesh has an axis of stages, one function becomes many, each of one work (`dist.work`): the forward of a stage (`0F`), its
+    backward (`0B`) or the two halves of it (`0I`, `0W`: what the previous stage waits for, and what only the update does), what is sent from
+    stage to stage (`send7`), and the update. What goes from one to another is in a variable within the step, with as many slots
+    (`dist.slots`) as micro-batches are there at once. What is made of inputs and constants alone is made again where it is read, unless it
+    takes long; layout operations too. A sum over micro-batches is read in its accumulator by the update.
+
+    `dist.schedule` says in which order the ranks do their works: tasks in that of `dist.task_order`, and between them sends, which are
+    started and waited for. No order needs a buffer: a send takes place when both sides have come to it.
+
+    Example: of a network of two stages on a mesh with `dist.stage_axis = "pp"`, the function of the first
+    ```mlir
+    func.func @step_0F(%x: tensor<4x8xf32>) attributes {dist.work = "0F"} {
+      %0 = net.read @w : tensor<8x8xf32>
+      %1 = net.dot %x, %0 … {dist.stage = 0} : …
+      net.assign @"within/h", %1 : tensor<4x8xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numCrossings", "crossings", "Values that one work makes and another reads">];
+}
+
 def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
   let summary = "lets operations run at the times at which they are needed";
   let description = [{

@@ -1,0 +1,300 @@
+//===- CutTasks.cpp - the tasks of a pipeline become functions ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkSchedule.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_CUTTASKSPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+#define DEBUG_TYPE "dist-schedule-cut-tasks"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// Makes a function of every work of one.
+class Cutter {
+public:
+  Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
+         const Works &works);
+
+  SmallVector<Crossing> run();
+
+private:
+  /// The function of a work, and where in it the values of the source are.
+  struct Part {
+    func::FuncOp func;
+    IRMapping mapping;
+  };
+
+  void createFunction(WorkIndex work);
+  void takePlaceDuring(Operation *op, int64_t microBatch);
+  void fill(WorkIndex work);
+  Value get(Value value, WorkIndex reader, Operation *user);
+  Value read(net::VariableOp variable, Value value, WorkIndex reader);
+  Value readCrossing(Value value, WorkIndex reader);
+  bool isRepeated(Operation *op, WorkIndex reader) const;
+  void repeat(Operation *op, WorkIndex reader, Operation *user);
+  void describe(Operation *clone, WorkIndex reader, Operation *user);
+  net::VariableOp createVariable(Value value);
+  void keepCrossings();
+
+  const Work &getWork(WorkIndex work) const { return works.get()[work]; }
+
+  ModuleOp module;
+  func::FuncOp source;
+  const dist::Mesh &mesh;
+  const PipelineAxis &pipeline;
+  const Works &works;
+  SymbolTable symbols;
+  OpBuilder builder;
+  SmallVector<Part, 0> parts;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  llvm::MapVector<Value, Crossing> crossings;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Cutter::Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
+               const Works &works)
+    : module(module), source(source), mesh(mesh), pipeline(pipeline), works(works), symbols(module),
+      builder(module.getContext()), parts(works.get().size()) {
+  for (auto [position, op] : llvm::enumerate(source.getBody().front()))
+    positions[&op] = position;
+}
+
+/// Lets `op` take place in one micro-batch alone.
+void Cutter::takePlaceDuring(Operation *op, int64_t microBatch) {
+  std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+  if (!slices || mesh.getSize(*slices) == 1)
+    return;
+  NamedAttribute during(builder.getStringAttr(mesh.getName(*slices)), builder.getDenseI64ArrayAttr(microBatch));
+  op->setAttr(dist::kDuringAttr, builder.getDictionaryAttr(during));
+}
+
+/// All works take the arguments of the step; the update gives its results.
+void Cutter::createFunction(WorkIndex index) {
+  const Work &work = getWork(index);
+  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  if (index != Works::kUpdate) {
+    func.setResAttrsAttr(nullptr);
+    func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
+  }
+  func.setSymName((source.getSymName() + "_" + work.name).str());
+  func->setAttr(dist::kWorkAttr, builder.getStringAttr(work.name));
+  if (index == Works::kBegin)
+    takePlaceDuring(func, 0);
+  if (index == Works::kUpdate)
+    takePlaceDuring(func, pipeline.order.numMicroBatches - 1);
+  symbols.insert(func, source->getIterator());
+  Block *block = func.addEntryBlock();
+  for (auto [before, after] : llvm::zip(source.getArguments(), block->getArguments())) {
+    after.setLoc(before.getLoc());
+    parts[index].mapping.map(before, after);
+  }
+  parts[index].func = func;
+}
+
+void Cutter::fill(WorkIndex index) {
+  const Work &work = getWork(index);
+  Part &part = parts[index];
+  builder.setInsertionPointToEnd(&part.func.getBody().front());
+  for (Operation *op : work.ops) {
+    for (Value operand : op->getOperands())
+      part.mapping.map(operand, get(operand, index, op));
+    Operation *clone = builder.clone(*op, part.mapping);
+    auto assign = dyn_cast<net::AssignOp>(op);
+    if (!assign || works.getKeeper(assign.getValue()) != assign)
+      continue;
+    // What is behind the last micro-batch reads it in another work.
+    std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+    NamedAttrList during(clone->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
+    if (slices)
+      during.erase(mesh.getName(*slices));
+    clone->removeAttr(dist::kDuringAttr);
+    if (!during.empty())
+      clone->setAttr(dist::kDuringAttr, during.getDictionary(clone->getContext()));
+  }
+  if (index != Works::kUpdate)
+    func::ReturnOp::create(builder, source.getLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// Values of other works
+//===----------------------------------------------------------------------===//
+
+/// Whether `reader` does `op` itself, although it is of no work or another.
+bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
+  std::optional<WorkIndex> work = works.find(op);
+  if (!work)
+    return true;
+  // Nothing is computed while something is sent.
+  return Works::isLayout(op) && !works.getKeeper(op->getResult(0)) && getWork(reader).kind != Work::Kind::Transfer;
+}
+
+/// What a clone shares with the operation that reads it: ranks, role and segment, so that they can be one kernel.
+void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
+  if (clone->hasTrait<OpTrait::ConstantLike>() || isa<net::ReadOp, dist::CoordinateOp>(clone))
+    return;
+  const Work &work = getWork(reader);
+  if (work.kind == Work::Kind::Task) {
+    NamedAttribute on(pipeline.axis, builder.getDenseI64ArrayAttr(pipeline.order.rankOfStage[work.task.stage]));
+    dist::setOn(clone, dist::join(dist::getOn(clone), builder.getDictionaryAttr(on)));
+  }
+  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(dist::kStageAttr), StringRef(dist::kSegmentAttr)})
+    if (Attribute attribute = user->getAttr(name))
+      clone->setAttr(name, attribute);
+    else
+      clone->removeAttr(name);
+}
+
+/// Does `op` in `reader` with all that it reads and nobody keeps.
+void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
+  IRMapping &mapping = parts[reader].mapping;
+  SmallVector<Operation *> next{op};
+  llvm::SmallSetVector<Operation *, 8> needed;
+  while (!next.empty()) {
+    Operation *current = next.pop_back_val();
+    if (!needed.insert(current))
+      continue;
+    for (Value operand : current->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && !mapping.contains(operand) && works.find(maker) != reader && isRepeated(maker, reader))
+        next.push_back(maker);
+  }
+  auto ordered = needed.takeVector();
+  llvm::sort(ordered, [&](Operation *left, Operation *right) { return positions[left] < positions[right]; });
+  for (Operation *current : ordered) {
+    for (Value operand : current->getOperands())
+      mapping.map(operand, get(operand, reader, user));
+    describe(builder.clone(*current, mapping), reader, user);
+  }
+}
+
+/// Reads `value` in the variable that holds it.
+Value Cutter::read(net::VariableOp variable, Value value, WorkIndex reader) {
+  auto read = net::ReadOp::create(builder, value.getLoc(), value.getType(), FlatSymbolRefAttr::get(variable));
+  dist::setOn(read, dist::getOn(value));
+  parts[reader].mapping.map(value, read.getResult());
+  return read.getResult();
+}
+
+/// `value`, which another work makes, by the variable that holds it between the two.
+Value Cutter::readCrossing(Value value, WorkIndex reader) {
+  WorkIndex maker = *works.find(value.getDefiningOp());
+  auto [known, isNew] = crossings.try_emplace(value);
+  if (isNew)
+    known->second = {createVariable(value), maker, {}, dist::getOn(value)};
+  known->second.readers.insert(reader);
+  return read(known->second.variable, value, reader);
+}
+
+/// `value` in the function of `reader`, which `user` is in.
+Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
+  if (Value known = parts[reader].mapping.lookupOrNull(value))
+    return known;
+  Operation *maker = value.getDefiningOp();
+  if (isRepeated(maker, reader)) {
+    repeat(maker, reader, user);
+    return parts[reader].mapping.lookup(value);
+  }
+  if (net::AssignOp keeper = works.getKeeper(value))
+    return read(symbols.lookup<net::VariableOp>(keeper.getVariable()), value, reader);
+  return readCrossing(value, reader);
+}
+
+/// What a variable within the step is called that holds `value`.
+static std::string getName(Value value) {
+  Operation *op = value.getDefiningOp();
+  StringRef name = net::getUserName(op);
+  if (name.empty())
+    if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
+      name = scope.getValue();
+  return ("within/" + (name.empty() ? op->getName().stripDialect() : name)).str();
+}
+
+net::VariableOp Cutter::createVariable(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  dist::Placement placement;
+  placement.dims.resize(type.getRank());
+  if (DictionaryAttr on = dist::getOn(value))
+    for (NamedAttribute entry : on)
+      if (auto holders = cast<DenseI64ArrayAttr>(entry.getValue()); holders.size() == 1)
+        placement.setHolder(*mesh.find(entry.getName()), holders[0]);
+  OpBuilder outside(source);
+  auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator, getName(value), type,
+                                          net::InitializerAttr(), FlatSymbolRefAttr());
+  variable->setAttr(dist::kWithinStepAttr, builder.getUnitAttr());
+  variable->setAttr(dist::kMappingAttr, placement.toAttr(builder.getContext(), mesh, type.getShape()));
+  symbols.insert(variable, llvm::find_if(*module.getBody(), [](Operation &op) { return isa<func::FuncOp>(op); }));
+  return variable;
+}
+
+/// Makers leave what others read in its variable.
+void Cutter::keepCrossings() {
+  for (auto &[value, crossing] : crossings) {
+    Part &maker = parts[crossing.maker];
+    builder.setInsertionPoint(maker.func.getBody().front().getTerminator());
+    auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(crossing.variable),
+                                        maker.mapping.lookup(value));
+    dist::setOn(assign, crossing.on);
+  }
+}
+
+SmallVector<Crossing> Cutter::run() {
+  SmallVector<WorkIndex> filled;
+  for (auto [index, work] : llvm::enumerate(works.get()))
+    if (index != Works::kUpdate && !work.ops.empty())
+      filled.push_back(index);
+  filled.push_back(Works::kUpdate);
+  for (WorkIndex work : filled) {
+    createFunction(work);
+    fill(work);
+  }
+  keepCrossings();
+  return llvm::map_to_vector(crossings, [](auto &entry) { return entry.second; });
+}
+
+namespace {
+
+struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<std::optional<PipelineAxis>> pipeline = PipelineAxis::find(module);
+    if (failed(pipeline))
+      return signalPassFailure();
+    if (!*pipeline)
+      return;
+    dist::Mesh mesh = dist::findMesh(module).getMesh();
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (func.isExternal() || func->hasAttr(dist::kWorkAttr))
+        continue;
+      FailureOr<Works> works = Works::find(func, mesh, **pipeline);
+      if (failed(works))
+        return signalPassFailure();
+      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *works).run();
+      numCrossings += crossings.size();
+      addSchedules(module, **pipeline, *works, crossings);
+      func.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,170 @@
+//===- WorkSchedule.cpp - what the ranks of a pipeline do in a row --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkSchedule.h"
+#include <map>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// The items of the ranks at one coordinate, by the numbers of `works`.
+struct Row {
+  struct Item {
+    WorkIndex work;
+    bool isWait;
+    int64_t microBatch;
+  };
+  SmallVector<Item, 0> items;
+
+  /// Where a work is done for a micro-batch, and where it is over; nothing where that is not here.
+  std::map<std::pair<WorkIndex, int64_t>, std::pair<int64_t, int64_t>> places;
+
+  void add(WorkIndex work, bool isWait, int64_t microBatch);
+};
+
+class Scheduler {
+public:
+  Scheduler(ModuleOp module, const PipelineAxis &pipeline, const Works &works, ArrayRef<Crossing> crossings)
+      : module(module), pipeline(pipeline), works(works), crossings(crossings) {}
+
+  void run();
+
+private:
+  void collectTransfers();
+  void makeRows();
+  void write(int64_t coordinate);
+  int64_t countSlots(const Crossing &crossing, const Row &row) const;
+
+  ModuleOp module;
+  const PipelineAxis &pipeline;
+  const Works &works;
+  ArrayRef<Crossing> crossings;
+  /// The transfers, and which works they are.
+  std::vector<Transfer> transfers;
+  SmallVector<WorkIndex> workOfTransfer;
+  std::vector<Row> rows;
+};
+
+} // namespace
+
+void Row::add(WorkIndex work, bool isWait, int64_t microBatch) {
+  auto place = static_cast<int64_t>(items.size());
+  auto [known, isNew] = places.try_emplace({work, microBatch}, place, place);
+  known->second.second = place;
+  items.push_back({work, isWait, microBatch});
+}
+
+/// What is sent, by whom it is made and who reads it.
+void Scheduler::collectTransfers() {
+  llvm::DenseMap<WorkIndex, size_t> known;
+  for (auto [index, work] : llvm::enumerate(works.get())) {
+    if (work.kind != Work::Kind::Transfer)
+      continue;
+    auto send = cast<dist::CollectiveOp>(work.ops.front());
+    known[index] = transfers.size();
+    workOfTransfer.push_back(index);
+    transfers.push_back({std::nullopt, send.getRoots()->front(), static_cast<int64_t>(*send.getTo()), {}});
+  }
+  for (const Crossing &crossing : crossings) {
+    const Work &maker = works.get()[crossing.maker];
+    for (WorkIndex reader : crossing.readers) {
+      const Work &read = works.get()[reader];
+      if (maker.kind == Work::Kind::Task && read.kind == Work::Kind::Transfer)
+        transfers[known[reader]].from = maker.task;
+      if (maker.kind == Work::Kind::Transfer && read.kind == Work::Kind::Task)
+        transfers[known[crossing.maker]].readers.push_back(read.task);
+    }
+  }
+}
+
+void Scheduler::makeRows() {
+  std::map<std::pair<TaskKind, int64_t>, WorkIndex> workOfTask;
+  for (auto [index, work] : llvm::enumerate(works.get()))
+    if (work.kind == Work::Kind::Task)
+      workOfTask[{work.task.kind, work.task.stage}] = index;
+  TaskTimes times;
+  auto items = orderTransfers(pipeline.order, simulate(pipeline.order, times), times, transfers);
+  for (auto [rank, ofRank] : llvm::enumerate(items)) {
+    Row &row = rows.emplace_back();
+    if (!works.get()[Works::kBegin].ops.empty())
+      row.add(Works::kBegin, false, 0);
+    for (const RankItem &item : ofRank) {
+      if (item.kind != RankItem::Kind::Task) {
+        row.add(workOfTransfer[item.index], item.kind == RankItem::Kind::Wait, item.microBatch);
+        continue;
+      }
+      Task task = pipeline.order.ranks[rank][item.index];
+      WorkIndex work = workOfTask[{task.kind, task.stage}];
+      if (!works.get()[work].ops.empty())
+        row.add(work, false, task.microBatch);
+    }
+    row.add(Works::kUpdate, false, pipeline.order.numMicroBatches - 1);
+  }
+}
+
+void Scheduler::write(int64_t coordinate) {
+  OpBuilder builder(module.getContext());
+  llvm::MapVector<WorkIndex, int32_t> numbers;
+  SmallVector<Attribute> names;
+  SmallVector<int32_t> items;
+  for (const Row::Item &item : rows[coordinate].items) {
+    auto [known, isNew] = numbers.insert({item.work, names.size()});
+    if (isNew)
+      names.push_back(builder.getStringAttr(works.get()[item.work].name));
+    items.push_back(item.isWait ? -1 - known->second : known->second);
+    items.push_back(static_cast<int32_t>(item.microBatch));
+  }
+  NamedAttribute on(pipeline.axis, builder.getDenseI64ArrayAttr(coordinate));
+  builder.setInsertionPointToEnd(module.getBody());
+  dist::ScheduleOp::create(builder, module.getLoc(), builder.getDictionaryAttr(on), builder.getArrayAttr(names),
+                           builder.getDenseI32ArrayAttr(items));
+}
+
+/// How many micro-batches' values are there at once, from where each is made to where it is read for the last time.
+int64_t Scheduler::countSlots(const Crossing &crossing, const Row &row) const {
+  std::map<int64_t, int64_t> changes;
+  for (int64_t microBatch = 0; microBatch < pipeline.order.numMicroBatches; ++microBatch) {
+    auto made = row.places.find({crossing.maker, microBatch});
+    if (made == row.places.end())
+      continue;
+    int64_t last = made->second.second;
+    for (WorkIndex reader : crossing.readers)
+      if (auto read = row.places.find({reader, microBatch}); read != row.places.end())
+        last = std::max(last, read->second.second);
+    ++changes[made->second.first];
+    --changes[last + 1];
+  }
+  int64_t now = 0, most = 0;
+  for (auto [place, change] : changes)
+    most = std::max(most, now += change);
+  return most;
+}
+
+void Scheduler::run() {
+  collectTransfers();
+  makeRows();
+  for (int64_t coordinate = 0; coordinate < pipeline.order.getNumRanks(); ++coordinate)
+    write(coordinate);
+  for (const Crossing &crossing : crossings) {
+    auto holders = crossing.on ? crossing.on.getAs<DenseI64ArrayAttr>(pipeline.axis) : DenseI64ArrayAttr();
+    const Work &maker = works.get()[crossing.maker];
+    bool isOnce = maker.kind == Work::Kind::Begin ||
+                  (maker.kind == Work::Kind::Transfer && works.isEarly(maker.ops.front()->getResult(0)));
+    if (!holders || isOnce)
+      continue;
+    int64_t slots = countSlots(crossing, rows[holders[0]]);
+    Operation *variable = crossing.variable;
+    variable->setAttr(dist::kSlotsAttr, Builder(module.getContext()).getI64IntegerAttr(std::max<int64_t>(slots, 1)));
+  }
+}
+
+void schedule::addSchedules(ModuleOp module, const PipelineAxis &pipeline, const Works &works,
+                            ArrayRef<Crossing> crossings) {
+  Scheduler(module, pipeline, works, crossings).run();
+}

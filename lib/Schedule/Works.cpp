@@ -1,0 +1,262 @@
+//===- Works.cpp - what belongs to which task of a pipeline ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Works.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "dialects/Net/Recompute.h"
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+/// What takes more operations than this is kept for backward instead of being done again: a mask of random bits.
+static constexpr int64_t kLongest = 32;
+
+//===----------------------------------------------------------------------===//
+// The pipeline
+//===----------------------------------------------------------------------===//
+
+/// A task that comes behind one of its kind and stage with a later micro-batch, if there is one.
+static std::optional<Task> findDescending(const TaskOrder &order) {
+  std::map<std::pair<TaskKind, int64_t>, int64_t> last;
+  for (const std::vector<Task> &tasks : order.ranks)
+    for (Task task : tasks) {
+      auto [known, isNew] = last.try_emplace({task.kind, task.stage}, task.microBatch);
+      if (!isNew && known->second >= task.microBatch)
+        return task;
+      known->second = task.microBatch;
+    }
+  return std::nullopt;
+}
+
+FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
+  dist::MeshOp meshOp = dist::findMesh(module);
+  auto axis = meshOp ? meshOp->getAttrOfType<StringAttr>(dist::kStageAxisAttr) : StringAttr();
+  if (!axis)
+    return std::optional<PipelineAxis>();
+  auto text = meshOp->getAttrOfType<StringAttr>(dist::kTaskOrderAttr);
+  std::optional<dist::Axis> found = meshOp.getMesh().find(axis.getValue());
+  if (!text || !found || meshOp.getMesh().isTime(*found))
+    return meshOp.emitOpError() << "has stages along " << axis << ", which is no axis of ranks with an order of tasks";
+  llvm::Expected<TaskOrder> order = readCsv(text.getValue());
+  if (!order)
+    return meshOp.emitOpError() << "has no order of tasks: " << llvm::toString(order.takeError());
+  if (llvm::Error error = check(*order))
+    return meshOp.emitOpError() << "has an order of tasks that nobody can follow: " << llvm::toString(std::move(error));
+  int64_t ranks = meshOp.getMesh().getSize(*found);
+  std::optional<dist::Axis> slices = meshOp.getMesh().find(dist::AxisKind::Slices);
+  int64_t microBatches = slices ? meshOp.getMesh().getSize(*slices) : 1;
+  if (order->getNumRanks() != ranks || order->numMicroBatches != microBatches)
+    return meshOp.emitOpError() << "has an order of tasks for " << order->getNumRanks() << " ranks and "
+                                << order->numMicroBatches << " micro-batches, but axis " << axis << " has size "
+                                << ranks << " and the batch has " << microBatches << " slices";
+  PipelineAxis pipeline{axis, splitBackwards(std::move(*order))};
+  if (std::optional<Task> task = findDescending(pipeline.order))
+    return meshOp.emitOpError() << "has an order of tasks in which " << toString(*task)
+                                << " comes behind a later micro-batch; sums over micro-batches need them in order";
+  return std::optional(std::move(pipeline));
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// What holds something from one micro-batch to the next.
+void Works::findKeepers(Block &block) {
+  SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
+  for (auto assign : block.getOps<net::AssignOp>())
+    if (symbols.lookup(assign.getVariable())->hasAttr(dist::kWithinStepAttr))
+      keepers[assign.getValue()] = assign;
+}
+
+Works::Phase Works::getPhase(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op ? phases.lookup(op) : Phase::Early;
+}
+
+/// When the last operand of `op` is known. A sum over micro-batches is known behind the last of them, but for the
+/// assignment that keeps it until then.
+Works::Phase Works::getOperandPhase(Operation *op) const {
+  Phase phase = Phase::Early;
+  for (Value operand : op->getOperands()) {
+    net::AssignOp keeper = getKeeper(operand);
+    phase = std::max(phase, keeper && keeper != op ? Phase::Late : getPhase(operand));
+  }
+  return phase;
+}
+
+//===----------------------------------------------------------------------===//
+// Works
+//===----------------------------------------------------------------------===//
+
+Works::Works(const dist::Mesh &mesh, const PipelineAxis &pipeline) : mesh(mesh), pipeline(pipeline) {
+  works.push_back({Work::Kind::Begin, "begin"});
+  works.push_back({Work::Kind::Update, "update"});
+  // In the order in which a stage first does them.
+  for (const std::vector<Task> &ofRank : pipeline.order.ranks)
+    for (Task task : ofRank) {
+      auto [known, isNew] = tasks.try_emplace({static_cast<int>(task.kind), task.stage}, works.size());
+      if (isNew) {
+        std::string name = toString(task);
+        works.push_back({Work::Kind::Task,
+                         name.substr(0, name.size() - std::to_string(task.microBatch).size()),
+                         {task.kind, task.stage}});
+      }
+    }
+}
+
+std::optional<WorkIndex> Works::find(Operation *op) const {
+  auto known = workOf.find(op);
+  return known == workOf.end() ? std::nullopt : std::optional(known->second);
+}
+
+bool Works::isLayout(Operation *op) { return isa<net::ReshapeOp, net::TransposeOp, net::BroadcastOp>(op); }
+
+bool Works::isTransfer(Operation *op) const {
+  auto send = dyn_cast<dist::CollectiveOp>(op);
+  return send && send.getKind() == dist::CollectiveKind::Send && send.getAxes().size() == 1 &&
+         send.getAxes()[0] == pipeline.axis;
+}
+
+/// What is kept is assigned by the work that makes it.
+LogicalResult Works::assignKeeper(net::AssignOp op) {
+  Operation *maker = op.getValue().getDefiningOp();
+  std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
+  if (!work)
+    return op.emitOpError() << "adds up over micro-batches what no stage of the pipeline computes";
+  workOf[op] = *work;
+  return success();
+}
+
+/// An operation of forward or backward. What is computed again for backward belongs there. Whether a backward in halves
+/// has it in the first of them is decided later.
+LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
+  bool isBackward = net::getRole(op) == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
+  for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward, TaskKind::WeightGradient}) {
+    auto task = tasks.find({static_cast<int>(kind), stage});
+    if (isBackward == (kind == TaskKind::Forward) || task == tasks.end())
+      continue;
+    workOf[op] = task->second;
+    return success();
+  }
+  return op->emitOpError() << "is of stage " << stage << " of a pipeline that has " << pipeline.order.getNumStages();
+}
+
+void Works::assignTransfer(Operation *op) {
+  workOf[op] = works.size();
+  works.push_back({Work::Kind::Transfer, "send" + std::to_string(works.size())});
+  if (getOperandPhase(op) == Phase::Early)
+    moveToBegin(op);
+}
+
+/// Lets what `op`, which is done once at the beginning, reads be made there too.
+void Works::moveToBegin(Operation *op) {
+  SmallVector<Operation *> next{op};
+  while (!next.empty())
+    for (Value operand : next.pop_back_val()->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
+      if (!work || works[*work].kind != Work::Kind::Task)
+        continue;
+      workOf[maker] = kBegin;
+      next.push_back(maker);
+    }
+}
+
+LogicalResult Works::visit(Operation *op) {
+  auto coordinate = dyn_cast<dist::CoordinateOp>(op);
+  if (coordinate || isa<net::ReadOp>(op) || op->hasTrait<OpTrait::ConstantLike>()) {
+    bool isSlice = coordinate && mesh.getKind(*mesh.find(coordinate.getAxis())) == dist::AxisKind::Slices;
+    phases[op] = isSlice ? Phase::Each : Phase::Early;
+    return success();
+  }
+  Phase phase = phases[op] = getOperandPhase(op);
+  auto assign = dyn_cast<net::AssignOp>(op);
+  if (assign && getKeeper(assign.getValue()) == assign)
+    return assignKeeper(assign);
+  if (phase == Phase::Late || net::getRole(op) == net::Role::Optimize || isa<func::ReturnOp, net::AssignOp>(op)) {
+    workOf[op] = kUpdate;
+    return success();
+  }
+  if (isTransfer(op)) {
+    assignTransfer(op);
+    return success();
+  }
+  if (auto stage = op->getAttrOfType<IntegerAttr>(dist::kStageAttr))
+    return assignStaged(op, stage.getInt());
+  // What is made of the whole batch is not made again for each of its slices.
+  if (isa<dist::CollectiveOp, net::ReduceOp>(op) && phase == Phase::Early) {
+    workOf[op] = kBegin;
+    moveToBegin(op);
+    return success();
+  }
+  int64_t &length = lengths[op] = 1;
+  for (Value operand : op->getOperands())
+    length = std::min(length + lengths.lookup(operand.getDefiningOp()), kLongest + 1);
+  return success();
+}
+
+/// Gives what takes long and is read by one stage alone to its forward, which keeps it for backward.
+void Works::stageLong(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    if (lengths.lookup(&op) <= kLongest)
+      continue;
+    std::optional<int64_t> stage;
+    bool isOne = true;
+    for (Operation *user : op.getUsers()) {
+      std::optional<WorkIndex> work = find(user);
+      isOne &= work && works[*work].kind == Work::Kind::Task &&
+               stage.value_or(works[*work].task.stage) == works[*work].task.stage;
+      if (isOne)
+        stage = works[*work].task.stage;
+    }
+    if (isOne && stage)
+      workOf[&op] = tasks.lookup({static_cast<int>(TaskKind::Forward), *stage});
+  }
+}
+
+/// Whether somebody else than `stage` itself waits for what `op` makes.
+bool Works::isForOthers(Operation *op, int64_t stage) const {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    std::optional<WorkIndex> work = find(user);
+    if (!work)
+      return false;
+    const Work &reader = works[*work];
+    return reader.kind == Work::Kind::Transfer ||
+           (reader.kind == Work::Kind::Task &&
+            (reader.task.stage != stage || reader.task.kind == TaskKind::InputGradient));
+  });
+}
+
+/// Of backwards in halves, moves what the previous stage waits for into the first.
+void Works::splitBackward(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    std::optional<WorkIndex> work = find(&op);
+    if (!work || works[*work].kind != Work::Kind::Task || works[*work].task.kind != TaskKind::WeightGradient)
+      continue;
+    int64_t stage = works[*work].task.stage;
+    if (isForOthers(&op, stage))
+      workOf[&op] = tasks.lookup({static_cast<int>(TaskKind::InputGradient), stage});
+  }
+}
+
+FailureOr<Works> Works::find(func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline) {
+  Works works(mesh, pipeline);
+  Block &block = func.getBody().front();
+  works.findKeepers(block);
+  for (Operation &op : block)
+    if (failed(works.visit(&op)))
+      return failure();
+  works.stageLong(block);
+  works.splitBackward(block);
+  for (Operation &op : block)
+    if (std::optional<WorkIndex> work = works.find(&op))
+      works.works[*work].ops.push_back(&op);
+  return works;
+}

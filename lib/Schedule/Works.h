@@ -1,0 +1,95 @@
+//===- Works.h - what belongs to which task of a pipeline -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A step of a pipeline consists of *works*. A stage has works for its forward and backward, or forward and the two
+// halves of backward, each done for every micro-batch. What goes from rank to rank is a work of its own, which is
+// started and waited for. What the update does, and what is behind the last micro-batch otherwise, is one more, and
+// what is there before the first one, yet not everywhere, is done at the beginning.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_SCHEDULE_WORKS_H
+#define MESHWRIGHT_LIB_SCHEDULE_WORKS_H
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/TransferOrder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace meshwright::schedule {
+
+/// The pipeline of a module: along which axis, and in which order. Backwards are in halves on all micro-batches of a
+/// stage or on none.
+struct PipelineAxis {
+  mlir::StringAttr axis;
+  TaskOrder order;
+
+  /// What the mesh of `module` says; none where it has no pipeline, failure where it says nothing that makes sense.
+  static mlir::FailureOr<std::optional<PipelineAxis>> find(mlir::ModuleOp module);
+};
+
+using WorkIndex = int;
+
+struct Work {
+  enum class Kind { Begin, Task, Transfer, Update } kind;
+  std::string name;
+  /// Of tasks.
+  StageTask task{TaskKind::Forward, 0};
+  /// In the order of the program.
+  llvm::SmallVector<mlir::Operation *, 0> ops;
+};
+
+/// The works of a function. Everything here is linear in the operations.
+class Works {
+public:
+  static constexpr WorkIndex kBegin = 0, kUpdate = 1;
+
+  static mlir::FailureOr<Works> find(mlir::func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline);
+
+  llvm::ArrayRef<Work> get() const { return works; }
+  /// The work that does `op`; none where it is done again by whichever work reads it: what is made of inputs and
+  /// constants in few operations.
+  std::optional<WorkIndex> find(mlir::Operation *op) const;
+  /// The assignment that keeps `value` from one micro-batch to the next, as sums over them are: others read it there.
+  /// Null where it is none.
+  net::AssignOp getKeeper(mlir::Value value) const { return keepers.lookup(value); }
+  /// Whether `value` does not depend on the micro-batch.
+  bool isEarly(mlir::Value value) const { return getPhase(value) == Phase::Early; }
+  /// Whether `op` only puts its one operand elsewhere: instead of its result the operand is kept for other works.
+  static bool isLayout(mlir::Operation *op);
+
+private:
+  /// When a value is known: without regard to the micro-batch, for each of them, or behind the last.
+  enum class Phase { Early, Each, Late };
+
+  Works(const dist::Mesh &mesh, const PipelineAxis &pipeline);
+
+  void findKeepers(mlir::Block &block);
+  Phase getPhase(mlir::Value value) const;
+  Phase getOperandPhase(mlir::Operation *op) const;
+  mlir::LogicalResult visit(mlir::Operation *op);
+  mlir::LogicalResult assignKeeper(net::AssignOp op);
+  mlir::LogicalResult assignStaged(mlir::Operation *op, int64_t stage);
+  void assignTransfer(mlir::Operation *op);
+  void moveToBegin(mlir::Operation *op);
+  void stageLong(mlir::Block &block);
+  void splitBackward(mlir::Block &block);
+  bool isForOthers(mlir::Operation *op, int64_t stage) const;
+  bool isTransfer(mlir::Operation *op) const;
+
+  const dist::Mesh &mesh;
+  const PipelineAxis &pipeline;
+  llvm::SmallVector<Work, 0> works;
+  llvm::DenseMap<mlir::Operation *, WorkIndex> workOf;
+  llvm::DenseMap<mlir::Operation *, Phase> phases;
+  llvm::DenseMap<mlir::Value, net::AssignOp> keepers;
+  /// How many operations without a work are done again for one of them, at most.
+  llvm::DenseMap<mlir::Operation *, int64_t> lengths;
+  llvm::DenseMap<std::pair<int, int64_t>, WorkIndex> tasks;
+};
+
+} // namespace meshwright::schedule
+
+#endif
