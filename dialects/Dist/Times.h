@@ -17,8 +17,8 @@ inline constexpr llvm::StringLiteral kMergeAxis = "merge";
 /// The name of the axis of the slices of a batch.
 inline constexpr llvm::StringLiteral kSlicesAxis = "micro";
 
-/// On variables, a unit: what they hold is made and used within one step. No program starts with a value of them, and no
-/// file has one.
+/// On variables, a unit: what they hold is made and used within one step. No program starts with a value of them, and
+/// no file has one.
 inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
 
 /// The axes of `first`, and behind them those of `second`, which are of times.

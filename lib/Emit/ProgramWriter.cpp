@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramWriter.h"
+#include "ScheduleWriter.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
@@ -12,8 +13,6 @@
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/Report.h"
 #include "meshwright/Support/Bytes.h"
-#include "llvm/ADT/Twine.h"
-#include <map>
 
 using namespace mlir;
 using namespace meshwright;
@@ -112,6 +111,12 @@ uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, String
     buffer.add_shape(size);
   buffer.set_name(name.str());
   buffer.set_memory(memory);
+  // What is in the place of a variable with slots has as many.
+  auto region = slots.upper_bound(offset);
+  if (memory == DEVICE && region != slots.begin() && offset < std::prev(region)->second.end) {
+    buffer.set_slots(std::prev(region)->second.number);
+    buffer.set_slot_bytes(std::prev(region)->second.bytes);
+  }
   return program.buffers_size() - 1;
 }
 
@@ -257,7 +262,7 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
   }
   if (op.getTo())
     collective.set_to(*op.getTo());
-  collective.set_start(op.isStart());
+  collective.set_start(op.isStart() || func->hasAttr(schedule::kStartsAttr));
   auto known = op->getAttrOfType<IntegerAttr>(schedule::kTagAttr);
   uint32_t tag = known ? known.getInt() : nextTag++;
   if (op.isStart())
@@ -367,7 +372,7 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);
-    if (dist::hasTimes(func))
+    if (func->hasAttr(schedule::kOutputsAttr))
       copyOutputs(ret);
     else
       addOutputs(ret);
@@ -386,6 +391,10 @@ FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
       func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr).getAs<IntegerAttr>(variable.getSymNameAttr());
   if (!offset)
     return variable.emitError() << "variable has no place in the arena";
+  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr); number && number.getInt() > 1) {
+    uint64_t start = offset.getInt(), bytes = schedule::getSlotBytes(variable.getTensorType());
+    slots[start] = {start + bytes, static_cast<uint32_t>(number.getInt()), bytes};
+  }
   return variableBuffers[variable.getSymNameAttr()] =
              addBuffer(variable.getTensorType(), offset.getInt(), variable.getSymName(),
                        dist::isOnHost(variable) ? HOST : DEVICE);
@@ -423,42 +432,14 @@ void ProgramWriter::addInputs() {
 
 /// Where there are programs of several times, results have places of their own.
 void ProgramWriter::addFixedOutputs() {
-  auto places = func->getAttrOfType<DenseI64ArrayAttr>(schedule::kOutputsAttr);
-  for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
-    auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+  func::FuncOp last = dist::getResultFunction(variants);
+  auto places = last->getAttrOfType<DenseI64ArrayAttr>(schedule::kOutputsAttr);
+  for (auto [index, type] : llvm::enumerate(last.getResultTypes())) {
+    auto name = last.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
     program.add_output_buffers(places[index] < 0 ? -1
                                                  : addBuffer(cast<RankedTensorType>(type), places[index],
                                                              name ? name.getValue() : StringRef()));
   }
-}
-
-/// The first and last coordinate that `func` is for of the axis of that kind; all, if it does not say.
-static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
-  dist::Mesh mesh = getMesh(func);
-  std::optional<dist::Axis> axis = mesh.find(kind);
-  if (!axis)
-    return {0, 0};
-  DictionaryAttr on = dist::getOn(func.getOperation());
-  auto times = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
-  return times ? std::make_pair(times.asArrayRef().front(), times.asArrayRef().back())
-               : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
-}
-
-/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis.
-static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
-  if (!getMesh(func).find(kind))
-    return "";
-  auto [first, last] = getTimes(func, kind);
-  return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
-}
-
-/// Programs of other ranks have other names; the step is one.
-static std::string getTaskName(func::FuncOp func) {
-  if (!dist::hasTimes(func))
-    return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
-  std::string steps = describeTimes(func, dist::AxisKind::Steps, "step");
-  std::string slices = describeTimes(func, dist::AxisKind::Slices, "slice");
-  return steps + (steps.empty() || slices.empty() ? "" : ", ") + slices;
 }
 
 LogicalResult ProgramWriter::addTask() {
@@ -468,24 +449,6 @@ LogicalResult ProgramWriter::addTask() {
     if (failed(addInstruction(op)))
       return failure();
   return success();
-}
-
-/// Every step runs its slices in order, each by the variant that is for both.
-void ProgramWriter::addSchedule() {
-  std::map<std::pair<int64_t, int64_t>, ScheduleItem> items;
-  for (auto [number, variant] : llvm::enumerate(variants)) {
-    auto [firstStep, lastStep] = getTimes(variant, dist::AxisKind::Steps);
-    auto [firstSlice, lastSlice] = getTimes(variant, dist::AxisKind::Slices);
-    for (int64_t slice = firstSlice; slice <= lastSlice; ++slice) {
-      ScheduleItem &item = items[{firstStep, slice}];
-      item.set_task(number);
-      item.set_micro_batch(slice);
-      item.set_first_step(firstStep);
-      item.set_end_step(lastStep + 1);
-    }
-  }
-  for (const auto &[place, item] : items)
-    *program.add_schedule() = item;
 }
 
 LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
@@ -500,7 +463,7 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
   if (failed(addVariables(variables)))
     return failure();
   addInputs();
-  if (dist::hasTimes(func))
+  if (func->hasAttr(schedule::kOutputsAttr))
     addFixedOutputs();
   for (func::FuncOp variant : variants) {
     func = variant;
@@ -509,6 +472,5 @@ LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
     if (failed(addTask()))
       return failure();
   }
-  addSchedule();
-  return success();
+  return writeSchedule(variants, program);
 }

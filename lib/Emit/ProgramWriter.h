@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace meshwright::emit {
 
@@ -58,7 +59,6 @@ private:
   void addInputs();
   void addFixedOutputs();
   mlir::LogicalResult addTask();
-  void addSchedule();
   mlir::FailureOr<int64_t> addVariable(net::VariableOp variable);
   void addCoordinate(dist::CoordinateOp op, uint32_t buffer);
   uint32_t getLeafBuffer(mlir::Value value);
@@ -87,6 +87,14 @@ private:
   Task *task = nullptr;
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
+  /// Of the variables with slots the first slot's end, the number of slots and the bytes of one, by the places of the
+  /// variables.
+  struct Slots {
+    uint64_t end;
+    uint32_t number;
+    uint64_t bytes;
+  };
+  std::map<uint64_t, Slots> slots;
   /// Of constants and coordinates, which variants share, by their places and types.
   llvm::DenseMap<std::pair<int64_t, mlir::Type>, uint32_t> leafBuffers;
   /// Of the collectives and copies that are started only.

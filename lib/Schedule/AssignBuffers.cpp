@@ -124,7 +124,7 @@ void PersistentPlacer::placeSlots() {
     if (!slots || (kept && !dist::holds(variants.front(), kept.getSupport())))
       continue;
     persistent.variables[variable.getSymNameAttr()] = persistent.bytes + persistent.betweenBytes;
-    persistent.betweenBytes += slots.getInt() * getSlotBytes(variable);
+    persistent.betweenBytes += slots.getInt() * getSlotBytes(variable.getTensorType());
   }
 }
 

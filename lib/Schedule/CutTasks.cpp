@@ -99,7 +99,10 @@ void Cutter::createFunction(WorkIndex index) {
   }
   func.setSymName((source.getSymName() + "_" + work.name).str());
   func->setAttr(dist::kWorkAttr, builder.getStringAttr(work.name));
-  if (index == Works::kBegin)
+  if (work.kind == Work::Kind::Transfer)
+    func->setAttr(kStartsAttr, builder.getUnitAttr());
+  bool isOnce = work.kind == Work::Kind::Transfer && works.isEarly(work.ops.front()->getResult(0));
+  if (index == Works::kBegin || isOnce)
     takePlaceDuring(func, 0);
   if (index == Works::kUpdate)
     takePlaceDuring(func, pipeline.order.numMicroBatches - 1);
@@ -223,6 +226,9 @@ Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
 /// What a variable within the step is called that holds `value`.
 static std::string getName(Value value) {
   Operation *op = value.getDefiningOp();
+  // What is sent keeps its name.
+  while (isa<dist::CollectiveOp>(op) && op->getOperand(0).getDefiningOp())
+    op = op->getOperand(0).getDefiningOp();
   StringRef name = net::getUserName(op);
   if (name.empty())
     if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
@@ -238,7 +244,7 @@ net::VariableOp Cutter::createVariable(Value value) {
     for (NamedAttribute entry : on)
       if (auto holders = cast<DenseI64ArrayAttr>(entry.getValue()); holders.size() == 1)
         placement.setHolder(*mesh.find(entry.getName()), holders[0]);
-  OpBuilder outside(source);
+  OpBuilder outside(builder.getContext());
   auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator, getName(value), type,
                                           net::InitializerAttr(), FlatSymbolRefAttr());
   variable->setAttr(dist::kWithinStepAttr, builder.getUnitAttr());

@@ -62,7 +62,7 @@ public:
   FailureOr<func::FuncOp> run();
 
 private:
-  bool isIdle() const;
+  bool isIdle();
   bool includes(DictionaryAttr support);
   bool runs(Operation *op) { return includes(dist::getOn(op)); }
   int64_t getMember(dist::CollectiveOp op);
@@ -128,8 +128,7 @@ void Classes::add(func::FuncOp func) {
     if (auto either = dyn_cast<dist::EitherOp>(op))
       add(either.getHolders());
     auto collective = dyn_cast<dist::CollectiveOp>(op);
-    ArrayRef<int64_t> roots =
-        collective && collective.getRoots() ? *collective.getRoots() : ArrayRef<int64_t>();
+    ArrayRef<int64_t> roots = collective && collective.getRoots() ? *collective.getRoots() : ArrayRef<int64_t>();
     for (int64_t root : roots)
       addRoot(collective.getAxes(), root);
     if (collective && collective.getTo())
@@ -362,7 +361,7 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
 }
 
 /// Whether nothing is left of the work of a pipeline for these ranks.
-bool Specializer::isIdle() const {
+bool Specializer::isIdle() {
   return source->hasAttr(dist::kWorkAttr) && source.getNumResults() == 0 && llvm::all_of(kept, [](Operation *op) {
            return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
          });

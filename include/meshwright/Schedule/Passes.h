@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_SCHEDULE_PASSES_H
 #define MESHWRIGHT_SCHEDULE_PASSES_H
 
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
@@ -30,6 +31,11 @@ inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
 inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
 /// On collectives of the programs of different ranks: a number that all members of a group have for one and the same.
 inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
+/// On functions, a unit: what they exchange is started only, and waited for by an item of the schedule.
+inline constexpr llvm::StringLiteral kStartsAttr = "dist.starts";
+
+/// From one slot of a value of `type` to the next.
+inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(getBytes(type), 64); }
 
 #define GEN_PASS_DECL
 #include "meshwright/Schedule/Passes.h.inc"

@@ -1,0 +1,197 @@
+//===- ScheduleWriter.cpp - the order of a program's tasks ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleWriter.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "meshwright/Schedule/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+#include <map>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+
+static dist::Mesh getMesh(func::FuncOp func) {
+  dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
+  return mesh ? mesh.getMesh() : dist::Mesh();
+}
+
+/// The first and last coordinate that `func` is for of the axis of that kind; all, if it does not say.
+static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
+  dist::Mesh mesh = getMesh(func);
+  std::optional<dist::Axis> axis = mesh.find(kind);
+  if (!axis)
+    return {0, 0};
+  DictionaryAttr on = dist::getOn(func.getOperation());
+  auto times = on ? on.getAs<DenseI64ArrayAttr>(mesh.getName(*axis)) : DenseI64ArrayAttr();
+  return times ? std::make_pair(times.asArrayRef().front(), times.asArrayRef().back())
+               : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
+}
+
+/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis.
+static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
+  if (!getMesh(func).find(kind))
+    return "";
+  auto [first, last] = getTimes(func, kind);
+  return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
+}
+
+std::string emit::getTaskName(func::FuncOp func) {
+  auto work = func->getAttrOfType<StringAttr>(dist::kWorkAttr);
+  if (!dist::hasTimes(func) && !work)
+    return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
+  std::string steps = describeTimes(func, dist::AxisKind::Steps, "step");
+  std::string slices = describeTimes(func, dist::AxisKind::Slices, "slice");
+  std::string times = steps + (steps.empty() || slices.empty() ? "" : ", ") + slices;
+  return work && !times.empty() ? work.str() + ", " + times : work ? work.str() : times;
+}
+
+/// Every step runs its slices in order, each by the variant that is for both.
+static void writeSlices(ArrayRef<func::FuncOp> variants, Program &program) {
+  std::map<std::pair<int64_t, int64_t>, ScheduleItem> items;
+  for (auto [number, variant] : llvm::enumerate(variants)) {
+    auto [firstStep, lastStep] = getTimes(variant, dist::AxisKind::Steps);
+    auto [firstSlice, lastSlice] = getTimes(variant, dist::AxisKind::Slices);
+    for (int64_t slice = firstSlice; slice <= lastSlice; ++slice) {
+      ScheduleItem &item = items[{firstStep, slice}];
+      item.set_task(number);
+      item.set_micro_batch(slice);
+      item.set_first_step(firstStep);
+      item.set_end_step(lastStep + 1);
+    }
+  }
+  for (const auto &[place, item] : items)
+    *program.add_schedule() = item;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes the schedule of a program in a pipeline.
+class WorkWriter {
+public:
+  WorkWriter(ArrayRef<func::FuncOp> variants, Program &program) : variants(variants), program(program) {}
+
+  LogicalResult write();
+
+private:
+  void describeTasks();
+  void describe(Task &task, func::FuncOp func, uint32_t number);
+  uint32_t getWaiting(uint32_t task);
+  void add(const dist::ScheduleOp::Item &item, StringRef work);
+
+  ArrayRef<func::FuncOp> variants;
+  Program &program;
+  /// The tasks of every work.
+  llvm::MapVector<StringRef, SmallVector<uint32_t, 3>> tasks;
+  /// For tasks that start something, those that wait for it.
+  llvm::DenseMap<uint32_t, uint32_t> waiting;
+};
+
+} // namespace
+
+/// The schedule of the ranks of `func`.
+static dist::ScheduleOp findSchedule(func::FuncOp func) {
+  for (auto schedule : func->getParentOfType<ModuleOp>().getOps<dist::ScheduleOp>())
+    if (dist::holds(func, schedule.getOn()))
+      return schedule;
+  return {};
+}
+
+/// What `work`, the name of one, is for reports.
+static Task::Kind getKind(func::FuncOp func, StringRef work) {
+  if (func->hasAttr(schedule::kStartsAttr))
+    return Task::TRANSFER;
+  if (work == "update")
+    return Task::UPDATE;
+  return llvm::StringSwitch<Task::Kind>(work.ltrim("0123456789"))
+      .Case("F", Task::FORWARD)
+      .Case("B", Task::BACKWARD)
+      .Case("I", Task::INPUT_GRADIENT)
+      .Case("W", Task::WEIGHT_GRADIENT)
+      .Default(Task::STEP);
+}
+
+void WorkWriter::describe(Task &task, func::FuncOp func, uint32_t number) {
+  task.set_work(number);
+  task.set_kind(getKind(func, func->getAttrOfType<StringAttr>(dist::kWorkAttr).getValue()));
+  if (auto during = func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr))
+    if (auto slices = during.getAs<DenseI64ArrayAttr>(dist::kSlicesAxis))
+      task.set_runs(slices[0] == 0 ? Task::FIRST : Task::LAST);
+}
+
+void WorkWriter::describeTasks() {
+  for (auto [number, func] : llvm::enumerate(variants))
+    tasks[func->getAttrOfType<StringAttr>(dist::kWorkAttr).getValue()].push_back(number);
+  for (auto [number, entry] : llvm::enumerate(tasks))
+    for (uint32_t task : entry.second)
+      describe(*program.mutable_tasks(task), variants[task], number);
+}
+
+/// The task that waits for what `task` starts.
+uint32_t WorkWriter::getWaiting(uint32_t task) {
+  auto [known, isNew] = waiting.try_emplace(task, program.tasks_size());
+  if (isNew) {
+    uint32_t work = tasks.size() + waiting.size() - 1;
+    Task &wait = *program.add_tasks();
+    const Task &started = program.tasks(static_cast<int>(task));
+    wait.set_name("wait for " + started.name());
+    wait.set_work(work);
+    wait.set_runs(started.runs());
+    wait.set_kind(Task::TRANSFER);
+    for (const Instruction &instruction : started.instructions()) {
+      Instruction &entry = *wait.add_instructions();
+      entry.set_name(instruction.name());
+      entry.set_location(instruction.location());
+      entry.mutable_wait()->set_tag(instruction.collective().tag());
+    }
+  }
+  return known->second;
+}
+
+/// Adds the items of all variants of a work that are for a micro-batch.
+void WorkWriter::add(const dist::ScheduleOp::Item &item, StringRef work) {
+  auto known = tasks.find(work);
+  if (known == tasks.end())
+    return;
+  for (uint32_t task : known->second) {
+    auto [firstSlice, lastSlice] = getTimes(variants[task], dist::AxisKind::Slices);
+    if (item.microBatch < firstSlice || item.microBatch > lastSlice)
+      continue;
+    auto [firstStep, lastStep] = getTimes(variants[task], dist::AxisKind::Steps);
+    uint32_t number = item.isWait ? getWaiting(task) : task;
+    ScheduleItem &entry = *program.add_schedule();
+    entry.set_task(number);
+    entry.set_micro_batch(item.microBatch);
+    entry.set_first_step(firstStep);
+    entry.set_end_step(lastStep + 1);
+  }
+}
+
+LogicalResult WorkWriter::write() {
+  dist::ScheduleOp schedule = findSchedule(variants.front());
+  if (!schedule)
+    return func::FuncOp(variants.front()).emitError() << "the works of a pipeline have no schedule";
+  describeTasks();
+  for (unsigned index = 0; index < schedule.getNumItems(); ++index) {
+    dist::ScheduleOp::Item item = schedule.getItem(index);
+    add(item, cast<StringAttr>(schedule.getWorks()[item.work]).getValue());
+  }
+  return success();
+}
+
+LogicalResult emit::writeSchedule(ArrayRef<func::FuncOp> variants, Program &program) {
+  if (variants.front()->hasAttr(dist::kWorkAttr))
+    return WorkWriter(variants, program).write();
+  writeSlices(variants, program);
+  return success();
+}
