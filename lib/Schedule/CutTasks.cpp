@@ -229,7 +229,8 @@ static std::string getName(Value value) {
   // What is sent keeps its name.
   while (isa<dist::CollectiveOp>(op) && op->getOperand(0).getDefiningOp())
     op = op->getOperand(0).getDefiningOp();
-  StringRef name = net::getUserName(op);
+  auto read = dyn_cast<net::ReadOp>(op);
+  StringRef name = read ? read.getVariable() : net::getUserName(op);
   if (name.empty())
     if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
       name = scope.getValue();

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckWorks.h"
 #include "CollectiveOrder.h"
 #include "Storage.h"
 #include "dialects/Dist/Support.h"
@@ -230,7 +231,7 @@ struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       if (failed(checkVariants(variants)))
         return signalPassFailure();
-    if (failed(checkOrder(getOperation())))
+    if (failed(checkOrder(getOperation())) || failed(checkWorks(getOperation())))
       return signalPassFailure();
   }
 };

@@ -1,0 +1,294 @@
+//===- CheckWorks.cpp - whether a pipeline comes to its end ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckWorks.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Passes.h"
+#include <deque>
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+//===----------------------------------------------------------------------===//
+// What is between works
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Lets the ranks of one program do their works, and follows what the variables between these hold.
+class HolderChecker {
+public:
+  HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule) : schedule(schedule) {
+    for (func::FuncOp func : variants)
+      works[func->getAttr(dist::kWorkAttr)].push_back(func);
+  }
+
+  LogicalResult run();
+
+private:
+  /// One of the places of a variable.
+  using Slot = std::pair<StringAttr, int64_t>;
+  struct State {
+    /// Of which micro-batch the value is; none before the first.
+    std::optional<int64_t> microBatch;
+    /// The work that sends it, or receives into it, and has not been waited for.
+    Attribute inFlight;
+    bool isReceived = false;
+  };
+
+  func::FuncOp findFunction(const dist::ScheduleOp::Item &item);
+  Slot getSlot(StringAttr variable, int64_t microBatch);
+  bool isBetween(StringAttr variable);
+  InFlightDiagnostic error(const dist::ScheduleOp::Item &item);
+  LogicalResult step(const dist::ScheduleOp::Item &item);
+  LogicalResult read(net::ReadOp op, const dist::ScheduleOp::Item &item, bool isStart);
+  LogicalResult assign(net::AssignOp op, const dist::ScheduleOp::Item &item, bool isStart);
+  void wait(func::FuncOp func, const dist::ScheduleOp::Item &item);
+
+  dist::ScheduleOp schedule;
+  llvm::DenseMap<Attribute, SmallVector<func::FuncOp, 3>> works;
+  /// 0 for variables that outlive the step.
+  llvm::DenseMap<StringAttr, int64_t> numSlots;
+  std::map<std::pair<const void *, int64_t>, State> states;
+};
+
+} // namespace
+
+/// The function that does the work of `item`; null where these ranks have no part in it.
+func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
+  for (func::FuncOp func : works[schedule.getWorks()[item.work]]) {
+    auto slices = dist::getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(dist::kSlicesAxis);
+    if (!slices || llvm::is_contained(slices.asArrayRef(), item.microBatch))
+      return func;
+  }
+  return {};
+}
+
+/// Whether a variable is for what works leave to each other; a sum over micro-batches is for itself.
+bool HolderChecker::isBetween(StringAttr variable) {
+  auto [known, isNew] = numSlots.try_emplace(variable, 0);
+  if (isNew) {
+    Operation *op = SymbolTable::lookupNearestSymbolFrom(schedule, variable);
+    if (auto slots = op->getAttrOfType<IntegerAttr>(dist::kSlotsAttr))
+      known->second = slots.getInt();
+  }
+  return known->second > 0;
+}
+
+HolderChecker::Slot HolderChecker::getSlot(StringAttr variable, int64_t microBatch) {
+  return {variable, microBatch % numSlots[variable]};
+}
+
+InFlightDiagnostic HolderChecker::error(const dist::ScheduleOp::Item &item) {
+  return schedule.emitOpError() << "does " << schedule.getWorks()[item.work] << " for micro-batch " << item.microBatch
+                                << " where ";
+}
+
+LogicalResult HolderChecker::read(net::ReadOp op, const dist::ScheduleOp::Item &item, bool isStart) {
+  StringAttr variable = op.getVariableAttr().getAttr();
+  if (!isBetween(variable))
+    return success();
+  auto [name, slot] = getSlot(variable, item.microBatch);
+  State &state = states[{name.getAsOpaquePointer(), slot}];
+  if (state.microBatch != item.microBatch)
+    return error(item) << "its slot of " << variable << " holds what is of "
+                       << (state.microBatch ? "micro-batch " + std::to_string(*state.microBatch) : "none");
+  if (state.inFlight && state.isReceived)
+    return error(item) << variable << " is still being received";
+  if (isStart)
+    state.inFlight = schedule.getWorks()[item.work];
+  return success();
+}
+
+LogicalResult HolderChecker::assign(net::AssignOp op, const dist::ScheduleOp::Item &item, bool isStart) {
+  StringAttr variable = op.getVariableAttr().getAttr();
+  if (!isBetween(variable))
+    return success();
+  auto [name, slot] = getSlot(variable, item.microBatch);
+  State &state = states[{name.getAsOpaquePointer(), slot}];
+  if (state.inFlight)
+    return error(item) << "its slot of " << variable << " is still being " << (state.isReceived ? "received" : "sent");
+  state = {item.microBatch, isStart ? schedule.getWorks()[item.work] : Attribute(), isStart};
+  return success();
+}
+
+/// What `func` has started is over.
+void HolderChecker::wait(func::FuncOp func, const dist::ScheduleOp::Item &item) {
+  for (Operation &op : func.getBody().front()) {
+    auto read = dyn_cast<net::ReadOp>(op);
+    auto assign = dyn_cast<net::AssignOp>(op);
+    StringAttr variable = read     ? read.getVariableAttr().getAttr()
+                          : assign ? assign.getVariableAttr().getAttr()
+                                   : StringAttr();
+    if (!variable || !isBetween(variable))
+      continue;
+    auto [name, slot] = getSlot(variable, item.microBatch);
+    State &state = states[{name.getAsOpaquePointer(), slot}];
+    if (state.inFlight == schedule.getWorks()[item.work])
+      state.inFlight = {};
+  }
+}
+
+LogicalResult HolderChecker::step(const dist::ScheduleOp::Item &item) {
+  func::FuncOp func = findFunction(item);
+  if (!func)
+    return success();
+  if (item.isWait) {
+    wait(func, item);
+    return success();
+  }
+  bool isStart = func->hasAttr(kStartsAttr);
+  for (auto op : func.getBody().front().getOps<net::ReadOp>())
+    if (failed(read(op, item, isStart)))
+      return failure();
+  for (auto op : func.getBody().front().getOps<net::AssignOp>())
+    if (failed(assign(op, item, isStart)))
+      return failure();
+  return success();
+}
+
+LogicalResult HolderChecker::run() {
+  for (unsigned index = 0; index < schedule.getNumItems(); ++index)
+    if (failed(step(schedule.getItem(index))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What is sent
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Lets all coordinates of the pipeline go on until none can. What is started is in a row of the rank's, and takes
+/// place when it is at the front of the rows of both sides.
+class SendChecker {
+public:
+  explicit SendChecker(ModuleOp module);
+  LogicalResult run();
+
+private:
+  using Instance = std::pair<Attribute, int32_t>;
+
+  bool step(int64_t coordinate);
+  bool exchange(int64_t coordinate);
+  LogicalResult explain();
+
+  /// Per coordinate.
+  llvm::MapVector<int64_t, dist::ScheduleOp> schedules;
+  std::map<int64_t, unsigned> next;
+  std::map<int64_t, std::deque<Instance>> rows;
+  std::set<std::pair<const void *, int32_t>> over;
+  /// Who takes part in a work that sends.
+  llvm::DenseMap<Attribute, std::pair<int64_t, int64_t>> ends;
+  /// Works in which ranks of one stage exchange something: behind all that was started before.
+  llvm::DenseSet<Attribute> exchanging;
+};
+
+} // namespace
+
+SendChecker::SendChecker(ModuleOp module) {
+  for (auto schedule : module.getOps<dist::ScheduleOp>())
+    for (NamedAttribute entry : schedule.getOn())
+      schedules[cast<DenseI64ArrayAttr>(entry.getValue())[0]] = schedule;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (auto op : func.getOps<dist::CollectiveOp>()) {
+      Attribute work = func->getAttr(dist::kWorkAttr);
+      if (func->hasAttr(kStartsAttr))
+        ends[work] = {op.getRoots()->front(), *op.getTo()};
+      else
+        exchanging.insert(work);
+    }
+}
+
+/// Does the next item of a coordinate, if that can be done.
+bool SendChecker::step(int64_t coordinate) {
+  dist::ScheduleOp schedule = schedules[coordinate];
+  unsigned &index = next[coordinate];
+  if (index == schedule.getNumItems())
+    return false;
+  dist::ScheduleOp::Item item = schedule.getItem(index);
+  Attribute work = schedule.getWorks()[item.work];
+  if (item.isWait && !over.contains({work.getAsOpaquePointer(), item.microBatch}))
+    return false;
+  if (exchanging.contains(work) && !rows[coordinate].empty())
+    return false;
+  if (!item.isWait && ends.contains(work))
+    rows[coordinate].push_back({work, item.microBatch});
+  ++index;
+  return true;
+}
+
+/// Lets what is at the front of the row of a coordinate take place, if the other side has come to it.
+bool SendChecker::exchange(int64_t coordinate) {
+  std::deque<Instance> &row = rows[coordinate];
+  if (row.empty())
+    return false;
+  Instance instance = row.front();
+  auto [from, to] = ends.lookup(instance.first);
+  std::deque<Instance> &other = rows[from == coordinate ? to : from];
+  if (other.empty() || other.front() != instance)
+    return false;
+  row.pop_front();
+  other.pop_front();
+  over.insert({instance.first.getAsOpaquePointer(), instance.second});
+  return true;
+}
+
+/// Says of every coordinate that is stuck for what it waits.
+LogicalResult SendChecker::explain() {
+  std::optional<InFlightDiagnostic> error;
+  for (auto &[coordinate, schedule] : schedules) {
+    bool isAtEnd = next[coordinate] == schedule.getNumItems();
+    if (isAtEnd && rows[coordinate].empty())
+      continue;
+    if (!error)
+      error.emplace(schedule.emitOpError() << "does not come to its end");
+    Diagnostic &note = error->attachNote(schedule.getLoc());
+    note << "coordinate " << coordinate;
+    if (!isAtEnd) {
+      dist::ScheduleOp::Item item = schedule.getItem(next[coordinate]);
+      note << " waits for " << schedule.getWorks()[item.work] << " of micro-batch " << item.microBatch;
+    }
+    if (!rows[coordinate].empty())
+      note << (isAtEnd ? "" : ",") << " has next in its row " << rows[coordinate].front().first << " of micro-batch "
+           << rows[coordinate].front().second;
+  }
+  return error ? LogicalResult(*error) : success();
+}
+
+LogicalResult SendChecker::run() {
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (auto &[coordinate, schedule] : schedules) {
+      while (step(coordinate))
+        moves = true;
+      while (exchange(coordinate))
+        moves = true;
+    }
+  }
+  return explain();
+}
+
+LogicalResult schedule::checkWorks(ModuleOp module) {
+  auto schedules = llvm::to_vector(module.getOps<dist::ScheduleOp>());
+  if (schedules.empty())
+    return success();
+  for (ArrayRef<func::FuncOp> variants : dist::getVariants(module)) {
+    func::FuncOp first = variants.front();
+    auto *schedule = llvm::find_if(schedules, [&](dist::ScheduleOp op) { return dist::holds(first, op.getOn()); });
+    if (schedule == schedules.end())
+      return first.emitOpError() << "is of a pipeline, but no dist.schedule is for its ranks";
+    if (failed(HolderChecker(variants, *schedule).run()))
+      return failure();
+  }
+  return SendChecker(module).run();
+}
