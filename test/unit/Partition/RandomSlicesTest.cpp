@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Complete/Passes.h"
