@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph.h"
-#include "dialects/Dist/Dist.h"
+#include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Stages.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -38,11 +39,12 @@ ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
   ValueIndex index = values.size();
   numbers[value] = index;
   values.push_back(std::move(entry));
-  owners.emplace_back();
   source.push_back(false);
   accumulated.push_back(false);
   weight.push_back(false);
   for (auto &column : given)
+    column.emplace_back();
+  for (auto &column : holders)
     column.emplace_back();
   return index;
 }
@@ -62,15 +64,27 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   if (!placement->partialAxes.empty() && !isSum)
     return emitError() << "a given placement is replicated, split or with an owner on every axis but this is "
                        << mapping;
-  // Who owns a value is nothing that other values follow: it is computed as if everybody had it whole.
-  for (const auto &[axis, coordinates] : placement->support)
+  // Who holds a value is nothing that other values follow: it is computed as if everybody had it whole.
+  Placement normal = normalize(*placement, mesh);
+  if (failed(checkSupport(normal, mesh, emitError)))
+    return failure();
+  for (const auto &[axis, coordinates] : normal.support) {
     given[axis][value] = State::replicated();
-  if (!placement->support.empty())
-    owners[value] = mapping.getSupport();
+    holders[axis][value] = coordinates.front();
+  }
   for (auto [axis, state] : llvm::enumerate(getStates(*placement, mesh)))
     if (!state.isReplicated())
       given[axis][value] = state;
   return success();
+}
+
+bool Graph::isHeld(ValueIndex value) const {
+  return llvm::any_of(holders, [&](const auto &column) { return column[value].has_value(); });
+}
+
+std::optional<int64_t> Graph::getStage(ValueIndex value) const {
+  OpIndex def = values[value].def;
+  return def < 0 ? std::nullopt : ops[def].stage;
 }
 
 std::optional<State> Graph::stored(OpIndex op, Axis axis) const {
@@ -142,8 +156,9 @@ LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh) {
     if (failed(resolved))
       return failure();
     placement = *resolved;
-    if (!placement.support.empty())
-      entry.storedOwner = mapping.getSupport();
+    entry.storedHolders.resize(mesh.getNumAxes());
+    for (const auto &[axis, coordinates] : normalize(placement, mesh).support)
+      entry.storedHolders[axis] = coordinates.front();
   }
   if (!entry.keepsPartial)
     entry.stored = getStates(placement, mesh);
@@ -163,6 +178,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   entry.rule = std::move(*rule);
   entry.layout = isLayout(entry.rule);
   entry.travels = dist::travels(&op);
+  entry.stage = meshwright::getStage(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);
   if (entry.accumulates && failed(addLike(entry, mesh)))
     return failure();
@@ -209,6 +225,7 @@ FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
     return func.emitOpError() << "has " << func.getBody().getBlocks().size() << " blocks; a program has one";
   Graph graph;
   graph.given.resize(mesh.getNumAxes());
+  graph.holders.resize(mesh.getNumAxes());
   for (BlockArgument argument : func.getArguments()) {
     ValueIndex value = graph.addValue(argument, -1, argument.getArgNumber());
     graph.source[value] = true;

@@ -74,8 +74,11 @@ struct GraphOp {
   bool keepsPartial = false;
   /// Per axis the state in which an assigned variable is kept; empty for every other operation.
   llvm::SmallVector<State, 0> stored;
-  /// Who keeps an assigned variable, where it is not everybody.
-  mlir::DictionaryAttr storedOwner;
+  /// Per axis the coordinate that alone keeps an assigned variable; empty where everybody does, and for every other
+  /// operation.
+  llvm::SmallVector<std::optional<int64_t>, 0> storedHolders;
+  /// The number of its stage in a pipeline.
+  std::optional<int64_t> stage;
 
   /// Marks the operation as one that partial operands pass, and reads its rule again.
   mlir::LogicalResult setTravels();
@@ -97,13 +100,17 @@ public:
   llvm::SmallVector<GraphValue, 0> values;
   /// Per axis and value: the placement that is given, if one is.
   llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
-  /// Per value: the owner that is given, if one is.
-  llvm::SmallVector<mlir::DictionaryAttr, 0> owners;
+  /// Per axis and value: the coordinate that is given to hold it alone, if one is.
+  llvm::SmallVector<llvm::SmallVector<std::optional<int64_t>, 0>> holders;
   /// Values that come from outside: arguments and variables. Their placement is given on every axis, but for those of
   /// accumulators that nobody placed: they are kept as what is added is.
   llvm::SmallVector<bool, 0> source;
   /// Sums over times: they stay what they are, partial or not.
   llvm::SmallVector<bool, 0> accumulated;
+  /// Whether `value` is given to one coordinate of some axis.
+  bool isHeld(ValueIndex value) const;
+  /// The stage of the operation that makes `value`; nothing where that has none, or there is no operation.
+  std::optional<int64_t> getStage(ValueIndex value) const;
   /// The state on `axis` in which the variable that sink `op` assigns is kept; nothing for other sinks.
   std::optional<State> stored(OpIndex op, dist::Axis axis) const;
   /// Values that are weights or made of one by layout operations alone.

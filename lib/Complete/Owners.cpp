@@ -1,12 +1,16 @@
-//===- Owners.cpp - which ranks compute what has an owner -----------------===//
+//===- Owners.cpp - which ranks compute what has a holder -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Completion decides as if everybody had what one rank owns. Two sweeps say who works instead. Forward: an operation
-// whose operands have one owner is the owner's; where owners differ and the operation is linear, the values are taken
-// as partial sums, which costs nothing, and the sum stays partial until somebody needs it (the squared norm of all
-// gradients); any other operation reads what is owned as everybody's. In reverse: what one owner alone reads is reduced
-// to him and computed by him, as far back as nobody else reads it.
+// Completion decides as if everybody had what one coordinate of an axis holds: an owner of whole parameters, a stage of
+// a pipeline. Two sweeps per axis say who works instead. Forward: an operation of a stage is computed by its
+// coordinate, whatever it reads. Any other is its operands' holder's, if they have one; where holders differ and the
+// operation is linear or monotone, the values are taken as partial, which costs nothing, and stay so until somebody
+// needs the whole (the squared norm of all gradients, the maximum of what tells an infinity); anything else reads what
+// is held as everybody's. In reverse: what one holder alone reads is reduced to him and computed by him, as far back as
+// nobody else reads it.
+//
+// Axes do not see each other here: a value may be an owner's on one and a stage's on another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,67 +23,105 @@ using namespace meshwright::complete;
 using namespace meshwright::dist;
 
 using Mappings = llvm::SmallVector<MappingAttr, 3>;
-
-static MappingAttr withSupport(MappingAttr mapping, DictionaryAttr support) {
-  return MappingAttr::get(mapping.getContext(), mapping.getDims(), mapping.getPartialKind(), mapping.getPartialAxes(),
-                          support);
-}
-
-/// Whether `mapping` splits or owes an axis of `support`.
-static bool uses(MappingAttr mapping, DictionaryAttr support) {
-  auto names = [&](Attribute attribute) {
-    auto pair = dyn_cast<ArrayAttr>(attribute);
-    auto name = dyn_cast<StringAttr>(pair ? pair[0] : attribute);
-    return name && support.contains(name);
-  };
-  return llvm::any_of(mapping.getPartialAxes(), names) || llvm::any_of(mapping.getDims(), [&](Attribute digits) {
-           return llvm::any_of(cast<ArrayAttr>(digits), names);
-         });
-}
-
-/// `mapping`, partial too on the axes of `support`; null where it is partial of another kind than a sum.
-static MappingAttr withPartial(MappingAttr mapping, DictionaryAttr support) {
-  if (!mapping.getPartialAxes().empty() && mapping.getPartialKind() != ReduceKind::Sum)
-    return {};
-  SmallVector<Attribute> axes(mapping.getPartialAxes().getValue());
-  for (NamedAttribute entry : support)
-    if (!llvm::is_contained(axes, entry.getName()))
-      axes.push_back(entry.getName());
-  return MappingAttr::get(mapping.getContext(), mapping.getDims(), ReduceKind::Sum,
-                          ArrayAttr::get(mapping.getContext(), axes), DictionaryAttr::get(mapping.getContext(), {}));
-}
+using Holder = std::optional<int64_t>;
 
 namespace {
 
+/// Reads and changes what mappings say of one axis.
+class AxisOfMappings {
+public:
+  AxisOfMappings(MLIRContext *context, StringRef axis) : name(StringAttr::get(context, axis)) {}
+
+  /// Whether `mapping` splits or owes the axis.
+  bool isUsedBy(MappingAttr mapping) const;
+  MappingAttr withHolder(MappingAttr mapping, Holder holder) const;
+  /// `mapping`, partial on the axis too; null where it is partial of another kind.
+  MappingAttr withPartial(MappingAttr mapping, ReduceKind kind) const;
+
+private:
+  StringAttr name;
+};
+
 class Spreader {
 public:
-  explicit Spreader(const Graph &graph)
-      : graph(graph), owners(graph.owners.begin(), graph.owners.end()), owed(graph.values.size()) {}
+  Spreader(const Graph &graph, const Mesh &mesh, Axis axis, const StageCoordinates &stages)
+      : graph(graph), axis(axis), stages(stages), column(graph.ops.front().op->getContext(), mesh.getName(axis)),
+        holders(graph.holders[axis]), owed(graph.values.size()), workers(graph.ops.size()) {}
 
   void run();
 
 private:
+  // The attributes.
   Mappings get(OpIndex op, StringRef name) const;
   void set(OpIndex op, StringRef name, ArrayRef<MappingAttr> mappings) const;
   Mappings getComputes(OpIndex op) const;
   void setResults(OpIndex op, const Mappings &results, const Mappings &computes) const;
 
+  // Forward.
+  bool hasWork() const;
   void visit(OpIndex op);
-  bool join(OpIndex op, ArrayRef<DictionaryAttr> involved);
-  void assignTo(OpIndex op, DictionaryAttr owner);
-  bool canAssign(OpIndex op, DictionaryAttr owner) const;
+  void visitSink(OpIndex op);
+  void visitReturn(OpIndex op);
+  bool visitAccumulate(OpIndex op);
+  void visitGiven(OpIndex op, Holder reads);
+  const PartialRule *findRule(OpIndex op) const;
+  bool join(OpIndex op);
+  void assignTo(OpIndex op, int64_t holder);
+  bool canAssign(OpIndex op) const;
+  Holder getStored(OpIndex op) const;
+  int64_t countElements(ValueIndex value) const { return ShapedType::getNumElements(graph.values[value].shape); }
+  Holder getGiven(ValueIndex value) const { return graph.holders[axis][value]; }
+
+  // In reverse.
   void visitBack(OpIndex op);
-  DictionaryAttr getOnlyReader(ValueIndex value) const;
+  Holder getOnlyReader(ValueIndex value) const;
 
   const Graph &graph;
-  /// Who owns a value; null where everybody has it.
-  SmallVector<DictionaryAttr, 0> owners;
-  /// The axes on which a value is a sum of what owners have; null elsewhere.
-  SmallVector<DictionaryAttr, 0> owed;
-  SmallVector<DictionaryAttr, 0> worker;
+  Axis axis;
+  const StageCoordinates &stages;
+  AxisOfMappings column;
+  /// Who holds a value; nothing where everybody has it.
+  SmallVector<Holder, 0> holders;
+  /// What kind of reduction of what the holders have a value is; nothing elsewhere.
+  SmallVector<std::optional<ReduceKind>, 0> owed;
+  /// Who alone computes an operation.
+  SmallVector<Holder, 0> workers;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// The attributes
+//===----------------------------------------------------------------------===//
+
+bool AxisOfMappings::isUsedBy(MappingAttr mapping) const {
+  auto isAxis = [&](Attribute attribute) {
+    auto pair = dyn_cast<ArrayAttr>(attribute);
+    return (pair ? pair[0] : attribute) == name;
+  };
+  return llvm::any_of(mapping.getPartialAxes(), isAxis) || llvm::any_of(mapping.getDims(), [&](Attribute digits) {
+           return llvm::any_of(cast<ArrayAttr>(digits), isAxis);
+         });
+}
+
+MappingAttr AxisOfMappings::withHolder(MappingAttr mapping, Holder holder) const {
+  NamedAttrList support(mapping.getSupport());
+  support.erase(name);
+  if (holder)
+    support.set(name, DenseI64ArrayAttr::get(name.getContext(), *holder));
+  return MappingAttr::get(name.getContext(), mapping.getDims(), mapping.getPartialKind(), mapping.getPartialAxes(),
+                          support.getDictionary(name.getContext()));
+}
+
+MappingAttr AxisOfMappings::withPartial(MappingAttr mapping, ReduceKind kind) const {
+  if (!mapping.getPartialAxes().empty() && mapping.getPartialKind() != kind)
+    return {};
+  mapping = withHolder(mapping, std::nullopt);
+  SmallVector<Attribute> axes(mapping.getPartialAxes().getValue());
+  axes.push_back(name);
+  return MappingAttr::get(name.getContext(), mapping.getDims(), kind, ArrayAttr::get(name.getContext(), axes),
+                          mapping.getSupport());
+}
 
 Mappings Spreader::get(OpIndex op, StringRef name) const {
   Mappings mappings;
@@ -107,100 +149,174 @@ void Spreader::setResults(OpIndex op, const Mappings &results, const Mappings &c
     set(op, kComputesAttr, computes);
 }
 
-/// Whether `owner` can compute `op` alone: nothing in it is split or owed on his axes.
-bool Spreader::canAssign(OpIndex op, DictionaryAttr owner) const {
-  auto isFree = [&](MappingAttr mapping) { return !uses(mapping, owner); };
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+/// Who keeps the variable that `op` assigns.
+Holder Spreader::getStored(OpIndex op) const {
+  const auto &stored = graph.ops[op].storedHolders;
+  return stored.empty() ? std::nullopt : stored[axis];
+}
+
+bool Spreader::hasWork() const {
+  auto has = [](const Holder &holder) { return holder.has_value(); };
+  return llvm::any_of(holders, has) || llvm::any_of(stages, has) ||
+         llvm::any_of(llvm::seq<OpIndex>(0, graph.ops.size()), [&](OpIndex op) { return has(getStored(op)); });
+}
+
+/// Whether one coordinate can compute `op` alone: nothing in it is split or owed on the axis.
+bool Spreader::canAssign(OpIndex op) const {
+  auto isFree = [&](MappingAttr mapping) { return !column.isUsedBy(mapping); };
   return llvm::all_of(get(op, kOperandsAttr), isFree) && llvm::all_of(getComputes(op), isFree) &&
          llvm::all_of(get(op, kResultsAttr), isFree);
 }
 
-void Spreader::assignTo(OpIndex op, DictionaryAttr owner) {
-  worker[op] = owner;
+/// Lets `holder` compute `op`. Results that are given to somebody else go there.
+void Spreader::assignTo(OpIndex op, int64_t holder) {
+  workers[op] = holder;
   Mappings operands = get(op, kOperandsAttr), results = get(op, kResultsAttr), computes = getComputes(op);
-  for (Mappings *list : {&operands, &results, &computes})
+  for (Mappings *list : {&operands, &computes})
     for (MappingAttr &mapping : *list)
-      mapping = withSupport(mapping, owner);
+      mapping = column.withHolder(mapping, holder);
+  for (auto [result, mapping] : llvm::zip(graph.ops[op].results, results)) {
+    holders[result] = getGiven(result).value_or(holder);
+    mapping = column.withHolder(mapping, holders[result]);
+  }
   set(op, kOperandsAttr, operands);
   setResults(op, results, computes);
-  for (ValueIndex result : graph.ops[op].results)
-    owners[result] = owner;
 }
 
-/// Lets an operation that is linear in everything owned take it as partial sums.
-bool Spreader::join(OpIndex op, ArrayRef<DictionaryAttr> involved) {
+/// The kind of reduction that passes `op`, with the operands that may be partial: all that are held or owed. None where
+/// the result has more elements than any of these: they are reduced first.
+const PartialRule *Spreader::findRule(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
-  if (entry.results.size() != 1)
-    return false;
-  auto isOwned = [&](ValueIndex value) { return owners[value] || owed[value]; };
-  const PartialRule *rule = llvm::find_if(entry.rule.partials, [&](const PartialRule &partial) {
-    if (partial.kind != ReduceKind::Sum)
-      return false;
-    for (auto [index, operand] : llvm::enumerate(entry.operands))
-      if (isOwned(operand) && !llvm::is_contained(partial.operands, static_cast<unsigned>(index)))
-        return false;
-    return true;
+  int64_t largest = 0;
+  for (ValueIndex operand : entry.operands)
+    if (holders[operand] || owed[operand])
+      largest = std::max(largest, countElements(operand));
+  if (entry.results.size() != 1 || countElements(entry.results.front()) > largest)
+    return nullptr;
+  const auto *rule = llvm::find_if(entry.rule.partials, [&](const PartialRule &partial) {
+    return llvm::all_of(llvm::enumerate(entry.operands), [&](auto operand) {
+      ValueIndex value = operand.value();
+      if (llvm::is_contained(partial.operands, static_cast<unsigned>(operand.index())))
+        return !owed[value] || *owed[value] == partial.kind;
+      return !holders[value] && !owed[value];
+    });
   });
-  if (rule == entry.rule.partials.end())
+  return rule == entry.rule.partials.end() ? nullptr : rule;
+}
+
+/// Lets an operation that is linear or monotone in everything held take it as partial.
+bool Spreader::join(OpIndex op) {
+  const GraphOp &entry = graph.ops[op];
+  const PartialRule *rule = findRule(op);
+  if (!rule)
     return false;
-  DictionaryAttr axes = involved.front();
   Mappings operands = get(op, kOperandsAttr), results = get(op, kResultsAttr), computes = getComputes(op);
+  auto owe = [&](MappingAttr mapping) {
+    return column.isUsedBy(mapping) ? MappingAttr() : column.withPartial(mapping, rule->kind);
+  };
   for (unsigned operand : rule->operands)
-    if (uses(operands[operand], axes) || !(operands[operand] = withPartial(operands[operand], axes)))
+    if (!(operands[operand] = owe(operands[operand])))
       return false;
-  MappingAttr partial = uses(computes[0], axes) ? MappingAttr() : withPartial(computes[0], axes);
+  MappingAttr partial = owe(computes[0]);
   if (!partial)
     return false;
-  // One reader may take the sum on; more of them want it reduced once, here.
+  // One reader may take it on; more of them want it reduced once, here.
   const GraphValue &result = graph.values[entry.results.front()];
   bool passes = result.uses.size() == 1 && results[0] == computes[0];
   if (passes)
-    owed[entry.results.front()] = axes;
+    owed[entry.results.front()] = rule->kind;
   set(op, kOperandsAttr, operands);
   setResults(op, passes ? Mappings{partial} : results, {partial});
   return true;
+}
+
+/// What one stage makes is returned from there: who runs the step knows where its results are.
+void Spreader::visitReturn(OpIndex op) {
+  Mappings operands = get(op, kOperandsAttr);
+  for (auto [operand, mapping] : llvm::zip(graph.ops[op].operands, operands))
+    if (!column.isUsedBy(mapping))
+      mapping = column.withHolder(mapping, holders[operand]);
+  set(op, kOperandsAttr, operands);
+}
+
+void Spreader::visitSink(OpIndex op) {
+  const GraphOp &entry = graph.ops[op];
+  Holder stored = entry.keepsPartial ? holders[entry.operands.front()] : getStored(op);
+  if (stored)
+    assignTo(op, *stored);
+  else if (!stages.empty() && isa<func::ReturnOp>(entry.op))
+    visitReturn(op);
+}
+
+/// An accumulator that nobody placed is with whoever holds what is added to it.
+bool Spreader::visitAccumulate(OpIndex op) {
+  const GraphOp &entry = graph.ops[op];
+  if (!entry.accumulates || !holders[entry.operands[1]])
+    return false;
+  OpIndex read = graph.values[entry.operands[0]].def;
+  auto readOp = read < 0 ? net::ReadOp() : dyn_cast<net::ReadOp>(graph.ops[read].op);
+  if (!readOp ||
+      !followsAddend(SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(readOp, readOp.getVariableAttr())))
+    return false;
+  int64_t holder = *holders[entry.operands[1]];
+  assignTo(read, holder);
+  assignTo(op, holder);
+  return true;
+}
+
+/// An operation whose result is given to a holder is his, if `reads` says that he has what it reads; otherwise he gets
+/// the result.
+void Spreader::visitGiven(OpIndex op, Holder reads) {
+  int64_t given = *getGiven(graph.ops[op].results.front());
+  if (graph.ops[op].operands.empty() || (reads == given && canAssign(op)))
+    return assignTo(op, given);
+  Mappings results = get(op, kResultsAttr), computes = getComputes(op);
+  results[0] = column.withHolder(results[0], given);
+  setResults(op, results, computes);
 }
 
 /// Decides who computes an operation, given who has its operands.
 void Spreader::visit(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
   bool isSource = entry.operands.empty();
-  SmallVector<DictionaryAttr> involved;
-  bool isOwed = false;
+  if (entry.sink)
+    return visitSink(op);
+  if (!stages.empty() && stages[op] && !isa<net::ReadOp>(entry.op))
+    return assignTo(op, *stages[op]);
+  // The one holder of all operands that somebody holds, if it is one.
+  Holder only;
+  bool isInvolved = false, isOne = true;
   for (ValueIndex operand : entry.operands) {
-    isOwed |= bool(owed[operand]);
-    if (DictionaryAttr owner = owners[operand] ? owners[operand] : owed[operand])
-      if (!llvm::is_contained(involved, owner))
-        involved.push_back(owner);
+    isInvolved |= holders[operand] || owed[operand];
+    isOne &= !owed[operand] && (!holders[operand] || !only || only == holders[operand]);
+    if (holders[operand])
+      only = holders[operand];
   }
-  bool isOne = involved.size() == 1 && !isOwed;
-  if (entry.sink) {
-    if (entry.storedOwner)
-      assignTo(op, entry.storedOwner);
+  if (!isOne)
+    only = std::nullopt;
+  if (entry.results.size() == 1 && getGiven(entry.results.front()))
+    return visitGiven(op, only);
+  if (!isInvolved || isSource || visitAccumulate(op))
     return;
-  }
-  DictionaryAttr given = entry.results.size() == 1 ? graph.owners[entry.results.front()] : DictionaryAttr();
-  if (given) {
-    if (isSource || (isOne && involved.front() == given && canAssign(op, given))) {
-      assignTo(op, given);
-      return;
-    }
-    Mappings results = get(op, kResultsAttr), computes = getComputes(op);
-    results[0] = withSupport(results[0], given);
-    setResults(op, results, computes);
-    return;
-  }
-  if (involved.empty() || isSource)
-    return;
-  if (isOne && canAssign(op, involved.front()))
-    return assignTo(op, involved.front());
-  join(op, involved);
+  if (only && canAssign(op))
+    assignTo(op, *only);
+  else
+    join(op);
 }
 
-/// The owner who alone reads `value`, if there is one.
-DictionaryAttr Spreader::getOnlyReader(ValueIndex value) const {
-  DictionaryAttr only;
+//===----------------------------------------------------------------------===//
+// In reverse
+//===----------------------------------------------------------------------===//
+
+/// The holder who alone reads `value`, if there is one.
+Holder Spreader::getOnlyReader(ValueIndex value) const {
+  Holder only;
   for (const Use &use : graph.values[value].uses) {
-    DictionaryAttr reader = worker[use.op];
+    Holder reader = workers[use.op];
     if (!reader || (only && reader != only))
       return {};
     only = reader;
@@ -211,32 +327,32 @@ DictionaryAttr Spreader::getOnlyReader(ValueIndex value) const {
 /// Reduces to the one who alone reads what `op` makes, and lets him compute it where he can.
 void Spreader::visitBack(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
-  if (entry.results.size() != 1 || worker[op] || entry.operands.empty())
+  if (entry.results.size() != 1 || workers[op] || entry.operands.empty())
     return;
   ValueIndex value = entry.results.front();
-  DictionaryAttr reader = owners[value] ? owners[value] : getOnlyReader(value);
+  Holder reader = holders[value] ? holders[value] : getOnlyReader(value);
   if (!reader || owed[value])
     return;
   Mappings results = get(op, kResultsAttr), computes = getComputes(op);
-  MappingAttr whole = withSupport(results[0], DictionaryAttr::get(results[0].getContext(), {}));
-  if (uses(whole, reader))
+  MappingAttr whole = column.withHolder(results[0], std::nullopt);
+  if (column.isUsedBy(whole))
     return;
-  if (canAssign(op, reader) && whole == computes[0])
-    return assignTo(op, reader);
-  owners[value] = reader;
-  results[0] = withSupport(whole, reader);
+  if (canAssign(op))
+    return assignTo(op, *reader);
+  holders[value] = reader;
+  results[0] = column.withHolder(whole, reader);
   setResults(op, results, computes);
 }
 
 void Spreader::run() {
-  if (llvm::none_of(owners, [](DictionaryAttr owner) { return bool(owner); }) &&
-      llvm::none_of(graph.ops, [](const GraphOp &op) { return bool(op.storedOwner); }))
+  if (!hasWork())
     return;
-  worker.assign(graph.ops.size(), {});
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     visit(op);
   for (OpIndex op = graph.ops.size(); op-- > 0;)
     visitBack(op);
 }
 
-void complete::spreadOwners(const Graph &graph) { Spreader(graph).run(); }
+void complete::spreadOwners(const Graph &graph, const Mesh &mesh, Axis axis, const StageCoordinates &stages) {
+  Spreader(graph, mesh, axis, stages).run();
+}

@@ -14,6 +14,7 @@
 #include "SliceSolver.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Support/Stages.h"
 #include <map>
 
 namespace meshwright::complete {
@@ -37,6 +38,9 @@ public:
       : func(func), graph(graph), mesh(mesh), plans(plans) {}
 
   LogicalResult write();
+  /// States where accumulators that nobody placed are kept, and where results of the function are, from how they are
+  /// read.
+  void writeBoundary();
 
   int64_t numConversions = 0;
   int64_t numReductions = 0;
@@ -181,11 +185,14 @@ LogicalResult PlanWriter::write() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     if (failed(writeOp(op)))
       return failure();
+  count();
+  return success();
+}
+
+void PlanWriter::writeBoundary() {
   for (auto read : func.getOps<net::ReadOp>())
     writeAccumulator(read);
   writeResults();
-  count();
-  return success();
 }
 
 namespace {
@@ -201,8 +208,11 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     for (auto variable : getOperation().getOps<net::VariableOp>())
       if (!variable->hasAttr(kMappingAttr) && !accumulators.contains(variable.getSymNameAttr()))
         variable->setAttr(kMappingAttr, MappingAttr::getReplicated(&getContext(), variable.getTensorType().getRank()));
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+    if (failed(stages))
+      return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh))))
+      if (!func.isExternal() && failed(propagate(func, mesh, getOrder(meshOp, mesh, *stages), *stages)))
         return signalPassFailure();
   }
 
@@ -217,8 +227,9 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     return names;
   }
 
-  /// The axes of ranks to decide, each with whether it splits the batch; those of size 1 split nothing.
-  SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh) {
+  /// The axes of ranks to decide, each with whether it splits the batch; those of size 1 split nothing, nor does that
+  /// of a pipeline.
+  SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh, const std::optional<StageMap> &stages) {
     SmallVector<std::pair<Axis, bool>> order;
     auto isData = [&](Axis axis) {
       auto names = meshOp->getAttrOfType<ArrayAttr>(kDataAxesAttr);
@@ -226,7 +237,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     };
     for (bool data : {true, false})
       for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
-        if (mesh.getSize(axis) > 1 && isData(axis) == data)
+        if (mesh.getSize(axis) > 1 && isData(axis) == data && !(stages && stages->getAxis() == axis))
           order.push_back({axis, data});
     return order;
   }
@@ -246,7 +257,39 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
         llvm::all_of(solver.getWidened(), [&](OpIndex op) { return succeeded(graph.ops[op].setTravels()); }));
   }
 
-  LogicalResult propagate(func::FuncOp func, const Mesh &mesh, ArrayRef<std::pair<Axis, bool>> order) {
+  /// Says who computes the operations of the stages; nothing that is given may be split over their axis.
+  FailureOr<StageCoordinates> placeStages(const Graph &graph, const Mesh &mesh, const StageMap &stages) {
+    for (auto [value, state] : llvm::zip(graph.values, graph.given[stages.getAxis()]))
+      if (state && !state->isReplicated())
+        return emitError(value.value.getLoc())
+               << "a value is " << (state->isSplit() ? "split" : "partial") << " over axis \""
+               << mesh.getName(stages.getAxis()) << "\", which is that of the stages of a pipeline";
+    StageCoordinates coordinates;
+    for (const GraphOp &op : graph.ops) {
+      FailureOr<std::optional<int64_t>> coordinate = stages.getCoordinate(op.op);
+      if (failed(coordinate))
+        return failure();
+      coordinates.push_back(*coordinate);
+    }
+    return coordinates;
+  }
+
+  /// Gives what has a holder to that one, on each axis of ranks by itself.
+  LogicalResult spread(const Graph &graph, const Mesh &mesh, const std::optional<StageMap> &stages) {
+    StageCoordinates coordinates;
+    if (stages) {
+      FailureOr<StageCoordinates> placed = placeStages(graph, mesh, *stages);
+      if (failed(placed))
+        return failure();
+      coordinates = std::move(*placed);
+    }
+    for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
+      spreadOwners(graph, mesh, axis, stages && stages->getAxis() == axis ? coordinates : StageCoordinates());
+    return success();
+  }
+
+  LogicalResult propagate(func::FuncOp func, const Mesh &mesh, ArrayRef<std::pair<Axis, bool>> order,
+                          const std::optional<StageMap> &stages) {
     FailureOr<Graph> graph = Graph::build(func, mesh);
     if (failed(graph))
       return failure();
@@ -262,7 +305,9 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     PlanWriter writer(func, *graph, mesh, plans);
     if (failed(writer.write()))
       return failure();
-    spreadOwners(*graph);
+    if (failed(spread(*graph, mesh, stages)))
+      return failure();
+    writer.writeBoundary();
     numConversions += writer.numConversions;
     numReductions += writer.numReductions;
     return success();

@@ -47,11 +47,15 @@ static bool isWidening(Operation *op) {
 
 static bool isNarrowing(Operation *op) { return isa<net::ConvertOp>(op) && !isWidening(op); }
 
-/// Whether the sum over the slices may as well be made behind `op`: where it is no more than it was, and not rounded.
+/// Whether the sum over the slices may as well be made behind `op`: where it is no more than it was, and not rounded,
+/// and is still with the stage that makes it.
 bool SliceSolver::passes(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
   auto isSum = [&](ValueIndex value) { return infos[value].state == State::partial(ReduceKind::Sum); };
   if (entry.results.size() != 1 || llvm::none_of(entry.operands, isSum) || isNarrowing(entry.op))
+    return false;
+  if (llvm::any_of(entry.operands,
+                   [&](ValueIndex value) { return isSum(value) && graph.getStage(value) != entry.stage; }))
     return false;
   int64_t largest = 0;
   for (ValueIndex operand : entry.operands)
@@ -168,7 +172,7 @@ void SliceSolver::keep(ValueIndex value) {
   if (!infos[value].state.isPartial())
     return;
   bool isGiven = llvm::any_of(graph.given, [&](const auto &column) { return column[value].has_value(); });
-  if (entry.uses.size() != 1 || isGiven || graph.owners[value] ||
+  if (entry.uses.size() != 1 || isGiven || graph.isHeld(value) ||
       net::getUserName(graph.ops[entry.def].op).starts_with(net::kGradientPrefix))
     addUp(value);
 }

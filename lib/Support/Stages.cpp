@@ -1,0 +1,59 @@
+//===- Stages.cpp - where the stages of a pipeline are --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Support/Stages.h"
+#include "meshwright/Schedule/TaskOrder.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+std::optional<int64_t> meshwright::getStage(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? std::optional(stage.getInt()) : std::nullopt;
+}
+
+FailureOr<std::optional<StageMap>> StageMap::read(MeshOp op) {
+  auto name = op->getAttrOfType<StringAttr>(kStageAxisAttr);
+  if (!name)
+    return std::optional<StageMap>();
+  Mesh mesh = op.getMesh();
+  std::optional<Axis> axis = mesh.find(name.getValue());
+  if (!axis || mesh.isTime(*axis))
+    return op.emitOpError() << "names \"" << name.getValue()
+                            << "\" as the axis of a pipeline, which is no axis of ranks";
+  auto text = op->getAttrOfType<StringAttr>(kTaskOrderAttr);
+  if (!text)
+    return op.emitOpError() << "has a pipeline along axis \"" << name.getValue() << "\" without " << kTaskOrderAttr;
+  llvm::Expected<schedule::TaskOrder> order = schedule::readCsv(text.getValue());
+  if (!order)
+    return op.emitOpError() << "has a " << kTaskOrderAttr
+                            << " that does not read: " << llvm::toString(order.takeError());
+  if (llvm::Error error = schedule::check(*order))
+    return op.emitOpError() << "has a " << kTaskOrderAttr << " that is none: " << llvm::toString(std::move(error));
+  if (order->getNumRanks() != mesh.getSize(*axis))
+    return op.emitOpError() << "has a " << kTaskOrderAttr << " of " << order->getNumRanks() << " ranks, but axis \""
+                            << name.getValue() << "\" has size " << mesh.getSize(*axis);
+  StageMap map;
+  map.axis = *axis;
+  map.coordinates.assign(order->rankOfStage.begin(), order->rankOfStage.end());
+  return std::optional(std::move(map));
+}
+
+FailureOr<std::optional<int64_t>> StageMap::getCoordinate(Operation *op) const {
+  std::optional<int64_t> stage = getStage(op);
+  if (!stage)
+    return std::optional<int64_t>();
+  if (*stage < 0 || *stage >= getNumStages())
+    return op->emitOpError() << "is of stage " << *stage << ", but the order of tasks has " << getNumStages()
+                             << " stages";
+  return std::optional(coordinates[*stage]);
+}
+
+bool StageMap::isOn(Operation *op, int64_t coordinate) const {
+  std::optional<int64_t> stage = getStage(op);
+  return stage && *stage >= 0 && *stage < getNumStages() && coordinates[*stage] == coordinate;
+}
