@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Origin.h"
 #include "PlacementTable.h"
 #include "Times.h"
 #include "dialects/Dist/Conversions.h"
@@ -39,8 +40,8 @@ namespace {
 class FunctionLocalizer {
 public:
   FunctionLocalizer(PlacementTable &table, const Mesh &mesh, func::FuncOp func, Accumulators &accumulators,
-                    bool scattersFirst)
-      : table(table), mesh(mesh), func(func), accumulators(accumulators), scattersFirst(scattersFirst),
+                    const std::optional<StageMap> &stages, bool scattersFirst)
+      : table(table), mesh(mesh), func(func), accumulators(accumulators), stages(stages), scattersFirst(scattersFirst),
         builder(func.getContext()) {}
 
   LogicalResult run();
@@ -68,6 +69,7 @@ private:
   const Mesh &mesh;
   func::FuncOp func;
   Accumulators &accumulators;
+  const std::optional<StageMap> &stages;
   bool scattersFirst;
   OpBuilder builder;
   IRMapping locals;
@@ -157,8 +159,17 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
   llvm_unreachable("all kinds are covered");
 }
 
+/// The operations of `block` behind `before`, all of them if that is null, without coordinates.
+static auto getOpsBehind(Operation *before, Block *block) {
+  return llvm::make_filter_range(
+      llvm::make_range(before ? std::next(before->getIterator()) : block->begin(), block->end()),
+      [](Operation &op) { return !isa<CoordinateOp>(op); });
+}
+
 /// Replaces `value` by what the step makes of it. Who has no part in what the step leaves alone does not run it.
 void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Value &value, ArrayRef<int64_t> shape) {
+  Block *block = builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
   Value made = createStep(step, reshard, value, shape);
   if (made == value)
     return;
@@ -175,7 +186,10 @@ void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Val
     llvm::sort(members.support, llvm::less_first());
   }
   value = made;
-  setOn(made.getDefiningOp(), members.toAttr(builder.getContext(), mesh, shape).getSupport());
+  for (Operation &op : getOpsBehind(before, block)) {
+    setOn(&op, members.toAttr(builder.getContext(), mesh, shape).getSupport());
+    inheritOrigin(&op, step, reshard, stages);
+  }
 }
 
 LogicalResult FunctionLocalizer::localizeReshard(ReshardOp reshard) {
@@ -257,19 +271,6 @@ LogicalResult FunctionLocalizer::checkMembers(Operation &op, ArrayRef<MappingAtt
   return success();
 }
 
-/// Gives the operations made for `op` after `before` its place in the step, and the ranks that run it.
-static void inheritOrigin(Operation &op, Operation *before, Block *block, DictionaryAttr on) {
-  for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it) {
-    if (isa<CoordinateOp>(*it))
-      continue;
-    for (StringRef name : kOrigin)
-      if (Attribute attribute = op.getAttr(name); attribute && !it->hasAttr(name))
-        it->setAttr(name, attribute);
-    if (on)
-      setOn(&*it, on);
-  }
-}
-
 LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<MappingAttr> operands,
                                                      ArrayRef<MappingAttr> results) {
   SmallVector<Placement> operandPlacements, resultPlacements;
@@ -304,33 +305,30 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
 }
 
 LogicalResult FunctionLocalizer::localize(Operation &op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return localizeReshard(reshard);
+  FailureOr<SmallVector<MappingAttr>> operands = table.getOperands(&op);
+  if (failed(operands) || failed(checkMovement(op, *operands)))
+    return failure();
+  if (isa<func::ReturnOp>(op)) {
+    SmallVector<Value> values =
+        llvm::map_to_vector(op.getOperands(), [&](Value operand) { return locals.lookup(operand); });
+    func::ReturnOp::create(builder, op.getLoc(), values);
+    return success();
+  }
+  FailureOr<SmallVector<MappingAttr>> results = table.getComputes(&op);
+  if (failed(results) || failed(checkMembers(op, *results)))
+    return failure();
   Block *block = builder.getInsertionBlock();
   Operation *before = block->empty() ? nullptr : &block->back();
-  LogicalResult done = success();
-  DictionaryAttr on;
-  if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    done = localizeReshard(reshard);
-  } else {
-    FailureOr<SmallVector<MappingAttr>> operands = table.getOperands(&op);
-    if (failed(operands) || failed(checkMovement(op, *operands)))
-      return failure();
-    if (isa<func::ReturnOp>(op)) {
-      SmallVector<Value> values =
-          llvm::map_to_vector(op.getOperands(), [&](Value operand) { return locals.lookup(operand); });
-      func::ReturnOp::create(builder, op.getLoc(), values);
-      return success();
-    }
-    FailureOr<SmallVector<MappingAttr>> results = table.getComputes(&op);
-    if (failed(results))
-      return failure();
-    if (failed(checkMembers(op, *results)))
-      return failure();
+  if (failed(localizeByInterface(op, *operands, *results)))
+    return failure();
+  for (Operation &made : getOpsBehind(before, block)) {
+    inheritOrigin(&made, &op);
     if (!results->empty() || !operands->empty())
-      on = (results->empty() ? operands : results)->front().getSupport();
-    done = localizeByInterface(op, *operands, *results);
+      setOn(&made, (results->empty() ? operands : results)->front().getSupport());
   }
-  inheritOrigin(op, before, block, on);
-  return done;
+  return success();
 }
 
 /// The type of the function, and the whole types of arguments and results beside it.
@@ -399,10 +397,13 @@ struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShap
     Mesh mesh = meshOp.getMesh();
     PlacementTable table(module, mesh);
     Accumulators accumulators(module, mesh);
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+    if (failed(stages))
+      return signalPassFailure();
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      FunctionLocalizer localizer(table, mesh, func, accumulators, scatterSlices);
+      FunctionLocalizer localizer(table, mesh, func, accumulators, *stages, scatterSlices);
       if (failed(localizer.run()))
         return signalPassFailure();
       numCollectives += localizer.getNumCollectives();

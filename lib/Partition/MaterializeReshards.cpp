@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Establishes that every operation reads its operands in the placement in which they are. Conversions are naive on
-// purpose: one per value and target. The one thing shared here is a reduction: several uses that each need a partial
-// value reduced would otherwise reduce it several times.
+// purpose: one per value and target. Two things are shared here. Several uses that each need a partial value reduced
+// would otherwise reduce it several times, and several that read it with another holder would have it sent as often.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Origin.h"
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Net/NetBuilder.h"
@@ -45,6 +46,9 @@ private:
     llvm::SetVector<MappingAttr> targets;
     /// Where `targets` share a reduction: the reduced placement, which is converted on.
     MappingAttr shared;
+    /// For targets with another holder, where several have the same: the placement in which it is sent to him, who
+    /// converts it on.
+    DenseMap<MappingAttr, MappingAttr> sent;
   };
 
   LogicalResult narrowWhereKept(net::ReadOp read);
@@ -53,6 +57,8 @@ private:
   FailureOr<SmallVector<MappingAttr>> getTargets(Operation *op, func::FuncOp func);
   LogicalResult narrow(Operation *op, MutableArrayRef<MappingAttr> operands);
   MappingAttr shareReduction(Value value, const Requests &requests);
+  bool isShared(Value value, const Requests &request, MappingAttr target);
+  void shareSends(Value value, Requests &request);
   Value convert(Value value, MappingAttr target, Operation *user);
   Value createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like);
   MappingAttr toAttr(const Placement &placement, Value value);
@@ -75,9 +81,7 @@ static void setMappings(Operation *op, StringRef name, ArrayRef<MappingAttr> map
 
 Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like) {
   auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, from, to);
-  for (StringRef name : kOrigin)
-    if (Attribute attribute = like->getAttr(name))
-      reshard->setAttr(name, attribute);
+  inheritOrigin(reshard, like);
   ++numReshards;
   return reshard.getResult();
 }
@@ -231,7 +235,8 @@ MappingAttr Materializer::shareReduction(Value value, const Requests &requests) 
     for (MappingAttr target : requests.targets)
       if (const Placement &to = table.resolve(target, value.getType()); leaves(from, to, axis))
         reducing.push_back(&to);
-    if (reducing.size() < 2)
+    auto isHeld = [&](const Placement *to) { return to->getHolder(axis).has_value(); };
+    if (reducing.size() < 2 || (from.getHolder(axis) && llvm::all_of(reducing, isHeld)))
       continue;
     isShared = true;
     shared.erase(axis);
@@ -250,31 +255,62 @@ MappingAttr Materializer::shareReduction(Value value, const Requests &requests) 
   return isShared ? toAttr(normalize(shared, mesh), value) : MappingAttr();
 }
 
+/// Whether the reduction that targets share serves `target`.
+bool Materializer::isShared(Value value, const Requests &request, MappingAttr target) {
+  if (!request.shared)
+    return false;
+  const Placement &before = table.resolve(request.placement, value.getType()),
+                  &middle = table.resolve(request.shared, value.getType()),
+                  &after = table.resolve(target, value.getType());
+  return llvm::any_of(llvm::seq<Axis>(0, mesh.getNumAxes()),
+                      [&](Axis axis) { return leaves(before, middle, axis) && leaves(before, after, axis); });
+}
+
+/// Lets targets with the same other holder share what is sent to him: all that he needs of the value's elements.
+void Materializer::shareSends(Value value, Requests &request) {
+  llvm::MapVector<MappingAttr, SmallVector<MappingAttr, 2>> targetsOf;
+  for (MappingAttr target : request.targets) {
+    Placement sent =
+        table.resolve(isShared(value, request, target) ? request.shared : request.placement, value.getType());
+    const Placement &to = table.resolve(target, value.getType());
+    bool isSent = false;
+    for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
+      std::optional<int64_t> holder = sent.getHolder(axis), other = to.getHolder(axis);
+      if (!holder || !other || holder == other)
+        continue;
+      sent.setHolder(axis, *other);
+      isSent = true;
+    }
+    if (isSent)
+      targetsOf[toAttr(sent, value)].push_back(target);
+  }
+  for (const auto &[sent, targets] : targetsOf)
+    if (targets.size() > 1)
+      for (MappingAttr target : targets)
+        request.sent[target] = sent;
+}
+
 /// `value` in the placement `target`, for `user`, which is the first to ask or comes later.
 Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
-  Value &result = converted[{value, target}];
-  if (result)
-    return result;
+  if (Value known = converted.lookup({value, target}))
+    return known;
   OpBuilder builder(user);
-  Requests &request = requests[value];
+  const Requests &request = requests[value];
   MappingAttr from = request.placement;
   Value source = value;
-  if (MappingAttr shared = request.shared) {
-    const Placement &before = table.resolve(from, value.getType()), &after = table.resolve(target, value.getType());
-    const Placement &middle = table.resolve(shared, value.getType());
-    auto axes = llvm::seq<Axis>(0, mesh.getNumAxes());
-    bool reduces =
-        llvm::any_of(axes, [&](Axis axis) { return leaves(before, middle, axis) && leaves(before, after, axis); });
-    if (reduces && shared != target) {
-      Value reduced = converted.lookup({value, shared});
-      if (!reduced)
-        reduced = createReshard(builder, value, from, shared, user);
-      converted[{value, shared}] = reduced;
-      source = reduced;
-      from = shared;
-    }
-  }
-  return converted[{value, target}] = createReshard(builder, source, from, target, user);
+  auto goTo = [&](MappingAttr next) {
+    Value &there = converted[{value, next}];
+    if (!there)
+      there = createReshard(builder, source, from, next, user);
+    source = there;
+    from = next;
+  };
+  if (isShared(value, request, target) && request.shared != target)
+    goTo(request.shared);
+  if (MappingAttr sent = request.sent.lookup(target); sent && sent != target)
+    goTo(sent);
+  goTo(target);
+  return source;
 }
 
 LogicalResult Materializer::run(func::FuncOp func) {
@@ -308,8 +344,10 @@ LogicalResult Materializer::run(func::FuncOp func) {
   for (Operation *op : ops)
     if (failed(collect(op, func)))
       return failure();
-  for (auto &[value, request] : requests)
+  for (auto &[value, request] : requests) {
     request.shared = shareReduction(value, request);
+    shareSends(value, request);
+  }
   for (Operation *op : ops)
     for (auto [operand, target] : llvm::zip(op->getOpOperands(), targets[op]))
       if (requests[operand.get()].placement != target)

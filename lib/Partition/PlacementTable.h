@@ -9,15 +9,9 @@
 
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
-#include "dialects/Net/Recompute.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace meshwright::partition {
-
-/// What an operation hands on to those that are made for it: its place in the step, and why it is there.
-inline constexpr llvm::StringLiteral kOrigin[] = {net::kRoleAttr,      net::kScopeAttr,    dist::kStageAttr,
-                                                  dist::kSegmentAttr,  dist::kFetchAtAttr, dist::kReasonAttr,
-                                                  net::kRecomputesAttr};
 
 /// Reads the placements that operations and variables state. A placement is handed out as the attribute of its normal
 /// form, so that two that mean the same are the same attribute.

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Times.h"
-#include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/NetBuilder.h"
 
@@ -77,16 +76,13 @@ net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardSte
 Value Accumulators::read(OpBuilder &builder, net::VariableOp variable, ReshardOp reshard, const ReshardStep &step) {
   auto type = cast<RankedTensorType>(reshard.getResult().getType());
   auto local = type.clone(step.to.getLocalShape(type.getShape()));
-  auto read = net::ReadOp::create(builder, reshard.getLoc(), local, FlatSymbolRefAttr::get(variable));
-  setOn(read, step.to.toAttr(builder.getContext(), mesh, type.getShape()).getSupport());
-  return read.getResult();
+  return net::ReadOp::create(builder, reshard.getLoc(), local, FlatSymbolRefAttr::get(variable)).getResult();
 }
 
 void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value value, const ReshardStep &step) {
   auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(variable), value);
   Axis axis = step.axes.front();
   assign->setAttr(kDuringAttr, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
-  setOn(assign, cast<MappingAttr>(variable->getAttr(kMappingAttr)).getSupport());
 }
 
 /// The name of a value is that of all of it; what one slice has is nothing that anybody named.

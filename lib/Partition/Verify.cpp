@@ -12,6 +12,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Support/Stages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace meshwright::partition {
@@ -37,7 +38,8 @@ struct Known {
 
 class Verifier {
 public:
-  Verifier(ModuleOp module, PlacementTable &table, const Mesh &mesh) : module(module), table(table), mesh(mesh) {}
+  Verifier(ModuleOp module, PlacementTable &table, const Mesh &mesh, std::optional<StageMap> stages)
+      : module(module), table(table), mesh(mesh), stages(std::move(stages)) {}
 
   LogicalResult run();
 
@@ -46,6 +48,7 @@ private:
                                   const Twine &what);
   LogicalResult verifyFunction(func::FuncOp func);
   LogicalResult verifyOperation(Operation *op);
+  LogicalResult verifyStage(Operation *op);
   LogicalResult verifyConversion(ConversionOpInterface op);
   LogicalResult verifyMembers(Operation *op, DictionaryAttr expected, DictionaryAttr reads);
   LogicalResult verifyUse(Operation *op, Value value, const Known &wanted);
@@ -53,6 +56,7 @@ private:
   ModuleOp module;
   PlacementTable &table;
   const Mesh &mesh;
+  std::optional<StageMap> stages;
   llvm::StringMap<Known> variables;
   DenseMap<Value, Known> known;
 };
@@ -145,7 +149,30 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   return verifyUse(op, op.getInput(), {*from, llvm::to_vector(op.getShape())});
 }
 
+/// Checks that `op` runs where its stage does, and nowhere else. What ranks of several stages do together, to send or
+/// to reduce a value, has the stage of who reads it; a variable is read where it is kept.
+LogicalResult Verifier::verifyStage(Operation *op) {
+  if (!stages || isa<net::ReadOp>(op))
+    return success();
+  FailureOr<std::optional<int64_t>> coordinate = stages->getCoordinate(op);
+  if (failed(coordinate) || !*coordinate)
+    return success(succeeded(coordinate));
+  StringRef axis = mesh.getName(stages->getAxis());
+  DictionaryAttr on = getOn(op);
+  auto list = on ? on.getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
+  auto conversion = dyn_cast<ConversionOpInterface>(op);
+  bool isBetween = conversion && llvm::is_contained(conversion.getAxes().getAsValueRange<StringAttr>(), axis);
+  bool isThere = !list || llvm::is_contained(list.asArrayRef(), **coordinate);
+  bool isAlone = (list ? list.size() : mesh.getSize(stages->getAxis())) == 1;
+  if (isThere && (isBetween || isAlone))
+    return success();
+  return op->emitOpError() << "is of stage " << *getStage(op) << ", which coordinate " << **coordinate << " of axis \""
+                           << axis << "\" computes, but runs on " << (on ? on : DictionaryAttr::get(op->getContext()));
+}
+
 LogicalResult Verifier::verifyOperation(Operation *op) {
+  if (failed(verifyStage(op)))
+    return failure();
   if (isa<ReshardOp>(op))
     return op->emitOpError() << "is left, though every conversion should be a collective or local by now";
   for (StringRef name : {kResultsAttr, kOperandsAttr, kComputesAttr})
@@ -222,7 +249,8 @@ struct VerifyPass : partition::impl::VerifyPassBase<VerifyPass> {
     }
     Mesh mesh = meshOp.getMesh();
     PlacementTable table(module, mesh);
-    if (failed(Verifier(module, table, mesh).run()))
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -115,3 +115,30 @@ func.func @returns_what_others_have(%x: tensor<8xf32> {dist.global_type = tensor
   // expected-error @below {{returns for #dist.mapping<dims = [[]]> what only {zero = array<i64: 1>} has}}
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
+func.func @other_ranks_than_its_stages(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, dist.global_type = tensor<8xf32>}) {
+  // expected-error @below {{is of stage 1, which coordinate 1 of axis "pp" computes, but runs on {pp = array<i64: 0>}}}
+  %0 = net.tanh %x {dist.on = {pp = array<i64: 0>}, dist.stage = 1 : i64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
+func.func @all_ranks_with_a_stage(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, dist.global_type = tensor<8xf32>}) {
+  // expected-error @below {{is of stage 0, which coordinate 0 of axis "pp" computes, but runs on {}}}
+  %0 = net.tanh %x {dist.stage = 0 : i64} : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["pp" = 3]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A2F0,2B0\0A"}
+func.func @sent_by_others(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<8xf32>}) {
+  // expected-error @below {{is of stage 2, which coordinate 2 of axis "pp" computes, but runs on {pp = array<i64: 0, 1>}}}
+  %0 = dist.c_send %x axes ["pp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [[]], on {"pp" = [1]}> shape [8] {dist.on = {pp = array<i64: 0, 1>}, dist.stage = 2 : i64} : tensor<8xf32> -> tensor<8xf32>
+  return
+}

@@ -1,0 +1,43 @@
+//===- Origin.cpp - what operations are made for --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Origin.h"
+#include "dialects/Net/Net.h"
+#include "dialects/Net/Recompute.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::partition;
+
+void partition::inheritOrigin(Operation *made, Operation *origin) {
+  for (StringRef name :
+       {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(kStageAttr), StringRef(kSegmentAttr),
+        StringRef(kFetchAtAttr), StringRef(kReasonAttr), StringRef(net::kRecomputesAttr)})
+    if (Attribute attribute = origin->getAttr(name); attribute && !made->hasAttr(name))
+      made->setAttr(name, attribute);
+}
+
+/// The operation whose result `reshard` converts, itself or converted before; null for an argument.
+static Operation *getMaker(ReshardOp reshard) {
+  Operation *maker = reshard.getInput().getDefiningOp();
+  while (auto before = dyn_cast_or_null<ReshardOp>(maker))
+    maker = before.getInput().getDefiningOp();
+  return maker;
+}
+
+void partition::inheritOrigin(Operation *made, const ReshardStep &step, ReshardOp reshard,
+                              const std::optional<StageMap> &stages) {
+  std::optional<int64_t> holder = stages ? step.from.getHolder(stages->getAxis()) : std::nullopt;
+  if (!holder || !getStage(reshard) || stages->isOn(reshard, *holder))
+    return inheritOrigin(made, reshard);
+  Operation *maker = getMaker(reshard);
+  if (maker && stages->isOn(maker, *holder))
+    return inheritOrigin(made, maker);
+  // A variable, say, that another stage reads: it is there before any stage begins.
+  inheritOrigin(made, reshard);
+  made->removeAttr(kStageAttr);
+}

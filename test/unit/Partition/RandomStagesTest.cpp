@@ -1,0 +1,286 @@
+//===- RandomStagesTest.cpp - stages of a pipeline equal the whole --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random small networks whose operations are given random stages, forwards as a pipeline has them or in any order,
+// beside axes that split the batch, owners of variables and slices. Completed, partitioned, run on all ranks, and
+// compared with the serial network. MESHWRIGHT_TEST_CASES says how many (400 if it is not set).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Complete/Passes.h"
+#include "meshwright/Optimize/Passes.h"
+#include "meshwright/Partition/Passes.h"
+#include "meshwright/Rules/Rules.h"
+#include "meshwright/Schedule/TaskOrder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/unit/Partition/CompareSteps.h"
+#include "test/unit/Partition/RandomBatch.h"
+#include "test/unit/Partition/RandomNetwork.h"
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::test;
+
+namespace {
+
+/// A network cut into stages.
+class Cutter {
+public:
+  Cutter(Random &random, ModuleOp module, const Mesh &mesh, Axis axis)
+      : random(random), module(module), mesh(mesh), axis(axis), builder(module.getContext()) {}
+
+  void run();
+
+private:
+  void chooseCoordinates();
+  std::string writeOrder() const;
+  void placeVariables();
+  void placeOperations();
+  int64_t pickStage(Operation &op);
+
+  Random &random;
+  ModuleOp module;
+  const Mesh &mesh;
+  Axis axis;
+  OpBuilder builder;
+  /// For every stage its coordinate.
+  std::vector<int64_t> coordinates;
+  std::map<Operation *, int64_t> stages;
+  bool inOrder = true;
+};
+
+/// Every coordinate has a stage at least, some have several.
+void Cutter::chooseCoordinates() {
+  for (int64_t coordinate = 0; coordinate < mesh.getSize(axis); ++coordinate)
+    coordinates.push_back(coordinate);
+  for (int64_t more = random.pick(0, 3); more > 0; --more)
+    coordinates.push_back(random.pick(0, mesh.getSize(axis) - 1));
+}
+
+/// All forwards, then all backwards, on every rank.
+std::string Cutter::writeOrder() const {
+  schedule::TaskOrder order;
+  order.numMicroBatches = 2;
+  order.rankOfStage = coordinates;
+  order.ranks.resize(mesh.getSize(axis));
+  int64_t count = coordinates.size();
+  for (int64_t turn = 0; turn < 2 * count; ++turn)
+    for (int64_t micro = 0; micro < 2; ++micro) {
+      bool isForward = turn < count;
+      int64_t stage = isForward ? turn : 2 * count - 1 - turn;
+      order.ranks[coordinates[stage]].push_back(
+          {isForward ? schedule::TaskKind::Forward : schedule::TaskKind::Backward, stage, micro});
+    }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  schedule::writeCsv(order, stream);
+  return text;
+}
+
+/// A variable is on one coordinate, or everywhere; at times it has one owner on other axes too, or is split there, and
+/// is computed with as if it were neither.
+void Cutter::placeVariables() {
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    ArrayRef<int64_t> shape = variable.getTensorType().getShape();
+    Placement placement = Placement::replicated(shape.size());
+    if (random.chance(80))
+      placement.setHolder(axis, random.pick(0, mesh.getSize(axis) - 1));
+    MappingAttr computed = placement.toAttr(module.getContext(), mesh, shape);
+    for (Axis other = 0; other < mesh.getNumRankAxes(); ++other) {
+      int64_t size = mesh.getSize(other);
+      if (other == axis || random.chance(60))
+        continue;
+      if (!shape.empty() && shape[0] % size == 0 && random.chance(50))
+        placement.insert(0, {other, shape[0], shape[0] / size});
+      else
+        placement.setHolder(other, random.pick(0, size - 1));
+    }
+    variable->setAttr(kMappingAttr, placement.toAttr(module.getContext(), mesh, shape));
+    module.walk([&](net::ReadOp read) {
+      if (read.getVariable() == variable.getSymName())
+        read->setAttr(kResultsAttr, builder.getArrayAttr(computed));
+    });
+  }
+}
+
+int64_t Cutter::pickStage(Operation &op) {
+  int64_t last = coordinates.size() - 1, least = 0;
+  for (Value operand : op.getOperands())
+    if (auto found = stages.find(operand.getDefiningOp()); found != stages.end())
+      least = std::max(least, found->second);
+  if (!inOrder)
+    return random.pick(0, last);
+  return random.chance(60) ? least : random.pick(least, last);
+}
+
+/// Most operations that depend on a variable have a stage, and some that do not.
+void Cutter::placeOperations() {
+  inOrder = random.chance(70);
+  std::set<Operation *> dependent;
+  auto func = *module.getOps<func::FuncOp>().begin();
+  for (Operation &op : func.getBody().front()) {
+    bool depends = isa<net::ReadOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+                     return dependent.count(operand.getDefiningOp()) > 0;
+                   });
+    if (depends)
+      dependent.insert(&op);
+    if (isa<net::ReadOp, net::AssignOp, func::ReturnOp>(op) || !random.chance(depends ? 80 : 30))
+      continue;
+    stages[&op] = pickStage(op);
+    op.setAttr(kStageAttr, builder.getI64IntegerAttr(stages[&op]));
+  }
+}
+
+void Cutter::run() {
+  chooseCoordinates();
+  auto op = *module.getOps<MeshOp>().begin();
+  op->setAttr(kStageAxisAttr, builder.getStringAttr(mesh.getName(axis)));
+  op->setAttr(kTaskOrderAttr, builder.getStringAttr(writeOrder()));
+  placeVariables();
+  placeOperations();
+}
+
+class RandomStages : public ::testing::Test {
+protected:
+  RandomStages() {
+    DialectRegistry registry;
+    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
+    registerNetSharding(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.disableMultithreading();
+  }
+
+  bool place(Random &random, ModuleOp module);
+  bool complete(ModuleOp module);
+  void count(ModuleOp module);
+  void check(Random &random);
+
+  MLIRContext context;
+  int64_t compared = 0, refused = 0, sends = 0, splitSends = 0, joined = 0, sliced = 0, held = 0;
+};
+
+/// Gives the module a mesh, splits inputs and cuts the network; false where inputs do not divide.
+bool RandomStages::place(Random &random, ModuleOp module) {
+  std::vector<std::string> names = {"pp"};
+  std::vector<int64_t> sizes = {random.pick(2, 4)};
+  SmallVector<AxisKind> kinds = {AxisKind::Ranks};
+  if (random.chance(60)) {
+    bool isFirst = random.chance(50);
+    names.insert(isFirst ? names.begin() : names.end(), "dp");
+    sizes.insert(isFirst ? sizes.begin() : sizes.end(), 2);
+    kinds.push_back(AxisKind::Ranks);
+  }
+  SmallVector<Axis> batch;
+  if (names.size() == 2)
+    batch.push_back(names[0] == "pp");
+  if (random.chance(50)) {
+    batch.push_back(names.size());
+    names.push_back("micro");
+    sizes.push_back(random.pick(2, 3));
+    kinds.push_back(AxisKind::Slices);
+  }
+  Mesh mesh(names, sizes, kinds);
+  OpBuilder builder(module.getBodyRegion());
+  auto op = MeshOp::create(builder, module.getLoc(), "mesh", mesh);
+  // Axes whose splits are followed whatever it costs, and axes where bytes decide.
+  if (random.chance(50))
+    op->setAttr(kDataAxesAttr, builder.getStrArrayAttr({"dp"}));
+  if (!batch.empty() && !cutInputs(random, module, mesh, batch))
+    return false;
+  Cutter(random, module, mesh, *mesh.find("pp")).run();
+  return true;
+}
+
+/// Whether completion accepts the module; if not it has said why.
+bool RandomStages::complete(ModuleOp module) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      message = diagnostic.str();
+    return success();
+  });
+  PassManager manager(&context);
+  manager.addPass(complete::createPropagatePass());
+  manager.addPass(complete::createVerifyPass());
+  if (succeeded(manager.run(module)))
+    return true;
+  EXPECT_TRUE(StringRef(message).contains("slices of axis \"micro\"")) << message << "\n" << print(module);
+  return false;
+}
+
+/// Counts what crosses, and checks that nothing crosses twice.
+void RandomStages::count(ModuleOp module) {
+  std::set<std::pair<const void *, const void *>> seen;
+  module.walk([&](SendOp op) {
+    ++sends;
+    splitSends += llvm::any_of(op.getFrom().getDims(), [](Attribute dim) { return !cast<ArrayAttr>(dim).empty(); });
+    EXPECT_TRUE(seen.insert({op.getInput().getAsOpaquePointer(), op.getTo().getAsOpaquePointer()}).second)
+        << print(module);
+  });
+  module.walk([&](ConversionOpInterface op) {
+    auto from = op.getFrom().getPartialAxes();
+    joined += llvm::is_contained(from.getAsValueRange<StringAttr>(), "pp") && op.isCollective();
+  });
+  module.walk([&](Operation *op) { held += getOn(op) && getOn(op).size() > 1; });
+}
+
+void RandomStages::check(Random &random) {
+  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context).build(random.pick(2, 10));
+  if (random.chance(80))
+    addGain(*serial);
+  addSums(random, *serial);
+  OwningOpRef<ModuleOp> module = serial->clone();
+  if (!place(random, *module))
+    return;
+  std::string placed = print(*module);
+  if (!complete(*module)) {
+    ++refused;
+    return;
+  }
+  std::string completed = print(*module);
+  for (auto build : {+[](OpPassManager &manager) { partition::buildPipeline(manager); }, &optimize::buildPipeline}) {
+    PassManager manager(&context);
+    build(manager);
+    ASSERT_TRUE(succeeded(manager.run(*module))) << completed;
+    Random inputs = random;
+    compareSteps(inputs, *serial, *module);
+    if (HasFatalFailure())
+      FAIL() << "with the placements\n" << completed;
+  }
+  ++compared;
+  sliced += (*module->getOps<MeshOp>().begin()).getMesh().find(AxisKind::Slices).has_value();
+  count(*module);
+}
+
+TEST_F(RandomStages, equalTheWhole) {
+  const char *cases = std::getenv("MESHWRIGHT_TEST_CASES");
+  int64_t rounds = cases ? std::atoll(cases) : 400;
+  for (int64_t round = 0; round < rounds; ++round) {
+    Random random(9000 + round);
+    SCOPED_TRACE(random.describe(round));
+    check(random);
+    if (HasFailure())
+      return;
+  }
+  llvm::outs() << compared << " compared, " << sliced << " of them in slices, " << refused << " refused; " << sends
+               << " values sent, " << splitSends << " of them split; " << joined << " reductions over stages, " << held
+               << " operations with holders on two axes\n";
+  EXPECT_GE(compared * 2, rounds);
+  EXPECT_GE(sliced * 8, rounds);
+  EXPECT_GE(sends, rounds);
+  EXPECT_GE(splitSends * 4, rounds);
+  EXPECT_GE(joined * 20, rounds);
+  EXPECT_GE(held * 4, rounds);
+}
+
+} // namespace
