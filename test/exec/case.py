@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again]
 
 NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
-reduces in every step. With `slices4` the batch of a rank is gone through in four slices. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
+with two chunks per rank. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -116,7 +117,11 @@ def make_strategy(network, spec, optimizer, zero=""):
     bound = network.get("merged_bound" if merge else "bound")
     lines.append(f"train {{ {OPTIMIZERS[optimizer]}{merging} }}".replace("BOUND", str(bound)))
     lines.append('fetch: "grad/*"')
-    data = [name for name, _ in axes if name != "tp"]
+    if any(name == "pp" for name, _ in axes):
+        micro = next(filter(None, (re.fullmatch(r"micro(\d+)(?:-(\w+))?(?:-(\d+))?", option) for option in options)))
+        lines.append(f'pipeline {{ axis: "pp" micro_batches: {micro[1]}' +
+                     (f" schedule: {micro[2].upper()}" if micro[2] else "") + (f" chunks: {micro[3]}" if micro[3] else "") + " }")
+    data = [name for name, _ in axes if name not in ("tp", "pp")]
     if data:
         lines.append("data { " + " ".join(f'axes: "{name}"' for name in data) + " }")
     for option in options:
