@@ -55,7 +55,7 @@ private:
 
   dist::ScheduleOp schedule;
   llvm::DenseMap<Attribute, SmallVector<func::FuncOp, 3>> works;
-  /// 0 for variables that outlive the step.
+  /// 0 for variables that outlive the step; −1 for what is there once for all micro-batches.
   llvm::DenseMap<StringAttr, int64_t> numSlots;
   std::map<std::pair<const void *, int64_t>, State> states;
 };
@@ -72,19 +72,20 @@ func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
   return {};
 }
 
-/// Whether a variable is for what works leave to each other; a sum over micro-batches is for itself.
+/// Whether a variable is for what works leave to each other, or to themselves.
 bool HolderChecker::isBetween(StringAttr variable) {
   auto [known, isNew] = numSlots.try_emplace(variable, 0);
   if (isNew) {
     Operation *op = SymbolTable::lookupNearestSymbolFrom(schedule, variable);
-    if (auto slots = op->getAttrOfType<IntegerAttr>(dist::kSlotsAttr))
-      known->second = slots.getInt();
+    auto slots = op->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
+    known->second = slots ? slots.getInt() : op->hasAttr(dist::kWithinStepAttr) ? -1 : 0;
   }
-  return known->second > 0;
+  return known->second != 0;
 }
 
 HolderChecker::Slot HolderChecker::getSlot(StringAttr variable, int64_t microBatch) {
-  return {variable, microBatch % numSlots[variable]};
+  int64_t slots = numSlots[variable];
+  return {variable, slots > 0 ? microBatch % slots : 0};
 }
 
 InFlightDiagnostic HolderChecker::error(const dist::ScheduleOp::Item &item) {
@@ -98,7 +99,8 @@ LogicalResult HolderChecker::read(net::ReadOp op, const dist::ScheduleOp::Item &
     return success();
   auto [name, slot] = getSlot(variable, item.microBatch);
   State &state = states[{name.getAsOpaquePointer(), slot}];
-  if (state.microBatch != item.microBatch)
+  bool isThere = numSlots[variable] > 0 ? state.microBatch == item.microBatch : state.microBatch.has_value();
+  if (!isThere)
     return error(item) << "its slot of " << variable << " holds what is of "
                        << (state.microBatch ? "micro-batch " + std::to_string(*state.microBatch) : "none");
   if (state.inFlight && state.isReceived)

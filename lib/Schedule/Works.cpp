@@ -76,8 +76,10 @@ void Works::findKeepers(Block &block) {
 }
 
 Works::Phase Works::getPhase(Value value) const {
-  Operation *op = value.getDefiningOp();
-  return op ? phases.lookup(op) : Phase::Early;
+  if (Operation *op = value.getDefiningOp())
+    return phases.lookup(op);
+  // Of the whole batch, from which the micro-batch is taken by its number.
+  return pipeline.order.numMicroBatches > 1 ? Phase::Early : Phase::Each;
 }
 
 /// When the last operand of `op` is known. A sum over micro-batches is known behind the last of them, but for the
