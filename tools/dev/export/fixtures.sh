@@ -17,7 +17,7 @@ export_text() { # NETWORK SUFFIX OPTIONS...
   echo "$network$suffix.mlir"
 }
 
-for network in gpt2-12 gpt2-8 gpt2-small gpt2-tiny gpt2-tiny-f64 gpt2-tiny-bf16 bert-tiny bert-tiny-f64 mlp-tiny mlp-tiny-f64; do
+for network in gpt2-12 gpt2-24-f64 gpt2-8 gpt2-small gpt2-tiny gpt2-tiny-f64 gpt2-tiny-bf16 bert-tiny bert-tiny-f64 mlp-tiny mlp-tiny-f64; do
   export_text "$network" ""
 done
 for network in gpt2-dropout-tiny-f64 gpt2-rbg-tiny-f64; do

@@ -127,6 +127,7 @@ def in_type(parameters, dtype):
 # Everything that can be exported. Names end in the element type unless it is f32.
 NETWORKS = {
     "gpt2-12": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float32),
+    "gpt2-24-f64": lambda: gpt2(24, 32, 4, 97, 8, 112, jnp.float64),
     "gpt2-12-f64": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float64),
     "gpt2-8": lambda: gpt2(8, 64, 8, 128, 16, 32, jnp.float32),
     "gpt2-small": lambda: gpt2(4, 256, 8, 512, 128, 8, jnp.float32),
