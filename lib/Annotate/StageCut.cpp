@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "StageCut.h"
+#include "StageCost.h"
 #include "StagePartition.h"
-#include "dialects/Dist/Placement.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Glob.h"
 #include "meshwright/Support/Scopes.h"
@@ -25,25 +25,35 @@ namespace {
 /// Cuts one program.
 class Cutter {
 public:
-  Cutter(const StageProgram &program, const strategy::StrategyFile &file, int64_t numStages, int64_t inFlight)
-      : program(program), file(file), stages(file.get().pipeline().stages()), numStages(numStages), inFlight(inFlight) {
-  }
+  Cutter(const StageProgram &program, const strategy::StrategyFile &file, const schedule::TaskOrder &order)
+      : program(program), file(file), stages(file.get().pipeline().stages()), order(order),
+        numStages(order.getNumStages()) {}
 
   FailureOr<StageCut> run();
 
 private:
   InFlightDiagnostic error(const Twine &field = "") const {
-    return emitError(file.getLoc(program.context, ("pipeline.stages" + field).str()));
+    return emitError(file.getLoc(program.func.getContext(), ("pipeline.stages" + field).str()));
   }
   void findBlocks();
-  void addBlock(Operation *op, StringRef name);
-  void nameByVariables();
+  void findBlocksOfVariables();
+  int64_t addBlock(StringRef name) { return blocks.insert({name, blocks.size()}).first->second; }
+  int64_t findLastReader(Value value) const;
+
   LogicalResult cutBalanced();
+  SmallVector<StageBlock> measure() const;
+  std::optional<SmallVector<int64_t>> balance() const;
+  LogicalResult cutBehind();
+  LogicalResult addBlockEnd(int64_t block, int64_t stage, SmallVectorImpl<StageRange> &ranges);
+  void addValueEnd(Operation *maker, int64_t stage);
+  void narrow(Operation *op, StageRange by);
+  LogicalResult cutByMatch();
 
   const StageProgram &program;
   const strategy::StrategyFile &file;
   const Stages &stages;
-  int64_t numStages, inFlight;
+  const schedule::TaskOrder &order;
+  int64_t numStages;
   /// Blocks by name, in the order of forward; and what lies in them.
   llvm::MapVector<StringRef, int64_t> blocks;
   llvm::DenseMap<Operation *, int64_t> blockOf;
@@ -56,38 +66,68 @@ private:
 // Blocks
 //===----------------------------------------------------------------------===//
 
-void Cutter::addBlock(Operation *op, StringRef name) {
-  if (!name.empty())
-    blockOf[op] = blocks.insert({name, blocks.size()}).first->second;
-}
-
-/// Blocks by the names of variables, for networks without scopes.
-void Cutter::nameByVariables() {
-  llvm::DenseMap<Value, StringRef> nameOf;
-  for (Operation *op : program.forward) {
-    StringRef name;
-    if (auto read = dyn_cast<net::ReadOp>(op))
-      name = findBlock(read.getVariable());
-    for (Value operand : op->getOperands())
-      if (name.empty() && operand.getDefiningOp() && program.isOfVariables(operand.getDefiningOp()))
-        name = nameOf.lookup(operand);
-    if (program.isOfVariables(op))
-      nameOf[op->getResult(0)] = name;
-    else
-      addBlock(op, name);
-  }
-}
-
 void Cutter::findBlocks() {
   for (Operation *op : program.forward)
-    if (!program.isOfVariables(op))
-      addBlock(op, findBlock(getScope(op)));
+    if (StringRef name = findBlock(getScope(op)); !name.empty() && !program.isOfVariables(op))
+      addBlock(name);
   if (blocks.empty())
-    return nameByVariables();
+    return findBlocksOfVariables();
   for (ArrayRef<Operation *> ops : {ArrayRef(program.forward), ArrayRef(program.backward)})
     for (Operation *op : ops)
       if (auto block = blocks.find(findBlock(getScope(op))); block != blocks.end())
         blockOf[op] = block->second;
+}
+
+/// The last block that forward reads `value` in, -1 where it is none.
+int64_t Cutter::findLastReader(Value value) const {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers())
+    if (auto block = blockOf.find(user); block != blockOf.end() && net::getRole(user) != net::Role::Backward)
+      last = std::max(last, block->second);
+  return last;
+}
+
+/// Blocks of networks without scopes: what computes with variables is of the block that their names say, and backward
+/// of the one whose operands it reads.
+void Cutter::findBlocksOfVariables() {
+  for (Operation *op : program.forward)
+    for (Operation *read : program.isOfVariables(op) ? SmallVector<Operation *, 1>() : program.getReads(op))
+      if (StringRef name = findBlock(cast<net::ReadOp>(read).getVariable()); !name.empty())
+        blockOf[op] = addBlock(name);
+  for (Operation *op : program.backward) {
+    int64_t block = -1;
+    for (Value operand : op->getOperands())
+      block = std::max(block, findLastReader(operand));
+    if (block >= 0)
+      blockOf[op] = block;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Balanced
+//===----------------------------------------------------------------------===//
+
+/// What is to be balanced, and what a stage keeps: with the micro-batches that a rank has in flight at most.
+SmallVector<StageBlock> Cutter::measure() const {
+  dist::Mesh mesh = file.getMesh();
+  double replicas = 1;
+  for (const std::string &axis : file.get().data().axes())
+    replicas *= static_cast<double>(mesh.getSize(*mesh.find(axis)));
+  int64_t inFlight = *llvm::max_element(schedule::simulate(order, {}).inFlight);
+  double share = static_cast<double>(inFlight) / (static_cast<double>(order.numMicroBatches) * replicas);
+  SmallVector<StageBlock> measured;
+  for (const BlockCost &cost : measureBlocks(program, blockOf, blocks.size(), mesh))
+    measured.push_back({stages.balanced() == Stages::PARAMETERS ? cost.elements : cost.flops,
+                        cost.variableBytes + static_cast<int64_t>(static_cast<double>(cost.keptBytes) * share)});
+  return measured;
+}
+
+/// The first block of every stage; none where the bound does not allow it.
+std::optional<SmallVector<int64_t>> Cutter::balance() const {
+  if (stages.balanced() == Stages::UNIFORM)
+    return cutEvenly(blocks.size(), numStages);
+  return cutByCost(measure(), numStages,
+                   stages.has_max_megabytes() ? toBytes(stages.max_megabytes()) : kUnboundedBytes);
 }
 
 LogicalResult Cutter::cutBalanced() {
@@ -96,22 +136,125 @@ LogicalResult Cutter::cutBalanced() {
            << "there are " << numStages << " stages but the network has " << blocks.size()
            << " blocks, which are scopes or variables whose names end in a number; match says by hand what is of "
               "which stage";
-  SmallVector<int64_t> firsts = cutEvenly(blocks.size(), numStages);
+  std::optional<SmallVector<int64_t>> firsts = balance();
+  if (!firsts) {
+    int64_t bytes = 0;
+    for (StageBlock block : measure())
+      bytes += block.bytes;
+    return error(".max_megabytes") << "no cut of the network's " << blocks.size() << " blocks, which keep " << bytes
+                                   << " bytes, into " << numStages << " stages leaves each of them at most "
+                                   << toBytes(stages.max_megabytes()) << " bytes";
+  }
   for (auto [op, block] : blockOf) {
-    int64_t stage = llvm::upper_bound(firsts, block) - firsts.begin() - 1;
+    int64_t stage = llvm::upper_bound(*firsts, block) - firsts->begin() - 1;
     cut.ofPlace[op] = {stage, stage};
   }
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Behind blocks and values
+//===----------------------------------------------------------------------===//
+
+/// Narrows the stages of `op`, whatever it computes.
+void Cutter::narrow(Operation *op, StageRange by) {
+  StageRange &range = cut.ofEnd.try_emplace(op, StageRange{0, numStages - 1}).first->second;
+  range = {std::max(range.first, by.first), std::min(range.last, by.last)};
+}
+
+void Cutter::addValueEnd(Operation *maker, int64_t stage) {
+  narrow(maker, {0, stage});
+  for (Operation *user : maker->getUsers())
+    narrow(user, {stage + 1, numStages - 1});
+}
+
+LogicalResult Cutter::addBlockEnd(int64_t block, int64_t stage, SmallVectorImpl<StageRange> &ranges) {
+  for (auto [number, range] : llvm::enumerate(ranges)) {
+    if (static_cast<int64_t>(number) > block)
+      range.first = stage + 1;
+    else
+      range.last = std::min(range.last, stage);
+    if (range.first > range.last)
+      return failure();
+  }
+  // Behind the last block only what reads it can be of the next stage.
+  if (block + 1 == static_cast<int64_t>(ranges.size()))
+    for (Operation *op : program.forward)
+      if (auto found = blockOf.find(op); found != blockOf.end() && found->second == block)
+        for (Operation *user : op->getUsers())
+          if (!blockOf.contains(user))
+            narrow(user, {stage + 1, numStages - 1});
+  return success();
+}
+
+LogicalResult Cutter::cutBehind() {
+  if (stages.ends_with_size() != numStages - 1)
+    return error(".ends_with[0]") << "ends_with names " << stages.ends_with_size() << " ends but " << numStages
+                                  << " stages have " << numStages - 1;
+  llvm::StringMap<Operation *> values;
+  for (Operation *op : program.forward)
+    if (StringRef name = net::getUserName(op); !name.empty())
+      values.try_emplace(name, op);
+  SmallVector<StageRange> ranges(blocks.size(), StageRange{0, numStages - 1});
+  for (auto [stage, name] : llvm::enumerate(stages.ends_with())) {
+    auto field = [&] { return ".ends_with[" + std::to_string(stage) + "]"; };
+    if (auto value = values.find(name); value != values.end())
+      addValueEnd(value->second, stage);
+    else if (auto block = blocks.find(name); block == blocks.end())
+      return error(field()) << "\"" << name << "\" is neither one of the " << blocks.size()
+                            << " blocks nor a value of forward";
+    else if (failed(addBlockEnd(block->second, stage, ranges)))
+      return error(field()) << "block \"" << name << "\" lies before the end of stage " << stage - 1;
+  }
+  for (auto [op, block] : blockOf)
+    cut.ofPlace[op] = ranges[block];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// By match
+//===----------------------------------------------------------------------===//
+
+/// The first glob that matches counts; scopes come before names, and those of variables come last.
+LogicalResult Cutter::cutByMatch() {
+  if (stages.match_size() != numStages)
+    return error(".match[0]") << "match has " << stages.match_size() << " globs but there are " << numStages
+                              << " stages";
+  SmallVector<bool> used(numStages, false);
+  auto match = [&](Operation *op, llvm::function_ref<bool(StringRef)> matches) {
+    for (auto [stage, glob] : llvm::enumerate(stages.match()))
+      if (!cut.ofPlace.contains(op) && matches(glob)) {
+        cut.ofPlace[op] = {static_cast<int64_t>(stage), static_cast<int64_t>(stage)};
+        used[stage] = true;
+      }
+  };
+  for (ArrayRef<Operation *> ops : {ArrayRef(program.forward), ArrayRef(program.backward)})
+    for (Operation *op : ops) {
+      match(op, [&](StringRef glob) {
+        return !findScopePrefix(getScope(op), [&](StringRef prefix) { return matchGlob(glob, prefix); }).empty();
+      });
+      match(op, [&](StringRef glob) { return matchGlob(glob, net::getUserName(op)); });
+    }
+  for (Operation *op : program.forward)
+    for (Operation *read : program.isOfVariables(op) ? SmallVector<Operation *, 1>() : program.getReads(op))
+      match(op, [&](StringRef glob) { return matchGlob(glob, cast<net::ReadOp>(read).getVariable()); });
+  for (auto [stage, glob] : llvm::enumerate(stages.match()))
+    if (!used[stage])
+      return error(".match[" + Twine(stage) + "]")
+             << "no scope, value or variable of forward and backward matches \"" << glob << "\" alone";
+  return success();
+}
+
 FailureOr<StageCut> Cutter::run() {
+  if (!stages.match().empty())
+    return failed(cutByMatch()) ? FailureOr<StageCut>() : std::move(cut);
   findBlocks();
-  if (failed(cutBalanced()))
+  if (failed(stages.ends_with().empty() ? cutBalanced() : cutBehind()))
     return failure();
   return std::move(cut);
 }
 
 FailureOr<StageCut> annotate::findCut(const StageProgram &program, const strategy::StrategyFile &file,
-                                      int64_t numStages, int64_t inFlight) {
-  return Cutter(program, file, numStages, inFlight).run();
+                                      const schedule::TaskOrder &order) {
+  return Cutter(program, file, order).run();
 }

@@ -21,10 +21,9 @@ struct StageCut {
   llvm::DenseMap<mlir::Operation *, StageRange> ofEnd;
 };
 
-/// Finds the blocks of `program` and cuts it as `pipeline.stages` of the strategy asks, for that many micro-batches in
-/// flight on a rank at most. Errors are at the strategy's lines.
-mlir::FailureOr<StageCut> findCut(const StageProgram &program, const strategy::StrategyFile &file, int64_t numStages,
-                                  int64_t inFlight);
+/// Cuts `program` into the stages of `order` as `pipeline.stages` of the strategy asks. Errors are at its lines.
+mlir::FailureOr<StageCut> findCut(const StageProgram &program, const strategy::StrategyFile &file,
+                                  const schedule::TaskOrder &order);
 
 } // namespace meshwright::annotate
 

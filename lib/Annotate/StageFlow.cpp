@@ -65,16 +65,19 @@ static void postponeSources(StageFlow &flow, const ValuesOfOps &valuesOf) {
 
 std::optional<StageConflict> annotate::narrowRanges(StageFlow &flow) {
   ValuesOfOps valuesOf(flow);
+  // Which operation makes another one as late as it is.
+  SmallVector<unsigned, 0> cause;
   for (unsigned op = 0; op < flow.ops.size(); ++op) {
     StageRange &range = flow.ops[op].range;
-    for (unsigned value : valuesOf.read[op]) {
-      if (!flow.values[value].producer)
-        continue;
-      int64_t first = flow.ops[*flow.values[value].producer].range.first;
-      if (first > range.last)
-        return StageConflict{value, op, first};
-      range.first = std::max(range.first, first);
-    }
+    cause.push_back(op);
+    for (unsigned value : valuesOf.read[op])
+      if (std::optional<unsigned> producer = flow.values[value].producer)
+        if (int64_t first = flow.ops[*producer].range.first; first > range.first) {
+          range.first = first;
+          cause[op] = cause[*producer];
+        }
+    if (range.first > range.last)
+      return StageConflict{cause[op], op, range.first, range.last};
   }
   for (unsigned op = flow.ops.size(); op-- > 0;)
     for (unsigned value : valuesOf.made[op])

@@ -44,10 +44,11 @@ struct StageFlow {
   llvm::SmallVector<Value, 0> values;
 };
 
-/// What cannot be: a value made in no stage before `stage` and read in an earlier one.
+/// What cannot be: `op` is of no stage before `first`, because `earlier` is not and it needs what that makes, and of
+/// none behind `last`. Both are the same where its own range is empty.
 struct StageConflict {
-  unsigned value, reader;
-  int64_t stage;
+  unsigned earlier, op;
+  int64_t first, last;
 };
 
 /// Narrows the ranges of operations to what the flow of values allows; none where that is possible for all of them.

@@ -6,6 +6,7 @@
 
 #include "StageProgram.h"
 #include "dialects/Dist/Interfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -18,8 +19,8 @@ static bool readsStagedVariable(net::ReadOp op) {
          (variable.getKind() == net::VariableKind::Parameter || variable.getKind() == net::VariableKind::Buffer);
 }
 
-StageProgram::StageProgram(func::FuncOp func) : context(func.getContext()) {
-  SmallVector<Operation *, 0> all = findStaged(func);
+StageProgram::StageProgram(func::FuncOp func) : func(func) {
+  SmallVector<Operation *, 0> all = findStaged();
   // Operations on variables alone that forward needs.
   llvm::DenseSet<Operation *> needed;
   for (Operation *op : llvm::reverse(all))
@@ -30,8 +31,16 @@ StageProgram::StageProgram(func::FuncOp func) : context(func.getContext()) {
     (needed.contains(op) ? forward : backward).push_back(op);
 }
 
+SmallVector<Operation *, 1> StageProgram::getReads(Operation *op) const {
+  llvm::SmallSetVector<Operation *, 4> reads;
+  for (Value operand : op->getOperands())
+    if (auto found = readsOf.find(operand.getDefiningOp()); found != readsOf.end())
+      reads.insert(found->second.begin(), found->second.end());
+  return SmallVector<Operation *, 1>(reads.getArrayRef());
+}
+
 /// What depends on a variable with a stage, but not what the update makes.
-SmallVector<Operation *, 0> StageProgram::findStaged(func::FuncOp func) {
+SmallVector<Operation *, 0> StageProgram::findStaged() {
   SmallVector<Operation *, 0> all;
   // What depends on such a variable, and what depends on an input.
   llvm::DenseSet<Value> staged, fed;
@@ -49,16 +58,10 @@ SmallVector<Operation *, 0> StageProgram::findStaged(func::FuncOp func) {
       continue;
     staged.insert(op.result_begin(), op.result_end());
     if (!dependsOn(fed))
-      ofVariables.insert(&op);
+      readsOf.try_emplace(&op, read ? SmallVector<Operation *, 1>{&op} : getReads(&op));
     all.push_back(&op);
   }
   return all;
-}
-
-bool StageProgram::readsVariables(Operation *op) const {
-  return !isOfVariables(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-    return operand.getDefiningOp() && isOfVariables(operand.getDefiningOp());
-  });
 }
 
 static int64_t countElements(TypeRange types) {

@@ -19,18 +19,19 @@ struct StageProgram {
   explicit StageProgram(mlir::func::FuncOp func);
 
   /// Whether `op` is made of variables and constants, without any input.
-  bool isOfVariables(mlir::Operation *op) const { return ofVariables.contains(op); }
-  /// Whether forward computes with a variable, itself or as operations on it alone have made it.
-  bool readsVariables(mlir::Operation *op) const;
+  bool isOfVariables(mlir::Operation *op) const { return readsOf.contains(op); }
+  /// The reads of variables that `op` has as operands, as they are or as operations on variables alone have made them.
+  llvm::SmallVector<mlir::Operation *, 1> getReads(mlir::Operation *op) const;
 
-  mlir::MLIRContext *context;
+  mutable mlir::func::FuncOp func;
   /// Operations on variables alone are forward where forward reads what they make.
   llvm::SmallVector<mlir::Operation *, 0> forward, backward;
 
 private:
-  llvm::SmallVector<mlir::Operation *, 0> findStaged(mlir::func::FuncOp func);
+  llvm::SmallVector<mlir::Operation *, 0> findStaged();
 
-  llvm::DenseSet<mlir::Operation *> ofVariables;
+  /// For operations on variables alone the reads that they are made of.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>> readsOf;
 };
 
 /// Whether `op` computes more than an operation or so for each element that it reads and makes, as products do.

@@ -38,17 +38,23 @@ public:
     forward.numStages = backward.numStages = numStages;
   }
 
-  /// Emits an error at `loc` where values would have to flow to a lower stage.
+  /// Emits an error at `loc` where values would have to flow to a lower stage, or a stage has nothing to compute.
   LogicalResult placeForward(Location loc);
   void placeBackward();
   /// For every variable the first stage that reads it.
   const llvm::MapVector<StringAttr, int64_t> &getStagesOfVariables() const { return stagesOfVariables; }
 
 private:
+  void buildForward();
+  LogicalResult reportConflict(Location loc, const StageConflict &conflict) const;
+  LogicalResult checkStages(Location loc) const;
   StageRange getRange(Operation *op) const;
   std::optional<int64_t> getPlace(Operation *op) const;
   unsigned addForward(Operation *op);
   unsigned addBackward(Operation *op);
+  void findUpdate(Operation *gradient, int64_t stage);
+  void findUpdates();
+  void addUpdates();
   StageFlow::Value &getForwardValue(Value value);
   int64_t getStage(Operation *op) const { return cast<IntegerAttr>(op->getDiscardableAttr(kStageAttr)).getInt(); }
   void setStage(Operation *op, int64_t stage) {
@@ -68,6 +74,9 @@ private:
   llvm::DenseMap<Value, unsigned> forwardValues, backwardValues;
   llvm::MapVector<StringAttr, unsigned> variables;
   llvm::MapVector<StringAttr, int64_t> stagesOfVariables;
+  llvm::DenseSet<Operation *> inBackward;
+  /// What backward makes last of gradients, with the stages, turned, of their variables.
+  llvm::MapVector<Operation *, int64_t> updates;
   /// Values of backward that are on their way to the update, with the bytes that they have there.
   llvm::DenseMap<Value, int64_t> gradients;
 };
@@ -93,7 +102,8 @@ StageRange StageAnnotator::getRange(Operation *op) const {
     if (auto found = ranges.find(op); found != ranges.end())
       range = {std::max(range.first, found->second.first), std::min(range.last, found->second.last)};
   };
-  if (isHeavy(op) || program.readsVariables(op))
+  bool isLight = !isHeavy(op) && (program.isOfVariables(op) || program.getReads(op).empty());
+  if (!isLight)
     narrow(cut.ofPlace);
   narrow(cut.ofEnd);
   return range;
@@ -114,13 +124,11 @@ unsigned StageAnnotator::addForward(Operation *op) {
   return variable->second;
 }
 
-LogicalResult StageAnnotator::placeForward(Location loc) {
-  SmallVector<Operation *, 0> opOf;
+/// Adds the operations of forward and the values between them.
+void StageAnnotator::buildForward() {
   llvm::DenseMap<unsigned, unsigned> valueOfVariable;
   for (Operation *op : program.forward) {
     unsigned number = forwardOps[op] = addForward(op);
-    if (number == opOf.size())
-      opOf.push_back(op);
     for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end()))
       if (auto value = forwardValues.find(operand); value != forwardValues.end())
         if (auto &readers = forward.values[value->second].readers; !llvm::is_contained(readers, number))
@@ -133,22 +141,49 @@ LogicalResult StageAnnotator::placeForward(Location loc) {
       forwardValues[result] = value;
     }
   }
-  if (auto conflict = narrowRanges(forward)) {
-    Operation *reader = opOf[conflict->reader];
-    Operation *maker = opOf[*forward.values[conflict->value].producer];
-    InFlightDiagnostic error = emitError(loc) << "does not cut the network: " << describe(maker) << " of stage "
-                                              << conflict->stage << " is read by " << describe(reader) << " of stage "
-                                              << forward.ops[conflict->reader].range.last;
-    error.attachNote(maker->getLoc()) << "made here";
-    error.attachNote(reader->getLoc()) << "read here";
-    return error;
-  }
+}
+
+LogicalResult StageAnnotator::reportConflict(Location loc, const StageConflict &conflict) const {
+  auto find = [&](unsigned number) {
+    return *llvm::find_if(program.forward, [&](Operation *op) { return forwardOps.lookup(op) == number; });
+  };
+  Operation *earlier = find(conflict.earlier), *op = find(conflict.op);
+  InFlightDiagnostic error = emitError(loc) << "does not cut the network: ";
+  if (earlier == op)
+    error << describe(op) << " is to be of stage " << conflict.first << " or later and of stage " << conflict.last
+          << " or earlier";
+  else
+    error << describe(earlier) << " of stage " << conflict.first << " is needed for " << describe(op) << " of stage "
+          << conflict.last;
+  if (earlier != op)
+    error.attachNote(earlier->getLoc()) << "of stage " << conflict.first;
+  error.attachNote(op->getLoc()) << "of stage " << conflict.last;
+  return failure();
+}
+
+/// Checks that every stage has something to compute.
+LogicalResult StageAnnotator::checkStages(Location loc) const {
+  SmallVector<bool> used(numStages, false);
+  for (Operation *op : program.forward)
+    if (!program.isOfVariables(op))
+      used[getStage(op)] = true;
+  for (auto [stage, isUsed] : llvm::enumerate(used))
+    if (!isUsed)
+      return emitError(loc) << "leaves stage " << stage << " of " << numStages
+                            << " without any operation that computes with variables and inputs";
+  return success();
+}
+
+LogicalResult StageAnnotator::placeForward(Location loc) {
+  buildForward();
+  if (auto conflict = narrowRanges(forward))
+    return reportConflict(loc, *conflict);
   SmallVector<int64_t, 0> stages = assignStages(forward);
   for (Operation *op : program.forward)
     setStage(op, stages[forwardOps[op]]);
   for (auto [name, number] : variables)
     stagesOfVariables[name] = stages[number];
-  return success();
+  return checkStages(loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +193,6 @@ LogicalResult StageAnnotator::placeForward(Location loc) {
 /// A gradient is added up over the micro-batches where it is made, and sent once, in the type in which the update reads
 /// it. So every step on its way counts as much as the last.
 void StageAnnotator::findGradients() {
-  llvm::DenseSet<Operation *> inBackward(program.backward.begin(), program.backward.end());
   for (Operation *op : llvm::reverse(program.backward))
     for (Value value : op->getResults()) {
       ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
@@ -194,8 +228,8 @@ StageFlow::Value &StageAnnotator::getForwardValue(Value value) {
   return backward.values[entry->second];
 }
 
-/// An operation of backward prefers its place, or else the stage that forward reads its operands in, or that of its
-/// cotangents. What is heavy is there, unless a cotangent comes later.
+/// An operation of backward prefers its place, or else the stage that forward reads its operands in, that of the
+/// variable whose gradient it makes, or that of its cotangents. What is heavy is there, unless a cotangent comes later.
 unsigned StageAnnotator::addBackward(Operation *op) {
   unsigned number = backward.ops.size();
   StageRange range = {0, numStages - 1};
@@ -212,14 +246,55 @@ unsigned StageAnnotator::addBackward(Operation *op) {
     }
   }
   std::optional<int64_t> place = getPlace(op) ? turn(*getPlace(op)) : read;
+  if (auto update = updates.find(op); !place && update != updates.end())
+    place = update->second;
   if (isHeavy(op) && place)
     range.first = range.last = std::max(range.first, *place);
   backward.ops.push_back({range, place.value_or(0)});
   return number;
 }
 
+/// Finds what backward makes of the gradient of a variable of `stage`, which `gradient` is or is made of.
+void StageAnnotator::findUpdate(Operation *gradient, int64_t stage) {
+  llvm::SmallSetVector<Operation *, 8> reached;
+  reached.insert(gradient);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *op = reached[next];
+    if (inBackward.contains(op)) {
+      updates[op] = turn(stage);
+      continue;
+    }
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && !forwardOps.contains(maker))
+        reached.insert(maker);
+  }
+}
+
+void StageAnnotator::findUpdates() {
+  for (Operation &op : program.func.getBody().front()) {
+    StringRef name = net::getUserName(&op);
+    if (op.getNumResults() == 0 || !name.consume_front(net::kGradientPrefix))
+      continue;
+    auto stage = stagesOfVariables.find(StringAttr::get(op.getContext(), name));
+    if (stage != stagesOfVariables.end())
+      findUpdate(&op, stage->second);
+  }
+}
+
+/// The update of a variable reads its gradient where the variable is.
+void StageAnnotator::addUpdates() {
+  for (auto [maker, stage] : updates) {
+    StageFlow::Value &value = backward.values[backwardValues[maker->getResult(0)]];
+    int64_t first = std::max(stage, backward.ops[*value.producer].range.first);
+    value.readers.push_back(backward.ops.size());
+    backward.ops.push_back({{first, first}, std::nullopt});
+  }
+}
+
 void StageAnnotator::placeBackward() {
+  inBackward.insert(program.backward.begin(), program.backward.end());
   findGradients();
+  findUpdates();
   for (Operation *op : program.backward) {
     unsigned number = backwardOps[op] = addBackward(op);
     for (Value result : op->getResults()) {
@@ -227,6 +302,7 @@ void StageAnnotator::placeBackward() {
       backward.values.push_back({countBackwardBytes(result), number, {0, 0}, {}});
     }
   }
+  addUpdates();
   // No operation has to be before what makes its operands, so that nothing is in conflict.
   narrowRanges(backward);
   SmallVector<int64_t, 0> stages = assignStages(backward);
@@ -256,11 +332,6 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
   }
 }
 
-/// The most micro-batches that a rank has in flight at once.
-static int64_t countInFlight(const schedule::TaskOrder &order) {
-  return *llvm::max_element(schedule::simulate(order, {}).inFlight);
-}
-
 LogicalResult annotate::annotateStages(ModuleOp module, const strategy::StrategyFile &file) {
   StringRef axis = file.getStageAxis();
   if (axis.empty())
@@ -279,7 +350,7 @@ LogicalResult annotate::annotateStages(ModuleOp module, const strategy::Strategy
     if (func.isExternal())
       continue;
     StageProgram program(func);
-    FailureOr<StageCut> cut = findCut(program, file, order->getNumStages(), countInFlight(*order));
+    FailureOr<StageCut> cut = findCut(program, file, *order);
     if (failed(cut))
       return failure();
     StageAnnotator annotator(program, *cut, order->getNumStages());

@@ -1,0 +1,103 @@
+//===- StageCost.cpp - what blocks cost and keep --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageCost.h"
+#include "Storage.h"
+#include "meshwright/Support/Bytes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::annotate;
+using namespace meshwright::dist;
+
+namespace {
+
+/// Adds up what belongs to each block.
+class Meter {
+public:
+  Meter(const StageProgram &program, const llvm::DenseMap<Operation *, int64_t> &blockOf, int64_t numBlocks,
+        const Mesh &mesh)
+      : program(program), blockOf(blockOf), mesh(mesh), costs(numBlocks),
+        inBackward(program.backward.begin(), program.backward.end()) {}
+
+  SmallVector<BlockCost, 0> run();
+
+private:
+  void addForward(Operation *op, BlockCost &cost);
+  void addVariable(net::ReadOp read, BlockCost &cost);
+  void collectLike(ModuleOp module);
+
+  const StageProgram &program;
+  const llvm::DenseMap<Operation *, int64_t> &blockOf;
+  const Mesh &mesh;
+  SmallVector<BlockCost, 0> costs;
+  llvm::DenseSet<Operation *> inBackward;
+  llvm::DenseSet<Attribute> seen;
+  llvm::DenseMap<Attribute, SmallVector<net::VariableOp>> like;
+};
+
+} // namespace
+
+void Meter::collectLike(ModuleOp module) {
+  for (auto variable : module.getOps<net::VariableOp>())
+    if (variable.getLike())
+      like[StringAttr::get(variable.getContext(), *variable.getLike())].push_back(variable);
+}
+
+/// The parameter, and its state as it is split.
+void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
+  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  if (!seen.insert(variable.getSymNameAttr()).second)
+    return;
+  ArrayRef<int64_t> shape = variable.getTensorType().getShape();
+  Placement placement = Placement::replicated(shape.size());
+  if (auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr))
+    if (auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return variable.emitError(); });
+        succeeded(resolved))
+      placement = *resolved;
+  auto addBytes = [&](net::VariableOp held) {
+    ArrayRef<int64_t> heldShape = held.getTensorType().getShape();
+    Placement heldPlacement = annotate::placeLike(placement, heldShape, shape);
+    cost.variableBytes += getBytes(held.getTensorType().clone(heldPlacement.getLocalShape(heldShape)));
+  };
+  cost.elements += variable.getTensorType().getNumElements();
+  addBytes(variable);
+  llvm::for_each(like[variable.getSymNameAttr()], addBytes);
+}
+
+void Meter::addForward(Operation *op, BlockCost &cost) {
+  cost.flops += getFlops(op);
+  for (Value result : op->getResults())
+    if (llvm::any_of(result.getUsers(), [&](Operation *user) { return inBackward.contains(user); }))
+      cost.keptBytes += getBytes(cast<RankedTensorType>(result.getType()));
+  for (Operation *read : program.getReads(op))
+    addVariable(cast<net::ReadOp>(read), cost);
+}
+
+SmallVector<BlockCost, 0> Meter::run() {
+  collectLike(program.func->getParentOfType<ModuleOp>());
+  int64_t block = 0;
+  for (Operation *op : program.forward) {
+    if (program.isOfVariables(op))
+      continue;
+    if (auto found = blockOf.find(op); found != blockOf.end())
+      block = found->second;
+    addForward(op, costs[block]);
+  }
+  block = static_cast<int64_t>(costs.size()) - 1;
+  for (Operation *op : program.backward) {
+    if (auto found = blockOf.find(op); found != blockOf.end())
+      block = found->second;
+    costs[block].flops += getFlops(op);
+  }
+  return std::move(costs);
+}
+
+SmallVector<BlockCost, 0> annotate::measureBlocks(const StageProgram &program,
+                                                  const llvm::DenseMap<Operation *, int64_t> &blockOf,
+                                                  int64_t numBlocks, const Mesh &mesh) {
+  return Meter(program, blockOf, numBlocks, mesh).run();
+}
