@@ -43,23 +43,36 @@ struct ValuesOfOps {
 
 } // namespace
 
-/// Operations on nothing that others read too are as late as their readers: being earlier only sends more. Parameters
-/// and what is made of them alone, mostly.
+/// The ranges of everything that reads what `op` makes.
+static SmallVector<StageRange> getReaders(const StageFlow &flow, const ValuesOfOps &valuesOf, unsigned op) {
+  SmallVector<StageRange> ranges;
+  for (unsigned value : valuesOf.made[op])
+    for (unsigned reader : flow.values[value].readers)
+      ranges.push_back(flow.ops[reader].range);
+  return ranges;
+}
+
+/// Operations on nothing that others read too are as late as their readers, unless something holds them back: being
+/// earlier only sends more. Parameters and what is made of them alone, mostly.
 static void postponeSources(StageFlow &flow, const ValuesOfOps &valuesOf) {
   SmallVector<bool, 0> free(flow.ops.size(), false);
-  for (unsigned op = 0; op < flow.ops.size(); ++op)
-    free[op] = llvm::all_of(valuesOf.read[op], [&](unsigned value) {
-      const StageFlow::Value &operand = flow.values[value];
-      return operand.producer && free[*operand.producer] && operand.readers.size() == 1;
-    });
+  for (unsigned op = 0; op < flow.ops.size(); ++op) {
+    int64_t last = flow.numStages - 1;
+    for (StageRange reader : getReaders(flow, valuesOf, op))
+      last = std::min(last, reader.last);
+    free[op] = flow.ops[op].range.last == last && llvm::all_of(valuesOf.read[op], [&](unsigned value) {
+                 const StageFlow::Value &operand = flow.values[value];
+                 return operand.producer && free[*operand.producer] && operand.readers.size() == 1;
+               });
+  }
   for (unsigned op = flow.ops.size(); op-- > 0;) {
-    StageRange &range = flow.ops[op].range;
-    int64_t first = range.last;
-    for (unsigned value : valuesOf.made[op])
-      for (unsigned reader : flow.values[value].readers)
-        first = std::min(first, flow.ops[reader].range.first);
-    if (free[op])
-      range.first = std::max(range.first, first);
+    SmallVector<StageRange> readers = getReaders(flow, valuesOf, op);
+    if (!free[op] || readers.empty())
+      continue;
+    int64_t first = flow.numStages - 1;
+    for (StageRange reader : readers)
+      first = std::min(first, reader.first);
+    flow.ops[op].range.first = std::max(flow.ops[op].range.first, first);
   }
 }
 
@@ -80,9 +93,8 @@ std::optional<StageConflict> annotate::narrowRanges(StageFlow &flow) {
       return StageConflict{cause[op], op, range.first, range.last};
   }
   for (unsigned op = flow.ops.size(); op-- > 0;)
-    for (unsigned value : valuesOf.made[op])
-      for (unsigned reader : flow.values[value].readers)
-        flow.ops[op].range.last = std::min(flow.ops[op].range.last, flow.ops[reader].range.last);
+    for (StageRange reader : getReaders(flow, valuesOf, op))
+      flow.ops[op].range.last = std::min(flow.ops[op].range.last, reader.last);
   postponeSources(flow, valuesOf);
   return std::nullopt;
 }

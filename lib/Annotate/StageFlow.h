@@ -26,8 +26,8 @@ struct StageRange {
 struct StageFlow {
   struct Op {
     StageRange range;
-    /// The stage among several at which equally much is sent. Where it is not given, that of the readers, or of the
-    /// operands where there are no readers.
+    /// The stage among several at which equally much is sent. Where it is not given, the last one, beside the readers,
+    /// or the first one where there are no readers.
     std::optional<int64_t> preferred;
   };
   struct Value {
