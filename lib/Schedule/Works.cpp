@@ -8,6 +8,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Recompute.h"
+#include "meshwright/Support/Stages.h"
 #include <algorithm>
 #include <map>
 
@@ -37,26 +38,22 @@ static std::optional<Task> findDescending(const TaskOrder &order) {
 
 FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
   dist::MeshOp meshOp = dist::findMesh(module);
-  auto axis = meshOp ? meshOp->getAttrOfType<StringAttr>(dist::kStageAxisAttr) : StringAttr();
-  if (!axis)
+  if (!meshOp)
     return std::optional<PipelineAxis>();
-  auto text = meshOp->getAttrOfType<StringAttr>(dist::kTaskOrderAttr);
-  std::optional<dist::Axis> found = meshOp.getMesh().find(axis.getValue());
-  if (!text || !found || meshOp.getMesh().isTime(*found))
-    return meshOp.emitOpError() << "has stages along " << axis << ", which is no axis of ranks with an order of tasks";
-  llvm::Expected<TaskOrder> order = readCsv(text.getValue());
-  if (!order)
-    return meshOp.emitOpError() << "has no order of tasks: " << llvm::toString(order.takeError());
-  if (llvm::Error error = check(*order))
-    return meshOp.emitOpError() << "has an order of tasks that nobody can follow: " << llvm::toString(std::move(error));
-  int64_t ranks = meshOp.getMesh().getSize(*found);
-  std::optional<dist::Axis> slices = meshOp.getMesh().find(dist::AxisKind::Slices);
-  int64_t microBatches = slices ? meshOp.getMesh().getSize(*slices) : 1;
-  if (order->getNumRanks() != ranks || order->numMicroBatches != microBatches)
-    return meshOp.emitOpError() << "has an order of tasks for " << order->getNumRanks() << " ranks and "
-                                << order->numMicroBatches << " micro-batches, but axis " << axis << " has size "
-                                << ranks << " and the batch has " << microBatches << " slices";
-  PipelineAxis pipeline{axis, splitBackwards(std::move(*order))};
+  FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+  if (failed(stages))
+    return failure();
+  if (!*stages)
+    return std::optional<PipelineAxis>();
+  dist::Mesh mesh = meshOp.getMesh();
+  std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+  int64_t microBatches = slices ? mesh.getSize(*slices) : 1;
+  const TaskOrder &order = (*stages)->getOrder();
+  if (order.numMicroBatches != microBatches)
+    return meshOp.emitOpError() << "has an order of tasks for " << order.numMicroBatches
+                                << " micro-batches, but the batch has " << microBatches << " slices";
+  PipelineAxis pipeline{StringAttr::get(module.getContext(), mesh.getName((*stages)->getAxis())),
+                        splitBackwards(order)};
   if (std::optional<Task> task = findDescending(pipeline.order))
     return meshOp.emitOpError() << "has an order of tasks in which " << toString(*task)
                                 << " comes behind a later micro-batch; sums over micro-batches need them in order";

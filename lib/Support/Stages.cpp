@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Support/Stages.h"
-#include "meshwright/Schedule/TaskOrder.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -39,7 +38,7 @@ FailureOr<std::optional<StageMap>> StageMap::read(MeshOp op) {
                             << name.getValue() << "\" has size " << mesh.getSize(*axis);
   StageMap map;
   map.axis = *axis;
-  map.coordinates.assign(order->rankOfStage.begin(), order->rankOfStage.end());
+  map.order = std::move(*order);
   return std::optional(std::move(map));
 }
 
@@ -50,10 +49,10 @@ FailureOr<std::optional<int64_t>> StageMap::getCoordinate(Operation *op) const {
   if (*stage < 0 || *stage >= getNumStages())
     return op->emitOpError() << "is of stage " << *stage << ", but the order of tasks has " << getNumStages()
                              << " stages";
-  return std::optional(coordinates[*stage]);
+  return std::optional(getCoordinate(*stage));
 }
 
 bool StageMap::isOn(Operation *op, int64_t coordinate) const {
   std::optional<int64_t> stage = getStage(op);
-  return stage && *stage >= 0 && *stage < getNumStages() && coordinates[*stage] == coordinate;
+  return stage && *stage >= 0 && *stage < getNumStages() && getCoordinate(*stage) == coordinate;
 }

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_SUPPORT_STAGES_H
 
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Schedule/TaskOrder.h"
 
 namespace meshwright {
 
@@ -19,8 +20,10 @@ public:
   static mlir::FailureOr<std::optional<StageMap>> read(dist::MeshOp mesh);
 
   dist::Axis getAxis() const { return axis; }
-  int64_t getNumStages() const { return coordinates.size(); }
-  int64_t getCoordinate(int64_t stage) const { return coordinates[stage]; }
+  /// In which order the stages work; it has been checked.
+  const schedule::TaskOrder &getOrder() const { return order; }
+  int64_t getNumStages() const { return order.getNumStages(); }
+  int64_t getCoordinate(int64_t stage) const { return order.rankOfStage[stage]; }
   /// The coordinate on the axis that computes `op`; nothing where the operation has no stage. A stage that the order
   /// does not have is an error at the operation.
   mlir::FailureOr<std::optional<int64_t>> getCoordinate(mlir::Operation *op) const;
@@ -29,7 +32,7 @@ public:
 
 private:
   dist::Axis axis = 0;
-  llvm::SmallVector<int64_t> coordinates;
+  schedule::TaskOrder order;
 };
 
 /// The stage of `op`; nothing where it has none.
