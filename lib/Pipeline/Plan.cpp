@@ -106,6 +106,8 @@ static std::string describeValue(Value value) {
     return name.str();
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return describeValue(conversion.getInput());
+  if (auto read = dyn_cast<net::ReadOp>(op))
+    return read.getVariable().str();
   auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
   return (scope ? scope.str() + "/" : std::string()) + op->getName().stripDialect().str();
 }
@@ -252,6 +254,7 @@ void Plan::addProgram(ModuleOp module) {
     conversions.back().times = times.count(op);
   });
   addPrograms(module);
+  pipeline = PlannedPipeline::find(module);
 }
 
 /// What `func`, a program of some of the times, does at them.
@@ -268,6 +271,8 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
   };
   setTimes(AxisKind::Steps, variant.firstStep, variant.lastStep);
   setTimes(AxisKind::Slices, variant.firstSlice, variant.lastSlice);
+  if (auto work = func->getAttrOfType<StringAttr>(kWorkAttr))
+    variant.work = work.str();
   variant.numKernels = report.numKernels;
   variant.numProducts = report.numProducts;
   variant.numLaunches = countLaunches(timeline);
@@ -275,7 +280,28 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
   return variant;
 }
 
+/// Notes what `func` runs: of several functions for the same ranks at different times that of the last, but of the
+/// works of a pipeline all.
+static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
+  auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
+  // Variants of a work come one behind the other, in order of their times.
+  bool isFurther = work && !program.variants.empty() && program.variants.back().work != work.getValue();
+  const PlannedVariant *before = !work || program.variants.empty() ? nullptr : &program.variants.back();
+  if (!work)
+    program.numKernels = program.numProducts = program.trafficBytes = 0;
+  if (before && !isFurther) {
+    program.numKernels -= before->numKernels;
+    program.numProducts -= before->numProducts;
+    program.trafficBytes -= before->trafficBytes;
+  }
+  program.numKernels += report.numKernels;
+  program.numProducts += report.numProducts;
+  program.trafficBytes += report.trafficBytes;
+}
+
 void Plan::addMemory(ModuleOp module) {
+  if (pipeline)
+    pipeline->addBetween(module);
   for (auto func : module.getOps<func::FuncOp>()) {
     auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
     auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
@@ -291,9 +317,7 @@ void Plan::addMemory(ModuleOp module) {
       program.peakBytes = arena.getInt();
       program.persistentBytes = persistent.getInt();
       // Times come in their order: what is said of the program is so of the last step of a merge and its last slice.
-      program.numKernels = report.numKernels;
-      program.numProducts = report.numProducts;
-      program.trafficBytes = report.trafficBytes;
+      addWork(program, func, report);
       program.gradientBytes = std::max(program.gradientBytes, report.gradientBytes);
       program.fetchedBytes = std::max(program.fetchedBytes, report.fetchedBytes);
       program.offloadedBytes = std::max(program.offloadedBytes, report.offloadedBytes);
@@ -303,7 +327,7 @@ void Plan::addMemory(ModuleOp module) {
         program.hostBytes = host.getInt();
       setKept(program.blocks, report);
       program.timeline = schedule::getTimeline(func);
-      if (hasTimes(func))
+      if (hasTimes(func) || func->hasAttr(kWorkAttr))
         program.variants.push_back(describeVariant(func, mesh, report, program.timeline));
       if (!program.liveAtPeak.empty() && report.liveBytes <= program.liveBytes)
         continue;
@@ -353,6 +377,8 @@ static void printVariants(llvm::json::OStream &json, ArrayRef<PlannedVariant> va
         json.attribute("launches", variant.numLaunches);
         json.attribute("products", variant.numProducts);
         json.attribute("traffic_bytes", variant.trafficBytes);
+        if (!variant.work.empty())
+          json.attribute("work", variant.work);
       });
   });
 }
@@ -438,6 +464,8 @@ void Plan::printJson(llvm::raw_ostream &out) const {
           json.attribute("size", mesh.getSize(axis));
         });
     });
+    if (pipeline)
+      json.attributeObject("pipeline", [&] { pipeline->printJson(json); });
     json.attributeArray("programs", [&] {
       for (const PlannedProgram &program : programs)
         json.object([&] { printProgram(json, program); });
@@ -498,6 +526,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
   out << variables.size() << " variables\n";
   for (const PlannedProgram &program : programs)
     printProgram(out, program);
+  if (pipeline)
+    pipeline->printText(out);
   printTotals(out);
   printSegments(out);
   // Programs issue the same lists.

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_PIPELINE_PLAN_H
 #define MESHWRIGHT_LIB_PIPELINE_PLAN_H
 
+#include "PlanPipeline.h"
 #include "dialects/Dist/Mesh.h"
 #include "meshwright/Schedule/Report.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -78,6 +79,8 @@ struct PlannedFetch {
 struct PlannedVariant {
   int64_t firstStep = 0, lastStep = 0, firstSlice = 0, lastSlice = 0;
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
+  /// In a pipeline: which of its works it does.
+  std::string work;
 };
 
 /// A repeated part of the network.
@@ -104,7 +107,7 @@ struct PlannedProgram {
   /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
-  /// Where steps are merged, of the last of them.
+  /// Where steps are merged, of the last of them; in a pipeline, of all works for their last micro-batch.
   int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
   /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
   std::vector<PlannedValue> liveAtPeak;
@@ -166,6 +169,7 @@ private:
   int64_t serialFlops = 0;
   /// By their first rank.
   std::vector<PlannedProgram> programs;
+  std::optional<PlannedPipeline> pipeline;
 };
 
 } // namespace meshwright
