@@ -62,11 +62,11 @@ private:
   void visit(OpIndex op);
   void visitSink(OpIndex op);
   void visitReturn(OpIndex op);
-  bool visitAccumulate(OpIndex op);
   void visitGiven(OpIndex op, Holder reads);
   const PartialRule *findRule(OpIndex op) const;
   bool join(OpIndex op);
   void assignTo(OpIndex op, int64_t holder);
+  void keepAccumulator(OpIndex op, int64_t holder);
   bool canAssign(OpIndex op) const;
   Holder getStored(OpIndex op) const;
   int64_t countElements(ValueIndex value) const { return ShapedType::getNumElements(graph.values[value].shape); }
@@ -185,6 +185,15 @@ void Spreader::assignTo(OpIndex op, int64_t holder) {
   }
   set(op, kOperandsAttr, operands);
   setResults(op, results, computes);
+  if (graph.ops[op].accumulates)
+    keepAccumulator(graph.values[graph.ops[op].operands[0]].def, holder);
+}
+
+/// An accumulator that nobody placed, which `read` reads, is with who adds to it.
+void Spreader::keepAccumulator(OpIndex read, int64_t holder) {
+  auto op = read < 0 ? net::ReadOp() : dyn_cast<net::ReadOp>(graph.ops[read].op);
+  if (op && followsAddend(SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr())))
+    assignTo(read, holder);
 }
 
 /// The kind of reduction that passes `op`, with the operands that may be partial: all that are held or owed. None where
@@ -252,22 +261,6 @@ void Spreader::visitSink(OpIndex op) {
     visitReturn(op);
 }
 
-/// An accumulator that nobody placed is with whoever holds what is added to it.
-bool Spreader::visitAccumulate(OpIndex op) {
-  const GraphOp &entry = graph.ops[op];
-  if (!entry.accumulates || !holders[entry.operands[1]])
-    return false;
-  OpIndex read = graph.values[entry.operands[0]].def;
-  auto readOp = read < 0 ? net::ReadOp() : dyn_cast<net::ReadOp>(graph.ops[read].op);
-  if (!readOp ||
-      !followsAddend(SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(readOp, readOp.getVariableAttr())))
-    return false;
-  int64_t holder = *holders[entry.operands[1]];
-  assignTo(read, holder);
-  assignTo(op, holder);
-  return true;
-}
-
 /// An operation whose result is given to a holder is his, if `reads` says that he has what it reads; otherwise he gets
 /// the result.
 void Spreader::visitGiven(OpIndex op, Holder reads) {
@@ -300,7 +293,7 @@ void Spreader::visit(OpIndex op) {
     only = std::nullopt;
   if (entry.results.size() == 1 && getGiven(entry.results.front()))
     return visitGiven(op, only);
-  if (!isInvolved || isSource || visitAccumulate(op))
+  if (!isInvolved || isSource)
     return;
   if (only && canAssign(op))
     assignTo(op, *only);

@@ -13,12 +13,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/Recompute.h"
+#include "Exchanges.h"
 #include "KeepPlanner.h"
 #include "RecomputeBlocks.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Stages.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -72,6 +74,8 @@ struct Item {
 struct Work {
   RecomputeBlock block;
   DenseSet<unsigned> members;
+  /// What operations that may be computed again receive from other stages, and in which stage they do.
+  DenseMap<unsigned, int64_t> received;
   /// Per value the reads of the block's backward that a clone is to serve.
   llvm::MapVector<unsigned, SmallVector<OpOperand *, 2>> reads;
   /// What is computed again, in order.
@@ -83,7 +87,8 @@ class Recomputer {
 public:
   Recomputer(func::FuncOp func, std::optional<Mesh> mesh, const RecomputePassOptions &options,
              const RecomputeLocations &locations)
-      : func(func), mesh(std::move(mesh)), options(options), locations(locations), builder(func.getContext()) {}
+      : func(func), mesh(std::move(mesh)), exchanges(this->mesh), options(options), locations(locations),
+        builder(func.getContext()) {}
 
   LogicalResult run();
 
@@ -97,15 +102,12 @@ private:
   bool isParameter(Operation *op, int64_t elements) const;
   bool isPart(Operation *op) const;
   unsigned countGenerating(Operation *op);
-  bool repeatsConversion(Operation *op) const;
-  bool exchanges(MappingAttr from, MappingAttr to, Value value) const;
-  bool sharesConversion(OpOperand &read) const;
   void addReads();
 
   // Deciding.
   std::optional<unsigned> getNumber(Value value) const;
   bool isComputable(unsigned number, const Work &work) const;
-  SmallVector<unsigned, 0> findValues(const Work &work) const;
+  SmallVector<unsigned, 0> findValues(Work &work) const;
   void plan(Work &work);
 
   // Writing.
@@ -116,6 +118,7 @@ private:
 
   func::FuncOp func;
   std::optional<Mesh> mesh;
+  Exchanges exchanges;
   const RecomputePassOptions &options;
   const RecomputeLocations &locations;
   OpBuilder builder;
@@ -125,6 +128,8 @@ private:
   /// How many operations a value takes that is made of constants and inputs alone.
   DenseMap<Operation *, unsigned> generating;
   SmallVector<Work, 0> works;
+  /// Values with the stages that receive and keep them.
+  DenseSet<std::pair<unsigned, int64_t>> copies;
   DenseMap<Operation *, unsigned> positions;
 };
 
@@ -179,49 +184,6 @@ unsigned Recomputer::countGenerating(Operation *op) {
   return count;
 }
 
-/// Whether ranks exchange data when what is placed as `from` is read as `to`.
-bool Recomputer::exchanges(MappingAttr from, MappingAttr to, Value value) const {
-  if (!mesh || !from || !to || from == to)
-    return false;
-  auto error = [&] { return emitError(value.getLoc()); };
-  ArrayRef<int64_t> shape = typeOf(value).getShape();
-  auto before = Placement::resolve(from, *mesh, shape, error), after = Placement::resolve(to, *mesh, shape, error);
-  if (failed(before) || failed(after))
-    return true;
-  for (Axis axis = 0; axis < mesh->getNumAxes(); ++axis) {
-    bool moves = before->findSplit(axis) && before->findSplit(axis) != after->findSplit(axis);
-    bool reduces = before->isPartial(axis) && !after->isPartial(axis);
-    bool leaves = before->getHolder(axis) && before->getHolder(axis) != after->getHolder(axis);
-    if (moves || reduces || leaves)
-      return true;
-  }
-  return false;
-}
-
-static MappingAttr getAt(Operation *op, StringRef name, unsigned index) {
-  auto list = op->getAttrOfType<ArrayAttr>(name);
-  return list && index < list.size() ? dyn_cast<MappingAttr>(list[index]) : MappingAttr();
-}
-
-/// Whether a clone of `op` would make ranks exchange what they have exchanged for `op`.
-bool Recomputer::repeatsConversion(Operation *op) const {
-  for (OpOperand &operand : op->getOpOperands())
-    if (exchanges(getMapping(operand.get()), getAt(op, kOperandsAttr, operand.getOperandNumber()), operand.get()))
-      return true;
-  return exchanges(getAt(op, kComputesAttr, 0), getAt(op, kResultsAttr, 0), op->getResult(0));
-}
-
-/// Whether backward reads what ranks have exchanged for forward: it is there already, and kept as it is.
-bool Recomputer::sharesConversion(OpOperand &read) const {
-  MappingAttr target = getAt(read.getOwner(), kOperandsAttr, read.getOperandNumber());
-  if (!exchanges(getMapping(read.get()), target, read.get()))
-    return false;
-  return llvm::any_of(read.get().getUses(), [&](OpOperand &other) {
-    return net::getRole(other.getOwner()) == net::Role::Forward &&
-           getAt(other.getOwner(), kOperandsAttr, other.getOperandNumber()) == target;
-  });
-}
-
 /// Whether `op` moves some elements of its operand elsewhere, or some of them several times; or all of what is such a
 /// part.
 bool Recomputer::isPart(Operation *op) const {
@@ -242,7 +204,7 @@ void Recomputer::describe(Item &item) {
   // From there on it is a value like others.
   generating[op] = item.generated ? 0 : count;
   bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op);
-  item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !repeatsConversion(op));
+  item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !exchanges.areRepeatedBy(op));
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
   item.bytes = item.cheap && isPart(op) ? kTooLarge : getLocalBytes(op->getResult(0));
@@ -277,7 +239,13 @@ void Recomputer::addReads() {
     for (Value result : item.op->getResults())
       for (OpOperand &use : result.getUses()) {
         Operation *user = use.getOwner();
-        if (net::getRole(user) != net::Role::Backward || (!options.repeatConversions && sharesConversion(use)))
+        if (net::getRole(user) != net::Role::Backward)
+          continue;
+        if (isReceived(item.op, user)) {
+          copies.insert({static_cast<unsigned>(number), *getStage(user)});
+          continue;
+        }
+        if (!options.repeatConversions && exchanges.areShared(use))
           continue;
         auto known = blockOfScope.find(user->getDiscardableAttr(net::kScopeAttr));
         bool isKnown = known != blockOfScope.end() && known->second != kNone;
@@ -299,7 +267,7 @@ std::optional<unsigned> Recomputer::getNumber(Value value) const {
 /// Whether what a value is may be computed again for a block: by its policy in it, cheaply in front of it.
 bool Recomputer::isComputable(unsigned number, const Work &work) const {
   const Item &item = items[number];
-  if (item.leaf || !item.repeatable)
+  if (item.leaf || !item.repeatable || work.received.contains(number))
     return false;
   switch (work.members.contains(number) ? work.block.policy : KeepPolicy::Cut) {
   case KeepPolicy::Cut:
@@ -316,7 +284,7 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
 
 /// What the block's backward reads, and what leads to that: in the block by what its policy allows, in front of it by
 /// cheap operations. In order.
-SmallVector<unsigned, 0> Recomputer::findValues(const Work &work) const {
+SmallVector<unsigned, 0> Recomputer::findValues(Work &work) const {
   llvm::SetVector<unsigned, SmallVector<unsigned, 0>> values;
   for (const auto &[number, reads] : work.reads)
     values.insert(number);
@@ -324,9 +292,13 @@ SmallVector<unsigned, 0> Recomputer::findValues(const Work &work) const {
   for (size_t next = 0; next < values.size() && values.size() < most; ++next) {
     if (!isComputable(values[next], work))
       continue;
-    for (Value operand : items[values[next]].op->getOperands())
-      if (std::optional<unsigned> number = getNumber(operand))
+    Operation *op = items[values[next]].op;
+    for (Value operand : op->getOperands())
+      if (std::optional<unsigned> number = getNumber(operand)) {
         values.insert(*number);
+        if (isReceived(items[*number].op, op))
+          work.received[*number] = *getStage(op);
+      }
   }
   SmallVector<unsigned, 0> sorted = values.takeVector();
   llvm::sort(sorted);
@@ -342,7 +314,9 @@ void Recomputer::plan(Work &work) {
   for (unsigned number : values) {
     const Item &item = items[number];
     KeepProblem::Value &value = problem.values.emplace_back();
-    value.bytes = item.leaf || item.kept ? 0 : item.bytes;
+    auto received = work.received.find(number);
+    bool isKept = received == work.received.end() ? item.kept : copies.contains({number, received->second});
+    value.bytes = item.leaf || isKept ? 0 : item.bytes;
     value.needed = work.reads.contains(number);
     value.computable = isComputable(number, work);
     for (Value operand : item.op->getOperands())
@@ -356,7 +330,11 @@ void Recomputer::plan(Work &work) {
   }
   KeepPlan plan = planKept(problem);
   for (auto [index, number] : llvm::enumerate(values)) {
-    items[number].kept |= plan.kept[index];
+    auto received = work.received.find(number);
+    if (plan.kept[index] && received != work.received.end())
+      copies.insert({number, received->second});
+    else
+      items[number].kept |= plan.kept[index];
     if (plan.computed[index])
       work.computed.push_back(number);
   }

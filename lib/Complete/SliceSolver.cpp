@@ -47,6 +47,11 @@ static bool isWidening(Operation *op) {
 
 static bool isNarrowing(Operation *op) { return isa<net::ConvertOp>(op) && !isWidening(op); }
 
+/// Whether `value` is a sum over the slices that another stage than that of `op` makes, or one where `op` has none.
+bool SliceSolver::isSumOfOther(ValueIndex value, OpIndex op) const {
+  return infos[value].state.isPartial() && graph.getStage(value) != graph.ops[op].stage;
+}
+
 /// Whether the sum over the slices may as well be made behind `op`: where it is no more than it was, and not rounded,
 /// and is still with the stage that makes it.
 bool SliceSolver::passes(OpIndex op) const {
@@ -54,8 +59,7 @@ bool SliceSolver::passes(OpIndex op) const {
   auto isSum = [&](ValueIndex value) { return infos[value].state == State::partial(ReduceKind::Sum); };
   if (entry.results.size() != 1 || llvm::none_of(entry.operands, isSum) || isNarrowing(entry.op))
     return false;
-  if (llvm::any_of(entry.operands,
-                   [&](ValueIndex value) { return isSum(value) && graph.getStage(value) != entry.stage; }))
+  if (llvm::any_of(entry.operands, [&](ValueIndex value) { return isSumOfOther(value, op); }))
     return false;
   int64_t largest = 0;
   for (ValueIndex operand : entry.operands)
@@ -73,13 +77,14 @@ bool SliceSolver::passes(OpIndex op) const {
          });
 }
 
-/// Whether every slice has what `candidate` reads, and all that it leaves are slices and sums over them.
+/// Whether every slice has what `candidate` reads, sums of its own stage, and all that it leaves are slices and sums
+/// over them.
 bool SliceSolver::works(OpIndex op, const Candidate &candidate) const {
   for (auto [operand, target] : llvm::zip(graph.ops[op].operands, candidate.operands)) {
     const Info &info = infos[operand];
     bool isThere =
         info.state == target || (target.isReplicated() && (info.whole || info.ofInputs)) || info.state.isReplicated();
-    if (!isThere || info.waitsFor || !isEven(target))
+    if (!isThere || info.waitsFor || !isEven(target) || (target.isPartial() && isSumOfOther(operand, op)))
       return false;
   }
   return llvm::all_of(candidate.results, [&](const State &state) {

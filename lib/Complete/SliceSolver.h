@@ -45,6 +45,7 @@ private:
   mlir::FailureOr<Candidate> choose(OpIndex op) const;
   bool works(OpIndex op, const Candidate &candidate) const;
   bool passes(OpIndex op) const;
+  bool isSumOfOther(ValueIndex value, OpIndex op) const;
   bool isEven(const State &state) const { return !state.isSplit() || state.extent == state.stride * n; }
   void apply(OpIndex op, const Candidate &candidate);
   void keep(ValueIndex value);

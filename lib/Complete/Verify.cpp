@@ -71,6 +71,8 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 } // namespace
 
 void complete::buildPipeline(OpPassManager &manager, const Options &options) {
+  // Values of their own have placements of their own.
+  manager.addPass(createSeparateSumsPass());
   manager.addPass(createPropagatePass());
   // Only now is it known what a rank holds of a value and what it takes to have it.
   if (options.recomputes)

@@ -129,9 +129,11 @@ static unsigned joinReductions(Operation *op) {
     op->setOperand(operand, cast<ConversionOpInterface>(old).getInput());
     old->erase();
   }
-  for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
+  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(kStageAttr)})
     if (Attribute attribute = op->getAttr(name))
       after->setAttr(name, attribute);
+    else if (name == kStageAttr)
+      after->removeAttr(name);
   return operands.size() - 1;
 }
 

@@ -9,6 +9,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SeparateSumsPass : Pass<"dist-complete-separate-sums", "::mlir::ModuleOp"> {
+  let summary = "lets every stage of a pipeline add up by itself what it contributes to a sum";
+  let description = [{
+    A scatter of one stage that adds into what another stage makes adds into zeros instead, and the two are added up.
+    The contribution of the other stage is then a value of its own: it is added up over the micro-batches where it is made, and sent once.
+
+    Example: the gradient of a table that stage 0 gathers from, and stage 1 multiplies with.
+    ```mlir
+    %0 = net.scatter add %head, %ids, %rows <…> {dist.stage = 0, net.name = "grad/table"}
+    // becomes
+    %1 = net.scatter add %zeros, %ids, %rows <…> {dist.stage = 0}
+    %0 = net.add %head, %1 {dist.stage = 0, net.name = "grad/table"}
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numSeparated", "separated", "Number of contributions that became values of their own">];
+}
+
 def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
   let summary = "gives every value a placement, one mesh axis at a time";
   let description = [{
