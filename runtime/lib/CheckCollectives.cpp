@@ -6,6 +6,7 @@
 
 #include "CheckCollectives.h"
 #include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/Slots.h"
 #include <algorithm>
 
 using namespace meshwright;
@@ -151,7 +152,27 @@ Status CollectiveChecker::checkFit(const Collective &collective, const Collectiv
   return {};
 }
 
-/// What is written overlaps nothing of the launch but its own operand, where it may be that.
+/// Whether all buffers of a launch move on alike from micro-batch to micro-batch.
+bool CollectiveChecker::haveAlikeSlots(const Collective &collective) const {
+  std::optional<std::pair<uint32_t, uint64_t>> common;
+  bool alike = true;
+  auto visit = [&](uint32_t index) {
+    const Buffer &buffer = program.buffers(static_cast<int>(index));
+    std::pair<uint32_t, uint64_t> slots(getSlots(buffer), getSlots(buffer) == 1 ? 0 : buffer.slot_bytes());
+    alike &= common.value_or(slots) == slots;
+    common = slots;
+  };
+  for (const CollectivePart &part : collective.parts()) {
+    if (part.has_in())
+      visit(part.in());
+    if (part.has_out())
+      visit(part.out());
+  }
+  return alike;
+}
+
+/// What is written overlaps nothing of the launch but its own operand, where it may be that. Where slots are not alike,
+/// all of them count.
 Status CollectiveChecker::checkApart(const Collective &collective, uint64_t members) const {
   struct Range {
     uint64_t begin, end;
@@ -159,15 +180,17 @@ Status CollectiveChecker::checkApart(const Collective &collective, uint64_t memb
     bool written;
   };
   std::vector<Range> ranges;
-  auto add = [&](uint32_t buffer, uint64_t elements, bool written) {
-    uint64_t begin = program.buffers(static_cast<int>(buffer)).offset();
+  bool alike = haveAlikeSlots(collective);
+  auto add = [&](uint32_t index, uint64_t elements, bool written) {
+    const Buffer &buffer = program.buffers(static_cast<int>(index));
+    uint64_t begin = buffer.offset(), bytes = elements * getSize(collective.dtype());
     if (elements != 0)
-      ranges.push_back({begin, begin + elements * getSize(collective.dtype()), buffer, written});
+      ranges.push_back({begin, begin + bytes + (alike ? 0 : getExtent(buffer) - buffer.bytes()), index, written});
   };
   for (const CollectivePart &part : collective.parts()) {
     bool inPlace =
         part.has_in() && part.has_out() &&
-        (collective.kind() == Collective::ALL_REDUCE || hasRoot(collective.kind())) &&
+        (collective.kind() == Collective::ALL_REDUCE || hasRoot(collective.kind())) && alike &&
         program.buffers(static_cast<int>(part.in())).offset() == program.buffers(static_cast<int>(part.out())).offset();
     if (part.has_in() && !inPlace)
       add(part.in(), part.count() * (hasOperandPerMember(collective.kind()) ? members : 1), false);

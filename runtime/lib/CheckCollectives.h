@@ -29,6 +29,7 @@ private:
   Status checkEnds(const Collective &collective, const CollectivePart &part);
   Status checkPresence(const Collective &collective, const CollectivePart &part);
   Status checkFit(const Collective &collective, const CollectivePart &part, uint32_t buffer, uint64_t members) const;
+  bool haveAlikeSlots(const Collective &collective) const;
   Status checkApart(const Collective &collective, uint64_t members) const;
   Role getRole(const Collective &collective, uint32_t root);
 
@@ -41,11 +42,18 @@ private:
 
 /// Checks the order of the step at a position of a merge: every start is over before the step is, a Wait names a start
 /// in flight, and nobody touches what is in flight. The instructions have been checked.
-Status checkInFlight(const Program &program, uint32_t position);
+Status checkInFlight(const Program &program, uint32_t position, uint32_t microBatches);
+
+/// Checks that what a step reads from a slot was written for the same micro-batch. The instructions have been checked.
+Status checkSlots(const Program &program, uint32_t position);
 
 /// Checks that all members of every group issue the same list of collectives in each variant of the step. The programs
 /// have been checked.
 Status checkGroups(const meshwright::Package &package, const Mesh &mesh, const std::vector<StepVariant> &variants);
+
+/// Checks that all ranks come to the end of each variant of the step, with no memory between them; else the error is
+/// the cycle of those that wait for each other. The groups have been checked.
+Status checkProgress(const meshwright::Package &package, const Mesh &mesh, const std::vector<StepVariant> &variants);
 
 /// As in messages: `task "step", instruction 3 (grad/w, model.mlir:88)`.
 std::string describeInstruction(const Task &task, int index);

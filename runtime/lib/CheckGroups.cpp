@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckCollectives.h"
+#include "Grouping.h"
 #include "meshwright/runtime/Communicator.h"
 #include <set>
 
@@ -20,36 +21,18 @@ static constexpr size_t maxGroupings = 256;
 
 namespace {
 
-/// A way to group ranks: those that agree on all axes but some, or of each such group the two between which is sent.
-struct Grouping {
-  Grouping(const Collective &collective, const Mesh &mesh) {
-    // Axes of size 1 make no difference to who is in a group.
-    for (uint32_t axis : collective.axes())
-      if (mesh.getSize(axis) != 1)
-        axes.push_back(axis);
-    if (collective.kind() == Collective::SEND)
-      ends = {collective.parts(0).root(), collective.to()};
-  }
-  auto operator<=>(const Grouping &) const = default;
-
-  /// The rank whose list that of `rank` has to equal; nothing where `rank` has no part in it.
-  std::optional<int64_t> getFirst(int64_t rank, const Mesh &mesh) const {
-    if (!ends)
-      return mesh.getFirstOfGroup(rank, axes);
-    std::vector<int64_t> group = mesh.getGroup(rank, axes);
-    bool takesPart = group[ends->first] == rank || group[ends->second] == rank;
-    return takesPart ? std::optional(group[ends->first]) : std::nullopt;
-  }
-
-  std::vector<uint32_t> axes;
-  std::optional<std::pair<uint32_t, uint32_t>> ends;
+/// A collective that is issued, with its instruction and the micro-batch that it is for.
+struct Issued {
+  const Collective *collective;
+  const Instruction *instruction;
+  uint32_t microBatch;
 };
 
-/// Calls fn(collective, instruction) for all that a step at that position of a merge issues, in order.
+/// Calls fn(issued) for all that a step at that position of a merge issues, in order.
 template <typename Fn> void forEachCollective(const Program &program, uint32_t position, Fn &&fn) {
-  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
+  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
     if (instruction.has_collective())
-      fn(instruction.collective(), instruction);
+      fn(Issued{&instruction.collective(), &instruction, item.micro_batch()});
   });
 }
 
@@ -60,7 +43,9 @@ public:
     state = (state ^ value) * 0x9e3779b97f4a7c15;
     state ^= state >> 29;
   }
-  void add(const Collective &collective) {
+  void add(const Issued &issued) {
+    const Collective &collective = *issued.collective;
+    add(issued.microBatch);
     add(collective.kind());
     if (isReducing(collective.kind()))
       add(collective.reduction());
@@ -79,9 +64,10 @@ private:
   uint64_t state = 0x243f6a8885a308d3;
 };
 
-/// As in messages: `c_allreduce #2 (loss, hand.mlir:3) of 1 f32`.
-std::string describe(const std::pair<const Collective *, const Instruction *> &issued) {
-  auto [collective, instruction] = issued;
+/// As in messages: `c_allreduce #2 (loss, hand.mlir:3) of 1 f32`, in a step of several micro-batches `... for
+/// micro-batch 1`.
+std::string describe(const Issued &issued, const meshwright::Package &package) {
+  auto [collective, instruction, microBatch] = issued;
   uint64_t count = 0;
   std::string roots;
   for (const CollectivePart &part : collective->parts()) {
@@ -91,6 +77,8 @@ std::string describe(const std::pair<const Collective *, const Instruction *> &i
   }
   if (collective->kind() == Collective::SEND)
     roots += fmt::format(" to {}", collective->to());
+  if (package.micro_batches() > 1)
+    roots += fmt::format(" for micro-batch {}", microBatch);
   return fmt::format("{} #{} ({}{}{}) of {}{} {}{}", getName(collective->kind()), collective->tag(),
                      instruction->name(), instruction->location().empty() ? "" : ", ", instruction->location(),
                      collective->parts_size() == 1 ? "" : fmt::format("{} parts of ", collective->parts_size()), count,
@@ -101,24 +89,24 @@ std::string describe(const std::pair<const Collective *, const Instruction *> &i
 Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t position, const Grouping &grouping,
                int64_t first, int64_t second) {
   auto getList = [&](int64_t rank) {
-    std::vector<std::pair<const Collective *, const Instruction *>> list;
+    std::vector<Issued> list;
     forEachCollective(package.programs(static_cast<int>(package.program_of_rank(static_cast<int>(rank)))), position,
-                      [&](const Collective &collective, const Instruction &instruction) {
-                        if (Grouping(collective, mesh) == grouping)
-                          list.push_back({&collective, &instruction});
+                      [&](const Issued &issued) {
+                        if (Grouping(*issued.collective, mesh) == grouping)
+                          list.push_back(issued);
                       });
     return list;
   };
   auto a = getList(first), b = getList(second);
-  auto getDigest = [](const auto &issued) {
+  auto getDigest = [](const Issued &issued) {
     Digest digest;
-    digest.add(*issued.first);
+    digest.add(issued);
     return digest.get();
   };
   size_t i = 0;
   while (i < a.size() && i < b.size() && getDigest(a[i]) == getDigest(b[i]))
     ++i;
-  auto say = [&](const auto &list) { return i < list.size() ? describe(list[i]) : std::string("nothing"); };
+  auto say = [&](const auto &list) { return i < list.size() ? describe(list[i], package) : std::string("nothing"); };
   return inputError("ranks {} and {} are in one group, but where rank {} issues {}, rank {} issues {}{}", first, second,
                     first, say(a), second, say(b),
                     package.merge_steps() > 1 ? fmt::format(", in step {} of a merge", position) : "");
@@ -128,9 +116,9 @@ Status checkStep(const meshwright::Package &package, const Mesh &mesh, uint32_t 
   std::set<Grouping> groupings;
   std::vector<std::map<Grouping, Digest>> lists(package.programs_size());
   for (int i = 0; i != package.programs_size(); ++i)
-    forEachCollective(package.programs(i), position, [&](const Collective &collective, const Instruction &) {
-      Grouping grouping(collective, mesh);
-      lists[i][grouping].add(collective);
+    forEachCollective(package.programs(i), position, [&](const Issued &issued) {
+      Grouping grouping(*issued.collective, mesh);
+      lists[i][grouping].add(issued);
       groupings.insert(std::move(grouping));
     });
   if (groupings.size() > maxGroupings)

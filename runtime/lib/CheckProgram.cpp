@@ -8,6 +8,7 @@
 
 #include "CheckCollectives.h"
 #include "CollectiveTags.h"
+#include "meshwright/runtime/Slots.h"
 #include <algorithm>
 #include <set>
 
@@ -33,6 +34,8 @@ uint64_t meshwright::runtime::getArrayBytes(const Buffer &buffer) {
 
 /// More than any address says.
 static constexpr uint64_t maxArenaBytes = uint64_t(1) << 60;
+/// Of all buffers of a program that have several; a small package could otherwise keep its reader busy for days.
+static constexpr uint64_t maxSlots = uint64_t(1) << 24;
 
 namespace {
 
@@ -66,8 +69,10 @@ public:
       }
     MW_TRY(checkTags());
     MW_TRY(checkCopyTags());
-    for (const StepVariant &variant : package.getVariants())
-      MW_TRY(checkInFlight(program, variant.begin));
+    for (const StepVariant &variant : package.getVariants()) {
+      MW_TRY(checkInFlight(program, variant.begin, package.getMicroBatches()));
+      MW_TRY(checkSlots(program, variant.begin));
+    }
     return {};
   }
 
@@ -88,9 +93,33 @@ private:
     std::optional<uint64_t> elements = getNumElements(shape);
     if (!elements || *elements * size > buffer.bytes())
       return inputError("an array of {} does not fit {} bytes", toString(shape, buffer.dtype()), buffer.bytes());
-    if (buffer.slots() > 1)
-      return inputError("it has {} slots, where this runtime knows one", buffer.slots());
+    return checkPlaceOfSlots(buffer, arena);
+  }
+
+  /// Several slots lie apart, behind what is persistent.
+  Status checkPlaceOfSlots(const Buffer &buffer, uint64_t arena) {
+    if (buffer.slots() == 0)
+      return {};
+    uint64_t slots = buffer.slots(), bytes = buffer.slot_bytes();
+    if (slots > package.getMicroBatches())
+      return inputError("it has {} slots, but a step has {} micro-batches", slots, package.getMicroBatches());
+    if (slots > 1 && (bytes % 64 != 0 || bytes < buffer.bytes() || bytes == 0))
+      return inputError("its slots are {} bytes apart, which is no multiple of 64 that holds its {} bytes", bytes,
+                        buffer.bytes());
+    if (slots > 1 && (bytes > arena / slots || getExtent(buffer) > arena - buffer.offset()))
+      return inputError("{} slots, {} bytes apart from offset {}, do not lie in the arena of {} bytes", slots, bytes,
+                        buffer.offset(), arena);
+    if (buffer.memory() == HOST || buffer.offset() < program.persistent_bytes())
+      return inputError("it has {} slots in the persistent part of the arena", slots);
+    if ((numSlots += slots) > maxSlots)
+      return inputError("the buffers have {} slots, more than {}", numSlots, maxSlots);
     return {};
+  }
+
+  /// The index names a buffer that is in one place for all micro-batches.
+  Status checkFixed(uint32_t index) const {
+    uint32_t slots = program.buffers(static_cast<int>(index)).slots();
+    return slots == 0 ? Status() : inputError("its buffer {} has {} slots, where it has one place", index, slots);
   }
 
   /// The index names a buffer.
@@ -110,6 +139,7 @@ private:
 
   Status checkConstant(const Constant &constant) {
     MW_TRY(checkOnDevice(constant.buffer()));
+    MW_TRY(checkFixed(constant.buffer()));
     uint64_t bytes = getArrayBytes(program.buffers(constant.buffer())), size = package.getConstants().size();
     if (constant.file_offset() > size || bytes > size - constant.file_offset())
       return inputError("{} bytes at offset {} do not lie in constants.bin of {} bytes", bytes, constant.file_offset(),
@@ -132,6 +162,7 @@ private:
         bool mayBeOnHost = what[0] == 'v';
         MW_TRY(mayBeOnHost ? checkIndex(static_cast<uint32_t>(places[i]))
                            : checkOnDevice(static_cast<uint32_t>(places[i])));
+        MW_TRY(checkFixed(static_cast<uint32_t>(places[i])));
         const Buffer &buffer = program.buffers(places[i]);
         const Shape &wanted = valueLayouts[i].getLocalShape();
         Shape found(buffer.shape().begin(), buffer.shape().end());
@@ -196,7 +227,7 @@ private:
     }
   }
 
-  /// A tag names one collective of a task, and a Wait one that is started.
+  /// A tag names one collective of a task, and a Wait one that is started, there or by one other work.
   Status checkTags() {
     CollectiveTags tags(program);
     for (int number = 0; number != program.tasks_size(); ++number) {
@@ -212,14 +243,17 @@ private:
     return {};
   }
 
-  Status checkWait(const CollectiveTags &tags, int task, uint32_t tag, const std::string &instruction) {
-    const Collective *collective = tags.find(static_cast<uint32_t>(task), tag);
-    if (collective && collective->start())
+  Status checkWait(const CollectiveTags &tags, int task, uint32_t tag, const std::string &instruction) const {
+    if (tags.findWaited(static_cast<uint32_t>(task), tag))
       return {};
+    bool executed = false;
+    for (const Instruction &other : program.tasks(task).instructions())
+      executed |= other.has_collective() && other.collective().tag() == tag;
+    size_t works = tags.countWorks(tag);
     return inputError("{} waits for collective #{}, which {}", instruction, tag,
-                      collective             ? "is not started but executed"
-                      : tags.count(tag) == 0 ? "is not there"
-                                             : fmt::format("is in {} other tasks", tags.count(tag)));
+                      works != 0 ? fmt::format("{} works start", works)
+                      : executed ? "is not started but executed"
+                                 : "no task starts for it");
   }
 
   /// A tag names one started copy of a task, and a CopyWait such a one.
@@ -310,9 +344,12 @@ private:
     return {};
   }
 
+  /// Whether two buffers overlap in some micro-batch. Of those whose slots are not alike all slots count.
   bool overlap(uint32_t a, uint32_t b) const {
-    const Buffer &x = program.buffers(a), &y = program.buffers(b);
-    return x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
+    const Buffer &x = program.buffers(static_cast<int>(a)), &y = program.buffers(static_cast<int>(b));
+    bool alike = getSlots(x) == getSlots(y) && x.slot_bytes() == y.slot_bytes();
+    uint64_t lengthX = alike ? x.bytes() : getExtent(x), lengthY = alike ? y.bytes() : getExtent(y);
+    return x.offset() < y.offset() + lengthY && y.offset() < x.offset() + lengthX;
   }
 
   Status checkCopy(const Copy &copy) {
@@ -348,6 +385,7 @@ private:
   const ProgramLayouts &layouts;
   CollectiveChecker collectives;
   std::vector<uint32_t> persistent;
+  uint64_t numSlots = 0;
 };
 
 } // namespace

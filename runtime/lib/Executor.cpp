@@ -6,47 +6,11 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "Arena.h"
-#include "CollectiveTags.h"
-#include "CopyQueue.h"
+#include "CompiledProgram.h"
 #include "meshwright/runtime/ThreadTime.h"
-#include <map>
-#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-
-namespace {
-
-/// An instruction with its addresses, as small as can be: a step walks the list from end to end.
-struct CompiledInstruction {
-  enum class Kind : uint8_t {
-    Kernel,
-    Matmul,
-    Collective,
-    Start,
-    Wait,
-    Copy,
-    HostCopy,
-    HostStart,
-    HostWait,
-    Coordinate,
-    MicroBatch
-  };
-  Kind kind;
-  bool isToHost = false; // of copies between the memories
-  uint32_t number = 0;   // of the product, collective or copy (a Wait's at first its tag); the coordinate's value
-  union {
-    KernelFn kernel;
-    std::byte *to;
-  };
-  union {
-    void *const *arguments;
-    const std::byte *from;
-  };
-  uint64_t bytes = 0;
-};
-
-} // namespace
 
 struct Executor::Implementation {
   explicit Implementation(const ExecutorContext &context)
@@ -55,145 +19,32 @@ struct Executor::Implementation {
   ExecutorContext context;
   Arena arena, hostArena;
   std::unique_ptr<MatmulSet> matmuls;
-  std::vector<std::vector<CompiledInstruction>> tasks;
-  /// The numbers of the started collectives.
-  std::map<const Collective *, uint32_t> started;
-  /// The started copies of the task that is being compiled, by their tags.
-  std::map<uint32_t, CompiledInstruction> copies;
-  /// The arguments of all kernels, one after the other.
-  std::vector<void *> arguments;
   AllocationCount allocations;
-  /// Copies from the host and to it. Last, so that they are over before what they use is gone.
+  /// Copies from the host and to it. Behind the arenas, so that they are over before what they use is gone.
   CopyQueue fetches, writeBacks;
+  std::unique_ptr<CompiledProgram> compiled;
 
-  std::byte *getAddress(uint32_t index) const {
-    const Buffer &buffer = context.program.buffers(static_cast<int>(index));
-    return (buffer.memory() == HOST ? hostArena : arena).data() + buffer.offset();
-  }
   CopyQueue &getQueue(bool isToHost) { return isToHost ? writeBacks : fetches; }
 
   Status loadConstants() {
     for (const Constant &constant : context.program.constants()) {
       uint64_t bytes = getArrayBytes(context.program.buffers(constant.buffer()));
       if (bytes != 0)
-        std::memcpy(getAddress(constant.buffer()), context.package.getConstants().data() + constant.file_offset(),
-                    bytes);
+        std::memcpy(compiled->getAddress(constant.buffer()),
+                    context.package.getConstants().data() + constant.file_offset(), bytes);
     }
     return {};
   }
 
-  Status compile() {
-    size_t argumentCount = 0;
-    for (const Task &task : context.program.tasks())
-      for (const Instruction &instruction : task.instructions())
-        argumentCount += instruction.kernel().arguments_size();
-    // Addresses of arguments are taken while the list grows.
-    arguments.reserve(argumentCount);
-    tasks.resize(context.program.tasks_size());
-    std::set<uint32_t> scheduled;
-    for (const ScheduleItem &item : context.program.schedule())
-      scheduled.insert(item.task());
-    for (uint32_t task : scheduled) {
-      std::vector<CompiledInstruction> &compiled = tasks[task];
-      copies.clear();
-      for (const Instruction &instruction : context.program.tasks(static_cast<int>(task)).instructions()) {
-        auto result = compileInstruction(instruction);
-        if (!result.ok())
-          return result.status();
-        compiled.push_back(*result);
-      }
-    }
-    // The start may be in a later task.
-    CollectiveTags tags(context.program);
-    for (uint32_t task : scheduled)
-      for (CompiledInstruction &instruction : tasks[task])
-        if (instruction.kind == CompiledInstruction::Kind::Wait)
-          instruction.number = started.at(tags.find(task, instruction.number));
-    return {};
-  }
-
-  Result<CompiledInstruction> compileInstruction(const Instruction &instruction) {
-    CompiledInstruction compiled{};
-    switch (instruction.kind_case()) {
-    case Instruction::kKernel: {
-      compiled.kind = CompiledInstruction::Kind::Kernel;
-      MW_TRY_ASSIGN(compiled.kernel, context.kernels.find(instruction.kernel().symbol()));
-      compiled.arguments = arguments.data() + arguments.size();
-      for (uint32_t argument : instruction.kernel().arguments())
-        arguments.push_back(getAddress(argument));
-      return compiled;
-    }
-    case Instruction::kMatmul: {
-      const Matmul &matmul = instruction.matmul();
-      compiled.kind = CompiledInstruction::Kind::Matmul;
-      MW_TRY_ASSIGN(compiled.number, matmuls->prepare(matmul, getAddress(matmul.lhs()), getAddress(matmul.rhs()),
-                                                      getAddress(matmul.out()), instruction.name()));
-      return compiled;
-    }
-    case Instruction::kCollective: {
-      bool start = instruction.collective().start();
-      compiled.kind = start ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
-      MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction));
-      if (start)
-        started[&instruction.collective()] = compiled.number;
-      return compiled;
-    }
-    case Instruction::kCopy:
-      return compileCopy(instruction.copy());
-    case Instruction::kCopyWait:
-      compiled = copies.at(instruction.copy_wait().tag());
-      compiled.kind = CompiledInstruction::Kind::HostWait;
-      return compiled;
-    case Instruction::kWait:
-      compiled.kind = CompiledInstruction::Kind::Wait;
-      compiled.number = instruction.wait().tag();
-      return compiled;
-    case Instruction::kMicroBatch:
-      compiled.kind = CompiledInstruction::Kind::MicroBatch;
-      compiled.to = getAddress(instruction.micro_batch().buffer());
-      return compiled;
-    default:
-      compiled.kind = CompiledInstruction::Kind::Coordinate;
-      compiled.to = getAddress(instruction.coordinate().buffer());
-      compiled.number = context.mesh.getCoordinates(context.rank)[instruction.coordinate().axis()];
-      return compiled;
-    }
-  }
-
-  Result<CompiledInstruction> compileCopy(const Copy &copy) {
-    CompiledInstruction compiled{};
-    compiled.to = getAddress(copy.to());
-    compiled.from = getAddress(copy.from());
-    const Buffer &to = context.program.buffers(copy.to());
-    compiled.bytes = getArrayBytes(to);
-    compiled.kind = CompiledInstruction::Kind::Copy;
-    if (to.memory() == context.program.buffers(copy.from()).memory())
-      return compiled;
-    compiled.kind = copy.start() ? CompiledInstruction::Kind::HostStart : CompiledInstruction::Kind::HostCopy;
-    compiled.isToHost = to.memory() == HOST;
-    MW_TRY_ASSIGN(compiled.number, getQueue(compiled.isToHost).prepare(compiled.to, compiled.from, compiled.bytes));
-    if (copy.start())
-      copies[copy.tag()] = compiled;
-    return compiled;
-  }
-
-  Result<uint32_t> prepareCollective(const Instruction &instruction) {
-    const Collective &collective = instruction.collective();
-    CollectiveCall call;
-    call.kind = collective.kind();
-    call.reduction = collective.reduction();
-    call.type = collective.dtype();
-    call.members = getMembers(collective, context.mesh, context.rank);
-    // Of the two that a send has as members the root is the first.
-    for (const CollectivePart &part : collective.parts())
-      call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in()) : nullptr,
-                            part.has_out() ? getAddress(part.out()) : nullptr,
-                            collective.kind() == Collective::SEND ? 0 : part.root()});
-    call.isStarted = collective.start();
-    call.tag = collective.tag();
-    call.name = instruction.name();
-    call.location = instruction.location();
-    return context.communicator.prepare(std::move(call));
+  Status prepare() {
+    MW_TRY(arena.allocate(context.program.arena_bytes()));
+    MW_TRY(hostArena.allocate(context.program.host_arena_bytes()));
+    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
+    compiled = std::make_unique<CompiledProgram>(
+        context, ProgramResources{arena.data(), hostArena.data(), *matmuls, fetches, writeBacks});
+    MW_TRY(loadConstants());
+    MW_TRY(compiled->compile());
+    return matmuls->finish();
   }
 
   uint64_t countAllocations() const { return context.countAllocations ? context.countAllocations() : 0; }
@@ -214,10 +65,10 @@ struct Executor::Implementation {
   }
 
   Status run(uint32_t position) {
-    for (const ScheduleItem &item : context.program.schedule())
-      if (runsAt(item, position))
-        for (const CompiledInstruction &instruction : tasks[item.task()])
-          MW_TRY(execute(instruction, item));
+    for (const CompiledItem &item : compiled->getItems())
+      if (item.runsAt(position))
+        for (const CompiledInstruction &instruction : *item.task)
+          MW_TRY(execute(instruction, item.microBatch));
     return {};
   }
 
@@ -235,12 +86,12 @@ struct Executor::Implementation {
     seconds.clear();
     std::vector<std::pair<size_t, uint32_t>> collectives;
     std::vector<std::pair<size_t, const CompiledInstruction *>> copied;
-    for (const ScheduleItem &item : context.program.schedule()) {
-      if (!runsAt(item, position))
+    for (const CompiledItem &item : compiled->getItems()) {
+      if (!item.runsAt(position))
         continue;
-      for (const CompiledInstruction &instruction : tasks[item.task()]) {
+      for (const CompiledInstruction &instruction : *item.task) {
         double before = getThreadSeconds();
-        MW_TRY(execute(instruction, item));
+        MW_TRY(execute(instruction, item.microBatch));
         if (instruction.kind == CompiledInstruction::Kind::Collective ||
             instruction.kind == CompiledInstruction::Kind::Start)
           collectives.push_back({seconds.size(), instruction.number});
@@ -257,7 +108,7 @@ struct Executor::Implementation {
     return {};
   }
 
-  Status execute(const CompiledInstruction &instruction, const ScheduleItem &item) {
+  Status execute(const CompiledInstruction &instruction, uint32_t microBatch) {
     switch (instruction.kind) {
     case CompiledInstruction::Kind::Kernel:
       instruction.kernel(instruction.arguments);
@@ -271,9 +122,12 @@ struct Executor::Implementation {
     case CompiledInstruction::Kind::Collective:
       return context.communicator.execute(instruction.number);
     case CompiledInstruction::Kind::Start:
+      if (instruction.started)
+        instruction.started[instruction.isOnce ? 0 : microBatch] = instruction.number;
       return context.communicator.start(instruction.number);
     case CompiledInstruction::Kind::Wait:
-      return context.communicator.wait(instruction.number);
+      return context.communicator.wait(instruction.started ? instruction.started[instruction.isOnce ? 0 : microBatch]
+                                                           : instruction.number);
     case CompiledInstruction::Kind::Copy:
       std::memmove(instruction.to, instruction.from, instruction.bytes);
       return {};
@@ -293,8 +147,8 @@ struct Executor::Implementation {
       return {};
     }
     case CompiledInstruction::Kind::MicroBatch: {
-      int32_t microBatch = static_cast<int32_t>(item.micro_batch());
-      std::memcpy(instruction.to, &microBatch, sizeof(microBatch));
+      int32_t number = static_cast<int32_t>(microBatch);
+      std::memcpy(instruction.to, &number, sizeof(number));
       return {};
     }
     }
@@ -307,13 +161,7 @@ Executor::~Executor() = default;
 
 Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &context) {
   auto implementation = std::make_unique<Implementation>(context);
-  std::string rank = fmt::format("rank {}", context.rank);
-  MW_TRY(implementation->arena.allocate(context.program.arena_bytes()).within(rank));
-  MW_TRY(implementation->hostArena.allocate(context.program.host_arena_bytes()).within(rank));
-  MW_TRY(implementation->loadConstants());
-  MW_TRY_ASSIGN(implementation->matmuls, MatmulSet::create());
-  MW_TRY(implementation->compile().within(rank));
-  MW_TRY(implementation->matmuls->finish().within(rank));
+  MW_TRY(implementation->prepare().within(fmt::format("rank {}", context.rank)));
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
 }
 
@@ -324,7 +172,7 @@ Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {
-  return {implementation->getAddress(static_cast<uint32_t>(index)),
+  return {implementation->compiled->getAddress(static_cast<uint32_t>(index)),
           getArrayBytes(implementation->context.program.buffers(index))};
 }
 

@@ -266,6 +266,15 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   return static_cast<uint32_t>(implementation->calls.size() - 1);
 }
 
+uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+  Call call = implementation->calls[number];
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.out = out;
+  implementation->calls.push_back(std::move(call));
+  return static_cast<uint32_t>(implementation->calls.size() - 1);
+}
+
 Status MatmulSet::finish() {
   MW_TRY(implementation->scratch.allocate(implementation->scratchBytes));
   for (Call &call : implementation->calls) {

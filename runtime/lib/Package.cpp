@@ -172,7 +172,8 @@ Status LoadedPackage::checkPrograms() {
   if (message.has_serial())
     MW_TRY(checkProgram(*this, message.serial(), Mesh(), serialLayouts, std::array<int64_t, 1>(), "serial program"));
   MW_TRY(checkSupports());
-  return checkGroups(message, mesh, variants);
+  MW_TRY(checkGroups(message, mesh, variants));
+  return checkProgress(message, mesh, variants);
 }
 
 size_t LoadedPackage::getVariant(uint32_t position) const {

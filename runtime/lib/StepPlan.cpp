@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/StepPlan.h"
+#include "CollectiveTags.h"
 #include "StepSimulator.h"
 #include <algorithm>
 #include <array>
@@ -48,7 +49,7 @@ public:
 
   Result<StepPlan> plan(size_t cores) {
     problem.cores = cores;
-    instructions.resize(profile.seconds.size());
+    places.resize(profile.seconds.size());
     for (size_t rank = 0; rank != profile.seconds.size(); ++rank)
       addRank(static_cast<int64_t>(rank));
     MW_TRY_ASSIGN(std::vector<SimulatedSpan> spans, simulate(problem));
@@ -59,7 +60,8 @@ public:
     for (const SimulatedSpan &span : spans) {
       const SimulatedItem &item = problem.ranks[span.rank][span.item];
       PlannedSpan::Kind kind = getKind(span, item);
-      plan.spans.push_back({kind, span.rank, instructions[span.rank][span.item], span.begin, span.end,
+      auto [instruction, scheduled] = places[span.rank][span.item];
+      plan.spans.push_back({kind, span.rank, instruction, scheduled, span.begin, span.end,
                             span.kind == SimulatedSpan::Move ? bytes[span.rank][span.item] : 0});
       seconds[kind][span.rank] += span.end - span.begin;
       plan.seconds = std::max(plan.seconds, span.end);
@@ -77,11 +79,13 @@ public:
 private:
   /// Where a rank's instructions are in its channels.
   struct Positions {
-    /// How much was issued in a channel before the last collective, or copy, of a tag.
-    std::map<uint32_t, uint32_t> collectives;
+    /// How much was issued in a channel before a started collective, by flight and micro-batch, or before the last copy
+    /// of a tag.
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> collectives;
     std::map<uint32_t, std::pair<Channel, uint32_t>> copies;
     std::array<uint32_t, numChannels> counts = {};
 
+    uint32_t getCount(Channel channel) const { return counts[static_cast<size_t>(channel)]; }
     uint32_t issue(Channel channel) { return counts[static_cast<size_t>(channel)]++; }
   };
 
@@ -91,22 +95,28 @@ private:
     std::vector<SimulatedItem> &items = problem.ranks.emplace_back();
     bytes.emplace_back();
     Positions positions;
-    forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
+    const CollectiveTags &flights = tags.try_emplace(&program, program).first->second;
+    forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &scheduled) {
       SimulatedItem item{SimulatedItem::Compute, profile.seconds[rank][items.size()]};
       double moved = 0;
       if (instruction.has_wait())
-        item = {SimulatedItem::Wait, 0, positions.collectives[instruction.wait().tag()]};
-      else if (instruction.has_collective())
+        item = {SimulatedItem::Wait, 0,
+                positions.collectives.at(
+                    {*flights.findWaited(scheduled.task(), instruction.wait().tag()), scheduled.micro_batch()})};
+      else if (instruction.has_collective()) {
+        if (instruction.collective().start())
+          positions.collectives[{flights.getStarted(scheduled.task(), instruction.collective().tag()),
+                                 scheduled.micro_batch()}] = positions.getCount(Channel::Collectives);
         moved = addCollective(rank, instruction.collective(), item, positions);
-      else if (instruction.has_copy())
+      } else if (instruction.has_copy()) {
         moved = addCopy(rank, program, instruction.copy(), item, positions);
-      else if (instruction.has_copy_wait()) {
+      } else if (instruction.has_copy_wait()) {
         auto [channel, which] = positions.copies[instruction.copy_wait().tag()];
         item = {SimulatedItem::Wait, 0, which, 0, channel};
       }
       items.push_back(item);
       bytes[rank].push_back(moved);
-      instructions[rank].push_back(&instruction);
+      places[rank].push_back({&instruction, &scheduled});
     });
   }
 
@@ -117,7 +127,7 @@ private:
     uint64_t members = problem.groupSizes[item.which];
     double sent = getBytes(collective, members);
     item.delay = members == 1 || !link ? 0 : link->getSeconds(sent);
-    positions.collectives[collective.tag()] = positions.issue(Channel::Collectives);
+    positions.issue(Channel::Collectives);
     return sent;
   }
 
@@ -160,7 +170,9 @@ private:
   StepProblem problem;
   std::map<std::vector<int64_t>, uint32_t> groups;
   std::map<std::pair<int64_t, Channel>, uint32_t> hostGroups;
-  std::vector<std::vector<const Instruction *>> instructions;
+  std::map<const Program *, CollectiveTags> tags;
+  /// By rank, then by item of the problem.
+  std::vector<std::vector<std::pair<const Instruction *, const ScheduleItem *>>> places;
   /// What each instruction moves.
   std::vector<std::vector<double>> bytes;
 };

@@ -342,7 +342,7 @@ TEST(Merge, WaitsMeanTheirOwnTask) {
               p.mutable_tasks(0)->mutable_instructions()->DeleteSubrange(4, 1);
               p.mutable_tasks(0)->add_instructions()->mutable_wait()->set_tag(1);
             }),
-            "program 0: task \"first\", instruction 5 () waits for collective #1, which is in 2 other tasks");
+            "program 0: task \"first\", instruction 5 () waits for collective #1, which no task starts for it");
 }
 
 TEST(Merge, SumsOverAxesAreChecked) {

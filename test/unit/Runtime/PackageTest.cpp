@@ -76,8 +76,8 @@ TEST(Package, BuffersAreChecked) {
             "program 0: buffer 0: an array of 4x4xf32 does not fit 63 bytes");
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(0)->set_shape(1, int64_t(1) << 61); }).substr(0, 20),
             "program 0: buffer 0:");
-  EXPECT_EQ(change([](Program &p) { p.mutable_constants(0)->set_file_offset(256); }),
-            "program 0: constant 0: 64 bytes at offset 256 do not lie in constants.bin of 284 bytes");
+  EXPECT_EQ(change([](Program &p) { p.mutable_constants(0)->set_file_offset(768); }),
+            "program 0: constant 0: 64 bytes at offset 768 do not lie in constants.bin of 800 bytes");
   EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, 99); }),
             "program 0: variable \"w\": buffer 99 is named but the program has 11");
   EXPECT_EQ(change([](Program &p) { p.set_variable_buffers(0, -2); }),
@@ -272,7 +272,7 @@ TEST(Package, NobodyTouchesWhatIsInFlight) {
   EXPECT_EQ(change([](Task &t) { *t.add_instructions() = t.instructions(5); }),
             "task \"step\", instruction 7 (grad/w, hand.mlir:6): collective #2 is waited for and not in flight");
   EXPECT_EQ(change([](Task &t) { t.mutable_instructions(5)->mutable_wait()->set_tag(9); }),
-            "task \"step\", instruction 5 (grad/w, hand.mlir:6) waits for collective #9, which is not there");
+            "task \"step\", instruction 5 (grad/w, hand.mlir:6) waits for collective #9, which no task starts for it");
   EXPECT_EQ(
       change([](Task &t) { t.mutable_instructions(5)->mutable_wait()->set_tag(3); }),
       "task \"step\", instruction 5 (grad/w, hand.mlir:6) waits for collective #3, which is not started but executed");

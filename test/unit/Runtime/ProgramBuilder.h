@@ -40,6 +40,16 @@ public:
     program.set_arena_bytes(end);
     return program.buffers_size() - 1;
   }
+  /// A buffer of the step's own with a place for each of several micro-batches.
+  uint32_t addSlots(const std::string &name, std::vector<int64_t> shape, uint32_t slots) {
+    uint32_t index = addBuffer(name, std::move(shape));
+    Buffer &buffer = *program.mutable_buffers(static_cast<int>(index));
+    buffer.set_slots(slots);
+    buffer.set_slot_bytes(end - buffer.offset());
+    end += (slots - 1) * buffer.slot_bytes();
+    program.set_arena_bytes(end);
+    return index;
+  }
   void endPersistent() { program.set_persistent_bytes(end); }
   void addConstant(uint32_t buffer, uint64_t offset) {
     Constant *constant = program.add_constants();

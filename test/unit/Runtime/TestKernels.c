@@ -3,6 +3,9 @@
 // Kernels of the hand-made packages, with the interface of compiled ones. The first buffer holds the number of
 // elements.
 
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+
 // out[0] = the sum of the elements.
 void test_sum(void *const *buffers) {
   int n = *(const int *)buffers[0];
@@ -49,3 +52,40 @@ void test_add_coordinate(void *const *buffers) {
   for (int i = 0; i < n; ++i)
     out[i] = in[i] + (float)coordinate;
 }
+
+// out = a · b, element by element.
+void test_scale(void *const *buffers) {
+  int n = *(const int *)buffers[0];
+  const float *a = buffers[1], *b = buffers[2];
+  float *out = buffers[3];
+  for (int i = 0; i < n; ++i)
+    out[i] = a[i] * b[i];
+}
+
+// sum += a · b, element by element.
+void test_scale_add(void *const *buffers) {
+  int n = *(const int *)buffers[0];
+  const float *a = buffers[1], *b = buffers[2];
+  float *sum = buffers[3];
+  for (int i = 0; i < n; ++i)
+    sum[i] += a[i] * b[i];
+}
+
+static double get_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Sleeps so many milliseconds, and adds to `busy` the seconds that it took.
+void test_sleep(void *const *buffers) {
+  int milliseconds = *(const int *)buffers[0];
+  float *busy = buffers[1];
+  double begin = get_seconds();
+  struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  nanosleep(&time, 0);
+  *busy += (float)(get_seconds() - begin);
+}
+
+// out[0] = 0.
+void test_zero(void *const *buffers) { *(float *)buffers[0] = 0; }

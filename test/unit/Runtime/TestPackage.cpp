@@ -21,6 +21,8 @@ constexpr int64_t rows = 8, depth = 4, columns = 8;
 /// constants.bin: ones for the serial program's y, then sizes.
 constexpr int64_t onesBytes = 4 * rows * columns;
 constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4, depth *columns, 1, 8, 4};
+/// Behind them all numbers up to this.
+constexpr int32_t maxSize = 128;
 /// The coordinate of dp that owns w, where one does.
 constexpr uint32_t owner = 1;
 
@@ -154,15 +156,17 @@ Package meshwright::test::makePackage(Fault fault, Style style) {
 }
 
 uint64_t meshwright::test::getSizeOffset(int64_t size) {
-  return onesBytes + 4 * (std::find(sizes.begin(), sizes.end(), size) - sizes.begin());
+  return onesBytes + sizeof(sizes) + 4 * static_cast<uint64_t>(size);
 }
 
 std::string meshwright::test::makeConstants() {
-  std::string bytes(onesBytes + sizeof(sizes), 0);
+  std::string bytes(onesBytes + sizeof(sizes) + 4 * (maxSize + 1), 0);
   float one = 1;
   for (int i = 0; i != rows * columns; ++i)
     std::memcpy(bytes.data() + 4 * i, &one, 4);
   std::memcpy(bytes.data() + onesBytes, sizes.data(), sizeof(sizes));
+  for (int32_t size = 0; size <= maxSize; ++size)
+    std::memcpy(bytes.data() + getSizeOffset(size), &size, 4);
   return bytes;
 }
 

@@ -44,7 +44,7 @@ struct MergeOptions {
 /// the times that differ.
 Package makeMergePackage(const MergeOptions &options = {});
 
-/// Where constants.bin has a number as an i32; those of its list are there.
+/// Where constants.bin has a number as an i32; those from 0 to 128 are there.
 uint64_t getSizeOffset(int64_t size);
 /// The bytes of constants.bin.
 std::string makeConstants();

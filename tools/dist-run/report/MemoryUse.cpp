@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryUse.h"
+#include "meshwright/runtime/Slots.h"
 #include <algorithm>
 #include <map>
 
 using namespace meshwright;
 using namespace meshwright::tool;
+using meshwright::runtime::forEachAccess;
 
 std::string_view meshwright::tool::getName(MemoryClass kind) {
   static constexpr std::string_view names[kNumMemoryClasses] = {
@@ -32,28 +34,6 @@ MemoryClass getClass(Variable::Kind kind) {
   default:
     return MemoryClass::Buffers;
   }
-}
-
-/// Calls fn(buffer) for every buffer that an instruction names.
-template <typename Fn> void forEachBuffer(const Instruction &instruction, Fn &&fn) {
-  for (uint32_t buffer : instruction.kernel().arguments())
-    fn(buffer);
-  if (instruction.has_matmul())
-    for (uint32_t buffer : {instruction.matmul().lhs(), instruction.matmul().rhs(), instruction.matmul().out()})
-      fn(buffer);
-  for (const CollectivePart &part : instruction.collective().parts()) {
-    if (part.has_in())
-      fn(part.in());
-    if (part.has_out())
-      fn(part.out());
-  }
-  if (instruction.has_copy())
-    for (uint32_t buffer : {instruction.copy().from(), instruction.copy().to()})
-      fn(buffer);
-  if (instruction.has_coordinate())
-    fn(instruction.coordinate().buffer());
-  if (instruction.has_micro_batch())
-    fn(instruction.micro_batch().buffer());
 }
 
 /// Finds the busiest moment of one program.
@@ -103,22 +83,22 @@ private:
     std::map<uint32_t, Life> lives;
     std::map<uint32_t, const Instruction *> started, copied;
     for (int index = 0; index != task.instructions_size(); ++index) {
-      auto touch = [&](uint32_t buffer) {
+      auto touch = [&](uint32_t buffer, bool) {
         const Buffer &place = program.buffers(static_cast<int>(buffer));
         if (place.memory() == HOST || place.offset() < program.persistent_bytes())
           return;
         lives.try_emplace(buffer, Life{index, index}).first->second.last = index;
       };
       const Instruction &instruction = task.instructions(index);
-      forEachBuffer(instruction, touch);
+      forEachAccess(instruction, touch);
       if (instruction.has_collective() && instruction.collective().start())
         started[instruction.collective().tag()] = &instruction;
       if (auto found = started.find(instruction.wait().tag()); instruction.has_wait() && found != started.end())
-        forEachBuffer(*found->second, touch);
+        forEachAccess(*found->second, touch);
       if (instruction.copy().start())
         copied[instruction.copy().tag()] = &instruction;
       if (instruction.has_copy_wait())
-        forEachBuffer(*copied.at(instruction.copy_wait().tag()), touch);
+        forEachAccess(*copied.at(instruction.copy_wait().tag()), touch);
     }
     return lives;
   }

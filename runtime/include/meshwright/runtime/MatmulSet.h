@@ -25,6 +25,8 @@ public:
   /// Prepares a checked product; returns its number. `name` is for warnings and errors.
   Result<uint32_t> prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out,
                            const std::string &name);
+  /// Prepares a product that was prepared before, at other addresses; returns its number.
+  uint32_t prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out);
   /// Allocates the scratch memory that all products share. Nothing is prepared afterwards.
   Status finish();
   /// Computes a product.

@@ -12,6 +12,7 @@
 
 #include "meshwright/runtime/Files.h"
 #include "meshwright/runtime/Layout.h"
+#include <algorithm>
 
 namespace meshwright::runtime {
 
@@ -55,6 +56,8 @@ public:
   }
   /// So many steps are merged into one update.
   uint32_t getMergeSteps() const { return variants.back().end; }
+  /// So many micro-batches a step goes through.
+  uint32_t getMicroBatches() const { return std::max(content->micro_batches(), 1u); }
   /// The variants of the step, by their positions; together they are the steps of a merge.
   const std::vector<StepVariant> &getVariants() const { return variants; }
   /// The index of the variant that runs at a position.

@@ -17,8 +17,9 @@ struct PlannedSpan {
   enum Kind { Compute, Collective, Wait, Fetch, WriteBack } kind;
   int64_t rank;
   const Instruction *instruction;
-  double begin, end; ///< seconds from the step's beginning
-  double bytes = 0;  ///< of a collective: what a rank sends; of a copy: its bytes
+  const ScheduleItem *item; ///< of the rank's program, by which the instruction runs
+  double begin, end;        ///< seconds from the step's beginning
+  double bytes = 0;         ///< of a collective: what a rank sends; of a copy: its bytes
 };
 
 /// What a step takes by the work that was measured and the link that is assumed.

@@ -1,0 +1,178 @@
+//===- CompiledProgram.cpp - a program with its addresses -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompiledProgram.h"
+#include "meshwright/runtime/Slots.h"
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+CompiledProgram::CompiledProgram(const ExecutorContext &context, const ProgramResources &resources)
+    : context(context), resources(resources), microBatches(context.package.getMicroBatches()), tags(context.program) {}
+
+std::byte *CompiledProgram::getAddress(uint32_t index, uint32_t microBatch) const {
+  const Buffer &buffer = context.program.buffers(static_cast<int>(index));
+  return (buffer.memory() == HOST ? resources.hostArena : resources.arena) + getOffset(buffer, microBatch);
+}
+
+Status CompiledProgram::compile() {
+  for (const ScheduleItem &item : context.program.schedule()) {
+    MW_TRY_ASSIGN(const CompiledTask *task, getTask(item.task(), item.micro_batch()));
+    items.push_back({task, item.micro_batch(), item.first_step(), item.end_step()});
+  }
+  return {};
+}
+
+Result<const CompiledTask *> CompiledProgram::getTask(uint32_t task, uint32_t microBatch) {
+  uint32_t period = getPeriod(context.program, context.program.tasks(static_cast<int>(task)), microBatches);
+  auto [entry, isNew] = tasks.try_emplace({task, microBatch % period});
+  if (isNew)
+    MW_TRY(compileTask(task, microBatch % period, entry->second));
+  return &entry->second;
+}
+
+Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled) {
+  const Task &task = context.program.tasks(static_cast<int>(number));
+  size_t count = 0;
+  for (const Instruction &instruction : task.instructions())
+    count += instruction.kernel().arguments_size();
+  arguments.push_back(std::make_unique<void *[]>(count));
+  numArguments = 0;
+  startedHere.clear();
+  copiesHere.clear();
+  compiled.reserve(task.instructions_size());
+  for (const Instruction &instruction : task.instructions()) {
+    MW_TRY_ASSIGN(CompiledInstruction next, compileInstruction(number, instruction, microBatch));
+    compiled.push_back(next);
+  }
+  return {};
+}
+
+Result<CompiledInstruction> CompiledProgram::compileInstruction(uint32_t task, const Instruction &instruction,
+                                                                uint32_t microBatch) {
+  if (instruction.has_wait())
+    return compileWait(task, instruction.wait().tag());
+  if (instruction.has_copy_wait()) {
+    CompiledInstruction compiled = copiesHere.at(instruction.copy_wait().tag());
+    compiled.kind = CompiledInstruction::Kind::HostWait;
+    return compiled;
+  }
+  uint32_t period = getPeriod(context.program, instruction, microBatches);
+  auto known = prepared.find({&instruction, microBatch % period});
+  if (known == prepared.end()) {
+    MW_TRY_ASSIGN(CompiledInstruction compiled, prepare(instruction, microBatch % period));
+    known = prepared.emplace(std::pair(&instruction, microBatch % period), compiled).first;
+  }
+  CompiledInstruction compiled = known->second;
+  if (instruction.collective().start()) {
+    uint32_t tag = instruction.collective().tag();
+    startedHere[tag] = compiled.number;
+    if (!tags.isOwn(task, tag))
+      connect(compiled, tags.getStarted(task, tag));
+  }
+  if (instruction.copy().start())
+    copiesHere[instruction.copy().tag()] = compiled;
+  return compiled;
+}
+
+CompiledInstruction CompiledProgram::compileWait(uint32_t task, uint32_t tag) {
+  CompiledInstruction compiled{};
+  compiled.kind = CompiledInstruction::Kind::Wait;
+  if (tags.isOwn(task, tag))
+    compiled.number = startedHere.at(tag);
+  else
+    connect(compiled, *tags.findWaited(task, tag));
+  return compiled;
+}
+
+void CompiledProgram::connect(CompiledInstruction &compiled, uint32_t flight) {
+  compiled.isOnce = context.program.tasks(static_cast<int>(tags.getTask(flight))).runs() != Task::EACH_MICRO_BATCH;
+  std::vector<uint32_t> &numbers = started[flight];
+  numbers.resize(compiled.isOnce ? 1 : microBatches);
+  compiled.started = numbers.data();
+}
+
+Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruction, uint32_t microBatch) {
+  CompiledInstruction compiled{};
+  switch (instruction.kind_case()) {
+  case Instruction::kKernel: {
+    compiled.kind = CompiledInstruction::Kind::Kernel;
+    MW_TRY_ASSIGN(compiled.kernel, context.kernels.find(instruction.kernel().symbol()));
+    compiled.arguments = arguments.back().get() + numArguments;
+    for (uint32_t argument : instruction.kernel().arguments())
+      arguments.back()[numArguments++] = getAddress(argument, microBatch);
+    return compiled;
+  }
+  case Instruction::kMatmul: {
+    compiled.kind = CompiledInstruction::Kind::Matmul;
+    MW_TRY_ASSIGN(compiled.number, prepareMatmul(instruction, microBatch));
+    return compiled;
+  }
+  case Instruction::kCollective: {
+    compiled.kind =
+        instruction.collective().start() ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
+    MW_TRY_ASSIGN(compiled.number, prepareCollective(instruction, microBatch));
+    return compiled;
+  }
+  case Instruction::kCopy:
+    return prepareCopy(instruction.copy(), microBatch);
+  case Instruction::kMicroBatch:
+    compiled.kind = CompiledInstruction::Kind::MicroBatch;
+    compiled.to = getAddress(instruction.micro_batch().buffer(), microBatch);
+    return compiled;
+  default:
+    compiled.kind = CompiledInstruction::Kind::Coordinate;
+    compiled.to = getAddress(instruction.coordinate().buffer(), microBatch);
+    compiled.number = context.mesh.getCoordinates(context.rank)[instruction.coordinate().axis()];
+    return compiled;
+  }
+}
+
+Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {
+  const Matmul &matmul = instruction.matmul();
+  std::byte *lhs = getAddress(matmul.lhs(), microBatch), *rhs = getAddress(matmul.rhs(), microBatch),
+            *out = getAddress(matmul.out(), microBatch);
+  if (auto known = matmuls.find(&instruction); known != matmuls.end())
+    return resources.matmuls.prepareAgain(known->second, lhs, rhs, out);
+  MW_TRY_ASSIGN(uint32_t number, resources.matmuls.prepare(matmul, lhs, rhs, out, instruction.name()));
+  matmuls[&instruction] = number;
+  return number;
+}
+
+Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, uint32_t microBatch) {
+  CompiledInstruction compiled{};
+  compiled.to = getAddress(copy.to(), microBatch);
+  compiled.from = getAddress(copy.from(), microBatch);
+  const Buffer &to = context.program.buffers(static_cast<int>(copy.to()));
+  compiled.bytes = getArrayBytes(to);
+  compiled.kind = CompiledInstruction::Kind::Copy;
+  if (to.memory() == context.program.buffers(static_cast<int>(copy.from())).memory())
+    return compiled;
+  compiled.kind = copy.start() ? CompiledInstruction::Kind::HostStart : CompiledInstruction::Kind::HostCopy;
+  compiled.isToHost = to.memory() == HOST;
+  CopyQueue &queue = compiled.isToHost ? resources.writeBacks : resources.fetches;
+  MW_TRY_ASSIGN(compiled.number, queue.prepare(compiled.to, compiled.from, compiled.bytes));
+  return compiled;
+}
+
+Result<uint32_t> CompiledProgram::prepareCollective(const Instruction &instruction, uint32_t microBatch) {
+  const Collective &collective = instruction.collective();
+  CollectiveCall call;
+  call.kind = collective.kind();
+  call.reduction = collective.reduction();
+  call.type = collective.dtype();
+  call.members = getMembers(collective, context.mesh, context.rank);
+  // Of the two that a send has as members the root is the first.
+  for (const CollectivePart &part : collective.parts())
+    call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in(), microBatch) : nullptr,
+                          part.has_out() ? getAddress(part.out(), microBatch) : nullptr,
+                          collective.kind() == Collective::SEND ? 0 : part.root()});
+  call.isStarted = collective.start();
+  call.tag = collective.tag();
+  call.name = instruction.name();
+  call.location = instruction.location();
+  return context.communicator.prepare(std::move(call));
+}

@@ -1,0 +1,113 @@
+//===- CompiledProgram.h - a program with its addresses ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an executor walks through. A task is there once for every micro-batch of its period: with addresses of their
+// own, and without any work in the step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_LIB_COMPILEDPROGRAM_H
+#define MESHWRIGHT_RUNTIME_LIB_COMPILEDPROGRAM_H
+
+#include "CollectiveTags.h"
+#include "CopyQueue.h"
+#include "meshwright/runtime/Executor.h"
+#include <map>
+
+namespace meshwright::runtime {
+
+/// An instruction with its addresses, as small as can be: a step walks the list from end to end.
+struct CompiledInstruction {
+  enum class Kind : uint8_t {
+    Kernel,
+    Matmul,
+    Collective,
+    Start,
+    Wait,
+    Copy,
+    HostCopy,
+    HostStart,
+    HostWait,
+    Coordinate,
+    MicroBatch
+  };
+  Kind kind;
+  bool isToHost = false; // of copies between the memories
+  bool isOnce = false;   // of Start and Wait: there is one of it in a step, not one for each micro-batch
+  uint32_t number = 0;   // of the product, collective or copy; the coordinate's value
+  union {
+    KernelFn kernel;
+    std::byte *to;
+    uint32_t *started; // of Start and Wait, see below; null where `number` says it all
+  };
+  union {
+    void *const *arguments;
+    const std::byte *from;
+  };
+  uint64_t bytes = 0;
+};
+
+using CompiledTask = std::vector<CompiledInstruction>;
+
+/// An item of the schedule.
+struct CompiledItem {
+  const CompiledTask *task;
+  uint32_t microBatch, firstStep, endStep;
+
+  bool runsAt(uint32_t position) const { return firstStep <= position && position < endStep; }
+};
+
+/// Where a rank's memory is, and who does what the rank does not do itself.
+struct ProgramResources {
+  std::byte *arena, *hostArena;
+  MatmulSet &matmuls;
+  /// Copies from the host and to it.
+  CopyQueue &fetches, &writeBacks;
+};
+
+class CompiledProgram {
+public:
+  CompiledProgram(const ExecutorContext &context, const ProgramResources &resources);
+
+  /// Prepares all that the schedule runs.
+  Status compile();
+  const std::vector<CompiledItem> &getItems() const { return items; }
+  std::byte *getAddress(uint32_t buffer, uint32_t microBatch = 0) const;
+
+private:
+  Result<const CompiledTask *> getTask(uint32_t task, uint32_t microBatch);
+  Status compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled);
+  Result<CompiledInstruction> compileInstruction(uint32_t task, const Instruction &instruction, uint32_t microBatch);
+  Result<CompiledInstruction> prepare(const Instruction &instruction, uint32_t microBatch);
+  Result<uint32_t> prepareMatmul(const Instruction &instruction, uint32_t microBatch);
+  Result<CompiledInstruction> prepareCopy(const Copy &copy, uint32_t microBatch);
+  Result<uint32_t> prepareCollective(const Instruction &instruction, uint32_t microBatch);
+  CompiledInstruction compileWait(uint32_t task, uint32_t tag);
+  /// Lets a Start or Wait know the place of its flight, if they are in different tasks.
+  void connect(CompiledInstruction &compiled, uint32_t flight);
+
+  const ExecutorContext &context;
+  ProgramResources resources;
+  uint32_t microBatches;
+  CollectiveTags tags;
+  std::vector<CompiledItem> items;
+  /// The tasks by number and micro-batch of their period.
+  std::map<std::pair<uint32_t, uint32_t>, CompiledTask> tasks;
+  /// What was prepared, by micro-batch of its period: what has no slots is there once.
+  std::map<std::pair<const Instruction *, uint32_t>, CompiledInstruction> prepared;
+  /// The first number of every product.
+  std::map<const Instruction *, uint32_t> matmuls;
+  /// Collectives and copies that the task that is being compiled has started, by their tags.
+  std::map<uint32_t, uint32_t> startedHere;
+  std::map<uint32_t, CompiledInstruction> copiesHere;
+  /// The arguments of all kernels of a task, one after the other.
+  std::vector<std::unique_ptr<void *[]>> arguments;
+  size_t numArguments = 0;
+  /// The number of the collective that a task started for another one to wait for, by flight, then by micro-batch.
+  std::map<uint32_t, std::vector<uint32_t>> started;
+};
+
+} // namespace meshwright::runtime
+
+#endif
