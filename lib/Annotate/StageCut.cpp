@@ -241,7 +241,8 @@ LogicalResult Cutter::cutByMatch() {
   for (auto [stage, glob] : llvm::enumerate(stages.match()))
     if (!used[stage])
       return error(".match[" + Twine(stage) + "]")
-             << "no scope, value or variable of forward and backward matches \"" << glob << "\" alone";
+             << "\"" << glob << "\" of stage " << stage
+             << " matches no scope, value or variable that no glob before it does";
   return success();
 }
 

@@ -155,8 +155,9 @@ private:
       chosen = given ? field : chosen;
     }
     if (stages.has_max_megabytes() && stages.balanced() != Stages::COST)
-      return error(".stages.max_megabytes") << "pipeline.stages.max_megabytes bounds stages of the same cost and needs "
-                                               "balanced: COST";
+      return error(".stages.max_megabytes")
+             << "pipeline.stages.max_megabytes bounds stages of the same cost, but balanced"
+             << " is " << Stages::Balance_Name(stages.balanced()) << "; it needs COST";
     double megabytes = stages.max_megabytes();
     if (stages.has_max_megabytes() && !(megabytes > 0 && std::isfinite(megabytes)))
       return error(".stages.max_megabytes")

@@ -211,6 +211,95 @@ TEST_F(StrategyTest, GradientMerge) {
   EXPECT_EQ(check(withZero("zero { axes: \"sp\" stage: 2 }", every)), "");
 }
 
+namespace {
+
+/// A strategy with an axis for a pipeline of four ranks, one for data and one for tensors.
+std::string withPipeline(StringRef fields, StringRef rest = "train { sgd {} }") {
+  return "mesh { axes { name: \"pp\" size: 4 } axes { name: \"dp\" size: 2 } axes { name: \"tp\" size: 2 } }\n"
+         "model { batch { inputs: \"x\" } } data { axes: \"dp\" } tensor { axis: \"tp\" } " +
+         rest.str() + "\npipeline { " + fields.str() + " }";
+}
+
+} // namespace
+
+// Tests the defaults of a pipeline, and that every name of a schedule is that of an order.
+TEST_F(StrategyTest, PipelineDefaults) {
+  StrategyFile file = parse(withPipeline("axis: \"pp\""));
+  EXPECT_TRUE(succeeded(file.check(0, &context)));
+  EXPECT_EQ(file.getSlices(), 1);
+  EXPECT_EQ(file.getStageAxis(), "pp");
+  FailureOr<schedule::TaskOrder> order = file.makeTaskOrder(&context);
+  ASSERT_TRUE(succeeded(order));
+  EXPECT_EQ(order->getNumStages(), 4);
+  EXPECT_EQ(order->numMicroBatches, 1);
+  EXPECT_EQ(file.get().pipeline().stages().balanced(), Stages::UNIFORM);
+  EXPECT_EQ(Pipeline::Schedule_ARRAYSIZE, static_cast<int>(schedule::getOrderKinds().size()));
+  for (int kind = 0; kind < Pipeline::Schedule_ARRAYSIZE; ++kind) {
+    std::string name = Pipeline::Schedule_Name(kind);
+    int64_t chunks = StringRef(name).starts_with("ZB_V") || name == "DUAL_PIPE_V" ? 2 : 1;
+    EXPECT_EQ(
+        check(withPipeline("axis: \"pp\" micro_batches: 8 schedule: " + name + " chunks: " + std::to_string(chunks))),
+        "");
+  }
+}
+
+// Tests that an axis of one rank is no pipeline.
+TEST_F(StrategyTest, PipelineOfOneRank) {
+  StrategyFile file = parse("mesh { axes { name: \"pp\" size: 1 } } model { batch { inputs: \"x\" } }\n"
+                            "pipeline { axis: \"pp\" micro_batches: 3 schedule: DUAL_PIPE_V }");
+  EXPECT_TRUE(succeeded(file.check(0, &context)));
+  EXPECT_EQ(file.getStageAxis(), "");
+  EXPECT_EQ(file.getSlices(), 3);
+}
+
+// Tests that the axis of a pipeline is one of the mesh that nothing else is split over.
+TEST_F(StrategyTest, PipelineAxis) {
+  EXPECT_EQ(check(withPipeline("axis: \"sp\"")), "the mesh has no axis \"sp\"");
+  EXPECT_EQ(check(withPipeline("axis: \"dp\"")), "axis \"dp\" stands in data.axes too");
+  EXPECT_EQ(check(withPipeline("axis: \"tp\"")), "axis \"tp\" is tensor.axis too");
+}
+
+// Tests that micro-batches are slices of a batch, which one field says.
+TEST_F(StrategyTest, PipelineMicroBatches) {
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 0")),
+            "pipeline.micro_batches is 0; it is at least 1 and at most 65536");
+  EXPECT_EQ(
+      check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { slices: 2 } }")),
+      "pipeline goes through the batch in 8 micro-batches and train.gradient_merge in 2 slices; one of them says it");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { steps: 2 } }")), "");
+  EXPECT_EQ(check("mesh { axes { name: \"pp\" size: 2 } } train { sgd {} } pipeline { axis: \"pp\" micro_batches: 2 }"),
+            "pipeline.micro_batches splits a batch; model.batch says which dimension of which inputs it is");
+  EXPECT_EQ(
+      check("mesh { axes { name: \"micro\" size: 2 } } train { sgd {} } pipeline { axis: \"micro\" micro_batches: 2 }"),
+      "axis \"micro\" is called like that of pipeline.micro_batches");
+}
+
+// Tests that there is an order for what is asked for, and that one field says which.
+TEST_F(StrategyTest, PipelineOrder) {
+  EXPECT_EQ(check(withPipeline("axis: \"pp\"", "")), "pipeline cuts the step that train makes, but there is no train");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" chunks: 2")), "one_f_one_b has 1 chunk per rank, not 2");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 4 chunks: 2 schedule: DUAL_PIPE_V")),
+            "dual_pipe_v has at least 2 micro-batches per rank, 8 for 4 ranks, not 4");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" order: \"o.csv\" chunks: 2")),
+            "pipeline has both chunks and order; the file says it all");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" group: 2")),
+            "pipeline.group is about INTERLEAVED, but pipeline.schedule is ONE_F_ONE_B");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" group: 2 chunks: 2 micro_batches: 8 schedule: INTERLEAVED")), "");
+}
+
+// Tests that the network is cut in one way.
+TEST_F(StrategyTest, PipelineStages) {
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" stages { balanced: COST max_megabytes: 8 }")), "");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" stages { balanced: COST match: \"a\" }")),
+            "pipeline.stages has both balanced and match; it takes one of them");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" stages { ends_with: \"a\" match: \"a\" }")),
+            "pipeline.stages has both ends_with and match; it takes one of them");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" stages { max_megabytes: 8 }")),
+            "pipeline.stages.max_megabytes bounds stages of the same cost, but balanced is UNIFORM; it needs COST");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" stages { balanced: COST max_megabytes: 0 }")),
+            "pipeline.stages.max_megabytes is 0; it is positive");
+}
+
 // Tests the defaults of sharded data parallelism, and that a group of one rank is legal.
 TEST_F(StrategyTest, ZeroDefaults) {
   StrategyFile file = parse(withZero("zero { axes: \"sp\" }"));
