@@ -85,6 +85,17 @@
 // FILE: @p.w1{{.*}} on {"pp" = [0]}
 // FILE: @p.w2{{.*}} on {"pp" = [1]}
 
+// Tests that the ranks of every stage share the variables of that stage among them: one has the largest, the other the rest.
+// REDEFINE: %{axes} = mesh { axes { name: "dp" size: 2 } axes { name: "pp" size: 2 } } data { axes: "dp" } zero { axes: "dp" stage: 3 ownership: WHOLE }
+// REDEFINE: %{pipeline} =
+// RUN: %{run} --check-prefix=OWNERS
+// OWNERS: @p.table{{.*}} on {"dp" = [0], "pp" = [0]}
+// OWNERS: @p.w0{{.*}} on {"dp" = [1], "pp" = [0]}
+// OWNERS: @p.w1{{.*}} on {"dp" = [1], "pp" = [0]}
+// OWNERS: @p.w2{{.*}} on {"dp" = [1], "pp" = [1]}
+// OWNERS: @p.w3{{.*}} on {"dp" = [1], "pp" = [1]}
+// OWNERS: @p.head{{.*}} on {"dp" = [0], "pp" = [1]}
+
 //--- order.csv
 0F0,0F1,,,0B1,0B0
 1F0,1F1,1B1,1B0
