@@ -60,9 +60,13 @@ public:
     for (const SimulatedSpan &span : spans) {
       const SimulatedItem &item = problem.ranks[span.rank][span.item];
       PlannedSpan::Kind kind = getKind(span, item);
-      auto [instruction, scheduled] = places[span.rank][span.item];
-      plan.spans.push_back({kind, span.rank, instruction, scheduled, span.begin, span.end,
-                            span.kind == SimulatedSpan::Move ? bytes[span.rank][span.item] : 0});
+      const Place &place = places[span.rank][span.item];
+      PlannedSpan planned{kind, span.rank, place.instruction, place.task, place.microBatch, span.begin, span.end};
+      if (span.kind == SimulatedSpan::Move) {
+        planned.bytes = place.bytes;
+        planned.peer = place.peer;
+      }
+      plan.spans.push_back(planned);
       seconds[kind][span.rank] += span.end - span.begin;
       plan.seconds = std::max(plan.seconds, span.end);
     }
@@ -77,6 +81,15 @@ public:
   }
 
 private:
+  /// What an item of the problem is.
+  struct Place {
+    const Instruction *instruction;
+    const Task *task;
+    uint32_t microBatch;
+    /// What it moves, and of a send the other rank.
+    double bytes = 0;
+    int64_t peer = -1;
+  };
   /// Where a rank's instructions are in its channels.
   struct Positions {
     /// How much was issued in a channel before a started collective, by flight and micro-batch, or before the last copy
@@ -93,12 +106,11 @@ private:
     const meshwright::Package &message = package.message();
     const Program &program = message.programs(static_cast<int>(message.program_of_rank(static_cast<int>(rank))));
     std::vector<SimulatedItem> &items = problem.ranks.emplace_back();
-    bytes.emplace_back();
     Positions positions;
     const CollectiveTags &flights = tags.try_emplace(&program, program).first->second;
     forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &scheduled) {
       SimulatedItem item{SimulatedItem::Compute, profile.seconds[rank][items.size()]};
-      double moved = 0;
+      Place place{&instruction, &program.tasks(static_cast<int>(scheduled.task())), scheduled.micro_batch()};
       if (instruction.has_wait())
         item = {SimulatedItem::Wait, 0,
                 positions.collectives.at(
@@ -107,16 +119,16 @@ private:
         if (instruction.collective().start())
           positions.collectives[{flights.getStarted(scheduled.task(), instruction.collective().tag()),
                                  scheduled.micro_batch()}] = positions.getCount(Channel::Collectives);
-        moved = addCollective(rank, instruction.collective(), item, positions);
+        place.bytes = addCollective(rank, instruction.collective(), item, positions);
+        place.peer = getPeer(rank, instruction.collective());
       } else if (instruction.has_copy()) {
-        moved = addCopy(rank, program, instruction.copy(), item, positions);
+        place.bytes = addCopy(rank, program, instruction.copy(), item, positions);
       } else if (instruction.has_copy_wait()) {
         auto [channel, which] = positions.copies[instruction.copy_wait().tag()];
         item = {SimulatedItem::Wait, 0, which, 0, channel};
       }
       items.push_back(item);
-      bytes[rank].push_back(moved);
-      places[rank].push_back({&instruction, &scheduled});
+      places[rank].push_back(place);
     });
   }
 
@@ -129,6 +141,13 @@ private:
     item.delay = members == 1 || !link ? 0 : link->getSeconds(sent);
     positions.issue(Channel::Collectives);
     return sent;
+  }
+
+  int64_t getPeer(int64_t rank, const Collective &collective) const {
+    if (collective.kind() != Collective::SEND)
+      return -1;
+    std::vector<int64_t> ends = getMembers(collective, package.getMesh(), rank);
+    return ends[0] == rank ? ends[1] : ends[0];
   }
 
   /// A copy within a memory is computation. Returns the bytes of others.
@@ -172,9 +191,7 @@ private:
   std::map<std::pair<int64_t, Channel>, uint32_t> hostGroups;
   std::map<const Program *, CollectiveTags> tags;
   /// By rank, then by item of the problem.
-  std::vector<std::vector<std::pair<const Instruction *, const ScheduleItem *>>> places;
-  /// What each instruction moves.
-  std::vector<std::vector<double>> bytes;
+  std::vector<std::vector<Place>> places;
 };
 
 } // namespace

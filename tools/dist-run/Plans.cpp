@@ -6,6 +6,7 @@
 
 #include "Plans.h"
 #include <algorithm>
+#include <map>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -48,4 +49,31 @@ void meshwright::tool::logPlans(const std::vector<PlannedVariant> &plans, Progre
         measured ? fmt::format("; measured: {:.6f} s, {:.3f} times as long", *measured, *measured / plan.seconds)
                  : ""));
   }
+}
+
+std::vector<PlannedTask> meshwright::tool::listTasks(const StepPlan &plan) {
+  std::vector<PlannedTask> tasks;
+  // The one that a rank is in.
+  std::map<int64_t, size_t> latest;
+  for (const PlannedSpan &span : plan.spans) {
+    bool isBeside = span.kind != PlannedSpan::Compute && span.kind != PlannedSpan::Wait;
+    if (isBeside || span.task->kind() == Task::TRANSFER)
+      continue;
+    auto [known, isNew] = latest.try_emplace(span.rank, tasks.size());
+    PlannedTask *task = isNew ? nullptr : &tasks[known->second];
+    if (task && task->task == span.task && task->microBatch == span.microBatch) {
+      task->end = span.end;
+      continue;
+    }
+    known->second = tasks.size();
+    tasks.push_back({span.rank, span.task, span.microBatch, span.begin, span.end});
+  }
+  return tasks;
+}
+
+bool meshwright::tool::hasWorks(const StepPlan &plan) {
+  std::map<int64_t, uint32_t> works;
+  return std::any_of(plan.spans.begin(), plan.spans.end(), [&](const PlannedSpan &span) {
+    return works.try_emplace(span.rank, span.task->work()).first->second != span.task->work();
+  });
 }

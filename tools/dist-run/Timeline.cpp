@@ -46,6 +46,8 @@ std::string_view getCategory(const PlannedSpan &span) {
 OrderedJson getArguments(const PlannedSpan &span) {
   const Instruction &instruction = *span.instruction;
   OrderedJson arguments = OrderedJson::object();
+  arguments["task"] = span.task->name();
+  arguments["micro_batch"] = span.microBatch;
   if (!instruction.location().empty())
     arguments["location"] = instruction.location();
   if (span.kind == PlannedSpan::Collective) {
@@ -93,6 +95,34 @@ OrderedJson getEvent(const PlannedSpan &span, double offset) {
           {"pid", span.rank},
           {"tid", getTrack(span)},
           {"args", getArguments(span)}};
+}
+
+/// Above its pieces a task, where a step has several works.
+OrderedJson getEvent(const PlannedTask &planned, double offset) {
+  return {{"name", fmt::format("{} of micro-batch {}", planned.task->name(), planned.microBatch)},
+          {"cat", "task"},
+          {"ph", "X"},
+          {"ts", (offset + planned.begin) * 1e6},
+          {"dur", (planned.end - planned.begin) * 1e6},
+          {"pid", planned.rank},
+          {"tid", 0}};
+}
+
+/// One end of the arrow from who sends to who gets it.
+OrderedJson getArrow(const PlannedSpan &span, double offset) {
+  bool sends = span.instruction->collective().parts(0).has_in();
+  int64_t from = sends ? span.rank : span.peer, to = sends ? span.peer : span.rank;
+  OrderedJson arrow = {
+      {"name", "send"},
+      {"cat", "send"},
+      {"ph", sends ? "s" : "f"},
+      {"id", fmt::format("{} {} {} {}", from, to, span.instruction->collective().tag(), span.microBatch)},
+      {"ts", (offset + span.begin) * 1e6},
+      {"pid", span.rank},
+      {"tid", getTrack(span)}};
+  if (!sends)
+    arrow["bp"] = "e";
+  return arrow;
 }
 
 /// What stands above the pieces of a variant.
@@ -158,8 +188,14 @@ Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, cons
   for (const PlannedVariant &planned : plans) {
     for (int64_t rank = 0; plans.size() != 1 && rank != numRanks; ++rank)
       MW_TRY(write(getEvent(planned, plans.back().variant.end, offset, rank)));
-    for (const PlannedSpan &span : planned.plan.spans)
+    if (hasWorks(planned.plan))
+      for (const PlannedTask &task : listTasks(planned.plan))
+        MW_TRY(write(getEvent(task, offset)));
+    for (const PlannedSpan &span : planned.plan.spans) {
       MW_TRY(write(getEvent(span, offset)));
+      if (span.peer >= 0)
+        MW_TRY(write(getArrow(span, offset)));
+    }
     offset += planned.plan.seconds;
   }
   MW_TRY(file.write("\n]}\n"));

@@ -8,6 +8,7 @@
 #include "meshwright/runtime/Slots.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::tool;
@@ -40,6 +41,7 @@ MemoryClass getClass(Variable::Kind kind) {
 class Moment {
 public:
   explicit Moment(const Program &program) : program(program) {
+    findBetween();
     for (const Task &task : program.tasks())
       addTask(task);
   }
@@ -58,6 +60,24 @@ private:
   struct Life {
     int first, last;
   };
+
+  /// What works leave to each other is alive all the time, with all its slots.
+  void findBetween() {
+    std::map<uint32_t, uint32_t> works;
+    for (const Task &task : program.tasks())
+      for (const Instruction &instruction : task.instructions())
+        forEachAccess(instruction, [&](uint32_t buffer, bool) {
+          const Buffer &place = program.buffers(static_cast<int>(buffer));
+          bool isOther = works.try_emplace(buffer, task.work()).first->second != task.work();
+          if (isOwn(place) && (isOther || place.slots() > 0))
+            between.insert(buffer);
+        });
+  }
+
+  /// Whether a buffer is the step's own.
+  bool isOwn(const Buffer &buffer) const {
+    return buffer.memory() == DEVICE && buffer.offset() >= program.persistent_bytes();
+  }
 
   void addTask(const Task &task) {
     std::map<uint32_t, Life> lives = findLives(task);
@@ -84,8 +104,7 @@ private:
     std::map<uint32_t, const Instruction *> started, copied;
     for (int index = 0; index != task.instructions_size(); ++index) {
       auto touch = [&](uint32_t buffer, bool) {
-        const Buffer &place = program.buffers(static_cast<int>(buffer));
-        if (place.memory() == HOST || place.offset() < program.persistent_bytes())
+        if (!isOwn(program.buffers(static_cast<int>(buffer))) || between.contains(buffer))
           return;
         lives.try_emplace(buffer, Life{index, index}).first->second.last = index;
       };
@@ -117,11 +136,15 @@ private:
   /// The bytes that are alive at an instruction, each once, if they are more than those of the tasks before.
   void consider(const std::map<uint32_t, Life> &lives, int where) {
     std::vector<Range> ranges;
+    auto add = [&](uint32_t index) {
+      const Buffer &buffer = program.buffers(static_cast<int>(index));
+      ranges.push_back({buffer.offset(), buffer.offset() + runtime::getExtent(buffer), classify(index)});
+    };
     for (auto [index, life] : lives)
-      if (life.first <= where && where <= life.last) {
-        const Buffer &buffer = program.buffers(static_cast<int>(index));
-        ranges.push_back({buffer.offset(), buffer.offset() + buffer.bytes(), classify(index)});
-      }
+      if (life.first <= where && where <= life.last)
+        add(index);
+    for (uint32_t index : between)
+      add(index);
     std::sort(ranges.begin(), ranges.end(), [](const Range &left, const Range &right) {
       return std::tie(left.begin, left.end, left.kind) < std::tie(right.begin, right.end, right.kind);
     });
@@ -142,6 +165,7 @@ private:
   }
 
   const Program &program;
+  std::set<uint32_t> between;
   std::map<MemoryClass, uint64_t> busiest;
   uint64_t busiestTotal = 0;
 };

@@ -24,7 +24,7 @@ using MemoryUse = std::array<uint64_t, kNumMemoryClasses>;
 
 /// What the arena of a program holds, that of the device. The busiest moment is the instruction at which most bytes are
 /// alive: from the first to the last instruction of a task that names their buffer, and until it is waited for where it
-/// is in flight.
+/// is in flight; what works leave to each other all the time.
 MemoryUse getMemoryUse(const meshwright::Package &package, const meshwright::Program &program);
 
 } // namespace meshwright::tool

@@ -31,7 +31,7 @@ svg text { font-size: 11px; fill: #555; } svg text.y { text-anchor: end; dominan
 .c0 { fill: #2060b0; background: #2060b0; } .c1 { fill: #58a; background: #58a; } .c2 { fill: #8bc; background: #8bc; }
 .c3 { fill: #aab; background: #aab; } .c4 { fill: #c33; background: #c33; } .c5 { fill: #e90; background: #e90; }
 .c6 { fill: #4a4; background: #4a4; } .c7 { fill: #e3e5e9; background: #e3e5e9; } .c8 { fill: #764; background: #764; }
-.c9 { fill: #a6c; background: #a6c; }
+.c9 { fill: #a6c; background: #a6c; } svg text.box { fill: #fff; text-anchor: middle; font-size: 9px; }
 @media (prefers-color-scheme: dark) {
   body { background: #16181c; color: #ddd; } tbody tr:nth-child(odd), pre { background: #20242a; }
   svg text { fill: #aaa; } .grid { stroke: #333840; } output { color: #aaa; } .curve path { stroke: #6aa9f0; } .failed { color: #f77; }

@@ -120,7 +120,7 @@ Status Report::write(OutputFile &file, const LoadedPackage &package, const Sessi
   page += getSummary(end) + getCurves();
   if (session)
     page += drawMemory(*session, options.serial, writer) + listConversions(*session, options.serial) +
-            drawTimelines(*session, plans);
+            drawSchedules(*session, options.serial, plans) + drawTimelines(*session, plans);
   page += getRun(package, session) + getData() + fmt::format("<script>{}\n</script>\n</body></html>\n", kScript);
   MW_TRY(file.write(page));
   return file.commit();

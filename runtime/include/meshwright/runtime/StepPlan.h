@@ -17,9 +17,11 @@ struct PlannedSpan {
   enum Kind { Compute, Collective, Wait, Fetch, WriteBack } kind;
   int64_t rank;
   const Instruction *instruction;
-  const ScheduleItem *item; ///< of the rank's program, by which the instruction runs
-  double begin, end;        ///< seconds from the step's beginning
-  double bytes = 0;         ///< of a collective: what a rank sends; of a copy: its bytes
+  const Task *task; ///< of which the instruction is one
+  uint32_t microBatch;
+  double begin, end; ///< seconds from the step's beginning
+  double bytes = 0;  ///< of a collective: what a rank sends; of a copy: its bytes
+  int64_t peer = -1; ///< of a send: the rank at its other end
 };
 
 /// What a step takes by the work that was measured and the link that is assumed.
