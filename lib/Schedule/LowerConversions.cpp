@@ -11,6 +11,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/Recompute.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -420,12 +421,20 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       // shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
       for (; &*made != op; ++made)
-        for (StringRef name : {kStageAttr, kSegmentAttr, kOnAttr})
+        for (StringRef name : getInherited(op))
           if (Attribute attribute = op->getAttr(name); attribute && !made->hasTrait<OpTrait::ConstantLike>())
             made->setAttr(name, attribute);
       op->getResult(0).replaceAllUsesWith(*result);
       op->erase();
     }
+  }
+
+  /// What the operations share with `op` that are made for it. In a pipeline they belong to the same task.
+  static SmallVector<StringRef, 5> getInherited(Operation *op) {
+    SmallVector<StringRef, 5> names = {kSegmentAttr, kOnAttr};
+    if (op->hasAttr(kStageAttr))
+      names.append({kStageAttr, net::kRoleAttr, net::kRecomputesAttr});
+    return names;
   }
 
   static FailureOr<Value> lower(Operation *op, const Mesh &mesh) {

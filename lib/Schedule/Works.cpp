@@ -133,10 +133,21 @@ LogicalResult Works::assignKeeper(net::AssignOp op) {
   return success();
 }
 
-/// An operation of forward or backward. What is computed again for backward belongs there. Whether a backward in halves
-/// has it in the first of them is decided later.
+/// Whether a staged operation belongs to backward: what is computed again for it does, and what says nothing where its
+/// operands do.
+bool Works::isBackward(Operation *op) const {
+  if (std::optional<net::Role> role = net::getRole(op))
+    return role == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
+    return work && works[*work].kind == Work::Kind::Task && works[*work].task.kind != TaskKind::Forward;
+  });
+}
+
+/// An operation of forward or backward. Whether a backward in halves has it in the first of them is decided later.
 LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
-  bool isBackward = net::getRole(op) == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
+  bool isBackward = this->isBackward(op);
   for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward, TaskKind::WeightGradient}) {
     auto task = tasks.find({static_cast<int>(kind), stage});
     if (isBackward == (kind == TaskKind::Forward) || task == tasks.end())

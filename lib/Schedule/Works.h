@@ -72,6 +72,7 @@ private:
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult assignKeeper(net::AssignOp op);
   mlir::LogicalResult assignStaged(mlir::Operation *op, int64_t stage);
+  bool isBackward(mlir::Operation *op) const;
   void assignTransfer(mlir::Operation *op);
   void moveToBegin(mlir::Operation *op);
   void stageLong(mlir::Block &block);
