@@ -99,8 +99,8 @@ private:
     uint32_t first = task.runs() == Task::LAST ? microBatches - 1 : 0;
     State &state = done.emplace(task.work(), State{&task, first}).first->second;
     if (item.micro_batch() != state.next)
-      return inputError("{} runs micro-batch {} where {} is next{}", step, item.micro_batch(),
-                        state.next < getEnd(task) ? fmt::format("{}", state.next) : "none", describe(task));
+      return inputError("{} runs micro-batch {}{} where {} is next", step, item.micro_batch(), describe(task),
+                        state.next < getEnd(task) ? fmt::format("{}", state.next) : "none");
     ++state.next;
     return {};
   }

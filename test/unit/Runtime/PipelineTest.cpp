@@ -77,9 +77,11 @@ static std::string getError(const std::function<void(Program &, Buffer &)> &chan
   for (Buffer &buffer : *program.mutable_buffers())
     if (buffer.name() == "operand")
       change(program, buffer);
-  Status status = PipelineRun(message, folder / "p").status;
-  size_t at = status.message().find(": ", status.message().find("program 1"));
-  return status.ok() || at == std::string::npos ? status.message() : status.message().substr(at + 2);
+  std::string error = PipelineRun(message, folder / "p").status.message();
+  for (const char *context : {"package.pb: ", "program 1: "})
+    if (size_t at = error.find(context); at != std::string::npos)
+      error.erase(0, at + std::string(context).size());
+  return error;
 }
 
 static int findTask(const Program &program, const std::string &name) {
@@ -153,6 +155,64 @@ TEST(Pipeline, SlotsHaveWhatIsReadFromThem) {
   EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_tasks(findTask(p, "1F"))->clear_instructions(); }),
             "task \"send 1 forward\", instruction 0 (moved, hand.mlir:1): buffer 14 is read for micro-batch 0, but its "
             "slot has nothing of one");
+}
+
+TEST(Pipeline, EveryWorkIsDoneForEachMicroBatch) {
+  EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_schedule()->DeleteSubrange(findItem(p, "1F", 3), 1); }),
+            "the step runs 3 of 4 micro-batches of task \"1F\"");
+  EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_schedule(findItem(p, "1F", 2))->set_micro_batch(1); }),
+            "the step runs micro-batch 1 of task \"1F\" where 2 is next");
+  EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_schedule(findItem(p, "update", 3))->set_micro_batch(2); }),
+            "the step runs micro-batch 2 of task \"update\" where 3 is next");
+  EXPECT_EQ(getError([](Program &p, Buffer &) { *p.add_schedule() = p.schedule(findItem(p, "update", 3)); }),
+            "the step runs micro-batch 3 of task \"update\" where none is next");
+  EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_tasks(findTask(p, "update"))->set_runs(Task::FIRST); }),
+            "the step runs micro-batch 3 of task \"update\" where 0 is next");
+}
+
+TEST(Pipeline, WaitsMeanOneWork) {
+  // What comes from rank 0 has the tag of what goes to rank 2; nobody starts what is waited for.
+  auto setTag = [](Program &p) {
+    p.mutable_tasks(findTask(p, "send 0 forward"))->mutable_instructions(0)->mutable_collective()->set_tag(2);
+  };
+  EXPECT_EQ(
+      getError([&](Program &p, Buffer &) { setTag(p); }),
+      "task \"wait 0 forward\", instruction 0 (wait, hand.mlir:1) waits for collective #0, which no task starts for "
+      "it");
+  EXPECT_EQ(getError([&](Program &p, Buffer &) {
+              setTag(p);
+              p.mutable_tasks(findTask(p, "wait 0 forward"))->mutable_instructions(0)->mutable_wait()->set_tag(2);
+            }),
+            "task \"wait 0 forward\", instruction 0 (wait, hand.mlir:1) waits for collective #2, which 2 works start");
+}
+
+TEST(Pipeline, RanksThatWaitForEachOtherAreNamed) {
+  // Rank 1 takes what rank 0 sends next only when rank 0 has taken a gradient, which it does behind that send.
+  EXPECT_EQ(getError([](Program &p, Buffer &) {
+              move(p, findItem(p, "send 0 forward", 2), findItem(p, "send 1 backward", 0));
+            }),
+            "ranks wait for each other for ever: rank 0 waits for rank 1, in c_send #0 (moved, hand.mlir:1) of task "
+            "\"send 0 forward\" for micro-batch 2; rank 1 waits for rank 0, in c_send #3 (moved, hand.mlir:1) of task "
+            "\"send 1 backward\" for micro-batch 0");
+}
+
+TEST(Pipeline, DamagedOnesAreErrorsAndNotCrashes) {
+  // Kernels may do what they want with the buffers they are given, so what survives the checks is prepared and not run.
+  TempFolder folder;
+  Package message = makePipelinePackage(getOrder(OrderKind::OneForwardOneBackward, {3, 4}));
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  std::string whole = message.SerializeAsString();
+  Random random;
+  int refused = 0;
+  for (int round = 0; round != 1000; ++round) {
+    std::string bytes = whole;
+    for (int64_t changes = random.pick(1, 3); changes != 0; --changes)
+      bytes[random.pick(0, static_cast<int64_t>(bytes.size()) - 1)] = static_cast<char>(random.pick(0, 255));
+    folder.write("p/package.pb", bytes);
+    auto package = LoadedPackage::open(folder / "p");
+    refused += !package.ok() || !Session::create(*package, {}).ok();
+  }
+  EXPECT_GT(refused, 500);
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +313,7 @@ TEST(Pipeline, ChangedSchedulesAreRefusedOrRight) {
                : has("wait for each other")   ? "cycle"
                : has("are in one group")      ? "other list"
                : has("micro-batches of task") ? "left out"
-               : has(" is next of task")      ? "other order"
+               : has(" is next")              ? "other order"
                : has(" while ")               ? "touched in flight"
                : has("is read for")           ? "not written"
                                               : "other"];
