@@ -27,6 +27,13 @@ MESHES = {
     "zero3": 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } zero { axes: "dp" stage: 3 } ' + SPLITS,
 }
 MESHES["slices"] = MESHES["dp2xtp2"]
+PIPELINE = 'pipeline { axis: "pp" micro_batches: %d schedule: %s }'
+MESHES["pp3"] = 'mesh { axes { name: "pp" size: 3 } } ' + PIPELINE % (4, "ZB_H1")
+MESHES["pp2xdp2"] = 'mesh { axes { name: "pp" size: 2 } axes { name: "dp" size: 2 } } data { axes: "dp" } ' + PIPELINE % (2, "ONE_F_ONE_B")
+MESHES["pp2xdp2xtp2-zero2"] = ('mesh { axes { name: "pp" size: 2 } axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } '
+                               'zero { axes: "dp" stage: 2 } ' + SPLITS + PIPELINE % (2, "ONE_F_ONE_B"))
+MESHES["pp2xdp2-zero3whole"] = ('mesh { axes { name: "pp" size: 2 } axes { name: "dp" size: 2 } } data { axes: "dp" } '
+                                'zero { axes: "dp" stage: 3 ownership: WHOLE } ' + PIPELINE % (2, "ONE_F_ONE_B"))
 # What else train says on some of them.
 TRAIN = {"slices": "gradient_merge { slices: 4 }"}
 DYNAMIC, CONSTANT = "dynamic { initial: 1024 window: 2 hysteresis: 2 minimum: 64 }", "constant: 512"
