@@ -7,6 +7,7 @@
 #include "Plan.h"
 #include "PlanBlocks.h"
 #include "PlanTimeline.h"
+#include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
@@ -44,6 +45,13 @@ public:
     total = schedule::Times::count(mesh);
     if (std::optional<Axis> axis = mesh.find(AxisKind::Steps))
       steps = mesh.getSize(*axis);
+    auto stageAxis = meshOp->getAttrOfType<StringAttr>(kStageAxisAttr);
+    std::optional<Axis> axis = mesh.find(AxisKind::Slices);
+    if (stageAxis && axis && mesh.find(stageAxis.getValue())) {
+      stages = *mesh.find(stageAxis.getValue());
+      slicesAxis = *axis;
+      slices = mesh.getSize(slicesAxis);
+    }
     for (auto func : module.getOps<func::FuncOp>())
       if (total > 1 && !func.isExternal())
         if (auto found = schedule::Times::find(func, meshOp.getMesh()); succeeded(found))
@@ -55,12 +63,29 @@ public:
     auto found = times.find(op->getParentOp());
     return found == times.end() ? total : found->second.count(op);
   }
+  /// The same of a conversion. What does not differ between the micro-batches of a pipeline is sent with the first.
+  int64_t count(ConversionOpInterface op) const {
+    int64_t all = count(op.getOperation());
+    auto found = times.find(op->getParentOp());
+    if (!isa<SendOp>(op) || slices == 1 || found == times.end())
+      return all;
+    // What is needed behind the last one only is counted once already.
+    if (DictionaryAttr when = found->second.get(op); !when || when.contains(kSlicesAxis))
+      return all;
+    FailureOr<Conversion> conversion = resolveConversion(op);
+    bool isEarly = succeeded(conversion) && conversion->axes == ArrayRef<Axis>(stages) &&
+                   !conversion->from.isPartial(slicesAxis) && !conversion->from.findSplit(slicesAxis);
+    return isEarly ? all / slices : all;
+  }
   /// The floating-point operations of `op` in a step, all slices of its batch together; the mean over the steps of a
   /// merge.
   int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / steps; }
 
 private:
   int64_t total = 1, steps = 1;
+  /// Of a pipeline the axis of its stages and that of its micro-batches; 1 micro-batch where there is none.
+  Axis stages = 0, slicesAxis = 0;
+  int64_t slices = 1;
   llvm::DenseMap<Operation *, schedule::Times> times;
 };
 
