@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exchanges.h"
+#include "dialects/Dist/Placement.h"
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Complete/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,8 +25,49 @@ using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
 
-/// Lets `op` scatter into zeros, and adds the result to what it scattered into.
-static void separate(net::ScatterOp op) {
+/// The parameter whose gradient `value` becomes, by operations on it alone; null where that is not seen.
+static net::VariableOp findParameter(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    StringRef name = net::getUserName(op);
+    if (name.consume_front(net::kGradientPrefix))
+      return SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(op, StringAttr::get(op->getContext(), name));
+    if (!value.hasOneUse() || value.use_begin()->getOwner()->getNumResults() != 1)
+      break;
+    value = value.use_begin()->getOwner()->getResult(0);
+  }
+  return {};
+}
+
+/// How `parameter` is split over axes that split no batch, and free on all others; null where it is not.
+static FailureOr<MappingAttr> findSplit(net::VariableOp parameter, MeshOp meshOp) {
+  auto mapping = parameter ? parameter->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+  if (!mapping)
+    return MappingAttr();
+  Mesh mesh = meshOp.getMesh();
+  ArrayRef<int64_t> shape = parameter.getTensorType().getShape();
+  auto placement = Placement::resolve(mapping, mesh, shape, [&] { return parameter.emitOpError(); });
+  if (failed(placement))
+    return failure();
+  auto data = meshOp->getAttrOfType<ArrayAttr>(kDataAxesAttr);
+  bool isSplit = false;
+  for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
+    bool isData = data && llvm::is_contained(data.getAsValueRange<StringAttr>(), mesh.getName(axis));
+    if (isData || !placement->findSplit(axis))
+      placement->erase(axis);
+    else
+      isSplit = true;
+  }
+  return isSplit ? placement->toAttr(meshOp.getContext(), mesh, shape) : MappingAttr();
+}
+
+/// Lets `op` scatter into zeros, and adds the result to what it scattered into. That says no more how the parameter is
+/// split, so it is stated.
+static LogicalResult separate(net::ScatterOp op, MeshOp mesh) {
+  net::VariableOp parameter = findParameter(op.getResult());
+  bool isAlike = parameter && net::shapeOf(op.getResult()) == parameter.getTensorType().getShape();
+  FailureOr<MappingAttr> split = findSplit(isAlike ? parameter : net::VariableOp(), mesh);
+  if (failed(split))
+    return failure();
   OpBuilder builder(op);
   net::NetBuilder build(builder, op.getLoc());
   Value other = op.getOperand();
@@ -39,19 +81,27 @@ static void separate(net::ScatterOp op) {
   sum.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op->removeDiscardableAttr(net::kNameAttr);
   op->removeDiscardableAttr(kResultsAttr);
+  if (*split)
+    op->setAttr(kResultsAttr, builder.getArrayAttr(*split));
+  return success();
 }
 
 namespace {
 
 struct SeparateSumsPass : complete::impl::SeparateSumsPassBase<SeparateSumsPass> {
   void runOnOperation() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (!mesh)
+      return;
     SmallVector<net::ScatterOp> crossed;
     getOperation().walk([&](net::ScatterOp op) {
       Operation *other = op.getOperand().getDefiningOp();
       if (op.getKind() == net::ScatterKind::Add && other && isReceived(other, op))
         crossed.push_back(op);
     });
-    llvm::for_each(crossed, separate);
+    for (net::ScatterOp op : crossed)
+      if (failed(separate(op, mesh)))
+        return signalPassFailure();
     numSeparated += crossed.size();
   }
 };

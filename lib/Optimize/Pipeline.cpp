@@ -12,6 +12,8 @@ using namespace meshwright;
 
 void optimize::buildPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createMergeConversionsPass());
+  // What is left to send is sent by all who have it together.
+  manager.addPass(createSplitSendsPass());
   // What Partition forbade stays forbidden.
   manager.addPass(partition::createVerifyPass());
 }

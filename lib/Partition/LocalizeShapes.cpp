@@ -8,13 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Origin.h"
 #include "PlacementTable.h"
 #include "Times.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/RuleCheck.h"
 #include "dialects/Dist/Support.h"
+#include "meshwright/Partition/Origin.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Partition/ReshardPlanner.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -8,11 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Origin.h"
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Uses.h"
+#include "meshwright/Partition/Origin.h"
 #include "meshwright/Partition/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

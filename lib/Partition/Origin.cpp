@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Origin.h"
+#include "meshwright/Partition/Origin.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Recompute.h"
 

@@ -31,4 +31,31 @@ def MergeConversionsPass : Pass<"dist-optimize-merge-conversions", "mlir::Module
                     Statistic<"numJoined", "joined", "Number of reductions saved because they meet in a sum">];
 }
 
+def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
+  let summary = "sends what several ranks have in pieces, one from each";
+  let description = [{
+    A value that a stage of a pipeline sends, and that is replicated over other axes of ranks, would be sent whole by each of these ranks. Of each
+    it takes its own piece instead, and the ranks that receive them gather: over the link between the stages go 1/n of the bytes,
+    over the others what the gather takes. All axes on which the value is replicated take part, or the fastest of them, such that
+    their sizes divide a dimension of what a rank has, the outermost one if there are several. Below `least-kilobytes` a value is
+    sent as it is: the gather would take longer to start than the link is spared. So is what is sent once, before the first of several
+    micro-batches, a parameter that two stages use: every micro-batch would gather it. Nothing here is needed for correctness.
+
+    Example: of two ranks along `tp` each sends a half.
+    ```mlir
+    %1 = dist.c_send %0 axes ["pp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [[]], on {"pp" = [1]}> shape [8]
+    // becomes
+    %1 = dist.shard %0 at (%tp) axes ["tp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [["tp"]], on {"pp" = [0]}> shape [8]
+    %2 = dist.c_send %1 axes ["pp"] from <dims = [["tp"]], on {"pp" = [0]}> to <dims = [["tp"]], on {"pp" = [1]}> shape [8]
+    %3 = dist.c_allgather %2 axes ["tp"] from <dims = [["tp"]], on {"pp" = [1]}> to <dims = [[]], on {"pp" = [1]}> shape [8]
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+  let options = [
+    Option<"leastKilobytes", "least-kilobytes", "double", "16",
+           "What a rank has at least of a value that is sent in pieces, in kilobytes (2^10 bytes)">
+  ];
+  let statistics = [Statistic<"numSplit", "split", "Number of values sent in pieces">];
+}
+
 #endif

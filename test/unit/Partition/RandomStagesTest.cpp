@@ -166,7 +166,7 @@ protected:
   void check(Random &random);
 
   MLIRContext context;
-  int64_t compared = 0, refused = 0, sends = 0, splitSends = 0, joined = 0, sliced = 0, held = 0;
+  int64_t compared = 0, refused = 0, sends = 0, splitSends = 0, joined = 0, sliced = 0, held = 0, pieces = 0;
 };
 
 /// Gives the module a mesh, splits inputs and cuts the network; false where inputs do not divide.
@@ -229,6 +229,7 @@ void RandomStages::count(ModuleOp module) {
   });
   module.walk([&](ConversionOpInterface op) {
     auto from = op.getFrom().getPartialAxes();
+    pieces += isa<AllGatherOp>(op) && op->hasAttr(kReasonAttr);
     joined += llvm::is_contained(from.getAsValueRange<StringAttr>(), "pp") && op.isCollective();
   });
   module.walk([&](Operation *op) { held += getOn(op) && getOn(op).size() > 1; });
@@ -248,7 +249,14 @@ void RandomStages::check(Random &random) {
     return;
   }
   std::string completed = print(*module);
-  for (auto build : {+[](OpPassManager &manager) { partition::buildPipeline(manager); }, &optimize::buildPipeline}) {
+  auto splitSends = +[](OpPassManager &manager) {
+    optimize::SplitSendsPassOptions options;
+    options.leastKilobytes = 0;
+    manager.addPass(optimize::createSplitSendsPass(options));
+    manager.addPass(partition::createVerifyPass());
+  };
+  auto partitionAll = +[](OpPassManager &manager) { partition::buildPipeline(manager); };
+  for (auto build : {partitionAll, &optimize::buildPipeline, splitSends}) {
     PassManager manager(&context);
     build(manager);
     ASSERT_TRUE(succeeded(manager.run(*module))) << completed;
@@ -258,8 +266,8 @@ void RandomStages::check(Random &random) {
       FAIL() << "with the placements\n" << completed;
   }
   ++compared;
-  sliced += (*module->getOps<MeshOp>().begin()).getMesh().find(AxisKind::Slices).has_value();
   count(*module);
+  sliced += (*module->getOps<MeshOp>().begin()).getMesh().find(AxisKind::Slices).has_value();
 }
 
 TEST_F(RandomStages, equalTheWhole) {
@@ -273,12 +281,13 @@ TEST_F(RandomStages, equalTheWhole) {
       return;
   }
   llvm::outs() << compared << " compared, " << sliced << " of them in slices, " << refused << " refused; " << sends
-               << " values sent, " << splitSends << " of them split; " << joined << " reductions over stages, " << held
-               << " operations with holders on two axes\n";
+               << " values sent, " << splitSends << " of them split and " << pieces << " gathered; " << joined
+               << " reductions over stages, " << held << " operations with holders on two axes\n";
   EXPECT_GE(compared * 2, rounds);
   EXPECT_GE(sliced * 8, rounds);
   EXPECT_GE(sends, rounds);
   EXPECT_GE(splitSends * 4, rounds);
+  EXPECT_GE(pieces * 4, rounds);
   EXPECT_GE(joined * 20, rounds);
   EXPECT_GE(held * 4, rounds);
 }

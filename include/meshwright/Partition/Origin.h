@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_PARTITION_ORIGIN_H
-#define MESHWRIGHT_LIB_PARTITION_ORIGIN_H
+#ifndef MESHWRIGHT_PARTITION_ORIGIN_H
+#define MESHWRIGHT_PARTITION_ORIGIN_H
 
 #include "meshwright/Partition/ReshardPlanner.h"
 #include "meshwright/Support/Stages.h"

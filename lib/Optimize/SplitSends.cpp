@@ -1,0 +1,223 @@
+//===- SplitSends.cpp - each sends its own piece --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From stage to stage a value goes between ranks that agree in all other coordinates. Where it is replicated over some
+// of these the same bytes go over as many links of the pipeline, which are often the slow ones. Here every rank sends
+// its own piece, and those that receive them gather along the other axes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Optimize/Passes.h"
+#include "meshwright/Partition/Origin.h"
+#include "meshwright/Support/Bytes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace meshwright::optimize {
+#define GEN_PASS_DEF_SPLITSENDSPASS
+#include "meshwright/Optimize/Passes.h.inc"
+} // namespace meshwright::optimize
+
+#define DEBUG_TYPE "dist-optimize-split-sends"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+
+/// The axes of ranks on which a value in `placement` is replicated.
+static SmallVector<Axis> findReplicated(const Placement &placement, const Mesh &mesh) {
+  SmallVector<Axis> axes;
+  for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
+    if (mesh.getSize(axis) > 1 && !placement.findSplit(axis) && !placement.isPartial(axis) &&
+        !placement.getHolder(axis))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// `placement` with `dim` split over `axes`, too, the first outermost; nothing where parts would differ in size.
+static std::optional<Placement> splitOver(Placement placement, unsigned dim, int64_t size, ArrayRef<Axis> axes,
+                                          const Mesh &mesh) {
+  int64_t extent = placement.dims[dim].empty() ? size : placement.dims[dim].back().stride;
+  if (placement.isUneven(dim, mesh) || extent == 0 || extent % mesh.getGroupSize(axes) != 0)
+    return std::nullopt;
+  for (Axis axis : axes) {
+    int64_t stride = extent / mesh.getSize(axis);
+    placement.dims[dim].push_back({axis, extent, stride});
+    extent = stride;
+  }
+  return placement;
+}
+
+namespace {
+
+/// A value in pieces, and over which axes.
+struct Pieces {
+  Placement placement;
+  SmallVector<Axis> axes;
+};
+
+/// Rewrites one send.
+class SendSplitter {
+public:
+  SendSplitter(SendOp send, Conversion conversion) : send(send), conversion(std::move(conversion)), builder(send) {}
+
+  /// False, and nothing is changed, where there is nothing to split, or no dimension divides.
+  bool run();
+
+private:
+  std::optional<Pieces> findPieces() const;
+  Value shard(const Pieces &pieces);
+  Value sendPieces(Value piece, const Pieces &pieces);
+  Value gather(Value piece, const Pieces &pieces);
+  Value getCoordinate(StringAttr axis);
+  bool isOncePerStep() const;
+  MappingAttr toAttr(Placement placement, const Placement &supportOf) {
+    placement.support = supportOf.support;
+    return placement.toAttr(send.getContext(), conversion.mesh, conversion.shape);
+  }
+  RankedTensorType getType(const Placement &placement) {
+    return cast<RankedTensorType>(send.getInput().getType()).clone(placement.getLocalShape(conversion.shape));
+  }
+  ArrayAttr getNames(ArrayRef<Axis> axes) {
+    return builder.getStrArrayAttr(llvm::map_to_vector(axes, [&](Axis axis) { return conversion.mesh.getName(axis); }));
+  }
+
+  SendOp send;
+  Conversion conversion;
+  OpBuilder builder;
+};
+
+} // namespace
+
+/// As many axes as one dimension divides by; the last ones, which are the fastest.
+std::optional<Pieces> SendSplitter::findPieces() const {
+  SmallVector<Axis> axes = findReplicated(conversion.from, conversion.mesh);
+  for (; !axes.empty(); axes.erase(axes.begin()))
+    for (auto [dim, size] : llvm::enumerate(conversion.shape))
+      if (auto placement = splitOver(conversion.from, dim, size, axes, conversion.mesh))
+        return Pieces{*placement, axes};
+  return std::nullopt;
+}
+
+Value SendSplitter::getCoordinate(StringAttr axis) {
+  Block *block = send->getBlock();
+  for (auto known : block->getOps<CoordinateOp>())
+    if (known.getAxis() == axis && known->isBeforeInBlock(send))
+      return known.getResult();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(block);
+  return CoordinateOp::create(builder, send.getLoc(), RankedTensorType::get({}, builder.getI32Type()), axis);
+}
+
+/// The rank's own piece, taken from axis to axis.
+Value SendSplitter::shard(const Pieces &pieces) {
+  Value value = send.getInput();
+  Placement before = conversion.from;
+  for (Axis axis : pieces.axes) {
+    auto [dim, split] = *pieces.placement.findSplit(axis);
+    Placement after = before;
+    after.dims[dim].push_back(split);
+    ArrayAttr names = getNames(axis);
+    value =
+        ShardOp::create(builder, send.getLoc(), getType(after), value, getCoordinate(cast<StringAttr>(names[0])), names,
+                        toAttr(before, conversion.from), toAttr(after, conversion.from), send.getShapeAttr());
+    partition::inheritOrigin(value.getDefiningOp(), send);
+    setOn(value.getDefiningOp(), send.getFrom().getSupport());
+    before = after;
+  }
+  return value;
+}
+
+Value SendSplitter::sendPieces(Value piece, const Pieces &pieces) {
+  auto made = SendOp::create(builder, send.getLoc(), piece.getType(), piece, send.getAxesAttr(),
+                             toAttr(pieces.placement, conversion.from), toAttr(pieces.placement, conversion.to),
+                             send.getShapeAttr());
+  made->setDiscardableAttrs(send->getDiscardableAttrDictionary());
+  return made.getResult();
+}
+
+/// Whether the value is none of a single micro-batch but the sum of all.
+bool SendSplitter::isOncePerStep() const {
+  std::optional<Axis> slices = conversion.mesh.find(AxisKind::Slices);
+  return slices && !conversion.from.findSplit(*slices) && !conversion.from.isPartial(*slices);
+}
+
+/// The whole again, where it is read. What is sent once per step is gathered once, by no task of a micro-batch.
+Value SendSplitter::gather(Value piece, const Pieces &pieces) {
+  auto made = AllGatherOp::create(builder, send.getLoc(), send.getResult().getType(), piece, getNames(pieces.axes),
+                                  toAttr(pieces.placement, conversion.to), send.getTo(), send.getShapeAttr());
+  made->setAttr(kReasonAttr, builder.getStringAttr("sent in " + Twine(conversion.mesh.getGroupSize(pieces.axes)) +
+                                                   " pieces, one from each rank that has it"));
+  Operation *reader = nullptr;
+  for (Operation *user : send.getResult().getUsers())
+    if (!reader || user->isBeforeInBlock(reader))
+      reader = user;
+  partition::inheritOrigin(made, reader ? reader : send);
+  if (isOncePerStep())
+    made->removeAttr(kStageAttr);
+  setOn(made, send.getTo().getSupport());
+  return made.getResult();
+}
+
+bool SendSplitter::run() {
+  std::optional<Pieces> pieces = findPieces();
+  if (!pieces)
+    return false;
+  Value whole = gather(sendPieces(shard(*pieces), *pieces), *pieces);
+  send.getResult().replaceAllUsesWith(whole);
+  send.erase();
+  return true;
+}
+
+/// The values of `block` that are there before the first slice of the batch: made of inputs, constants and variables of
+/// earlier steps alone.
+static llvm::DenseSet<Value> findEarly(Block &block, StringRef slices) {
+  llvm::DenseSet<Value> early(block.getArguments().begin(), block.getArguments().end());
+  for (Operation &op : block) {
+    auto read = dyn_cast<net::ReadOp>(op);
+    auto coordinate = dyn_cast<CoordinateOp>(op);
+    auto variable =
+        read ? SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr()) : net::VariableOp();
+    bool isOfSlice = (coordinate && coordinate.getAxis() == slices) || (variable && variable->hasAttr(kWithinStepAttr));
+    if (!isOfSlice && llvm::all_of(op.getOperands(), [&](Value operand) { return early.contains(operand); }))
+      early.insert(op.result_begin(), op.result_end());
+  }
+  return early;
+}
+
+namespace {
+
+struct SplitSendsPass : optimize::impl::SplitSendsPassBase<SplitSendsPass> {
+  using SplitSendsPassBase::SplitSendsPassBase;
+
+  void runOnOperation() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (!mesh)
+      return;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody())
+        if (failed(run(block, mesh.getMesh())))
+          return signalPassFailure();
+  }
+
+  LogicalResult run(Block &block, const Mesh &mesh) {
+    std::optional<Axis> slices = mesh.find(AxisKind::Slices);
+    llvm::DenseSet<Value> early = slices ? findEarly(block, mesh.getName(*slices)) : llvm::DenseSet<Value>();
+    for (SendOp send : llvm::make_early_inc_range(block.getOps<SendOp>())) {
+      bool isSmall = getBytes(cast<RankedTensorType>(send.getInput().getType())) < leastKilobytes * 1024;
+      if (isSmall || early.contains(send.getInput()))
+        continue;
+      FailureOr<Conversion> conversion = resolveConversion(send);
+      if (failed(conversion))
+        return failure();
+      numSplit += SendSplitter(send, std::move(*conversion)).run();
+    }
+    return success();
+  }
+};
+
+} // namespace
