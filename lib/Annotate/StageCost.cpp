@@ -61,7 +61,7 @@ void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
   auto addBytes = [&](net::VariableOp held) {
     ArrayRef<int64_t> heldShape = held.getTensorType().getShape();
     Placement heldPlacement = annotate::placeLike(placement, heldShape, shape);
-    cost.variableBytes += getBytes(held.getTensorType().clone(heldPlacement.getLocalShape(heldShape)));
+    cost.variableBytes += meshwright::getBytes(held.getTensorType().clone(heldPlacement.getLocalShape(heldShape)));
   };
   cost.elements += variable.getTensorType().getNumElements();
   addBytes(variable);
@@ -72,13 +72,14 @@ void Meter::addForward(Operation *op, BlockCost &cost) {
   cost.flops += getFlops(op);
   for (Value result : op->getResults())
     if (llvm::any_of(result.getUsers(), [&](Operation *user) { return inBackward.contains(user); }))
-      cost.keptBytes += getBytes(cast<RankedTensorType>(result.getType()));
+      cost.keptBytes += annotate::getBytes(result);
   for (Operation *read : program.getReads(op))
     addVariable(cast<net::ReadOp>(read), cost);
 }
 
 SmallVector<BlockCost, 0> Meter::run() {
-  collectLike(program.func->getParentOfType<ModuleOp>());
+  func::FuncOp func = program.func;
+  collectLike(func->getParentOfType<ModuleOp>());
   int64_t block = 0;
   for (Operation *op : program.forward) {
     if (program.isOfVariables(op))

@@ -20,6 +20,13 @@ using namespace meshwright;
 using namespace meshwright::annotate;
 using strategy::Stages;
 
+std::optional<int64_t> StageCut::getPlace(Operation *op) const {
+  auto place = ofPlace.find(op);
+  if (place == ofPlace.end() || place->second.first != place->second.last)
+    return std::nullopt;
+  return place->second.first;
+}
+
 namespace {
 
 /// Cuts one program.
@@ -33,7 +40,8 @@ public:
 
 private:
   InFlightDiagnostic error(const Twine &field = "") const {
-    return emitError(file.getLoc(program.func.getContext(), ("pipeline.stages" + field).str()));
+    func::FuncOp func = program.func;
+    return emitError(file.getLoc(func.getContext(), ("pipeline.stages" + field).str()));
   }
   void findBlocks();
   void findBlocksOfVariables();

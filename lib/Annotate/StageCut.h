@@ -15,6 +15,9 @@ namespace meshwright::annotate {
 
 /// What the strategy says of the stages of operations.
 struct StageCut {
+  /// The one stage that the place of `op` says; none where that is several or any.
+  std::optional<int64_t> getPlace(mlir::Operation *op) const;
+
   /// The stages of what lies in blocks, or matches a glob.
   llvm::DenseMap<mlir::Operation *, StageRange> ofPlace;
   /// Those of what makes a value behind which a stage ends, and of what reads it.

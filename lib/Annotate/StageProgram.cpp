@@ -6,6 +6,7 @@
 
 #include "StageProgram.h"
 #include "dialects/Dist/Interfaces.h"
+#include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -64,6 +65,14 @@ SmallVector<Operation *, 0> StageProgram::findStaged() {
   return all;
 }
 
+int64_t annotate::getStage(Operation *op) {
+  return cast<IntegerAttr>(op->getDiscardableAttr(dist::kStageAttr)).getInt();
+}
+
+void annotate::setStage(Operation *op, int64_t stage) {
+  op->setDiscardableAttr(dist::kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
+}
+
 static int64_t countElements(TypeRange types) {
   int64_t elements = 0;
   for (Type type : types)
@@ -80,6 +89,8 @@ int64_t annotate::getFlops(Operation *op) {
 bool annotate::isHeavy(Operation *op) {
   return getFlops(op) > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
 }
+
+int64_t annotate::getBytes(Value value) { return meshwright::getBytes(cast<RankedTensorType>(value.getType())); }
 
 StringRef annotate::getScope(Operation *op) {
   auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);

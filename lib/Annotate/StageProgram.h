@@ -23,7 +23,7 @@ struct StageProgram {
   /// The reads of variables that `op` has as operands, as they are or as operations on variables alone have made them.
   llvm::SmallVector<mlir::Operation *, 1> getReads(mlir::Operation *op) const;
 
-  mutable mlir::func::FuncOp func;
+  mlir::func::FuncOp func;
   /// Operations on variables alone are forward where forward reads what they make.
   llvm::SmallVector<mlir::Operation *, 0> forward, backward;
 
@@ -34,10 +34,14 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>> readsOf;
 };
 
+/// The stage that `op` was given.
+int64_t getStage(mlir::Operation *op);
+void setStage(mlir::Operation *op, int64_t stage);
 /// Whether `op` computes more than an operation or so for each element that it reads and makes, as products do.
 bool isHeavy(mlir::Operation *op);
 /// The floating-point operations of `op` at the shapes it has.
 int64_t getFlops(mlir::Operation *op);
+int64_t getBytes(mlir::Value value);
 /// The user's name for the place that `op` comes from; empty where it has none.
 llvm::StringRef getScope(mlir::Operation *op);
 

@@ -1,0 +1,133 @@
+//===- BackwardStages.cpp - the stages of backward ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardStages.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::annotate;
+
+/// A gradient is added up over the micro-batches where it is made, and sent once, in the type in which the update reads
+/// it. So every step on its way counts as much as the last.
+void BackwardStages::findGradients() {
+  for (Operation *op : llvm::reverse(program.backward))
+    for (Value value : op->getResults()) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+      int64_t bytes = getBytes(value);
+      bool isGradient = !value.use_empty();
+      for (Operation *user : value.getUsers()) {
+        if (!inBackward.contains(user))
+          continue;
+        auto after = gradients.find(user->getResult(0));
+        isGradient &= after != gradients.end() && cast<RankedTensorType>(after->first.getType()).getShape() == shape;
+        bytes = isGradient ? std::max(bytes, after->second) : bytes;
+      }
+      if (isGradient)
+        gradients[value] = bytes;
+    }
+}
+
+int64_t BackwardStages::countBytes(Value value) const {
+  auto gradient = gradients.find(value);
+  return gradient == gradients.end() ? getBytes(value) : gradient->second;
+}
+
+/// A value of forward, as backward sees it: it is in all stages from the one that makes it to the last that reads it.
+StageFlow::Value &BackwardStages::getForwardValue(Value value) {
+  auto [entry, isNew] = valueOf.try_emplace(value, flow.values.size());
+  if (isNew) {
+    int64_t first = getStage(value.getDefiningOp()), last = first;
+    for (Operation *user : value.getUsers())
+      if (forward.contains(user))
+        last = std::max(last, getStage(user));
+    flow.values.push_back({getBytes(value), std::nullopt, {turn(last), turn(first)}, {}});
+  }
+  return flow.values[entry->second];
+}
+
+/// An operation of backward prefers its place, or else the stage that forward reads its operands in, that of the
+/// variable whose gradient it makes, or that of its cotangents. What is heavy is there, unless a cotangent comes later.
+unsigned BackwardStages::add(Operation *op) {
+  unsigned number = flow.ops.size();
+  StageRange range = {0, numStages - 1};
+  std::optional<int64_t> read;
+  for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end())) {
+    if (Operation *maker = operand.getDefiningOp(); maker && forward.contains(maker)) {
+      StageFlow::Value &value = getForwardValue(operand);
+      value.readers.push_back(number);
+      read = std::min(read.value_or(numStages), value.range.first);
+    } else if (auto known = valueOf.find(operand); known != valueOf.end()) {
+      StageFlow::Value &value = flow.values[known->second];
+      value.readers.push_back(number);
+      range.first = std::max(range.first, flow.ops[*value.producer].range.first);
+    }
+  }
+  std::optional<int64_t> place = cut.getPlace(op) ? turn(*cut.getPlace(op)) : read;
+  if (auto update = updates.find(op); !place && update != updates.end())
+    place = update->second;
+  if (isHeavy(op) && place)
+    range.first = range.last = std::max(range.first, *place);
+  flow.ops.push_back({range, place.value_or(0)});
+  return number;
+}
+
+/// Finds what backward makes of the gradient of a variable of `stage`, which `gradient` is or is made of.
+void BackwardStages::findUpdate(Operation *gradient, int64_t stage) {
+  llvm::SmallSetVector<Operation *, 8> reached;
+  reached.insert(gradient);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *op = reached[next];
+    if (inBackward.contains(op)) {
+      updates[op] = turn(stage);
+      continue;
+    }
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && !forward.contains(maker))
+        reached.insert(maker);
+  }
+}
+
+void BackwardStages::findUpdates() {
+  const auto &stages = forward.getStagesOfVariables();
+  func::FuncOp func = program.func;
+  for (Operation &op : func.getBody().front()) {
+    StringRef name = net::getUserName(&op);
+    if (op.getNumResults() == 0 || !name.consume_front(net::kGradientPrefix))
+      continue;
+    auto stage = stages.find(StringAttr::get(op.getContext(), name));
+    if (stage != stages.end())
+      findUpdate(&op, stage->second);
+  }
+}
+
+/// The update of a variable reads its gradient where the variable is.
+void BackwardStages::addUpdates() {
+  for (auto [maker, stage] : updates) {
+    StageFlow::Value &value = flow.values[valueOf[maker->getResult(0)]];
+    int64_t first = std::max(stage, flow.ops[*value.producer].range.first);
+    value.readers.push_back(flow.ops.size());
+    flow.ops.push_back({{first, first}, std::nullopt});
+  }
+}
+
+void BackwardStages::place() {
+  findGradients();
+  findUpdates();
+  for (Operation *op : program.backward) {
+    unsigned number = numberOf[op] = add(op);
+    for (Value result : op->getResults()) {
+      valueOf[result] = flow.values.size();
+      flow.values.push_back({countBytes(result), number, {0, 0}, {}});
+    }
+  }
+  addUpdates();
+  // Every range begins where all operands can be there, so that nothing is in conflict.
+  narrowRanges(flow);
+  SmallVector<int64_t, 0> stages = assignStages(flow);
+  for (Operation *op : program.backward)
+    setStage(op, turn(stages[numberOf[op]]));
+}

@@ -1,0 +1,54 @@
+//===- BackwardStages.h - the stages of backward ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_ANNOTATE_BACKWARDSTAGES_H
+#define MESHWRIGHT_LIB_ANNOTATE_BACKWARDSTAGES_H
+
+#include "ForwardStages.h"
+
+namespace meshwright::annotate {
+
+/// Gives the operations of backward their stages, after forward has its own. Products are of the stage of their block,
+/// or of forward's; the rest goes where least is sent. Values flow from later stages to earlier ones: `turn`ed, stages
+/// count in that direction.
+class BackwardStages {
+public:
+  BackwardStages(const StageProgram &program, const StageCut &cut, const ForwardStages &forward, int64_t numStages)
+      : program(program), cut(cut), forward(forward), numStages(numStages),
+        inBackward(program.backward.begin(), program.backward.end()) {
+    flow.numStages = numStages;
+  }
+
+  void place();
+
+private:
+  int64_t turn(int64_t stage) const { return numStages - 1 - stage; }
+  void findGradients();
+  int64_t countBytes(mlir::Value value) const;
+  void findUpdate(mlir::Operation *gradient, int64_t stage);
+  void findUpdates();
+  void addUpdates();
+  StageFlow::Value &getForwardValue(mlir::Value value);
+  unsigned add(mlir::Operation *op);
+
+  const StageProgram &program;
+  const StageCut &cut;
+  const ForwardStages &forward;
+  int64_t numStages;
+  StageFlow flow;
+  llvm::DenseSet<mlir::Operation *> inBackward;
+  /// The numbers of operations and values in the flow.
+  llvm::DenseMap<mlir::Operation *, unsigned> numberOf;
+  llvm::DenseMap<mlir::Value, unsigned> valueOf;
+  /// What backward makes last of gradients, with the stages, turned, of their variables.
+  llvm::MapVector<mlir::Operation *, int64_t> updates;
+  /// Values of backward that are on their way to the update, with the bytes that they have there.
+  llvm::DenseMap<mlir::Value, int64_t> gradients;
+};
+
+} // namespace meshwright::annotate
+
+#endif
