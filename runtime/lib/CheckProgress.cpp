@@ -177,8 +177,14 @@ private:
 
   Status explain(int64_t rank) {
     std::vector<bool> seen(ranks.size());
-    for (; isStuck(rank) && !seen[rank]; rank = getMissing(rank))
+    while (!seen[rank]) {
       seen[rank] = true;
+      int64_t missing = getMissing(rank);
+      // Only where lists that differ have been taken for equal.
+      if (!isStuck(missing))
+        return inputError("{}, which has nothing left to do", describe(rank, missing));
+      rank = missing;
+    }
     // Now on the cycle.
     std::string cycle;
     size_t length = 0;

@@ -69,10 +69,7 @@ class StepOrder {
 public:
   StepOrder(const Program &program, uint32_t position, const meshwright::Package &package)
       : program(program), step(describeStep(position, std::max(package.merge_steps(), 1u))), position(position),
-        microBatches(std::max(package.micro_batches(), 1u)), takesBatchWhole(&program == &package.serial()) {
-    for (const Task &task : program.tasks())
-      hasWorks |= task.work() != program.tasks(0).work();
-  }
+        microBatches(std::max(package.micro_batches(), 1u)), takesBatchWhole(&program == &package.serial()) {}
 
   Status check() {
     for (const ScheduleItem &item : program.schedule())
@@ -109,12 +106,14 @@ private:
   uint32_t getEnd(const Task &task) const { return task.runs() == Task::FIRST ? 1 : microBatches; }
 
   /// Which work it is, where there are several.
-  std::string describe(const Task &task) const { return hasWorks ? fmt::format(" of task \"{}\"", task.name()) : ""; }
+  std::string describe(const Task &task) const {
+    return hasWorks(program) ? fmt::format(" of task \"{}\"", task.name()) : "";
+  }
 
   const Program &program;
   std::string step;
   uint32_t position, microBatches;
-  bool takesBatchWhole, hasWorks = false;
+  bool takesBatchWhole;
   /// By work: a task of it, and the micro-batch that comes next.
   std::map<uint32_t, State> done;
 };

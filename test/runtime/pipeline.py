@@ -88,6 +88,13 @@ package = folder / "package"
 run("dist-opt", fixtures / "mlp-tiny-f64.mlir", f"--strategy={folder}/s.textproto", f"--emit={package}", "--quiet")
 common = ["dist-run", package, f"--feed={BATCH}", "--quiet"]
 
+# What moves is told with its micro-batch.
+shown = run("dist-run", package, "--show")
+for micro_batch in range(MICRO_BATCHES):
+    starts = re.findall(rf"^    start c_send #\d+ over \[\"pp\"\]: .* from \d to \d, of micro-batch {micro_batch}$", shown, re.M)
+    waits = re.findall(rf"^    wait #\d+, of micro-batch {micro_batch}$", shown, re.M)
+    check(len(starts) == 2 * STAGES and len(waits) >= 2 * STAGES, "micro-batch", micro_batch, "has", starts, waits)
+
 # By the operations of the tasks, and checked against the serial program, whose loss is that of the last stage.
 run(*common, f"--init={INIT}", "--steps=2", "--check-serial", f"--report={folder}/run.html", f"--metrics={folder}/m.jsonl")
 metrics = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]

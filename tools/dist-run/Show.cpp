@@ -83,35 +83,50 @@ static double countFlops(const Task &task) {
   return flops;
 }
 
-/// A copy between the memories: `start copy from the host: adamw.m/w`.
-static void showCopy(const Program &program, const Instruction &instruction) {
+/// A copy between the memories: `start copy from the host: adamw.m/w`; nothing for others.
+static std::string describeCopy(const Program &program, const Instruction &instruction) {
   const Copy &copy = instruction.copy();
   Memory to = program.buffers(static_cast<int>(copy.to())).memory();
-  if (program.buffers(static_cast<int>(copy.from())).memory() != to)
-    fmt::print("    {}copy {} the host: {}\n", copy.start() ? "start " : "", to == HOST ? "to" : "from",
-               instruction.name());
+  if (program.buffers(static_cast<int>(copy.from())).memory() == to)
+    return "";
+  return fmt::format("{}copy {} the host: {}", copy.start() ? "start " : "", to == HOST ? "to" : "from",
+                     instruction.name());
 }
 
-/// What moves in a step, in order: `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`, `wait #2`.
+/// `start c_reduce #2 over ["dp"], sum: grad/w 16xf32 to 1`.
+static std::string describeCollective(const Collective &collective, const Mesh &mesh) {
+  std::vector<std::string> axes;
+  for (uint32_t axis : collective.axes())
+    axes.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
+  std::string reduction =
+      !isReducing(collective.kind()) ? "" : ", " + toLower(Collective::Reduction_Name(collective.reduction()));
+  return fmt::format("{}{} #{} over [{}]{}: {}", collective.start() ? "start " : "",
+                     runtime::getName(collective.kind()), collective.tag(), fmt::join(axes, ", "), reduction,
+                     toString(collective));
+}
+
+/// Something that moves, or a wait for it; nothing for other instructions.
+static std::string describeMove(const Program &program, const Instruction &instruction, const Mesh &mesh) {
+  switch (instruction.kind_case()) {
+  case Instruction::kWait:
+    return fmt::format("wait #{}", instruction.wait().tag());
+  case Instruction::kCopyWait:
+    return fmt::format("wait for the copy of {}", instruction.name());
+  case Instruction::kCopy:
+    return describeCopy(program, instruction);
+  case Instruction::kCollective:
+    return describeCollective(instruction.collective(), mesh);
+  default:
+    return "";
+  }
+}
+
+/// What moves in a step, in order; in a pipeline with the micro-batch.
 static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
-  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &) {
-    if (instruction.has_wait())
-      fmt::print("    wait #{}\n", instruction.wait().tag());
-    if (instruction.has_copy_wait())
-      fmt::print("    wait for the copy of {}\n", instruction.name());
-    if (instruction.has_copy())
-      showCopy(program, instruction);
-    if (!instruction.has_collective())
-      return;
-    const Collective &collective = instruction.collective();
-    std::vector<std::string> axes;
-    for (uint32_t axis : collective.axes())
-      axes.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
-    std::string reduction =
-        !isReducing(collective.kind()) ? "" : ", " + toLower(Collective::Reduction_Name(collective.reduction()));
-    fmt::print("    {}{} #{} over [{}]{}: {}\n", collective.start() ? "start " : "",
-               runtime::getName(collective.kind()), collective.tag(), fmt::join(axes, ", "), reduction,
-               toString(collective));
+  bool isPipeline = hasWorks(program);
+  forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
+    if (std::string move = describeMove(program, instruction, mesh); !move.empty())
+      fmt::print("    {}{}\n", move, isPipeline ? fmt::format(", of micro-batch {}", item.micro_batch()) : "");
   });
 }
 

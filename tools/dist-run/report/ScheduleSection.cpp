@@ -125,14 +125,6 @@ Result<std::vector<PlannedVariant>> getPlans(const Session &session, const std::
   return counted;
 }
 
-bool hasWorks(const meshwright::Package &package) {
-  for (const Program &program : package.programs())
-    for (const Task &task : program.tasks())
-      if (task.work() != program.tasks(0).work())
-        return true;
-  return false;
-}
-
 std::string drawLegend() {
   std::string legend;
   for (const auto &[color, name] : kKinds)
@@ -145,7 +137,9 @@ std::string drawLegend() {
 
 std::string meshwright::tool::drawSchedules(const Session &session, bool serial,
                                             const std::vector<PlannedVariant> &plans) {
-  if (serial || !::hasWorks(session.getPackage().message()))
+  const auto &programs = session.getPackage().message().programs();
+  if (serial ||
+      std::none_of(programs.begin(), programs.end(), [](const Program &program) { return runtime::hasWorks(program); }))
     return "";
   auto all = getPlans(session, plans);
   if (!all.ok())

@@ -31,6 +31,12 @@ inline bool runsAt(const ScheduleItem &item, uint32_t position) {
   return item.first_step() <= position && position < item.end_step();
 }
 
+/// Whether a program has several works, as in a pipeline.
+inline bool hasWorks(const Program &program) {
+  return std::any_of(program.tasks().begin(), program.tasks().end(),
+                     [&](const Task &task) { return task.work() != program.tasks(0).work(); });
+}
+
 /// Calls fn(instruction, item) for what a step at that position of a merge runs, in order.
 template <typename Fn> void forEachInstruction(const Program &program, uint32_t position, Fn &&fn) {
   for (const ScheduleItem &item : program.schedule())
