@@ -18,15 +18,14 @@ static std::string describe(Operation *op) {
   return "\"" + (scope.empty() ? "" : scope.str() + "/") + op->getName().stripDialect().str() + "\"";
 }
 
-/// The stages that an operation of forward may be of. What is light and reads no parameter may leave its place.
+/// The stages that an operation of forward may be of. What is light and reads no variable may leave its place.
 StageRange ForwardStages::getRange(Operation *op) const {
   StageRange range = {0, numStages - 1};
   auto narrow = [&](const llvm::DenseMap<Operation *, StageRange> &ranges) {
     if (auto found = ranges.find(op); found != ranges.end())
       range = {std::max(range.first, found->second.first), std::min(range.last, found->second.last)};
   };
-  bool isLight = !isHeavy(op) && (program.isOfVariables(op) || program.getReads(op).empty());
-  if (!isLight)
+  if (isHeavy(op) || !program.getReads(op).empty())
     narrow(cut.ofPlace);
   narrow(cut.ofEnd);
   return range;
