@@ -36,6 +36,14 @@ int64_t BackwardStages::countBytes(Value value) const {
   return gradient == gradients.end() ? getBytes(value) : gradient->second;
 }
 
+/// Whether `op` makes of a cotangent what is on its way to the update.
+bool BackwardStages::makesGradient(Operation *op) const {
+  return gradients.contains(op->getResult(0)) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return valueOf.contains(operand) && inBackward.contains(operand.getDefiningOp()) &&
+                  !gradients.contains(operand);
+         });
+}
+
 /// A value of forward, as backward sees it: it is in all stages from the one that makes it to the last that reads it.
 StageFlow::Value &BackwardStages::getForwardValue(Value value) {
   auto [entry, isNew] = valueOf.try_emplace(value, flow.values.size());
@@ -50,7 +58,8 @@ StageFlow::Value &BackwardStages::getForwardValue(Value value) {
 }
 
 /// An operation of backward prefers its place, or else the stage that forward reads its operands in, that of the
-/// variable whose gradient it makes, or that of its cotangents. What is heavy is there, unless a cotangent comes later.
+/// variable whose gradient it makes, or that of its cotangents. What is heavy, or makes a gradient, is there, unless a
+/// cotangent comes later: no stage is to compute the gradients of another one because those are small.
 unsigned BackwardStages::add(Operation *op) {
   unsigned number = flow.ops.size();
   StageRange range = {0, numStages - 1};
@@ -69,7 +78,7 @@ unsigned BackwardStages::add(Operation *op) {
   std::optional<int64_t> place = cut.getPlace(op) ? turn(*cut.getPlace(op)) : read;
   if (auto update = updates.find(op); !place && update != updates.end())
     place = update->second;
-  if (isHeavy(op) && place)
+  if ((isHeavy(op) || makesGradient(op)) && place)
     range.first = range.last = std::max(range.first, *place);
   flow.ops.push_back({range, place.value_or(0)});
   return number;

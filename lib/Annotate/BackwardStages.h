@@ -28,6 +28,7 @@ private:
   int64_t turn(int64_t stage) const { return numStages - 1 - stage; }
   void findGradients();
   int64_t countBytes(mlir::Value value) const;
+  bool makesGradient(mlir::Operation *op) const;
   void findUpdate(mlir::Operation *gradient, int64_t stage);
   void findUpdates();
   void addUpdates();

@@ -75,6 +75,10 @@ check(make_expected(2, "8x16x32xf64", "97x32xf64", "97x32xf64"), "gpt2-rbg-tiny-
       make_strategy(["ids"], 2, TRAIN + "gradient_merge { steps: 2 }", "stages { balanced: COST }"))
 check(make_expected(2, "8x16x32xf32", "89x32xbf16", "89x32xf32"), "bert-tiny.mlir",
       make_strategy(["ids", "mask", "labels"], 2, BF16))
+# The gradients of the embeddings are made in their stage, though they are smaller than what they are made of.
+check(make_expected(3, "8x16x32xf32", "97x32xf32", "97x32xf32"), "gpt2-tiny.mlir",
+      make_strategy(["ids"], 3, TRAIN,
+                    'stages { match: "transformer.w?e*" match: "transformer.h.0" match: "transformer.h.1" }'))
 # Nothing is between the layers but an activation; what it is applied to goes forward.
 check([(False, 0, 1, "8x24xf32"), (False, 1, 2, "8x16xf32"), (True, 1, 0, "8x24xf32"), (True, 2, 1, "8x16xf32")],
       "mlp-tiny.mlir", make_strategy(["x", "y"], 3, "sgd {}"))
