@@ -10,10 +10,12 @@
 
 using namespace meshwright;
 
-void optimize::buildPipeline(mlir::OpPassManager &manager) {
+void optimize::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   manager.addPass(createMergeConversionsPass());
   // What is left to send is sent by all who have it together.
   manager.addPass(createSplitSendsPass());
+  if (options.keepFetches)
+    manager.addPass(createKeepFetchesPass());
   // What Partition forbade stays forbidden.
   manager.addPass(partition::createVerifyPass());
 }

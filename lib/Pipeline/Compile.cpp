@@ -192,7 +192,8 @@ LogicalResult Compiler::complete() {
 }
 
 LogicalResult Compiler::optimize() {
-  if (options.optimize && failed(runPasses(optimize::buildPipeline)))
+  auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(strategy.get())); };
+  if (options.optimize && failed(runPasses(build)))
     return failure();
   plan.addProgram(*module);
   return success();

@@ -329,6 +329,10 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
 // Schedule
 //===----------------------------------------------------------------------===//
 
+optimize::Options meshwright::getOptimizeOptions(const strategy::Strategy &strategy) {
+  return {.keepFetches = strategy.has_pipeline() && strategy.pipeline().keep() == strategy::Pipeline::STEP};
+}
+
 partition::LocalizeShapesPassOptions meshwright::getPartitionOptions(const strategy::Strategy &strategy) {
   partition::LocalizeShapesPassOptions options;
   options.scatterSlices = strategy.train().gradient_merge().reduce() == strategy::GradientMerge::EVERY_STEP;

@@ -10,6 +10,7 @@
 #include "Fit.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Import/Import.h"
+#include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Strategy/Strategy.h"
@@ -28,6 +29,9 @@ complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::M
 
 /// The options of Partition.
 partition::LocalizeShapesPassOptions getPartitionOptions(const strategy::Strategy &strategy);
+
+/// The options of Optimize.
+optimize::Options getOptimizeOptions(const strategy::Strategy &strategy);
 
 /// Writes a choice among `blocks` to the options of recompute.
 void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice, llvm::ArrayRef<FitBlock> blocks);

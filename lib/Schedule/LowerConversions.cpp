@@ -10,6 +10,7 @@
 
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Recompute.h"
 #include "meshwright/Schedule/Passes.h"
@@ -434,6 +435,8 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
     SmallVector<StringRef, 5> names = {kSegmentAttr, kOnAttr};
     if (op->hasAttr(kStageAttr))
       names.append({kStageAttr, net::kRoleAttr, net::kRecomputesAttr});
+    if (op->hasAttr(kOnceAttr))
+      names.push_back(kOnceAttr);
     return names;
   }
 

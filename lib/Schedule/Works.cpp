@@ -198,6 +198,11 @@ LogicalResult Works::visit(Operation *op) {
     assignTransfer(op);
     return success();
   }
+  if (op->hasAttr(dist::kOnceAttr) && phase == Phase::Early) {
+    workOf[op] = kBegin;
+    moveToBegin(op);
+    return success();
+  }
   if (auto stage = op->getAttrOfType<IntegerAttr>(dist::kStageAttr))
     return assignStaged(op, stage.getInt());
   // What is made of the whole batch is not made again for each of its slices.

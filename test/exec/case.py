@@ -8,7 +8,7 @@ NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
 reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
-with two chunks per rank. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+with two chunks per rank, and with `keep` each of its stages fetches its parameters once in a step. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits.
 """
@@ -120,7 +120,8 @@ def make_strategy(network, spec, optimizer, zero=""):
     if any(name == "pp" for name, _ in axes):
         micro = next(filter(None, (re.fullmatch(r"micro(\d+)(?:-(\w+))?(?:-(\d+))?", option) for option in options)))
         lines.append(f'pipeline {{ axis: "pp" micro_batches: {micro[1]}' +
-                     (f" schedule: {micro[2].upper()}" if micro[2] else "") + (f" chunks: {micro[3]}" if micro[3] else "") + " }")
+                     (f" schedule: {micro[2].upper()}" if micro[2] else "") + (f" chunks: {micro[3]}" if micro[3] else "") +
+                     (" keep: STEP" if "keep" in options else "") + " }")
     data = [name for name, _ in axes if name not in ("tp", "pp")]
     if data:
         lines.append("data { " + " ".join(f'axes: "{name}"' for name in data) + " }")

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """Tests what a plan says of pipelines: what is kept for how many micro-batches is that of the closed forms, what crosses is one activation
-and one cotangent per boundary and micro-batch, and neither the package nor compiling it grows with the micro-batches.
+and one cotangent per boundary and micro-batch, parameters that are kept are fetched once, and the package does not grow with the micro-batches.
 
 With p ranks and m micro-batches rank r keeps what forward leaves to backward for m micro-batches with fill-drain, for min(p - r, m) with
 1F1B, and for min(p, m) with ZB-H1, which counts what the gradients of weights still need (Huang et al. 2019, Narayanan et al. 2019, Qi et al. 2024).
 """
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -15,11 +16,12 @@ GRAPH = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "gpt2-24-f
 BATCH, SEQUENCE, WIDTH, VOCABULARY, ELEMENT = 112, 8, 32, 97, 8
 
 
-def compile_plan(folder, order, ranks, micro, *options):
+def compile_plan(folder, order, ranks, micro, *options, keep=None):
+    data = ('axes { name: "dp" size: 2 } ', 'data { axes: "dp" } zero { axes: "dp" stage: 3 }') if keep else ("", "")
     (folder / "strategy.textproto").write_text(
-        f'mesh {{ axes {{ name: "pp" size: {ranks} }} }} model {{ parameters: "p.*" batch {{ inputs: "ids" }} }}\n'
+        f'mesh {{ axes {{ name: "pp" size: {ranks} }} {data[0]}}} {data[1]} model {{ parameters: "p.*" batch {{ inputs: "ids" }} }}\n'
         f'train {{ sgd {{ lr {{ constant: 0.1 }} }} }}\n'
-        f'pipeline {{ axis: "pp" micro_batches: {micro} schedule: {order.upper()} }}\n')
+        f'pipeline {{ axis: "pp" micro_batches: {micro} schedule: {order.upper()} {f"keep: {keep}" if keep else ""} }}\n')
     command = ["dist-opt", str(GRAPH), f"--strategy={folder}/strategy.textproto", f"--plan={folder}/plan.json", "--quiet", *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
@@ -59,6 +61,22 @@ def check_sends(folder):
     print("what is sent is one activation and one cotangent per boundary and micro-batch, and the tied weight once each way")
 
 
+def check_fetches(folder):
+    ranks, micro = 2, 4
+    fetched = {}
+    for keep in ("TASK", "STEP"):
+        plan = compile_plan(folder, "one_f_one_b", ranks, micro, "--to=schedule", "-o", "/dev/null", keep=keep)
+        fetched[keep] = [(gather["elements"], gather.get("times", 1)) for program in plan["programs"] for gather in program["conversions"]
+                         if gather["kind"] == "c_allgather"]
+    split = sorted((math.prod(variable["shape"]), 1) for variable in plan["variables"]
+                   if variable["kind"] == "parameter" and '["dp"]' in variable["placement"])
+    if sorted(fetched["STEP"]) != split or not split:
+        sys.exit(f"{len(fetched['STEP'])} are kept, {len(split)} are the parameters")
+    if {times for _, times in fetched["TASK"]} != {micro} or len(fetched["TASK"]) <= len(split):
+        sys.exit(f"each task fetches {len(fetched['TASK'])}")
+    print(f"{len(split)} parameters are fetched once where they are kept, by {len(fetched['TASK'])} gathers for each micro-batch where not")
+
+
 def check_size(folder):
     sizes = {}
     for micro in (4, 56):
@@ -75,6 +93,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     check_kept(folder)
     check_sends(folder)
+    check_fetches(folder)
     check_size(folder)
 
 

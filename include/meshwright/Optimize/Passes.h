@@ -22,8 +22,14 @@ namespace meshwright::optimize {
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Optimize/Passes.h.inc"
 
+/// What a strategy says about Optimize.
+struct Options {
+  /// Whether the parameters that a stage of a pipeline fetches are kept as long as the step.
+  bool keepFetches = false;
+};
+
 /// Adds the passes of Optimize, in order.
-void buildPipeline(mlir::OpPassManager &manager);
+void buildPipeline(mlir::OpPassManager &manager, const Options &options = {});
 
 } // namespace meshwright::optimize
 

@@ -58,4 +58,23 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numSplit", "split", "Number of values sent in pieces">];
 }
 
+def KeepFetchesPass : Pass<"dist-optimize-keep-fetches", "mlir::ModuleOp"> {
+  let summary = "fetches the parameters of a pipeline's stages once in a step";
+  let description = [{
+    In a pipeline every task fetches the sharded parameters that it reads: forward and backward, for every micro-batch. Behind this pass a
+    fetch is done once, before the first micro-batch (`dist.once`), for forward and backward together, and what was fetched
+    is kept as long as the step.
+
+    Example: `%1` and `%2` gather the same parameter, in forward and in backward
+    ```mlir
+    %1 = dist.c_allgather %0 axes ["dp"] … {net.role = #net.role<forward>}
+    %2 = dist.c_allgather %0 axes ["dp"] … {net.role = #net.role<backward>}
+    // becomes, with %1 in the place of %2
+    %1 = dist.c_allgather %0 axes ["dp"] … {dist.once, net.role = #net.role<forward>}
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+  let statistics = [Statistic<"numShared", "shared", "Number of fetches that an equal one stands for">];
+}
+
 #endif
