@@ -65,7 +65,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
   Random inputs = random;
   compareSteps(inputs, *serial, *module);
   // After Optimize, and with collectives on contiguous memory as Schedule makes them.
-  for (auto build : {optimize::buildPipeline,
+  for (auto build : {+[](OpPassManager &manager) { optimize::buildPipeline(manager); },
                      +[](OpPassManager &manager) { manager.addPass(schedule::createLowerConversionsPass()); }}) {
     PassManager next(&context);
     build(next);
