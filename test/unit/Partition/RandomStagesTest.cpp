@@ -256,7 +256,8 @@ void RandomStages::check(Random &random) {
     manager.addPass(partition::createVerifyPass());
   };
   auto partitionAll = +[](OpPassManager &manager) { partition::buildPipeline(manager); };
-  for (auto build : {partitionAll, &optimize::buildPipeline, splitSends}) {
+  void (*optimizeAll)(OpPassManager &) = [](OpPassManager &manager) { optimize::buildPipeline(manager); };
+  for (auto build : {partitionAll, optimizeAll, splitSends}) {
     PassManager manager(&context);
     build(manager);
     ASSERT_TRUE(succeeded(manager.run(*module))) << completed;
