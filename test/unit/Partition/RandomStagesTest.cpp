@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random small networks whose operations are given random stages, forwards as a pipeline has them or in any order,
-// beside axes that split the batch, owners of variables and slices. Completed, partitioned, run on all ranks, and
-// compared with the serial network. MESHWRIGHT_TEST_CASES says how many (400 if it is not set).
+// beside axes that split the batch and variables, owners of these, and slices. Completed, partitioned, run on all
+// ranks, and compared with the serial network. MESHWRIGHT_TEST_CASES says how many (400 if it is not set).
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,20 +86,25 @@ std::string Cutter::writeOrder() const {
   return text;
 }
 
-/// A variable is on one coordinate, or everywhere; at times it has one owner on other axes too, or is split there, and
-/// is computed with as if it were neither.
+/// A variable is on one coordinate, or everywhere, and split over the tensor axis where a dimension divides; at times
+/// it has one owner on other axes too, or is split there, and is computed with as if it were neither.
 void Cutter::placeVariables() {
   for (auto variable : module.getOps<net::VariableOp>()) {
     ArrayRef<int64_t> shape = variable.getTensorType().getShape();
     Placement placement = Placement::replicated(shape.size());
     if (random.chance(80))
       placement.setHolder(axis, random.pick(0, mesh.getSize(axis) - 1));
+    std::optional<Axis> tensor = mesh.find("tp");
+    for (unsigned dim = 0; tensor && dim < shape.size() && !placement.findSplit(*tensor); ++dim)
+      if (shape[dim] % mesh.getSize(*tensor) == 0 && random.chance(60))
+        placement.insert(dim, {*tensor, shape[dim], shape[dim] / mesh.getSize(*tensor)});
     MappingAttr computed = placement.toAttr(module.getContext(), mesh, shape);
     for (Axis other = 0; other < mesh.getNumRankAxes(); ++other) {
       int64_t size = mesh.getSize(other);
-      if (other == axis || random.chance(60))
+      if (other == axis || other == tensor || random.chance(60))
         continue;
-      if (!shape.empty() && shape[0] % size == 0 && random.chance(50))
+      bool isSplit = !shape.empty() && placement.dims[0].empty() && shape[0] % size == 0 && random.chance(50);
+      if (isSplit)
         placement.insert(0, {other, shape[0], shape[0] / size});
       else
         placement.setHolder(other, random.pick(0, size - 1));
@@ -183,6 +188,11 @@ bool RandomStages::place(Random &random, ModuleOp module) {
   SmallVector<Axis> batch;
   if (names.size() == 2)
     batch.push_back(names[0] == "pp");
+  if (random.chance(40)) {
+    names.push_back("tp");
+    sizes.push_back(2);
+    kinds.push_back(AxisKind::Ranks);
+  }
   if (random.chance(50)) {
     batch.push_back(names.size());
     names.push_back("micro");
