@@ -17,9 +17,9 @@
 #include "dialects/Net/Uses.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Stages.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace meshwright::complete {
 #define GEN_PASS_DEF_SEGMENTPASS
@@ -33,23 +33,14 @@ using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
 
-static constexpr double kMegabyte = 1 << 20;
-
-/// Bytes as people read them.
-static std::string toText(int64_t bytes) {
-  if (bytes < 1024)
-    return llvm::formatv("{0} bytes", bytes).str();
-  bool small = bytes < kMegabyte;
-  return llvm::formatv("{0:F1} {1}", bytes / (small ? 1024 : kMegabyte), small ? "KB" : "MB").str();
-}
-
 namespace {
 
 /// Works on one function.
 class Segmenter {
 public:
-  Segmenter(func::FuncOp func, const Mesh &mesh, const SegmentPassOptions &options, const SegmentLocations &locations)
-      : func(func), mesh(mesh), options(options), locations(locations), builder(func.getContext()) {}
+  Segmenter(func::FuncOp func, const Mesh &mesh, const std::optional<StageMap> &stages,
+            const SegmentPassOptions &options, const SegmentLocations &locations)
+      : func(func), mesh(mesh), stages(stages), options(options), locations(locations), builder(func.getContext()) {}
 
   LogicalResult run();
   const SegmentPlan &getPlan() const { return plan; }
@@ -79,7 +70,6 @@ private:
   LogicalResult findCuts();
   LogicalResult checkLive();
   void setBounds();
-  std::string describe(unsigned fetch) const;
 
   // Writing.
   void writeSegment(unsigned number);
@@ -90,11 +80,12 @@ private:
   Value createFetch(Value value, unsigned fetch, Operation *user);
   Value createReshard(Value value, const Placement &from, const Placement &to, const Parameter &parameter);
   void holdSlices(Operation *op, unsigned segment);
-  void setPlace(Operation *op, unsigned segment);
+  void setPlace(Operation *op, unsigned segment, Operation *user);
   void eraseDead();
 
   func::FuncOp func;
   const Mesh &mesh;
+  const std::optional<StageMap> &stages;
   const SegmentPassOptions &options;
   const SegmentLocations &locations;
   OpBuilder builder;
@@ -279,46 +270,16 @@ LogicalResult Segmenter::checkLive() {
   return diagnostic;
 }
 
-/// Why a fetch is where it is.
-std::string Segmenter::describe(unsigned index) const {
-  const ParameterFetch &fetch = plan.fetches[index];
-  const Segment &segment = plan.segments[fetch.segment];
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << "fetch for segment " << fetch.segment << (segment.backward ? " (backward)" : " (forward)");
-  if (fetch.start == fetch.segment)
-    out << ", starts with it";
-  else
-    out << ", starts with segment " << fetch.start;
-  switch (fetch.bound) {
-  case ParameterFetch::Bound::Prefetch:
-    if (fetch.start != fetch.segment)
-      out << ": " << fetch.segment - fetch.start << " ahead";
-    break;
-  case ParameterFetch::Bound::Live:
-    out << ": at most " << toText(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
-        << toText(fetch.found);
-    break;
-  case ParameterFetch::Bound::InFlight:
-    out << ": at most " << problem.maxInFlight << " launches are to be queued and segment " << fetch.start - 1
-        << " has " << fetch.found;
-    break;
-  case ParameterFetch::Bound::Order:
-    out << ": not before the launch that is needed before it";
-    break;
-  }
-  for (const ParameterFetch::Kept &kept : fetch.kept)
-    out << "; kept for segment " << kept.segment << ": " << toText(kept.bytesBetween) << " are fetched in between";
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
 
-void Segmenter::setPlace(Operation *op, unsigned segment) {
+/// Puts `op` into `segment`, and into the stage of `user`, for whom it is made, where the same coordinate has both.
+void Segmenter::setPlace(Operation *op, unsigned segment, Operation *user) {
   op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(segment));
   net::setRole(op, plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward);
+  if (stages && stages->areTogether(op, user))
+    op->setAttr(kStageAttr, user->getAttr(kStageAttr));
 }
 
 /// Whether `value` is what is fetched of a parameter: what is read, or what is made of it where it is kept to travel in
@@ -358,14 +319,14 @@ Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
                      ? createReshard(parameter.held, *parameter.slice, parameter.compute, parameter)
                      : cloneFetched(value);
   Operation *op = result.getDefiningOp();
-  setPlace(op, fetch.segment);
+  setPlace(op, fetch.segment, user);
   // The fetch begins with the read.
   if (auto convert = dyn_cast<net::ConvertOp>(op)) {
     op = convert.getOperand().getDefiningOp();
-    setPlace(op, fetch.segment);
+    setPlace(op, fetch.segment, user);
   }
   op->setAttr(kFetchAtAttr, builder.getI64IntegerAttr(fetch.start));
-  op->setAttr(kReasonAttr, builder.getStringAttr(describe(index)));
+  op->setAttr(kReasonAttr, builder.getStringAttr(describe(problem, plan, index)));
   return result;
 }
 
@@ -399,7 +360,7 @@ Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operatio
     clone->setOperand(0, current);
     current = clone->getResult(0);
     if (segment) {
-      setPlace(clone, *segment);
+      setPlace(clone, *segment, user);
       clones[{*segment, op->getResult(0)}] = current;
     }
   }
@@ -415,7 +376,7 @@ void Segmenter::holdSlices(Operation *op, unsigned segment) {
     builder.setInsertionPointAfter(op);
     unsigned fetch = plan.fetchOf.lookup({segment, number});
     Value held = createReshard(fetched.lookup(fetch), parameter.compute, *parameter.slice, parameter);
-    setPlace(held.getDefiningOp(), segment);
+    setPlace(held.getDefiningOp(), segment, op);
     parameter.held = held;
   }
 }
@@ -478,6 +439,9 @@ struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
     if (!meshOp)
       return;
     Mesh mesh = meshOp.getMesh();
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+    if (failed(stages))
+      return signalPassFailure();
     SegmentPassOptions options;
     options.megabytes = megabytes;
     options.anchors.assign(anchors.begin(), anchors.end());
@@ -489,7 +453,7 @@ struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || !func.getBody().hasOneBlock())
         continue;
-      Segmenter segmenter(func, mesh, options, locations);
+      Segmenter segmenter(func, mesh, *stages, options, locations);
       if (failed(segmenter.run()))
         return signalPassFailure();
       const SegmentPlan &plan = segmenter.getPlan();

@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SegmentPlanner.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
 using namespace meshwright::complete;
@@ -171,4 +173,49 @@ SegmentPlan SegmentPlanner::solve() {
   chooseFetches();
   chooseStarts();
   return std::move(plan);
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static constexpr double kMegabyte = 1 << 20;
+
+std::string meshwright::complete::toText(int64_t bytes) {
+  if (bytes < 1024)
+    return llvm::formatv("{0} bytes", bytes).str();
+  bool small = bytes < kMegabyte;
+  return llvm::formatv("{0:F1} {1}", bytes / (small ? 1024 : kMegabyte), small ? "KB" : "MB").str();
+}
+
+std::string meshwright::complete::describe(const SegmentProblem &problem, const SegmentPlan &plan, unsigned index) {
+  const ParameterFetch &fetch = plan.fetches[index];
+  const Segment &segment = plan.segments[fetch.segment];
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "fetch for segment " << fetch.segment << (segment.backward ? " (backward)" : " (forward)");
+  if (fetch.start == fetch.segment)
+    out << ", starts with it";
+  else
+    out << ", starts with segment " << fetch.start;
+  switch (fetch.bound) {
+  case ParameterFetch::Bound::Prefetch:
+    if (fetch.start != fetch.segment)
+      out << ": " << fetch.segment - fetch.start << " ahead";
+    break;
+  case ParameterFetch::Bound::Live:
+    out << ": at most " << toText(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
+        << toText(fetch.found);
+    break;
+  case ParameterFetch::Bound::InFlight:
+    out << ": at most " << problem.maxInFlight << " launches are to be queued and segment " << fetch.start - 1
+        << " has " << fetch.found;
+    break;
+  case ParameterFetch::Bound::Order:
+    out << ": not before the launch that is needed before it";
+    break;
+  }
+  for (const ParameterFetch::Kept &kept : fetch.kept)
+    out << "; kept for segment " << kept.segment << ": " << toText(kept.bytesBetween) << " are fetched in between";
+  return text;
 }

@@ -56,3 +56,8 @@ bool StageMap::isOn(Operation *op, int64_t coordinate) const {
   std::optional<int64_t> stage = getStage(op);
   return stage && *stage >= 0 && *stage < getNumStages() && getCoordinate(*stage) == coordinate;
 }
+
+bool StageMap::areTogether(Operation *op, Operation *other) const {
+  std::optional<int64_t> stage = getStage(op);
+  return stage && *stage >= 0 && *stage < getNumStages() && isOn(other, getCoordinate(*stage));
+}

@@ -29,6 +29,8 @@ public:
   mlir::FailureOr<std::optional<int64_t>> getCoordinate(mlir::Operation *op) const;
   /// Whether `op` is of a stage of `coordinate`.
   bool isOn(mlir::Operation *op, int64_t coordinate) const;
+  /// Whether both are of stages of one coordinate.
+  bool areTogether(mlir::Operation *op, mlir::Operation *other) const;
 
 private:
   dist::Axis axis = 0;
