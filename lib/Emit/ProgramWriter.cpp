@@ -391,7 +391,7 @@ FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
       func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr).getAs<IntegerAttr>(variable.getSymNameAttr());
   if (!offset)
     return variable.emitError() << "variable has no place in the arena";
-  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr); number && number.getInt() > 1) {
+  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr); number) {
     uint64_t start = offset.getInt(), bytes = schedule::getSlotBytes(variable.getTensorType());
     slots[start] = {start + bytes, static_cast<uint32_t>(number.getInt()), bytes};
   }
