@@ -34,11 +34,14 @@ static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind ki
                : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
 }
 
-/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis.
+/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or a work of a pipeline is the same at all times.
 static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
-  if (!getMesh(func).find(kind))
+  std::optional<dist::Axis> axis = getMesh(func).find(kind);
+  if (!axis)
     return "";
   auto [first, last] = getTimes(func, kind);
+  if (func->hasAttr(dist::kWorkAttr) && last - first + 1 == getMesh(func).getSize(*axis))
+    return "";
   return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
 }
 

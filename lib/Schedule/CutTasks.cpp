@@ -48,6 +48,9 @@ private:
   Value readCrossing(Value value, WorkIndex reader);
   bool isRepeated(Operation *op, WorkIndex reader) const;
   void repeat(Operation *op, WorkIndex reader, Operation *user);
+  DictionaryAttr getOnStage(DictionaryAttr on, int64_t stage);
+  void runOnStage(Operation *op, int64_t stage);
+  DictionaryAttr getHolders(Value value);
   void describe(Operation *clone, WorkIndex reader, Operation *user);
   net::VariableOp createVariable(Value value);
   void keepCrossings();
@@ -123,6 +126,8 @@ void Cutter::fill(WorkIndex index) {
     for (Value operand : op->getOperands())
       part.mapping.map(operand, get(operand, index, op));
     Operation *clone = builder.clone(*op, part.mapping);
+    if (work.kind == Work::Kind::Task)
+      runOnStage(clone, work.task.stage);
     auto assign = dyn_cast<net::AssignOp>(op);
     if (!assign || works.getKeeper(assign.getValue()) != assign)
       continue;
@@ -152,15 +157,28 @@ bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
   return Works::isLayout(op) && !works.getKeeper(op->getResult(0)) && getWork(reader).kind != Work::Kind::Transfer;
 }
 
+/// Of the ranks `on` those that do the task of a stage.
+DictionaryAttr Cutter::getOnStage(DictionaryAttr on, int64_t stage) {
+  NamedAttribute ranks(pipeline.axis, builder.getDenseI64ArrayAttr(pipeline.order.rankOfStage[stage]));
+  return dist::join(on, builder.getDictionaryAttr(ranks));
+}
+
+/// What a task does is done by the ranks of its stage, whoever could.
+void Cutter::runOnStage(Operation *op, int64_t stage) { dist::setOn(op, getOnStage(dist::getOn(op), stage)); }
+
+/// The ranks that have `value`, which some work makes.
+DictionaryAttr Cutter::getHolders(Value value) {
+  std::optional<WorkIndex> maker = works.find(value.getDefiningOp());
+  bool isOfTask = maker && getWork(*maker).kind == Work::Kind::Task;
+  return isOfTask ? getOnStage(dist::getOn(value), getWork(*maker).task.stage) : dist::getOn(value);
+}
+
 /// What a clone shares with the operation that reads it: ranks, role and segment, so that they can be one kernel.
 void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
   if (clone->hasTrait<OpTrait::ConstantLike>() || isa<net::ReadOp, dist::CoordinateOp>(clone))
     return;
-  const Work &work = getWork(reader);
-  if (work.kind == Work::Kind::Task) {
-    NamedAttribute on(pipeline.axis, builder.getDenseI64ArrayAttr(pipeline.order.rankOfStage[work.task.stage]));
-    dist::setOn(clone, dist::join(dist::getOn(clone), builder.getDictionaryAttr(on)));
-  }
+  if (getWork(reader).kind == Work::Kind::Task)
+    runOnStage(clone, getWork(reader).task.stage);
   for (StringRef name : {StringRef(net::kRoleAttr), StringRef(dist::kStageAttr), StringRef(dist::kSegmentAttr)})
     if (Attribute attribute = user->getAttr(name))
       clone->setAttr(name, attribute);
@@ -194,7 +212,7 @@ void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
 /// Reads `value` in the variable that holds it.
 Value Cutter::read(net::VariableOp variable, Value value, WorkIndex reader) {
   auto read = net::ReadOp::create(builder, value.getLoc(), value.getType(), FlatSymbolRefAttr::get(variable));
-  dist::setOn(read, dist::getOn(value));
+  dist::setOn(read, getHolders(value));
   parts[reader].mapping.map(value, read.getResult());
   return read.getResult();
 }
@@ -204,7 +222,7 @@ Value Cutter::readCrossing(Value value, WorkIndex reader) {
   WorkIndex maker = *works.find(value.getDefiningOp());
   auto [known, isNew] = crossings.try_emplace(value);
   if (isNew)
-    known->second = {createVariable(value), maker, {}, dist::getOn(value)};
+    known->second = {createVariable(value), maker, {}, getHolders(value)};
   known->second.readers.insert(reader);
   return read(known->second.variable, value, reader);
 }
@@ -241,7 +259,7 @@ net::VariableOp Cutter::createVariable(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   dist::Placement placement;
   placement.dims.resize(type.getRank());
-  if (DictionaryAttr on = dist::getOn(value))
+  if (DictionaryAttr on = getHolders(value))
     for (NamedAttribute entry : on)
       if (auto holders = cast<DenseI64ArrayAttr>(entry.getValue()); holders.size() == 1)
         placement.setHolder(*mesh.find(entry.getName()), holders[0]);
