@@ -5,20 +5,15 @@ Both steps are compared with the serial program by `dist-run --check-serial`.
 """
 import itertools
 import pathlib
-import subprocess
 import sys
+
+from commands import run
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 REFERENCE = FIXTURES / "reference" / "gpt2-tiny-f64"
 STAGES = ("", 'stages { match: "transformer.w*" match: "*" }')
 FROZEN = ("", 'frozen: "p.transformer.w*"', 'frozen: "p.transformer.h.0.*" frozen: "p.transformer.w*"', 'frozen: "p.transformer.h.1.*" frozen: "p.transformer.ln_f.*"')
 ORDERS = ("ONE_F_ONE_B", "ZB_H1")
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
 
 
 def main():

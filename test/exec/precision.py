@@ -7,11 +7,11 @@ A dynamic scale, what is skipped, losses and parameters are those of JAX with op
 """
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy
 
+from commands import run
 import plain_safetensors
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
@@ -37,13 +37,6 @@ MESHES["pp2xdp2-zero3whole"] = ('mesh { axes { name: "pp" size: 2 } axes { name:
 # What else train says on some of them.
 TRAIN = {"slices": "gradient_merge { slices: 4 }"}
 DYNAMIC, CONSTANT = "dynamic { initial: 1024 window: 2 hysteresis: 2 minimum: 64 }", "constant: 512"
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
-    return done.stdout
 
 
 def train(folder, name, scale):

@@ -3,8 +3,9 @@
 """Computing again changes no bit: losses, gradients and variables of three steps, with every policy, on every mesh."""
 import json
 import pathlib
-import subprocess
 import sys
+
+from commands import run
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 SPLITS = """tensor { axis: "tp" SEQUENCE split { match: "*.attn.c_attn.*" dim: 0 groups: 3 }
@@ -37,13 +38,6 @@ GRAPHS = {
     "dropout": ("gpt2-dropout-tiny-f64.mlir", "gpt2-dropout-tiny-f64", ""),
     "rbg": ("gpt2-rbg-tiny-f64.mlir", "gpt2-rbg-tiny-f64", ""),
 }
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
-    return done.stdout
 
 
 def train(folder, graph, mesh, recompute):

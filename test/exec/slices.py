@@ -4,10 +4,11 @@
 those that numpy finds of the whole batch, and not the mean of what it finds of slices."""
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy
+
+from commands import run
 
 SAMPLES, FEATURES, CLASSES = 8, 3, 4
 NETWORK = """
@@ -56,12 +57,6 @@ def read_safetensors(path):
     header = json.loads(data[8:8 + size])
     return {name: numpy.frombuffer(data[slice(*(8 + size + offset for offset in entry["data_offsets"]))], NUMPY[entry["dtype"]]).reshape(entry["shape"])
             for name, entry in header.items() if name != "__metadata__"}
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(str(word) for word in command)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
 
 
 def compute(x, mask, w):

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Commands that a test runs."""
+import subprocess
+import sys
+
+
+def run(*command):
+    """What a command says; ends the test where it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)}\nended with {done.returncode}:\n{done.stdout[-4000:]}")
+    return done.stdout
