@@ -14,6 +14,12 @@ static thread_local uint64_t allocations = 0;
 
 uint64_t meshwright::tool::countAllocations() { return allocations; }
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+// Sanitizers bring operators of their own: nothing is counted with them.
+#if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
+
 void *operator new(std::size_t size) {
   ++allocations;
   if (void *result = std::malloc(size ? size : 1))
@@ -33,3 +39,5 @@ void operator delete(void *address) noexcept { std::free(address); }
 void operator delete(void *address, std::size_t) noexcept { std::free(address); }
 void operator delete(void *address, std::align_val_t) noexcept { std::free(address); }
 void operator delete(void *address, std::size_t, std::align_val_t) noexcept { std::free(address); }
+
+#endif

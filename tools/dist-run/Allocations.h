@@ -11,7 +11,7 @@
 
 namespace meshwright::tool {
 
-/// How many allocations the calling thread has made by operator new, libraries' included.
+/// How many allocations the calling thread has made by operator new, libraries' included. 0 in a build with sanitizers.
 uint64_t countAllocations();
 
 } // namespace meshwright::tool
