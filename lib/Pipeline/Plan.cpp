@@ -312,14 +312,13 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
 static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
   auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
   // Variants of a work come one behind the other, in order of their times.
-  bool isFurther = work && !program.variants.empty() && program.variants.back().work != work.getValue();
-  const PlannedVariant *before = !work || program.variants.empty() ? nullptr : &program.variants.back();
+  bool isOfLast = work && !program.variants.empty() && program.variants.back().work == work.getValue();
   if (!work)
     program.numKernels = program.numProducts = program.trafficBytes = 0;
-  if (before && !isFurther) {
-    program.numKernels -= before->numKernels;
-    program.numProducts -= before->numProducts;
-    program.trafficBytes -= before->trafficBytes;
+  if (isOfLast) {
+    program.numKernels -= program.variants.back().numKernels;
+    program.numProducts -= program.variants.back().numProducts;
+    program.trafficBytes -= program.variants.back().trafficBytes;
   }
   program.numKernels += report.numKernels;
   program.numProducts += report.numProducts;

@@ -62,7 +62,6 @@ public:
   FailureOr<func::FuncOp> run();
 
 private:
-  bool isIdle();
   bool includes(DictionaryAttr support);
   bool runs(Operation *op) { return includes(dist::getOn(op)); }
   int64_t getMember(dist::CollectiveOp op);
@@ -360,18 +359,17 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
   }
 }
 
-/// Whether nothing is left of the work of a pipeline for these ranks.
-bool Specializer::isIdle() {
-  return source->hasAttr(dist::kWorkAttr) && source.getNumResults() == 0 && llvm::all_of(kept, [](Operation *op) {
-           return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+/// Whether `func`, of the work of a pipeline, does nothing.
+static bool isIdle(func::FuncOp func) {
+  return func->hasAttr(dist::kWorkAttr) && func.getNumResults() == 0 &&
+         llvm::all_of(func.getBody().front(), [](Operation &op) {
+           return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op.hasTrait<OpTrait::ConstantLike>();
          });
 }
 
 FailureOr<func::FuncOp> Specializer::run() {
   if (failed(findLive()))
     return failure();
-  if (isIdle())
-    return func::FuncOp();
   auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
   std::string name = source.getSymName().str();
   for (NamedAttribute entry : on)
@@ -390,6 +388,10 @@ FailureOr<func::FuncOp> Specializer::run() {
       copy(*next++, builder);
     if (auto wait = dyn_cast<dist::WaitOp>(op))
       waitForTokens(wait, builder);
+  }
+  if (isIdle(func)) {
+    func.erase();
+    return func::FuncOp();
   }
   return func;
 }
