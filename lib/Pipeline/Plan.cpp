@@ -325,6 +325,27 @@ static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::
   program.trafficBytes += report.trafficBytes;
 }
 
+/// Notes what is kept for backward: by all works of a pipeline together, by that of several variants that keeps most.
+static void noteKept(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
+  auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
+  if (!work)
+    setKept(program.blocks, report);
+  else if (program.variants.empty() || program.variants.back().work != work.getValue())
+    addKept(program.blocks, report);
+}
+
+PlannedBlocks Plan::getBlocks() const {
+  PlannedBlocks blocks;
+  for (const PlannedProgram &program : programs)
+    for (const auto &[name, block] : program.blocks) {
+      PlannedBlock &entry = blocks[name];
+      entry.forwardFlops = std::max(entry.forwardFlops, block.forwardFlops);
+      entry.recomputeFlops = std::max(entry.recomputeFlops, block.recomputeFlops);
+      entry.keptBytes = std::max(entry.keptBytes, block.keptBytes);
+    }
+  return blocks;
+}
+
 void Plan::addMemory(ModuleOp module) {
   if (pipeline)
     pipeline->addBetween(module);
@@ -351,7 +372,7 @@ void Plan::addMemory(ModuleOp module) {
       program.copiedToHost = std::max(program.copiedToHost, report.copiedToHost);
       if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
         program.hostBytes = host.getInt();
-      setKept(program.blocks, report);
+      noteKept(program, func, report);
       program.timeline = schedule::getTimeline(func);
       if (hasTimes(func) || func->hasAttr(kWorkAttr))
         program.variants.push_back(describeVariant(func, mesh, report, program.timeline));

@@ -137,8 +137,8 @@ public:
   int64_t getSerialFlops() const { return serialFlops; }
   /// The bytes of the largest arena; after `addMemory`.
   int64_t getPeakBytes() const;
-  /// What recompute may choose among: the blocks of the program of the first rank.
-  const PlannedBlocks &getBlocks() const { return programs.front().blocks; }
+  /// What recompute may choose among: the blocks of all programs, each as it costs most.
+  PlannedBlocks getBlocks() const;
 
   void printJson(llvm::raw_ostream &out) const;
   void printText(llvm::raw_ostream &out) const;

@@ -26,6 +26,11 @@ void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, int64_t flops) {
     blocks[getBlock(op)].forwardFlops += flops;
 }
 
+void meshwright::addKept(PlannedBlocks &blocks, const schedule::Report &report) {
+  for (auto [value, bytes] : report.kept)
+    blocks[getBlock(value.getDefiningOp())].keptBytes += bytes;
+}
+
 void meshwright::setKept(PlannedBlocks &blocks, const schedule::Report &report) {
   int64_t sum = 0;
   for (auto [value, bytes] : report.kept)
@@ -34,8 +39,7 @@ void meshwright::setKept(PlannedBlocks &blocks, const schedule::Report &report) 
     return;
   for (auto &[name, block] : blocks)
     block.keptBytes = 0;
-  for (auto [value, bytes] : report.kept)
-    blocks[getBlock(value.getDefiningOp())].keptBytes += bytes;
+  addKept(blocks, report);
 }
 
 PlannedBlock meshwright::sumBlocks(const PlannedBlocks &blocks) {

@@ -136,6 +136,18 @@ static bool isOffloaded(Value value) {
   return false;
 }
 
+/// In a pipeline forward leaves to other works what is in variables, for as many micro-batches as these have slots.
+static void addSlots(func::FuncOp func, const Storage &storage, const llvm::DenseSet<Operation *> &forward,
+                     Report &report) {
+  for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
+    Operation *variable = SymbolTable::lookupNearestSymbolFrom(assign, assign.getVariableAttr());
+    auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
+    Value root = storage.getRoot(assign.getValue());
+    if (slots && root.getDefiningOp() && forward.contains(root.getDefiningOp()))
+      report.kept.push_back({root, slots.getInt() * Storage::getBytes(assign.getValue().getType())});
+  }
+}
+
 /// Finds what forward makes and backward reads.
 static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
   // Copies in another layout have no role of their own.
@@ -162,6 +174,7 @@ static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
   }
   for (Value value : kept)
     report.kept.push_back({value, Storage::getBytes(dist::getTensorType(value.getType()))});
+  addSlots(func, storage, forward, report);
 }
 
 Report schedule::describe(func::FuncOp func) {

@@ -159,6 +159,10 @@ LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
 }
 
 void Works::assignTransfer(Operation *op) {
+  // What the host keeps is brought to the device first, and stays there until it has been sent.
+  if (auto read = op->getOperand(0).getDefiningOp<net::ReadOp>())
+    if (dist::isOnHost(SymbolTable::lookupNearestSymbolFrom(read, read.getVariableAttr())))
+      workOf[read] = kBegin;
   workOf[op] = works.size();
   works.push_back({Work::Kind::Transfer, "send" + std::to_string(works.size())});
   if (getOperandPhase(op) == Phase::Early)

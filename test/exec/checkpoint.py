@@ -17,8 +17,8 @@ import case  # noqa: E402 (needs the path)
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
 reference = fixtures / "reference" / "gpt2-tiny-f64"
-# Each keeps its variables in another way: split by tensor parallelism, in slices, with an owner for each, replicated, on one rank.
-MESHES = ["dp2xtp2", "dp4+zero3", "dp4+zero3whole", "dp2", "serial"]
+# Each keeps its variables in another way: split by tensor parallelism, in slices, with an owner for each, replicated, in stages and slices, on one rank.
+MESHES = ["dp2xtp2", "dp4+zero3", "dp4+zero3whole", "dp2", "pp2xdp2+micro2+zero2", "serial"]
 PACKAGES = [mesh for mesh in MESHES if mesh != "serial"]
 random.seed(7)
 
@@ -65,7 +65,7 @@ for left, right in [("dp4+zero3whole", "dp4+zero3"), ("dp4+zero3whole", "dp2"), 
 
 # And goes on from it.
 expected = plain_safetensors.read(folder / "serial.whole")
-for order in (["dp2xtp2", "dp4+zero3", "serial"], ["dp4+zero3", "dp4+zero3whole", "dp2xtp2"], *(random.sample(MESHES, 3) for _ in range(2))):
+for order in (["dp2xtp2", "dp4+zero3", "serial"], ["dp4+zero3", "dp4+zero3whole", "dp2xtp2"], ["pp2xdp2+micro2+zero2", "dp2", "pp2xdp2+micro2+zero2"], *(random.sample(MESHES, 3) for _ in range(2))):
     chain = folder / ("-".join(order) + ".checkpoints")
     for steps, mesh in enumerate(order, 1):
         train(mesh, steps, f"--checkpoint={chain}", "--resume", f"--save={folder}/found")

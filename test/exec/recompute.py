@@ -22,6 +22,8 @@ MESHES = {
     "zero3": DP4 + f'zero {{ axes: "dp" stage: 3 persist_below_kilobytes: 24.5 {SEGMENTS} }}',
     "zero3-whole": DP4 + f'zero {{ axes: "dp" stage: 3 ownership: WHOLE {SEGMENTS} }}',
     "tp2-zero2": DP2TP2 + 'zero { axes: "dp" stage: 2 }',
+    "pp2xtp2": 'mesh { axes { name: "pp" size: 2 } axes { name: "tp" size: 2 } } pipeline { axis: "pp" micro_batches: 2 schedule: ZB_H1 } ' +
+               SPLITS.replace("SEQUENCE", ""),
 }
 POLICIES = {
     "nothing": 'blocks: "transformer.h.?"',
