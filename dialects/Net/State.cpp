@@ -26,11 +26,11 @@ static bool isLike(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
          });
 }
 
-LogicalResult VariableOp::verify() {
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FlatSymbolRefAttr like = getLikeAttr();
   if (!like)
     return success();
-  auto other = SymbolTable::lookupNearestSymbolFrom<VariableOp>(*this, like);
+  auto other = symbols.lookupNearestSymbolFrom<VariableOp>(*this, like);
   // variable_c2
   if (!other)
     return emitOpError() << "is placed like " << like << ", which is no variable";
@@ -57,8 +57,16 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyUse(*this, symbols, getVariableAttr(), getResult().getType());
 }
 
-/// Checks that no variable is assigned twice from `first` to the end of its block. Assignments stand together at the
-/// end of a step; the first of each run looks at all that follow, which keeps verification linear.
+/// Whether no assignment stands before `op` in its block. It looks back to the one before, so that all assignments of a
+/// block together look at each operation once.
+static bool isFirstAssign(AssignOp op) {
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (isa<AssignOp>(before))
+      return false;
+  return true;
+}
+
+/// Checks that no variable is assigned twice from `first` to the end of its block.
 static LogicalResult verifyAssignedOnce(AssignOp first) {
   llvm::MapVector<Attribute, AssignOp> seen;
   for (Operation *op = first; op; op = op->getNextNode()) {
@@ -90,7 +98,5 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyUse(*this, symbols, getVariableAttr(), getValue().getType())))
     return failure();
   // assign_c2
-  if (isa_and_nonnull<AssignOp>((*this)->getPrevNode()))
-    return success();
-  return verifyAssignedOnce(*this);
+  return isFirstAssign(*this) ? verifyAssignedOnce(*this) : success();
 }

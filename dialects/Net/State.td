@@ -10,7 +10,7 @@
 include "dialects/Net/NetBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Net_VariableOp : Net_Op<"variable", [Symbol]> {
+def Net_VariableOp : Net_Op<"variable", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a piece of state that outlives the step";
   let description = [{
     The symbol is the user's name, which is also its key in files. `kind` says where it is saved: a parameter in exports and
@@ -26,7 +26,6 @@ def Net_VariableOp : Net_Op<"variable", [Symbol]> {
   let arguments = (ins Net_VariableKindAttr:$kind, SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
                        OptionalAttr<Net_InitializerAttr>:$init, OptionalAttr<FlatSymbolRefAttr>:$like);
   let assemblyFormat = "`` $kind $sym_name `:` $type (`=` $init^)? (`like` $like^)? attr-dict";
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
   }];

@@ -27,9 +27,10 @@ std::optional<std::pair<Value, unsigned>> annotate::findBlockInput(func::FuncOp 
   for (BlockArgument argument : func.getArguments())
     data.insert(argument);
   Value sum;
+  SymbolTableCollection symbols;
   for (Operation &op : func.getBody().front()) {
     if (auto read = dyn_cast<net::ReadOp>(op)) {
-      auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(&op, read.getVariableAttr());
+      auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(&op, read.getVariableAttr());
       if (variable && isSplitOver(variable, axis))
         weights.insert(read);
       continue;

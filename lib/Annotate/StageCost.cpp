@@ -35,6 +35,7 @@ private:
   const Mesh &mesh;
   SmallVector<BlockCost, 0> costs;
   llvm::DenseSet<Operation *> inBackward;
+  SymbolTableCollection symbols;
   llvm::DenseSet<Attribute> seen;
   llvm::DenseMap<Attribute, SmallVector<net::VariableOp>> like;
 };
@@ -49,7 +50,7 @@ void Meter::collectLike(ModuleOp module) {
 
 /// The parameter, and its state as it is split.
 void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
-  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (!seen.insert(variable.getSymNameAttr()).second)
     return;
   ArrayRef<int64_t> shape = variable.getTensorType().getShape();

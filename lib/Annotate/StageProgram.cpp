@@ -14,8 +14,8 @@ using namespace meshwright;
 using namespace meshwright::annotate;
 
 /// Whether `op` reads what has a stage. Counters and the loss scale are on all ranks.
-static bool readsStagedVariable(net::ReadOp op) {
-  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr());
+static bool readsStagedVariable(net::ReadOp op, SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr());
   return variable &&
          (variable.getKind() == net::VariableKind::Parameter || variable.getKind() == net::VariableKind::Buffer);
 }
@@ -43,6 +43,7 @@ SmallVector<Operation *, 1> StageProgram::getReads(Operation *op) const {
 /// What depends on a variable with a stage, but not what the update makes.
 SmallVector<Operation *, 0> StageProgram::findStaged() {
   SmallVector<Operation *, 0> all;
+  SymbolTableCollection symbols;
   // What depends on such a variable, and what depends on an input.
   llvm::DenseSet<Value> staged, fed;
   fed.insert(func.getArguments().begin(), func.getArguments().end());
@@ -55,7 +56,7 @@ SmallVector<Operation *, 0> StageProgram::findStaged() {
     if (dependsOn(fed))
       fed.insert(op.result_begin(), op.result_end());
     auto read = dyn_cast<net::ReadOp>(op);
-    if (!dependsOn(staged) && !(read && readsStagedVariable(read)))
+    if (!dependsOn(staged) && !(read && readsStagedVariable(read, symbols)))
       continue;
     staged.insert(op.result_begin(), op.result_end());
     if (!dependsOn(fed))

@@ -104,14 +104,14 @@ bool complete::isLayout(const ShardingRule &rule) {
 }
 
 /// States how the parameter is kept whose gradients `entry` adds up.
-LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh) {
+LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh, SymbolTableCollection &symbols) {
   auto read = entry.op->getOperand(0).getDefiningOp<net::ReadOp>();
   if (!read)
     return success();
-  auto accumulator = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  auto accumulator = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (!followsAddend(accumulator) || !accumulator.getLike())
     return success();
-  auto parameter = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, accumulator.getLikeAttr());
+  auto parameter = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, accumulator.getLikeAttr());
   auto mapping = parameter->getAttrOfType<MappingAttr>(kMappingAttr);
   if (!mapping || parameter.getTensorType().getShape() != accumulator.getTensorType().getShape())
     return success();
@@ -144,9 +144,9 @@ LogicalResult GraphOp::setTravels() {
 }
 
 /// States where the variable is kept that `entry` assigns.
-LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh) {
+LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh, SymbolTableCollection &symbols) {
   auto assign = cast<net::AssignOp>(entry.op);
-  net::VariableOp variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(assign, assign.getVariableAttr());
+  net::VariableOp variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(assign, assign.getVariableAttr());
   entry.keepsPartial = followsAddend(variable);
   auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
   ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
@@ -165,7 +165,7 @@ LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh) {
   return success();
 }
 
-LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
+LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollection &symbols) {
   if (op.getNumRegions() != 0)
     return op.emitOpError() << "has regions, which completion does not follow";
   OpIndex index = ops.size();
@@ -180,16 +180,14 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
   entry.travels = dist::travels(&op);
   entry.stage = meshwright::getStage(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);
-  if (entry.accumulates && failed(addLike(entry, mesh)))
+  if (entry.accumulates && failed(addLike(entry, mesh, symbols)))
     return failure();
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
     ValueIndex value = numbers.lookup(operand);
     entry.operands.push_back(value);
     values[value].uses.push_back({index, static_cast<unsigned>(number)});
   }
-  auto variableOf = [&](FlatSymbolRefAttr name) {
-    return SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(&op, name);
-  };
+  auto variableOf = [&](FlatSymbolRefAttr name) { return symbols.lookupNearestSymbolFrom<net::VariableOp>(&op, name); };
   auto mappings = op.getAttrOfType<ArrayAttr>(kResultsAttr);
   if (mappings && mappings.size() != op.getNumResults())
     return op.emitOpError() << "has " << mappings.size() << " placements for " << op.getNumResults() << " results";
@@ -214,7 +212,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh) {
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
   }
-  if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh)))
+  if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh, symbols)))
     return failure();
   ops.push_back(std::move(entry));
   return success();
@@ -234,8 +232,9 @@ FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
         })))
       return failure();
   }
+  SymbolTableCollection symbols;
   for (Operation &op : func.getBody().front())
-    if (failed(graph.addOp(op, mesh)))
+    if (failed(graph.addOp(op, mesh, symbols)))
       return failure();
   return graph;
 }

@@ -120,9 +120,9 @@ private:
   ValueIndex addValue(mlir::Value value, OpIndex def, unsigned result);
   mlir::LogicalResult addGiven(ValueIndex value, dist::MappingAttr mapping, const dist::Mesh &mesh, bool everyAxis,
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-  mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh);
-  mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh);
-  mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh);
+  mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
+  mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
+  mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
 
   llvm::DenseMap<mlir::Value, ValueIndex> numbers;
 };

@@ -50,7 +50,7 @@ private:
   FailureOr<MappingAttr> getMapping(Operation *op, ArrayRef<int64_t> shape,
                                     llvm::function_ref<State(const AxisPlan &)> getState);
   LogicalResult writeOp(OpIndex index);
-  void writeAccumulator(net::ReadOp read);
+  void writeAccumulator(net::ReadOp read, SymbolTableCollection &symbols);
   LogicalResult writeArguments();
   void writeResults();
   void count();
@@ -124,8 +124,8 @@ LogicalResult PlanWriter::writeOp(OpIndex index) {
 }
 
 /// An accumulator that nobody placed is kept as it is read.
-void PlanWriter::writeAccumulator(net::ReadOp read) {
-  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+void PlanWriter::writeAccumulator(net::ReadOp read, SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (followsAddend(variable))
     variable->setAttr(kMappingAttr, dist::getMapping(read.getResult()));
 }
@@ -190,8 +190,9 @@ LogicalResult PlanWriter::write() {
 }
 
 void PlanWriter::writeBoundary() {
+  SymbolTableCollection symbols;
   for (auto read : func.getOps<net::ReadOp>())
-    writeAccumulator(read);
+    writeAccumulator(read, symbols);
   writeResults();
 }
 

@@ -344,6 +344,13 @@ void Recomputer::plan(Work &work) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+/// Moves `op` behind `after`. Unlike `moveAfter` this leaves the order of the block known, so that asking which of two
+/// operations comes first does not number all of them again.
+static void moveBehind(Operation *op, Operation *after) {
+  op->remove();
+  after->getBlock()->getOperations().insertAfter(after->getIterator(), op);
+}
+
 /// Products of backward that read what is computed again come behind their siblings, which read the same cotangent:
 /// then it is computed beside what the siblings' results go into.
 void Recomputer::delayProducts() {
@@ -361,7 +368,7 @@ void Recomputer::delayProducts() {
             (!last || last->isBeforeInBlock(user)))
           last = user;
     if (last && llvm::all_of(product->getUsers(), [&](Operation *user) { return last->isBeforeInBlock(user); }))
-      product->moveAfter(last);
+      moveBehind(product, last);
   }
 }
 

@@ -100,6 +100,7 @@ private:
   /// Layout operations and reads that are replaced, and users outside of forward and backward.
   SmallVector<Operation *, 0> replaced, outside;
 
+  SymbolTableCollection symbols;
   SegmentProblem problem;
   SegmentPlan plan;
   /// What there is already: values of fetches, and of layout operations by segment.
@@ -114,7 +115,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult Segmenter::addRead(net::ReadOp read) {
-  auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
   auto compute = getMapping(read.getResult());
   if (net::getRole(read) == net::Role::Optimize || !kept || !compute || kept == compute)

@@ -177,11 +177,12 @@ bool SendSplitter::run() {
 /// earlier steps alone.
 static llvm::DenseSet<Value> findEarly(Block &block, StringRef slices) {
   llvm::DenseSet<Value> early(block.getArguments().begin(), block.getArguments().end());
+  SymbolTableCollection symbols;
   for (Operation &op : block) {
     auto read = dyn_cast<net::ReadOp>(op);
     auto coordinate = dyn_cast<CoordinateOp>(op);
     auto variable =
-        read ? SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr()) : net::VariableOp();
+        read ? symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr()) : net::VariableOp();
     bool isOfSlice = (coordinate && coordinate.getAxis() == slices) || (variable && variable->hasAttr(kWithinStepAttr));
     if (!isOfSlice && llvm::all_of(op.getOperands(), [&](Value operand) { return early.contains(operand); }))
       early.insert(op.result_begin(), op.result_end());

@@ -44,8 +44,12 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
     if (compute == ComputeType::Written)
       return;
     narrow = compute == ComputeType::BF16 ? Type(BFloat16Type::get(&getContext())) : Float16Type::get(&getContext());
+    SymbolTable symbols(getOperation());
     for (Operation &op : llvm::make_early_inc_range(func->getBody().front()))
-      rewrite(&op);
+      if (auto read = dyn_cast<net::ReadOp>(op))
+        convertRead(read, symbols.lookup<net::VariableOp>(read.getVariable()));
+      else
+        rewrite(&op);
     if (failed(verifyAllUsed(getOperation(), keep, used, "keep", "operations, scopes and parameters", locations)))
       signalPassFailure();
   }
@@ -71,8 +75,6 @@ private:
   }
 
   void rewrite(Operation *op) {
-    if (auto read = dyn_cast<net::ReadOp>(op))
-      return convertRead(read);
     if (isa<net::ConstantOp, net::IotaOp>(op))
       return;
     Precision precision = classify(op);
@@ -83,8 +85,7 @@ private:
   }
 
   /// The parameter's value in 16 bit takes the place of the read.
-  void convertRead(net::ReadOp read) {
-    auto variable = SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
+  void convertRead(net::ReadOp read, net::VariableOp variable) {
     bool isKept = matchesAny(keep, read.getVariable(), used);
     if (variable.getKind() != net::VariableKind::Parameter || isKept || !isWide(read.getResult()))
       return;
