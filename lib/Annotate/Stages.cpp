@@ -35,10 +35,30 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
   }
 }
 
+/// Checks that backward and the update of a step are those that Train makes, which says what they are. A network
+/// without them is a pipeline of forwards.
+static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::StrategyFile &file) {
+  SymbolTable symbols(module);
+  for (auto func : module.getOps<func::FuncOp>())
+    for (auto assign : func.getOps<net::AssignOp>()) {
+      auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
+      if (variable.getKind() != net::VariableKind::Parameter)
+        continue;
+      auto error = emitError(file.getLoc(module.getContext(), "pipeline"))
+                   << "a pipeline trains the step that train makes, but there is no train and the graph assigns "
+                   << assign.getVariableAttr() << " itself";
+      error.attachNote(assign.getLoc()) << "assigned here";
+      return failure();
+    }
+  return success();
+}
+
 LogicalResult annotate::annotateStages(ModuleOp module, const strategy::StrategyFile &file) {
   StringRef axis = file.getStageAxis();
   if (axis.empty())
     return success();
+  if (!file.get().has_train() && failed(checkWithoutTrain(module, file)))
+    return failure();
   MLIRContext *context = module.getContext();
   FailureOr<schedule::TaskOrder> order = file.makeTaskOrder(context);
   if (failed(order))

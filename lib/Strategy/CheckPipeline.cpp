@@ -129,8 +129,6 @@ private:
   LogicalResult checkOrder() const {
     if (file.getStageAxis().empty())
       return success();
-    if (!file.get().has_train())
-      return error("") << "pipeline cuts the step that train makes, but there is no train";
     std::pair<bool, const char *> shapes[] = {
         {pipeline.has_schedule(), "schedule"}, {pipeline.has_chunks(), "chunks"}, {pipeline.has_group(), "group"}};
     for (auto [given, field] : shapes)

@@ -28,6 +28,8 @@
 // RUN: %{check}
 // REDEFINE: %{case} = place-over-stages
 // RUN: %{check}
+// REDEFINE: %{case} = whole-step
+// RUN: not dist-opt %t/whole-step.mlir --dist-annotate-placements="strategy=%t/whole-step.textproto" 2>&1 | FileCheck %t/whole-step.textproto
 // REDEFINE: %{case} = order-missing
 // RUN: %{check}
 // REDEFINE: %{case} = order-unreadable
@@ -128,6 +130,24 @@ train { sgd {} }
 pipeline { axis: "pp" }
 # CHECK: place-over-stages.textproto:[[@LINE+1]]:1: error: axis "pp" is that of the pipeline, along which nothing is split
 place { match: "x" dims: "[pp, -]" }
+
+//--- whole-step.textproto
+mesh { axes { name: "pp" size: 2 } }
+# CHECK: whole-step.textproto:[[@LINE+1]]:1: error: a pipeline trains the step that train makes, but there is no train and the graph assigns @p.w0 itself
+pipeline { axis: "pp" }
+# CHECK: whole-step.mlir:8:3: note: assigned here
+
+//--- whole-step.mlir
+net.variable parameter @p.w0 : tensor<4x4xf32>
+net.variable parameter @p.w1 : tensor<4x4xf32>
+func.func @step(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %w0 = net.read @p.w0 : tensor<4x4xf32>
+  %w1 = net.read @p.w1 : tensor<4x4xf32>
+  %a = net.dot %x, %w0 batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %b = net.dot %a, %w1 batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  net.assign @p.w0, %w1 : tensor<4x4xf32>
+  return %b : tensor<8x4xf32>
+}
 
 //--- order-missing.textproto
 mesh { axes { name: "pp" size: 2 } }
