@@ -57,11 +57,33 @@ void importer::registerImportPipeline() {
                                                   });
 }
 
-/// The line of the text that `loc` is in, in front of the location that stands there.
-static Location locate(const llvm::SourceMgr &sources, SMLoc loc, Location written) {
-  unsigned buffer = sources.getMainFileID();
-  auto [line, column] = sources.getLineAndColumn(loc, buffer);
-  StringRef name = sources.getMemoryBuffer(buffer)->getBufferIdentifier();
+namespace {
+
+/// Finds the lines and columns of a text. `llvm::SourceMgr` looks for the start of a line from every place in it, which
+/// takes time quadratic in a line that holds all arguments of a graph.
+class LineIndex {
+public:
+  explicit LineIndex(StringRef text) : starts{text.begin()} {
+    for (const char &c : text)
+      if (c == '\n')
+        starts.push_back(&c + 1);
+  }
+
+  /// Both count from 1.
+  std::pair<unsigned, unsigned> find(SMLoc loc) const {
+    auto after = llvm::upper_bound(starts, loc.getPointer());
+    return {after - starts.begin(), loc.getPointer() - *std::prev(after) + 1};
+  }
+
+private:
+  std::vector<const char *> starts;
+};
+
+} // namespace
+
+/// The line of the text `name` that `loc` is in, in front of the location that stands there.
+static Location locate(const LineIndex &lines, StringRef name, SMLoc loc, Location written) {
+  auto [line, column] = lines.find(loc);
   Location text = FileLineColLoc::get(written.getContext(), name, line, column);
   // Without a location of its own an operation has that of the text already.
   auto place = dyn_cast<FileLineColRange>(static_cast<LocationAttr>(written));
@@ -81,18 +103,20 @@ OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRC
   ParserConfig config(context, /*verifyAfterParse=*/false);
   if (failed(parseAsmSourceFile(sources, &block, config, &positions)))
     return {};
+  const llvm::MemoryBuffer &text = *sources.getMemoryBuffer(sources.getMainFileID());
+  StringRef name = text.getBufferIdentifier();
+  LineIndex lines(text.getBuffer());
   for (AsmParserState::OperationDefinition &definition : positions.getOpDefs())
-    definition.op->setLoc(locate(sources, definition.loc.Start, definition.op->getLoc()));
+    definition.op->setLoc(locate(lines, name, definition.loc.Start, definition.op->getLoc()));
   for (AsmParserState::BlockDefinition &definition : positions.getBlockDefs())
     for (auto [argument, position] : llvm::zip(definition.block->getArguments(), definition.arguments))
       if (position.loc.isValid())
-        argument.setLoc(locate(sources, position.loc.Start, argument.getLoc()));
+        argument.setLoc(locate(lines, name, position.loc.Start, argument.getLoc()));
   ModuleOp module;
   if (block.getOperations().size() == 1)
     module = dyn_cast<ModuleOp>(block.front());
   if (!module) {
-    emitError(
-        FileLineColLoc::get(context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), 1, 1))
+    emitError(FileLineColLoc::get(context, name, 1, 1))
         << "the text holds " << block.getOperations().size() << " operations at its top, not one module";
     return {};
   }

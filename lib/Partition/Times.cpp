@@ -55,6 +55,11 @@ static std::string getName(ReshardOp reshard) {
   return "value";
 }
 
+Accumulators::Accumulators(ModuleOp module, const Mesh &mesh)
+    : symbols(module),
+      firstFunction(llvm::find_if(*module.getBody(), [](Operation &op) { return isa<FunctionOpInterface>(op); })),
+      mesh(mesh) {}
+
 net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardStep &step) {
   auto module = reshard->getParentOfType<ModuleOp>();
   auto type = cast<RankedTensorType>(reshard.getResult().getType());
@@ -68,8 +73,7 @@ net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardSte
                                           (net::kAccumulatorPrefix + name).str(), type, net::InitializerAttr(), like);
   variable->setAttr(kWithinStepAttr, builder.getUnitAttr());
   variable->setAttr(kMappingAttr, step.to.toAttr(module.getContext(), mesh, type.getShape()));
-  symbols.insert(variable,
-                 llvm::find_if(*module.getBody(), [](Operation &op) { return isa<FunctionOpInterface>(op); }));
+  symbols.insert(variable, firstFunction);
   return variable;
 }
 

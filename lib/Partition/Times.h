@@ -21,7 +21,7 @@ mlir::DictionaryAttr getDuringLast(mlir::DictionaryAttr during, const dist::Mesh
 /// all others, until these become local.
 class Accumulators {
 public:
-  Accumulators(mlir::ModuleOp module, const dist::Mesh &mesh) : symbols(module), mesh(mesh) {}
+  Accumulators(mlir::ModuleOp module, const dist::Mesh &mesh);
 
   /// Checks that what goes from `from` to `to` is something that times can be over for; the error is at `reshard`.
   mlir::LogicalResult check(dist::ReshardOp reshard, const dist::Placement &from, const dist::Placement &to) const;
@@ -38,6 +38,8 @@ private:
   void assign(mlir::OpBuilder &builder, net::VariableOp variable, mlir::Value value, const ReshardStep &step);
 
   mlir::SymbolTable symbols;
+  /// Variables stand in front of it.
+  mlir::Block::iterator firstFunction;
   const dist::Mesh &mesh;
 };
 

@@ -26,7 +26,8 @@ namespace {
 /// Lets the ranks of one program do their works, and follows what the variables between these hold.
 class HolderChecker {
 public:
-  HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule) : schedule(schedule) {
+  HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule, const SymbolTable &symbols)
+      : schedule(schedule), symbols(symbols) {
     for (func::FuncOp func : variants)
       works[func->getAttr(dist::kWorkAttr)].push_back(func);
   }
@@ -54,6 +55,7 @@ private:
   void wait(func::FuncOp func, const dist::ScheduleOp::Item &item);
 
   dist::ScheduleOp schedule;
+  const SymbolTable &symbols;
   llvm::DenseMap<Attribute, SmallVector<func::FuncOp, 3>> works;
   /// 0 for variables that outlive the step; −1 for what is there once for all micro-batches.
   llvm::DenseMap<StringAttr, int64_t> numSlots;
@@ -76,7 +78,7 @@ func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
 bool HolderChecker::isBetween(StringAttr variable) {
   auto [known, isNew] = numSlots.try_emplace(variable, 0);
   if (isNew) {
-    Operation *op = SymbolTable::lookupNearestSymbolFrom(schedule, variable);
+    Operation *op = symbols.lookup(variable);
     auto slots = op->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
     known->second = slots ? slots.getInt() : op->hasAttr(dist::kWithinStepAttr) ? -1 : 0;
   }
@@ -284,12 +286,13 @@ LogicalResult schedule::checkWorks(ModuleOp module) {
   auto schedules = llvm::to_vector(module.getOps<dist::ScheduleOp>());
   if (schedules.empty())
     return success();
+  SymbolTable symbols(module);
   for (ArrayRef<func::FuncOp> variants : dist::getVariants(module)) {
     func::FuncOp first = variants.front();
     auto *schedule = llvm::find_if(schedules, [&](dist::ScheduleOp op) { return dist::holds(first, op.getOn()); });
     if (schedule == schedules.end())
       return first.emitOpError() << "is of a pipeline, but no dist.schedule is for its ranks";
-    if (failed(HolderChecker(variants, *schedule).run()))
+    if (failed(HolderChecker(variants, *schedule, symbols).run()))
       return failure();
   }
   return SendChecker(module).run();

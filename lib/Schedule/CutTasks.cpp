@@ -63,6 +63,8 @@ private:
   const PipelineAxis &pipeline;
   const Works &works;
   SymbolTable symbols;
+  /// Variables stand in front of it.
+  func::FuncOp firstFunction;
   OpBuilder builder;
   SmallVector<Part, 0> parts;
   llvm::DenseMap<Operation *, unsigned> positions;
@@ -268,7 +270,7 @@ net::VariableOp Cutter::createVariable(Value value) {
                                           net::InitializerAttr(), FlatSymbolRefAttr());
   variable->setAttr(dist::kWithinStepAttr, builder.getUnitAttr());
   variable->setAttr(dist::kMappingAttr, placement.toAttr(builder.getContext(), mesh, type.getShape()));
-  symbols.insert(variable, llvm::find_if(*module.getBody(), [](Operation &op) { return isa<func::FuncOp>(op); }));
+  symbols.insert(variable, firstFunction->getIterator());
   return variable;
 }
 
@@ -291,6 +293,8 @@ SmallVector<Crossing> Cutter::run() {
   filled.push_back(Works::kUpdate);
   for (WorkIndex work : filled) {
     createFunction(work);
+    if (!firstFunction)
+      firstFunction = *module.getOps<func::FuncOp>().begin();
     fill(work);
   }
   keepCrossings();
