@@ -139,8 +139,11 @@ static bool isOffloaded(Value value) {
 /// In a pipeline forward leaves to other works what is in variables, for as many micro-batches as these have slots.
 static void addSlots(func::FuncOp func, const Storage &storage, const llvm::DenseSet<Operation *> &forward,
                      Report &report) {
+  if (!func->hasAttr(dist::kWorkAttr))
+    return;
+  SymbolTable symbols(func->getParentOfType<ModuleOp>());
   for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
-    Operation *variable = SymbolTable::lookupNearestSymbolFrom(assign, assign.getVariableAttr());
+    Operation *variable = symbols.lookup(assign.getVariable());
     auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
     Value root = storage.getRoot(assign.getValue());
     if (slots && root.getDefiningOp() && forward.contains(root.getDefiningOp()))
