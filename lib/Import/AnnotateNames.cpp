@@ -125,8 +125,18 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     });
   }
 
+  /// `attributes` of an argument or a result, which is called `name`, without what says so in JAX's way. They are set
+  /// for all of them at once: each change of a function's attributes takes time in the number of its arguments.
+  static DictionaryAttr withName(DictionaryAttr attributes, StringAttr name) {
+    NamedAttrList list(attributes);
+    list.erase("jax.result_info");
+    list.set(net::kNameAttr, name);
+    return list.getDictionary(name.getContext());
+  }
+
   LogicalResult nameArguments(func::FuncOp graph) {
     llvm::StringMap<unsigned> seen;
+    SmallVector<DictionaryAttr, 0> attributes;
     for (BlockArgument argument : graph.getArguments()) {
       unsigned index = argument.getArgNumber();
       auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
@@ -138,13 +148,15 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       if (!isNew)
         return emitError(argument.getLoc())
                << "arguments " << other->second << " and " << index << " are both called " << name;
-      graph.setArgAttr(index, net::kNameAttr, name);
+      attributes.push_back(withName(graph.getArgAttrDict(index), name));
     }
+    graph.setAllArgAttrs(attributes);
     return success();
   }
 
   LogicalResult nameResults(func::FuncOp graph) {
     llvm::StringMap<unsigned> seen;
+    SmallVector<DictionaryAttr, 0> attributes;
     for (unsigned index = 0; index < graph.getNumResults(); ++index) {
       auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
       auto info = graph.getResultAttrOfType<StringAttr>(index, "jax.result_info");
@@ -153,9 +165,9 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       auto [other, isNew] = seen.try_emplace(name.getValue(), index);
       if (!isNew)
         return graph.emitError() << "results " << other->second << " and " << index << " are both called " << name;
-      graph.setResultAttr(index, net::kNameAttr, name);
-      graph.removeResultAttr(index, StringAttr::get(&getContext(), "jax.result_info"));
+      attributes.push_back(withName(graph.getResultAttrDict(index), name));
     }
+    graph.setAllResultAttrs(attributes);
     return success();
   }
 };
