@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardStages.h"
+#include "meshwright/Support/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -48,10 +49,10 @@ bool BackwardStages::makesGradient(Operation *op) const {
 StageFlow::Value &BackwardStages::getForwardValue(Value value) {
   auto [entry, isNew] = valueOf.try_emplace(value, flow.values.size());
   if (isNew) {
-    int64_t first = getStage(value.getDefiningOp()), last = first;
+    int64_t first = *getStage(value.getDefiningOp()), last = first;
     for (Operation *user : value.getUsers())
       if (forward.contains(user))
-        last = std::max(last, getStage(user));
+        last = std::max(last, *getStage(user));
     flow.values.push_back({getBytes(value), std::nullopt, {turn(last), turn(first)}, {}});
   }
   return flow.values[entry->second];

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ForwardStages.h"
+#include "meshwright/Support/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -88,7 +89,7 @@ LogicalResult ForwardStages::checkStages(Location loc) const {
   SmallVector<bool> used(numStages, false);
   for (Operation *op : program.forward)
     if (!program.isOfVariables(op))
-      used[getStage(op)] = true;
+      used[*getStage(op)] = true;
   for (auto [stage, isUsed] : llvm::enumerate(used))
     if (!isUsed)
       return emitError(loc) << "leaves stage " << stage << " of " << numStages

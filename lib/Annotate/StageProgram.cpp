@@ -66,10 +66,6 @@ SmallVector<Operation *, 0> StageProgram::findStaged() {
   return all;
 }
 
-int64_t annotate::getStage(Operation *op) {
-  return cast<IntegerAttr>(op->getDiscardableAttr(dist::kStageAttr)).getInt();
-}
-
 void annotate::setStage(Operation *op, int64_t stage) {
   op->setDiscardableAttr(dist::kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
 }

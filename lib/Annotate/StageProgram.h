@@ -34,8 +34,6 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>> readsOf;
 };
 
-/// The stage that `op` was given.
-int64_t getStage(mlir::Operation *op);
 void setStage(mlir::Operation *op, int64_t stage);
 /// Whether `op` computes more than an operation or so for each element that it reads and makes, as products do.
 bool isHeavy(mlir::Operation *op);
