@@ -34,8 +34,7 @@ DictionaryAttr dist::getRanks(DictionaryAttr on, const Mesh &mesh) {
   return ranks.getDictionary(on.getContext());
 }
 
-/// The mesh of the module of `func`; that of one rank where it has none.
-static Mesh getMesh(func::FuncOp func) {
+Mesh dist::getMesh(func::FuncOp func) {
   auto module = func->getParentOfType<ModuleOp>();
   MeshOp mesh = module ? findMesh(module) : MeshOp();
   return mesh ? mesh.getMesh() : Mesh();

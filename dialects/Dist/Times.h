@@ -28,6 +28,8 @@ inline constexpr llvm::StringLiteral kOnceAttr = "dist.once";
 /// The axes of `first`, and behind them those of `second`, which are of times.
 Mesh joinAxes(const Mesh &first, const Mesh &second);
 
+/// The mesh of the module of `func`; that of one rank where it has none.
+Mesh getMesh(mlir::func::FuncOp func);
 /// What `on` says of axes of ranks, without those of times.
 mlir::DictionaryAttr getRanks(mlir::DictionaryAttr on, const Mesh &mesh);
 /// Whether `func` is the program of some of the times alone.

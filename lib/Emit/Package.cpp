@@ -200,7 +200,8 @@ LogicalResult PackageWriter::describe() {
   metrics.set_model_flops_per_step(options.modelFlopsPerStep);
   metrics.set_tokens_per_step(options.tokensPerStep);
   auto functions = findStep(module);
-  if (failed(functions) || failed(describeVariables()) || failed(describePorts(dist::getResultFunction(functions->front()))))
+  if (failed(functions) || failed(describeVariables()) ||
+      failed(describePorts(dist::getResultFunction(functions->front()))))
     return failure();
   return success();
 }

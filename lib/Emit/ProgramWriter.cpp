@@ -19,10 +19,6 @@ using namespace meshwright;
 using namespace meshwright::emit;
 
 static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.getType()); }
-static dist::Mesh getMesh(func::FuncOp func) {
-  dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
-  return mesh ? mesh.getMesh() : dist::Mesh();
-}
 
 DType emit::getDType(Type element) {
   if (element.isF32())
@@ -333,7 +329,7 @@ uint32_t ProgramWriter::getLeafBuffer(Value value) {
 }
 
 void ProgramWriter::addCoordinate(dist::CoordinateOp op, uint32_t buffer) {
-  dist::Mesh mesh = getMesh(func);
+  dist::Mesh mesh = dist::getMesh(func);
   dist::Axis axis = *mesh.find(op.getAxis());
   if (mesh.getKind(axis) == dist::AxisKind::Slices) {
     startInstruction(op)->mutable_micro_batch()->set_buffer(buffer);
@@ -391,7 +387,7 @@ FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
       func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr).getAs<IntegerAttr>(variable.getSymNameAttr());
   if (!offset)
     return variable.emitError() << "variable has no place in the arena";
-  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr); number) {
+  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr)) {
     uint64_t start = offset.getInt(), bytes = schedule::getSlotBytes(variable.getTensorType());
     slots[start] = {start + bytes, static_cast<uint32_t>(number.getInt()), bytes};
   }

@@ -17,14 +17,9 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static dist::Mesh getMesh(func::FuncOp func) {
-  dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
-  return mesh ? mesh.getMesh() : dist::Mesh();
-}
-
 /// The first and last coordinate that `func` is for of the axis of that kind; all, if it does not say.
 static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind kind) {
-  dist::Mesh mesh = getMesh(func);
+  dist::Mesh mesh = dist::getMesh(func);
   std::optional<dist::Axis> axis = mesh.find(kind);
   if (!axis)
     return {0, 0};
@@ -34,13 +29,14 @@ static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind ki
                : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
 }
 
-/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or a work of a pipeline is the same at all times.
+/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or a work of a pipeline is the same at all
+/// times.
 static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
-  std::optional<dist::Axis> axis = getMesh(func).find(kind);
+  std::optional<dist::Axis> axis = dist::getMesh(func).find(kind);
   if (!axis)
     return "";
   auto [first, last] = getTimes(func, kind);
-  if (func->hasAttr(dist::kWorkAttr) && last - first + 1 == getMesh(func).getSize(*axis))
+  if (func->hasAttr(dist::kWorkAttr) && last - first + 1 == dist::getMesh(func).getSize(*axis))
     return "";
   return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
 }
