@@ -16,8 +16,7 @@ void addFlops(PlannedBlocks &blocks, mlir::Operation *op, int64_t flops);
 /// Notes what is kept for backward at the blocks that made it, beside what is known: the works of a pipeline have
 /// reports of their own.
 void addKept(PlannedBlocks &blocks, const schedule::Report &report);
-/// The same, where it is more than what is known; the steps of a
-/// merge have reports of their own.
+/// The same, where it is more than what is known: the steps of a merge have reports of their own.
 void setKept(PlannedBlocks &blocks, const schedule::Report &report);
 /// All blocks together.
 PlannedBlock sumBlocks(const PlannedBlocks &blocks);

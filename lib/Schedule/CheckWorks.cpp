@@ -35,8 +35,7 @@ public:
   LogicalResult run();
 
 private:
-  /// One of the places of a variable.
-  using Slot = std::pair<StringAttr, int64_t>;
+  /// What one of the places of a variable holds.
   struct State {
     /// Of which micro-batch the value is; none before the first.
     std::optional<int64_t> microBatch;
@@ -46,7 +45,7 @@ private:
   };
 
   func::FuncOp findFunction(const dist::ScheduleOp::Item &item);
-  Slot getSlot(StringAttr variable, int64_t microBatch);
+  State &getState(StringAttr variable, int64_t microBatch);
   bool isBetween(StringAttr variable);
   InFlightDiagnostic error(const dist::ScheduleOp::Item &item);
   LogicalResult step(const dist::ScheduleOp::Item &item);
@@ -85,9 +84,10 @@ bool HolderChecker::isBetween(StringAttr variable) {
   return known->second != 0;
 }
 
-HolderChecker::Slot HolderChecker::getSlot(StringAttr variable, int64_t microBatch) {
+/// The slot of `variable`, one between works, for a micro-batch.
+HolderChecker::State &HolderChecker::getState(StringAttr variable, int64_t microBatch) {
   int64_t slots = numSlots[variable];
-  return {variable, slots > 0 ? microBatch % slots : 0};
+  return states[{variable.getAsOpaquePointer(), slots > 0 ? microBatch % slots : 0}];
 }
 
 InFlightDiagnostic HolderChecker::error(const dist::ScheduleOp::Item &item) {
@@ -99,8 +99,7 @@ LogicalResult HolderChecker::read(net::ReadOp op, const dist::ScheduleOp::Item &
   StringAttr variable = op.getVariableAttr().getAttr();
   if (!isBetween(variable))
     return success();
-  auto [name, slot] = getSlot(variable, item.microBatch);
-  State &state = states[{name.getAsOpaquePointer(), slot}];
+  State &state = getState(variable, item.microBatch);
   bool isThere = numSlots[variable] > 0 ? state.microBatch == item.microBatch : state.microBatch.has_value();
   if (!isThere)
     return error(item) << "its slot of " << variable << " holds what is of "
@@ -116,8 +115,7 @@ LogicalResult HolderChecker::assign(net::AssignOp op, const dist::ScheduleOp::It
   StringAttr variable = op.getVariableAttr().getAttr();
   if (!isBetween(variable))
     return success();
-  auto [name, slot] = getSlot(variable, item.microBatch);
-  State &state = states[{name.getAsOpaquePointer(), slot}];
+  State &state = getState(variable, item.microBatch);
   if (state.inFlight)
     return error(item) << "its slot of " << variable << " is still being " << (state.isReceived ? "received" : "sent");
   state = {item.microBatch, isStart ? schedule.getWorks()[item.work] : Attribute(), isStart};
@@ -134,8 +132,7 @@ void HolderChecker::wait(func::FuncOp func, const dist::ScheduleOp::Item &item) 
                                    : StringAttr();
     if (!variable || !isBetween(variable))
       continue;
-    auto [name, slot] = getSlot(variable, item.microBatch);
-    State &state = states[{name.getAsOpaquePointer(), slot}];
+    State &state = getState(variable, item.microBatch);
     if (state.inFlight == schedule.getWorks()[item.work])
       state.inFlight = {};
   }

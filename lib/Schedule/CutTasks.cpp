@@ -106,8 +106,7 @@ void Cutter::createFunction(WorkIndex index) {
   func->setAttr(dist::kWorkAttr, builder.getStringAttr(work.name));
   if (work.kind == Work::Kind::Transfer)
     func->setAttr(kStartsAttr, builder.getUnitAttr());
-  bool isOnce = work.kind == Work::Kind::Transfer && works.isEarly(work.ops.front()->getResult(0));
-  if (index == Works::kBegin || isOnce)
+  if (works.isOnceAtBegin(index))
     takePlaceDuring(func, 0);
   if (index == Works::kUpdate)
     takePlaceDuring(func, pipeline.order.numMicroBatches - 1);

@@ -84,10 +84,6 @@ void Scheduler::collectTransfers() {
 }
 
 void Scheduler::makeRows() {
-  std::map<std::pair<TaskKind, int64_t>, WorkIndex> workOfTask;
-  for (auto [index, work] : llvm::enumerate(works.get()))
-    if (work.kind == Work::Kind::Task)
-      workOfTask[{work.task.kind, work.task.stage}] = index;
   TaskTimes times;
   auto items = orderTransfers(pipeline.order, simulate(pipeline.order, times), times, transfers);
   for (auto [rank, ofRank] : llvm::enumerate(items)) {
@@ -100,7 +96,7 @@ void Scheduler::makeRows() {
         continue;
       }
       Task task = pipeline.order.ranks[rank][item.index];
-      WorkIndex work = workOfTask[{task.kind, task.stage}];
+      WorkIndex work = *works.find(StageTask{task.kind, task.stage});
       if (!works.get()[work].ops.empty())
         row.add(work, false, task.microBatch);
     }
@@ -153,10 +149,7 @@ void Scheduler::run() {
     write(coordinate);
   for (const Crossing &crossing : crossings) {
     auto holders = crossing.on ? crossing.on.getAs<DenseI64ArrayAttr>(pipeline.axis) : DenseI64ArrayAttr();
-    const Work &maker = works.get()[crossing.maker];
-    bool isOnce = maker.kind == Work::Kind::Begin ||
-                  (maker.kind == Work::Kind::Transfer && works.isEarly(maker.ops.front()->getResult(0)));
-    if (!holders || isOnce)
+    if (!holders || works.isOnceAtBegin(crossing.maker))
       continue;
     int64_t slots = countSlots(crossing, rows[holders[0]]);
     Operation *variable = crossing.variable;

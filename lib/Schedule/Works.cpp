@@ -115,6 +115,16 @@ std::optional<WorkIndex> Works::find(Operation *op) const {
   return known == workOf.end() ? std::nullopt : std::optional(known->second);
 }
 
+std::optional<WorkIndex> Works::find(StageTask task) const {
+  auto known = tasks.find({static_cast<int>(task.kind), task.stage});
+  return known == tasks.end() ? std::nullopt : std::optional(known->second);
+}
+
+bool Works::isOnceAtBegin(WorkIndex work) const {
+  return work == kBegin ||
+         (works[work].kind == Work::Kind::Transfer && phases.lookup(works[work].ops.front()) == Phase::Early);
+}
+
 bool Works::isLayout(Operation *op) { return isa<net::ReshapeOp, net::TransposeOp, net::BroadcastOp>(op); }
 
 bool Works::isTransfer(Operation *op) const {
@@ -149,10 +159,10 @@ bool Works::isBackward(Operation *op) const {
 LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
   bool isBackward = this->isBackward(op);
   for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward, TaskKind::WeightGradient}) {
-    auto task = tasks.find({static_cast<int>(kind), stage});
-    if (isBackward == (kind == TaskKind::Forward) || task == tasks.end())
+    std::optional<WorkIndex> work = find(StageTask{kind, stage});
+    if (isBackward == (kind == TaskKind::Forward) || !work)
       continue;
-    workOf[op] = task->second;
+    workOf[op] = *work;
     return success();
   }
   return op->emitOpError() << "is of stage " << stage << " of a pipeline that has " << pipeline.order.getNumStages();
@@ -236,7 +246,7 @@ void Works::stageLong(Block &block) {
         stage = works[*work].task.stage;
     }
     if (isOne && stage)
-      workOf[&op] = tasks.lookup({static_cast<int>(TaskKind::Forward), *stage});
+      workOf[&op] = *find(StageTask{TaskKind::Forward, *stage});
   }
 }
 
@@ -261,7 +271,7 @@ void Works::splitBackward(Block &block) {
       continue;
     int64_t stage = works[*work].task.stage;
     if (isForOthers(&op, stage))
-      workOf[&op] = tasks.lookup({static_cast<int>(TaskKind::InputGradient), stage});
+      workOf[&op] = *find(StageTask{TaskKind::InputGradient, stage});
   }
 }
 

@@ -55,8 +55,10 @@ public:
   /// The assignment that keeps `value` from one micro-batch to the next, as sums over them are: others read it there.
   /// Null where it is none.
   net::AssignOp getKeeper(mlir::Value value) const { return keepers.lookup(value); }
-  /// Whether `value` does not depend on the micro-batch.
-  bool isEarly(mlir::Value value) const { return getPhase(value) == Phase::Early; }
+  /// The work that does a task; none where the order has no such task.
+  std::optional<WorkIndex> find(StageTask task) const;
+  /// Whether a work is done once, before the first micro-batch, and does not depend on any.
+  bool isOnceAtBegin(WorkIndex work) const;
   /// Whether `op` only puts its one operand elsewhere: instead of its result the operand is kept for other works.
   static bool isLayout(mlir::Operation *op);
 
