@@ -6,11 +6,13 @@
 
 #include "test/unit/Partition/CompareSteps.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Complete/Passes.h"
+#include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "test/lib/Simulate/Simulator.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Partition/RandomTensor.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -43,4 +45,29 @@ void meshwright::test::compareSteps(Random &random, ModuleOp serial, ModuleOp pa
       ASSERT_LE(getDistance(*whole, value), 1e-11) << name << " after step " << step << "\n" << print(partitioned);
     }
   }
+}
+
+test::StepsTest::StepsTest() {
+  DialectRegistry registry;
+  registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
+  registerNetSharding(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  context.disableMultithreading();
+}
+
+bool test::StepsTest::complete(ModuleOp module) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      message = diagnostic.str();
+    return success();
+  });
+  PassManager manager(&context);
+  manager.addPass(meshwright::complete::createPropagatePass());
+  manager.addPass(meshwright::complete::createVerifyPass());
+  if (succeeded(manager.run(module)))
+    return true;
+  EXPECT_TRUE(StringRef(message).contains("slices of axis \"micro\"")) << message << "\n" << print(module);
+  return false;
 }

@@ -9,12 +9,24 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "test/unit/Random.h"
+#include <gtest/gtest.h>
 
 namespace meshwright::test {
 
 /// Runs both for two steps from equal random variables, on random inputs, and expects all results and variables to be
 /// equal to 1e-11. Where they are not, that is a fatal failure of the test.
 void compareSteps(Random &random, mlir::ModuleOp serial, mlir::ModuleOp partitioned);
+
+/// Tests of steps: the dialects, and completion.
+class StepsTest : public ::testing::Test {
+protected:
+  StepsTest();
+
+  /// Whether completion accepts `module`, which may have slices of a batch; if not it has said why.
+  bool complete(mlir::ModuleOp module);
+
+  mlir::MLIRContext context;
+};
 
 } // namespace meshwright::test
 

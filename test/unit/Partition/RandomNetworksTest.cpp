@@ -10,7 +10,6 @@
 
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -19,7 +18,6 @@
 #include "test/unit/Partition/RandomAnnotation.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Partition/RandomPlacement.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -28,20 +26,10 @@ using namespace meshwright::test;
 
 namespace {
 
-class RandomNetworks : public ::testing::Test {
+class RandomNetworks : public StepsTest {
 protected:
-  RandomNetworks() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.disableMultithreading();
-  }
-
   void check(Random &random, int64_t round);
 
-  MLIRContext context;
   Coverage coverage;
 };
 

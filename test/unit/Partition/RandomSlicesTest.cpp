@@ -11,16 +11,13 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/NetBuilder.h"
-#include "meshwright/Complete/Passes.h"
 #include "meshwright/Partition/Passes.h"
-#include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/unit/Partition/CompareSteps.h"
 #include "test/unit/Partition/RandomBatch.h"
 #include "test/unit/Partition/RandomNetwork.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -29,23 +26,12 @@ using namespace meshwright::test;
 
 namespace {
 
-class RandomSlices : public ::testing::Test {
+class RandomSlices : public StepsTest {
 protected:
-  RandomSlices() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.disableMultithreading();
-  }
-
   bool cut(Random &random, ModuleOp module);
-  bool complete(ModuleOp module);
   void count(ModuleOp module);
   void check(Random &random);
 
-  MLIRContext context;
   int64_t compared = 0, refused = 0, accumulated = 0, collected = 0, early = 0;
 };
 
@@ -56,23 +42,6 @@ bool RandomSlices::cut(Random &random, ModuleOp module) {
   auto op = MeshOp::create(builder, module.getLoc(), "mesh", mesh);
   op->setAttr(kDataAxesAttr, builder.getStrArrayAttr({"dp"}));
   return cutInputs(random, module, mesh, {0, 1});
-}
-
-/// Whether completion accepts the module; if not it has said why.
-bool RandomSlices::complete(ModuleOp module) {
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      message = diagnostic.str();
-    return success();
-  });
-  PassManager manager(&context);
-  manager.addPass(complete::createPropagatePass());
-  manager.addPass(complete::createVerifyPass());
-  if (succeeded(manager.run(module)))
-    return true;
-  EXPECT_TRUE(StringRef(message).contains("slices of axis \"micro\"")) << message << "\n" << print(module);
-  return false;
 }
 
 void RandomSlices::count(ModuleOp module) {

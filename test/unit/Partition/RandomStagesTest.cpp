@@ -11,17 +11,14 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
-#include "meshwright/Complete/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/TaskOrder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/unit/Partition/CompareSteps.h"
 #include "test/unit/Partition/RandomBatch.h"
 #include "test/unit/Partition/RandomNetwork.h"
-#include <gtest/gtest.h>
 #include <map>
 #include <set>
 
@@ -154,23 +151,12 @@ void Cutter::run() {
   placeOperations();
 }
 
-class RandomStages : public ::testing::Test {
+class RandomStages : public StepsTest {
 protected:
-  RandomStages() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    context.disableMultithreading();
-  }
-
   bool place(Random &random, ModuleOp module);
-  bool complete(ModuleOp module);
   void count(ModuleOp module);
   void check(Random &random);
 
-  MLIRContext context;
   int64_t compared = 0, refused = 0, sends = 0, splitSends = 0, joined = 0, sliced = 0, held = 0, pieces = 0;
 };
 
@@ -209,23 +195,6 @@ bool RandomStages::place(Random &random, ModuleOp module) {
     return false;
   Cutter(random, module, mesh, *mesh.find("pp")).run();
   return true;
-}
-
-/// Whether completion accepts the module; if not it has said why.
-bool RandomStages::complete(ModuleOp module) {
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      message = diagnostic.str();
-    return success();
-  });
-  PassManager manager(&context);
-  manager.addPass(complete::createPropagatePass());
-  manager.addPass(complete::createVerifyPass());
-  if (succeeded(manager.run(module)))
-    return true;
-  EXPECT_TRUE(StringRef(message).contains("slices of axis \"micro\"")) << message << "\n" << print(module);
-  return false;
 }
 
 /// Counts what crosses, and checks that nothing crosses twice.

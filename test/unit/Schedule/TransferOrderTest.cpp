@@ -9,6 +9,7 @@
 
 #include "meshwright/Schedule/TransferOrder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <deque>
 #include <gtest/gtest.h>
 #include <map>
@@ -132,28 +133,33 @@ std::vector<Transfer> makeTransfers(const TaskOrder &order, std::mt19937 &random
   return transfers;
 }
 
-TEST(TransferOrder, NeedsNoBuffer) {
-  std::mt19937 random(7);
-  int64_t orders = 0;
+/// Calls fn(order, what it is) for all published orders of some shapes, with backwards whole or in halves.
+void forEachOrder(llvm::function_ref<void(const TaskOrder &, const std::string &)> fn) {
   for (OrderKind kind : getOrderKinds())
     for (int64_t ranks : {2, 3, 4, 8})
       for (int64_t microBatches : {1, 2, 4, 7, 8, 16})
         for (int64_t chunks : {1, 2, 3}) {
           auto order = makeOrder(kind, {ranks, microBatches, chunks, 0});
-          if (!order) {
+          if (order)
+            fn(splitBackwards(*order), getName(kind).str() + " " + std::to_string(ranks) + " x " +
+                                           std::to_string(microBatches) + " x " + std::to_string(chunks));
+          else
             llvm::consumeError(order.takeError());
-            continue;
-          }
-          ++orders;
-          *order = splitBackwards(*order);
-          std::vector<Transfer> transfers = makeTransfers(*order, random);
-          // Equal tasks, and such of which no two end together.
-          for (TaskTimes times : {TaskTimes{}, TaskTimes{1.0, 1.37, 0.71, 0}}) {
-            Items items = orderTransfers(*order, simulate(*order, times), times, transfers);
-            EXPECT_TRUE(Machine(*order, transfers, items).run())
-                << getName(kind).str() << " " << ranks << " x " << microBatches << " x " << chunks;
-          }
         }
+}
+
+TEST(TransferOrder, NeedsNoBuffer) {
+  std::mt19937 random(7);
+  int64_t orders = 0;
+  forEachOrder([&](const TaskOrder &order, const std::string &name) {
+    ++orders;
+    std::vector<Transfer> transfers = makeTransfers(order, random);
+    // Equal tasks, and such of which no two end together.
+    for (TaskTimes times : {TaskTimes{}, TaskTimes{1.0, 1.37, 0.71, 0}}) {
+      Items items = orderTransfers(order, simulate(order, times), times, transfers);
+      EXPECT_TRUE(Machine(order, transfers, items).run()) << name;
+    }
+  });
   EXPECT_EQ(orders, 418);
 }
 
@@ -180,23 +186,15 @@ TEST(TransferOrder, MachineFindsDeadlocks) {
 
 /// Every micro-batch's tasks of a kind come in ascending order on every stage: slots and accumulators rely on it.
 TEST(TransferOrder, MicroBatchesAscend) {
-  for (OrderKind kind : getOrderKinds())
-    for (int64_t ranks : {2, 3, 4, 8})
-      for (int64_t microBatches : {1, 2, 4, 7, 8, 16})
-        for (int64_t chunks : {1, 2, 3}) {
-          auto order = makeOrder(kind, {ranks, microBatches, chunks, 0});
-          if (!order) {
-            llvm::consumeError(order.takeError());
-            continue;
-          }
-          std::map<std::pair<int, int64_t>, int64_t> last;
-          for (const auto &tasks : splitBackwards(*order).ranks)
-            for (Task task : tasks) {
-              auto [known, isNew] = last.try_emplace({static_cast<int>(task.kind), task.stage}, -1);
-              EXPECT_LT(known->second, task.microBatch) << getName(kind).str() << " " << toString(task);
-              known->second = task.microBatch;
-            }
-        }
+  forEachOrder([&](const TaskOrder &order, const std::string &name) {
+    std::map<std::pair<int, int64_t>, int64_t> last;
+    for (const auto &tasks : order.ranks)
+      for (Task task : tasks) {
+        auto [known, isNew] = last.try_emplace({static_cast<int>(task.kind), task.stage}, -1);
+        EXPECT_LT(known->second, task.microBatch) << name << " " << toString(task);
+        known->second = task.microBatch;
+      }
+  });
 }
 
 } // namespace
