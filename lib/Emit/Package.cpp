@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static constexpr uint32_t kVersion = 4;
+static constexpr uint32_t kVersion = 5;
 
 namespace {
 

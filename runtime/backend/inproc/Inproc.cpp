@@ -110,6 +110,7 @@ public:
       communicators.push_back(std::make_unique<InprocCommunicator>(shared, rank));
   }
 
+  RankRange getRanks() const override { return {0, static_cast<int64_t>(communicators.size())}; }
   Communicator &getCommunicator(int64_t rank) override { return *communicators[rank]; }
 
   void beginStep() override {

@@ -89,12 +89,22 @@ public:
   virtual double getCpuSeconds(uint32_t number) const = 0;
 };
 
-/// All ranks of this process.
+/// The ranks of this process, begin <= rank < end: neighbours.
+struct RankRange {
+  int64_t begin = 0, end = 0;
+
+  int64_t size() const { return end - begin; }
+  bool contains(int64_t rank) const { return begin <= rank && rank < end; }
+};
+
+/// How the ranks of this process reach each other and those of other processes.
 class Backend {
 public:
   virtual ~Backend() = default;
+  virtual RankRange getRanks() const = 0;
+  /// That of a rank of this process.
   virtual Communicator &getCommunicator(int64_t rank) = 0;
-  /// All ranks are about to begin a step. Called while none is in one.
+  /// All ranks of this process are about to begin a step. Called while none of them is in one.
   virtual void beginStep() = 0;
   /// Measures what collectives cost, and lets no modelled link delay them. Called while no rank is in a step.
   virtual void setProfiling(bool on) = 0;

@@ -1,0 +1,61 @@
+//===- World.h - the processes of a run -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A run is one process or several, each with some of the ranks. A world makes the backends through which ranks reach
+// each other, and carries what the processes tell each other between steps: initial values, results, errors. Steps
+// themselves use communicators alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_WORLD_H
+#define MESHWRIGHT_RUNTIME_WORLD_H
+
+#include "meshwright/runtime/Communicator.h"
+#include <span>
+#include <string>
+
+namespace meshwright::runtime {
+
+struct BackendOptions {
+  int64_t numRanks = 1;
+  /// A link that collectives are delayed by. Of backends within one process alone.
+  std::optional<LinkModel> link = {};
+  /// After so many seconds in which nothing moves, a collective has failed.
+  double timeoutSeconds = 600;
+  /// Compares what the members of a group bring to a collective at each use, not at the first alone.
+  bool checkCollectives = false;
+};
+
+using Bytes = std::vector<std::byte>;
+
+/// This process among those of the run. All processes call the same functions in the same order, each from one thread
+/// at a time. Errors name the process that is missing or failed.
+class World {
+public:
+  virtual ~World() = default;
+  /// `inproc`, `mpi`.
+  virtual std::string_view getName() const = 0;
+  virtual int64_t getProcess() const = 0;
+  virtual int64_t getNumProcesses() const = 0;
+  /// A backend for that many ranks, in neighbouring parts over the processes.
+  virtual Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) = 0;
+  /// What every process brings, in their order: on the first one; nothing on the others. Any sizes.
+  virtual Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) = 0;
+  /// Overwrites `bytes` with those of the first process; of one size everywhere.
+  virtual Status broadcast(std::span<std::byte> bytes) = 0;
+  /// This process is about to end because of an error: others that wait for it are released with it, soon. May be
+  /// called while others are anywhere in their programs.
+  virtual void abort(const Status &status) = 0;
+
+  bool isFirst() const { return getProcess() == 0; }
+  /// The first failure of any process, on all of them; nobody returns before everybody has come.
+  Status agree(const Status &mine);
+};
+
+/// The world of a process that is alone: ranks are its threads.
+std::unique_ptr<World> createLocalWorld();
+
+} // namespace meshwright::runtime
+
+#endif
