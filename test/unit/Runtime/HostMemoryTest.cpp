@@ -20,7 +20,7 @@ using namespace meshwright::test;
 /// Instructions: 0 start of a fetch of m to 2, 1 wait, 2 copy to 3, 3 start of a write-back to n, 4 wait.
 static meshwright::Package makePackage() {
   meshwright::Package package;
-  package.set_version(4);
+  package.set_version(5);
   package.set_merge_steps(1);
   for (const char *name : {"m", "n"}) {
     Variable *variable = package.add_variables();

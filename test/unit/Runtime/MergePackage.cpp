@@ -156,7 +156,7 @@ void describeValues(Package &package, const MergeOptions &options) {
 
 Package meshwright::test::makeMergePackage(const MergeOptions &options) {
   Package package;
-  package.set_version(4);
+  package.set_version(5);
   package.set_merge_steps(options.steps);
   package.set_micro_batches(options.microBatches);
   for (auto [name, size] : {std::pair("dp", options.dp), std::pair("tp", options.tp)}) {

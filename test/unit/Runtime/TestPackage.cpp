@@ -110,7 +110,7 @@ void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
 
 Package meshwright::test::makePackage(Fault fault, Style style) {
   Package package;
-  package.set_version(4);
+  package.set_version(5);
   package.set_producer("hand");
   for (const char *name : {"dp", "tp"}) {
     Axis *axis = package.add_axes();
