@@ -10,18 +10,19 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-CompiledProgram::CompiledProgram(const ExecutorContext &context, const ProgramResources &resources)
-    : context(context), resources(resources), microBatches(context.package.getMicroBatches()), tags(context.program) {}
+CompiledProgram::CompiledProgram(const ExecutorContext &context)
+    : context(context), microBatches(context.package.getMicroBatches()), tags(context.program) {}
 
 std::byte *CompiledProgram::getAddress(uint32_t index, uint32_t microBatch) const {
   const Buffer &buffer = context.program.buffers(static_cast<int>(index));
-  return (buffer.memory() == HOST ? resources.hostArena : resources.arena) + getOffset(buffer, microBatch);
+  return context.device.getArena(buffer.memory()) + getOffset(buffer, microBatch);
 }
 
 Status CompiledProgram::compile() {
   for (const ScheduleItem &item : context.program.schedule()) {
     MW_TRY_ASSIGN(const CompiledTask *task, getTask(item.task(), item.micro_batch()));
-    items.push_back({task, item.micro_batch(), item.first_step(), item.end_step()});
+    items.push_back({task, &context.program.tasks(static_cast<int>(item.task())), item.micro_batch(), item.first_step(),
+                     item.end_step()});
   }
   return {};
 }
@@ -36,11 +37,6 @@ Result<const CompiledTask *> CompiledProgram::getTask(uint32_t task, uint32_t mi
 
 Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled) {
   const Task &task = context.program.tasks(static_cast<int>(number));
-  size_t count = 0;
-  for (const Instruction &instruction : task.instructions())
-    count += instruction.kernel().arguments_size();
-  arguments.push_back(std::make_unique<void *[]>(count));
-  numArguments = 0;
   startedHere.clear();
   copiesHere.clear();
   compiled.reserve(task.instructions_size());
@@ -100,10 +96,7 @@ Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruct
   switch (instruction.kind_case()) {
   case Instruction::kKernel: {
     compiled.kind = CompiledInstruction::Kind::Kernel;
-    MW_TRY_ASSIGN(compiled.kernel, context.kernels.find(instruction.kernel().symbol()));
-    compiled.arguments = arguments.back().get() + numArguments;
-    for (uint32_t argument : instruction.kernel().arguments())
-      arguments.back()[numArguments++] = getAddress(argument, microBatch);
+    MW_TRY_ASSIGN(compiled.number, prepareKernel(instruction.kernel(), microBatch));
     return compiled;
   }
   case Instruction::kMatmul: {
@@ -131,30 +124,32 @@ Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruct
   }
 }
 
+Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, uint32_t microBatch) {
+  std::vector<std::byte *> arguments;
+  for (uint32_t argument : kernel.arguments())
+    arguments.push_back(getAddress(argument, microBatch));
+  return context.device.prepareKernel(kernel.symbol(), arguments);
+}
+
 Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {
   const Matmul &matmul = instruction.matmul();
-  std::byte *lhs = getAddress(matmul.lhs(), microBatch), *rhs = getAddress(matmul.rhs(), microBatch),
-            *out = getAddress(matmul.out(), microBatch);
-  if (auto known = matmuls.find(&instruction); known != matmuls.end())
-    return resources.matmuls.prepareAgain(known->second, lhs, rhs, out);
-  MW_TRY_ASSIGN(uint32_t number, resources.matmuls.prepare(matmul, lhs, rhs, out, instruction.name()));
-  matmuls[&instruction] = number;
-  return number;
+  return context.device.prepareMatmul(instruction, getAddress(matmul.lhs(), microBatch),
+                                      getAddress(matmul.rhs(), microBatch), getAddress(matmul.out(), microBatch));
 }
 
 Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, uint32_t microBatch) {
   CompiledInstruction compiled{};
-  compiled.to = getAddress(copy.to(), microBatch);
-  compiled.from = getAddress(copy.from(), microBatch);
+  const Buffer &from = context.program.buffers(static_cast<int>(copy.from()));
   const Buffer &to = context.program.buffers(static_cast<int>(copy.to()));
-  compiled.bytes = getArrayBytes(to);
-  compiled.kind = CompiledInstruction::Kind::Copy;
-  if (to.memory() == context.program.buffers(static_cast<int>(copy.from())).memory())
-    return compiled;
-  compiled.kind = copy.start() ? CompiledInstruction::Kind::HostStart : CompiledInstruction::Kind::HostCopy;
-  compiled.isToHost = to.memory() == HOST;
-  CopyQueue &queue = compiled.isToHost ? resources.writeBacks : resources.fetches;
-  MW_TRY_ASSIGN(compiled.number, queue.prepare(compiled.to, compiled.from, compiled.bytes));
+  CopyPath path = to.memory() == from.memory() ? CopyPath::Within
+                  : to.memory() == HOST        ? CopyPath::ToHost
+                                               : CopyPath::FromHost;
+  compiled.kind = path == CopyPath::Within ? CompiledInstruction::Kind::Copy
+                  : copy.start()           ? CompiledInstruction::Kind::HostStart
+                                           : CompiledInstruction::Kind::HostCopy;
+  MW_TRY_ASSIGN(compiled.number,
+                context.device.prepareCopy(getAddress(copy.to(), microBatch), getAddress(copy.from(), microBatch),
+                                           getArrayBytes(to), path));
   return compiled;
 }
 

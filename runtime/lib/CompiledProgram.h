@@ -11,13 +11,13 @@
 #define MESHWRIGHT_RUNTIME_LIB_COMPILEDPROGRAM_H
 
 #include "CollectiveTags.h"
-#include "CopyQueue.h"
 #include "meshwright/runtime/Executor.h"
 #include <map>
 
 namespace meshwright::runtime {
 
-/// An instruction with its addresses, as small as can be: a step walks the list from end to end.
+/// An instruction as the number under which it was described, as small as can be: a step walks the list from end to
+/// end.
 struct CompiledInstruction {
   enum class Kind : uint8_t {
     Kernel,
@@ -33,42 +33,28 @@ struct CompiledInstruction {
     MicroBatch
   };
   Kind kind;
-  bool isToHost = false; // of copies between the memories
-  bool isOnce = false;   // of Start and Wait: there is one of it in a step, not one for each micro-batch
-  uint32_t number = 0;   // of the product, collective or copy; the coordinate's value
+  bool isOnce = false; // of Start and Wait: there is one of it in a step, not one for each micro-batch
+  uint32_t number = 0; // of the device or communicator; the coordinate's value
   union {
-    KernelFn kernel;
-    std::byte *to;
+    std::byte *to;     // of Coordinate and MicroBatch
     uint32_t *started; // of Start and Wait, see below; null where `number` says it all
   };
-  union {
-    void *const *arguments;
-    const std::byte *from;
-  };
-  uint64_t bytes = 0;
 };
 
 using CompiledTask = std::vector<CompiledInstruction>;
 
-/// An item of the schedule.
+/// An item of the schedule. Instructions are those of the source in their order.
 struct CompiledItem {
   const CompiledTask *task;
+  const Task *source;
   uint32_t microBatch, firstStep, endStep;
 
   bool runsAt(uint32_t position) const { return firstStep <= position && position < endStep; }
 };
 
-/// Where a rank's memory is, and who does what the rank does not do itself.
-struct ProgramResources {
-  std::byte *arena, *hostArena;
-  MatmulSet &matmuls;
-  /// Copies from the host and to it.
-  CopyQueue &fetches, &writeBacks;
-};
-
 class CompiledProgram {
 public:
-  CompiledProgram(const ExecutorContext &context, const ProgramResources &resources);
+  explicit CompiledProgram(const ExecutorContext &context);
 
   /// Prepares all that the schedule runs.
   Status compile();
@@ -80,6 +66,7 @@ private:
   Status compileTask(uint32_t number, uint32_t microBatch, CompiledTask &compiled);
   Result<CompiledInstruction> compileInstruction(uint32_t task, const Instruction &instruction, uint32_t microBatch);
   Result<CompiledInstruction> prepare(const Instruction &instruction, uint32_t microBatch);
+  Result<uint32_t> prepareKernel(const Kernel &kernel, uint32_t microBatch);
   Result<uint32_t> prepareMatmul(const Instruction &instruction, uint32_t microBatch);
   Result<CompiledInstruction> prepareCopy(const Copy &copy, uint32_t microBatch);
   Result<uint32_t> prepareCollective(const Instruction &instruction, uint32_t microBatch);
@@ -88,7 +75,6 @@ private:
   void connect(CompiledInstruction &compiled, uint32_t flight);
 
   const ExecutorContext &context;
-  ProgramResources resources;
   uint32_t microBatches;
   CollectiveTags tags;
   std::vector<CompiledItem> items;
@@ -96,14 +82,9 @@ private:
   std::map<std::pair<uint32_t, uint32_t>, CompiledTask> tasks;
   /// What was prepared, by micro-batch of its period: what has no slots is there once.
   std::map<std::pair<const Instruction *, uint32_t>, CompiledInstruction> prepared;
-  /// The first number of every product.
-  std::map<const Instruction *, uint32_t> matmuls;
   /// Collectives and copies that the task that is being compiled has started, by their tags.
   std::map<uint32_t, uint32_t> startedHere;
   std::map<uint32_t, CompiledInstruction> copiesHere;
-  /// The arguments of all kernels of a task, one after the other.
-  std::vector<std::unique_ptr<void *[]>> arguments;
-  size_t numArguments = 0;
   /// The number of the collective that a task started for another one to wait for, by flight, then by micro-batch.
   std::map<uint32_t, std::vector<uint32_t>> started;
 };

@@ -5,46 +5,43 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Executor.h"
-#include "Arena.h"
 #include "CompiledProgram.h"
 #include "meshwright/runtime/ThreadTime.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 
+/// An instruction as in messages: `"y" (model.mlir:88)`.
+static std::string describe(const Instruction &instruction) {
+  return fmt::format("\"{}\"{}", instruction.name(),
+                     instruction.location().empty() ? "" : fmt::format(" ({})", instruction.location()));
+}
+
 struct Executor::Implementation {
+  using Kind = CompiledInstruction::Kind;
+
   explicit Implementation(const ExecutorContext &context)
-      : context(context), fetches(context.hostLink), writeBacks(context.hostLink) {}
+      : context(context), device(context.device), compiled(this->context) {}
 
   ExecutorContext context;
-  Arena arena, hostArena;
-  std::unique_ptr<MatmulSet> matmuls;
+  Device &device;
   AllocationCount allocations;
-  /// Copies from the host and to it. Behind the arenas, so that they are over before what they use is gone.
-  CopyQueue fetches, writeBacks;
-  std::unique_ptr<CompiledProgram> compiled;
-
-  CopyQueue &getQueue(bool isToHost) { return isToHost ? writeBacks : fetches; }
+  CompiledProgram compiled;
 
   Status loadConstants() {
     for (const Constant &constant : context.program.constants()) {
-      uint64_t bytes = getArrayBytes(context.program.buffers(constant.buffer()));
-      if (bytes != 0)
-        std::memcpy(compiled->getAddress(constant.buffer()),
-                    context.package.getConstants().data() + constant.file_offset(), bytes);
+      uint64_t bytes = getArrayBytes(context.program.buffers(static_cast<int>(constant.buffer())));
+      MW_TRY(device.write(compiled.getAddress(constant.buffer()),
+                          context.package.getConstants().subspan(bytes == 0 ? 0 : constant.file_offset(), bytes)));
     }
     return {};
   }
 
   Status prepare() {
-    MW_TRY(arena.allocate(context.program.arena_bytes()));
-    MW_TRY(hostArena.allocate(context.program.host_arena_bytes()));
-    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
-    compiled = std::make_unique<CompiledProgram>(
-        context, ProgramResources{arena.data(), hostArena.data(), *matmuls, fetches, writeBacks});
+    MW_TRY(device.allocate(context.program.arena_bytes(), context.program.host_arena_bytes()));
     MW_TRY(loadConstants());
-    MW_TRY(compiled->compile());
-    return matmuls->finish();
+    MW_TRY(compiled.compile());
+    return device.finishPreparation();
   }
 
   uint64_t countAllocations() const { return context.countAllocations ? context.countAllocations() : 0; }
@@ -52,105 +49,103 @@ struct Executor::Implementation {
   Status runStep(uint32_t position) {
     allocations = {};
     uint64_t before = countAllocations();
-    Status status = run(position);
-    finishCopies();
+    Status status = issueStep(position);
+    Status finished = device.finishStep().within(fmt::format("rank {}", context.rank));
     allocations.own = countAllocations() - before - allocations.library;
-    return status;
+    return status.ok() ? finished : status;
   }
 
-  /// Where a step ends early, copies may be under way.
-  void finishCopies() {
-    fetches.finish();
-    writeBacks.finish();
+  /// From the recording where the device has one of the step.
+  Status issueStep(uint32_t position) {
+    size_t variant = context.package.getVariant(position);
+    MW_TRY_ASSIGN(bool replayed, device.replay(variant));
+    if (replayed)
+      return {};
+    MW_TRY(run(position));
+    return device.record(variant, [&] { return run(position); });
   }
 
   Status run(uint32_t position) {
-    for (const CompiledItem &item : compiled->getItems())
-      if (item.runsAt(position))
-        for (const CompiledInstruction &instruction : *item.task)
-          MW_TRY(execute(instruction, item.microBatch));
+    for (const CompiledItem &item : compiled.getItems()) {
+      if (!item.runsAt(position))
+        continue;
+      for (const CompiledInstruction &instruction : *item.task)
+        if (Status status = execute(instruction, item.microBatch); !status.ok())
+          return locate(status, item, instruction);
+    }
     return {};
   }
 
+  /// Says which rank and instruction an error is of; communicators do that themselves.
+  Status locate(const Status &status, const CompiledItem &item, const CompiledInstruction &instruction) const {
+    if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start || instruction.kind == Kind::Wait)
+      return status;
+    auto index = static_cast<int>(&instruction - item.task->data());
+    return status.within(fmt::format("rank {}: {}", context.rank, describe(item.source->instructions(index))));
+  }
+
   Status runProfiled(uint32_t position, std::vector<double> &seconds) {
-    fetches.setProfiling(true);
-    writeBacks.setProfiling(true);
+    device.setProfiling(true);
     Status status = profile(position, seconds);
-    finishCopies();
-    fetches.setProfiling(false);
-    writeBacks.setProfiling(false);
-    return status;
+    Status finished = device.finishStep();
+    device.setProfiling(false);
+    return status.ok() ? finished : status;
   }
 
   Status profile(uint32_t position, std::vector<double> &seconds) {
     seconds.clear();
-    std::vector<std::pair<size_t, uint32_t>> collectives;
-    std::vector<std::pair<size_t, const CompiledInstruction *>> copied;
-    for (const CompiledItem &item : compiled->getItems()) {
+    std::vector<std::pair<size_t, uint32_t>> collectives, copies;
+    for (const CompiledItem &item : compiled.getItems()) {
       if (!item.runsAt(position))
         continue;
       for (const CompiledInstruction &instruction : *item.task) {
         double before = getThreadSeconds();
-        MW_TRY(execute(instruction, item.microBatch));
-        if (instruction.kind == CompiledInstruction::Kind::Collective ||
-            instruction.kind == CompiledInstruction::Kind::Start)
+        if (Status status = execute(instruction, item.microBatch); !status.ok())
+          return locate(status, item, instruction);
+        if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start)
           collectives.push_back({seconds.size(), instruction.number});
-        if (instruction.kind == CompiledInstruction::Kind::HostCopy ||
-            instruction.kind == CompiledInstruction::Kind::HostStart)
-          copied.push_back({seconds.size(), &instruction});
+        if (instruction.kind == Kind::HostCopy || instruction.kind == Kind::HostStart)
+          copies.push_back({seconds.size(), instruction.number});
         seconds.push_back(getThreadSeconds() - before);
       }
     }
     for (auto [index, number] : collectives)
       seconds[index] = context.communicator.getCpuSeconds(number);
-    for (auto [index, copy] : copied)
-      seconds[index] = getQueue(copy->isToHost).getCpuSeconds(copy->number);
+    for (auto [index, number] : copies)
+      seconds[index] = device.getCopySeconds(number);
     return {};
   }
 
   Status execute(const CompiledInstruction &instruction, uint32_t microBatch) {
     switch (instruction.kind) {
-    case CompiledInstruction::Kind::Kernel:
-      instruction.kernel(instruction.arguments);
-      return {};
-    case CompiledInstruction::Kind::Matmul: {
+    case Kind::Kernel:
+      return device.launch(instruction.number);
+    case Kind::Matmul: {
       uint64_t before = countAllocations();
-      Status status = matmuls->execute(instruction.number);
+      Status status = device.multiply(instruction.number);
       allocations.library += countAllocations() - before;
       return status;
     }
-    case CompiledInstruction::Kind::Collective:
+    case Kind::Collective:
       return context.communicator.execute(instruction.number);
-    case CompiledInstruction::Kind::Start:
+    case Kind::Start:
       if (instruction.started)
         instruction.started[instruction.isOnce ? 0 : microBatch] = instruction.number;
       return context.communicator.start(instruction.number);
-    case CompiledInstruction::Kind::Wait:
+    case Kind::Wait:
       return context.communicator.wait(instruction.started ? instruction.started[instruction.isOnce ? 0 : microBatch]
                                                            : instruction.number);
-    case CompiledInstruction::Kind::Copy:
-      std::memmove(instruction.to, instruction.from, instruction.bytes);
-      return {};
-    case CompiledInstruction::Kind::HostCopy:
-      getQueue(instruction.isToHost).start(instruction.number);
-      getQueue(instruction.isToHost).wait(instruction.number);
-      return {};
-    case CompiledInstruction::Kind::HostStart:
-      getQueue(instruction.isToHost).start(instruction.number);
-      return {};
-    case CompiledInstruction::Kind::HostWait:
-      getQueue(instruction.isToHost).wait(instruction.number);
-      return {};
-    case CompiledInstruction::Kind::Coordinate: {
-      int32_t coordinate = static_cast<int32_t>(instruction.number);
-      std::memcpy(instruction.to, &coordinate, sizeof(coordinate));
-      return {};
-    }
-    case CompiledInstruction::Kind::MicroBatch: {
-      int32_t number = static_cast<int32_t>(microBatch);
-      std::memcpy(instruction.to, &number, sizeof(number));
-      return {};
-    }
+    case Kind::Copy:
+    case Kind::HostCopy:
+      return device.copy(instruction.number);
+    case Kind::HostStart:
+      return device.startCopy(instruction.number);
+    case Kind::HostWait:
+      return device.waitCopy(instruction.number);
+    case Kind::Coordinate:
+      return device.store(instruction.to, static_cast<int32_t>(instruction.number));
+    case Kind::MicroBatch:
+      return device.store(instruction.to, static_cast<int32_t>(microBatch));
     }
     return {};
   }
@@ -172,12 +167,25 @@ Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {
-  return {implementation->compiled->getAddress(static_cast<uint32_t>(index)),
+  return {implementation->compiled.getAddress(static_cast<uint32_t>(index)),
           getArrayBytes(implementation->context.program.buffers(index))};
 }
+
+Status Executor::write(int32_t index, std::span<const std::byte> from) {
+  assert(from.size() == getBuffer(index).size() && "whole arrays are written");
+  return implementation->device.write(getBuffer(index).data(), from)
+      .within(fmt::format("rank {}", implementation->context.rank));
+}
+Status Executor::read(int32_t index, std::span<std::byte> to) const {
+  assert(to.size() == getBuffer(index).size() && "whole arrays are read");
+  return implementation->device.read(to, getBuffer(index).data())
+      .within(fmt::format("rank {}", implementation->context.rank));
+}
+bool Executor::isAddressable() const { return implementation->device.isAddressable(); }
 
 uint64_t Executor::getArenaBytes() const { return implementation->context.program.arena_bytes(); }
 uint64_t Executor::getPersistentBytes() const { return implementation->context.program.persistent_bytes(); }
 uint64_t Executor::getHostArenaBytes() const { return implementation->context.program.host_arena_bytes(); }
-uint64_t Executor::getScratchBytes() const { return implementation->matmuls->getScratchBytes(); }
-std::vector<std::string> Executor::getWarnings() const { return implementation->matmuls->getWarnings(); }
+uint64_t Executor::getScratchBytes() const { return implementation->device.getScratchBytes(); }
+uint64_t Executor::getHostSyncs() const { return implementation->device.getHostSyncs(); }
+std::vector<std::string> Executor::getWarnings() const { return implementation->device.getWarnings(); }

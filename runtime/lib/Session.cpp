@@ -7,6 +7,7 @@
 #include "meshwright/runtime/Session.h"
 #include "RankTeam.h"
 #include "meshwright/runtime/InitialValues.h"
+#include "meshwright/runtime/MatmulSet.h"
 #include <algorithm>
 #include <cstring>
 
@@ -44,6 +45,7 @@ struct Session::Implementation {
   Mesh mesh;
   LoadedKernels kernels;
   std::unique_ptr<Backend> backend;
+  std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Executor>> executors;
   ValueSet variables, inputs, outputs;
   /// Of the next step in its merge.
@@ -58,14 +60,16 @@ struct Session::Implementation {
   }
 
   Status createExecutors() {
+    devices.resize(mesh.getNumRanks());
     executors.resize(mesh.getNumRanks());
     MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
     backend = createInprocBackend(mesh.getNumRanks(), options.serial ? std::nullopt : options.link);
     MW_TRY(team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
+      devices[rank] = createCpuDevice(kernels, options.serial ? std::nullopt : options.hostLink);
       MW_TRY_ASSIGN(executors[rank],
-                    Executor::create({package, getProgram(rank), mesh, kernels, backend->getCommunicator(rank), rank,
-                                      options.serial ? std::nullopt : options.hostLink, options.countAllocations}));
+                    Executor::create({package, getProgram(rank), mesh, *devices[rank], backend->getCommunicator(rank),
+                                      rank, options.countAllocations}));
       return {};
     }));
     // When all have described what they will do.

@@ -8,8 +8,8 @@
 #define MESHWRIGHT_RUNTIME_EXECUTOR_H
 
 #include "meshwright/runtime/Communicator.h"
-#include "meshwright/runtime/KernelLibraries.h"
-#include "meshwright/runtime/MatmulSet.h"
+#include "meshwright/runtime/Device.h"
+#include "meshwright/runtime/Package.h"
 
 namespace meshwright::runtime {
 
@@ -18,11 +18,9 @@ struct ExecutorContext {
   const LoadedPackage &package;
   const Program &program;
   const Mesh &mesh;
-  const LoadedKernels &kernels;
+  Device &device;
   Communicator &communicator;
   int64_t rank;
-  /// The link between device and host, in each direction; copies are not delayed where there is none.
-  std::optional<LinkModel> hostLink = {};
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };
@@ -35,14 +33,15 @@ struct AllocationCount {
   uint64_t library = 0;
 };
 
-/// One rank: its arenas and its program as a list of calls with their addresses. Made and used on the rank's thread.
+/// One rank: its program as a list of what its device and its communicator are asked for. Made and used on the rank's
+/// thread.
 class Executor {
 public:
   /// Allocates the arenas, loads constants and prepares every instruction; after it, steps allocate nothing.
   static Result<std::unique_ptr<Executor>> create(const ExecutorContext &context);
   ~Executor();
 
-  /// Runs the step at that position of a merge once. Errors name the rank.
+  /// Runs the step at that position of a merge once; a GPU may still be at it on return. Errors name the rank.
   Status runStep(uint32_t position);
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.
@@ -50,14 +49,21 @@ public:
   /// Allocations of the last step.
   AllocationCount getStepAllocations() const;
 
-  /// The array of a buffer.
+  /// Where the array of a buffer is; the host may go there if the device is addressable.
   std::span<std::byte> getBuffer(int32_t index) const;
+  bool isAddressable() const;
+  /// Copies the array of a buffer from the host or to it, on any device; the spans have its size. Between steps, from
+  /// any thread.
+  Status write(int32_t index, std::span<const std::byte> from);
+  Status read(int32_t index, std::span<std::byte> to) const;
   uint64_t getArenaBytes() const;
   uint64_t getPersistentBytes() const;
   /// The arena in the memory of the host.
   uint64_t getHostArenaBytes() const;
   /// Scratch memory of libraries.
   uint64_t getScratchBytes() const;
+  /// How often the host has waited until the device was done.
+  uint64_t getHostSyncs() const;
   std::vector<std::string> getWarnings() const;
 
 private:

@@ -1,0 +1,97 @@
+//===- Device.h - what computes for a rank ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interface behind which CPUs and GPUs stand: memory, kernels, products and copies. An executor describes all that
+// its program does once, before the first step, and then asks for it by number.
+//
+// A device does what it is asked for in that order, or so that nobody can tell: `launch`, `multiply`, `store` and
+// `copy` may return before it is done (on a GPU), but whatever is asked for later, `read` included, finds the results
+// there. Copies between the memories that are started go on beside all else until they are waited for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_DEVICE_H
+#define MESHWRIGHT_RUNTIME_DEVICE_H
+
+#include "meshwright/runtime/KernelLibraries.h"
+#include "meshwright/runtime/LinkModel.h"
+#include <functional>
+
+namespace meshwright::runtime {
+
+/// Between which memories of a rank a copy goes: a buffer of the device or of the host is at either end.
+enum class CopyPath { Within, FromHost, ToHost };
+
+/// What one rank computes with. Used by the rank's thread, except that `read` and `write` may come from any thread
+/// while no step is being issued.
+class Device {
+public:
+  virtual ~Device() = default;
+
+  // Before the first step. One large allocation per memory, then a description per instruction: what costs time or
+  // memory (loading, choosing algorithms) is done here.
+
+  /// Allocates the arenas of both memories, filled with zeros; once, before all else.
+  virtual Status allocate(uint64_t deviceBytes, uint64_t hostBytes) = 0;
+  /// Where an arena begins. What the host may not touch is an address all the same.
+  virtual std::byte *getArena(Memory memory) const = 0;
+  /// Describes a call of a kernel. Returns its number.
+  virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) = 0;
+  /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
+  virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                         std::byte *out) = 0;
+  /// Describes a copy. Returns its number.
+  virtual Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) = 0;
+  /// Everything is described: allocates the scratch memory of libraries.
+  virtual Status finishPreparation() = 0;
+
+  // In a step. Nothing here allocates memory.
+
+  virtual Status launch(uint32_t kernel) = 0;
+  virtual Status multiply(uint32_t matmul) = 0;
+  /// Writes a number into a buffer of the device.
+  virtual Status store(std::byte *to, int32_t value) = 0;
+  /// Copies, and goes on when that is done.
+  virtual Status copy(uint32_t number) = 0;
+  /// Starts a copy between the memories; those of one direction take place in the order in which they are started.
+  virtual Status startCopy(uint32_t number) = 0;
+  /// Goes on when a copy that was started is over.
+  virtual Status waitCopy(uint32_t number) = 0;
+  /// The step has been issued, or has failed: returns when no copy of it will touch memory any more that others use.
+  virtual Status finishStep() = 0;
+
+  /// Issues a step that was recorded, and says whether there was one. `variant` is which of the package's steps.
+  virtual Result<bool> replay(size_t variant) { return false; }
+  /// May record what `issue` does, to replay it from now on; the step was issued once without.
+  virtual Status record(size_t variant, const std::function<Status()> &issue) { return {}; }
+
+  // Between steps.
+
+  /// Copies from the host into an arena; the host's bytes are its own again on return.
+  virtual Status write(std::byte *to, std::span<const std::byte> from) = 0;
+  /// Copies from an arena to the host; waits until the device has come to it.
+  virtual Status read(std::span<std::byte> to, const std::byte *from) const = 0;
+  /// Whether the host reads and writes the device's memory by its addresses.
+  virtual bool isAddressable() const = 0;
+
+  /// Scratch memory of libraries.
+  virtual uint64_t getScratchBytes() const = 0;
+  /// How often the host has waited until the device had done all that it was asked for.
+  virtual uint64_t getHostSyncs() const { return 0; }
+  /// What is slower than it could be.
+  virtual std::vector<std::string> getWarnings() const = 0;
+
+  /// Whether copies between the memories are measured and no modelled link delays them.
+  virtual void setProfiling(bool on) {}
+  /// What a copy cost when it was made last, in seconds of CPU time, while they are measured.
+  virtual double getCopySeconds(uint32_t number) const { return 0; }
+};
+
+/// The CPU: kernels are called, products are computed by oneDNN or the runtime's own loops, and started copies are made
+/// by a thread per direction, delayed where a link is given. The kernels outlive it.
+std::unique_ptr<Device> createCpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink);
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,151 @@
+//===- CpuDevice.cpp - ranks that compute on the CPU ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything is done when its call returns, but for copies that are started: they have a thread for each direction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arena.h"
+#include "CopyQueue.h"
+#include "meshwright/runtime/Device.h"
+#include "meshwright/runtime/MatmulSet.h"
+#include <map>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+namespace {
+
+class CpuDevice : public Device {
+public:
+  CpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink)
+      : kernels(kernels), fetches(hostLink), writeBacks(hostLink) {}
+
+  Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override {
+    MW_TRY(arena.allocate(deviceBytes));
+    MW_TRY(hostArena.allocate(hostBytes));
+    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
+    return {};
+  }
+
+  std::byte *getArena(Memory memory) const override { return (memory == HOST ? hostArena : arena).data(); }
+
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> addresses) override {
+    MW_TRY_ASSIGN(KernelFn function, kernels.find(symbol));
+    calls.push_back({function, arguments.size()});
+    arguments.insert(arguments.end(), addresses.begin(), addresses.end());
+    return static_cast<uint32_t>(calls.size() - 1);
+  }
+
+  Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                 std::byte *out) override {
+    if (auto known = firstMatmuls.find(&instruction); known != firstMatmuls.end())
+      return matmuls->prepareAgain(known->second, lhs, rhs, out);
+    MW_TRY_ASSIGN(uint32_t number, matmuls->prepare(instruction.matmul(), lhs, rhs, out, instruction.name()));
+    firstMatmuls[&instruction] = number;
+    return number;
+  }
+
+  Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) override {
+    uint32_t queued = 0;
+    if (path != CopyPath::Within) {
+      MW_TRY_ASSIGN(queued, getQueue(path).prepare(to, from, bytes));
+    }
+    copies.push_back({path, queued, to, from, bytes});
+    return static_cast<uint32_t>(copies.size() - 1);
+  }
+
+  Status finishPreparation() override { return matmuls->finish(); }
+
+  Status launch(uint32_t kernel) override {
+    calls[kernel].function(arguments.data() + calls[kernel].firstArgument);
+    return {};
+  }
+  Status multiply(uint32_t matmul) override { return matmuls->execute(matmul); }
+  Status store(std::byte *to, int32_t value) override {
+    std::memcpy(to, &value, sizeof(value));
+    return {};
+  }
+
+  Status copy(uint32_t number) override {
+    const Copy &copy = copies[number];
+    if (copy.path == CopyPath::Within) {
+      std::memmove(copy.to, copy.from, copy.bytes);
+      return {};
+    }
+    MW_TRY(startCopy(number));
+    return waitCopy(number);
+  }
+  Status startCopy(uint32_t number) override {
+    getQueue(copies[number].path).start(copies[number].queued);
+    return {};
+  }
+  Status waitCopy(uint32_t number) override {
+    getQueue(copies[number].path).wait(copies[number].queued);
+    return {};
+  }
+
+  Status finishStep() override {
+    fetches.finish();
+    writeBacks.finish();
+    return {};
+  }
+
+  Status write(std::byte *to, std::span<const std::byte> from) override {
+    if (!from.empty())
+      std::memcpy(to, from.data(), from.size());
+    return {};
+  }
+  Status read(std::span<std::byte> to, const std::byte *from) const override {
+    if (!to.empty())
+      std::memcpy(to.data(), from, to.size());
+    return {};
+  }
+  bool isAddressable() const override { return true; }
+
+  uint64_t getScratchBytes() const override { return matmuls->getScratchBytes(); }
+  std::vector<std::string> getWarnings() const override { return matmuls->getWarnings(); }
+
+  void setProfiling(bool on) override {
+    fetches.setProfiling(on);
+    writeBacks.setProfiling(on);
+  }
+  double getCopySeconds(uint32_t number) const override {
+    return (copies[number].path == CopyPath::ToHost ? writeBacks : fetches).getCpuSeconds(copies[number].queued);
+  }
+
+private:
+  struct Call {
+    KernelFn function;
+    size_t firstArgument;
+  };
+  struct Copy {
+    CopyPath path;
+    uint32_t queued; // its number in the queue of its direction
+    std::byte *to;
+    const std::byte *from;
+    uint64_t bytes;
+  };
+
+  CopyQueue &getQueue(CopyPath path) { return path == CopyPath::ToHost ? writeBacks : fetches; }
+
+  const LoadedKernels &kernels;
+  Arena arena, hostArena;
+  std::unique_ptr<MatmulSet> matmuls;
+  /// The first number of every product.
+  std::map<const Instruction *, uint32_t> firstMatmuls;
+  std::vector<Call> calls;
+  /// Of all calls, one after the other.
+  std::vector<void *> arguments;
+  std::vector<Copy> copies;
+  /// Behind the arenas, so that copies are over before what they use is gone.
+  CopyQueue fetches, writeBacks;
+};
+
+} // namespace
+
+std::unique_ptr<Device> meshwright::runtime::createCpuDevice(const LoadedKernels &kernels,
+                                                             const std::optional<LinkModel> &hostLink) {
+  return std::make_unique<CpuDevice>(kernels, hostLink);
+}
