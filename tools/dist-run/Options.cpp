@@ -74,6 +74,12 @@ Status setCheck(Options &options, const std::string &text) {
   return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
 }
 
+Status setSelfTest(Options &options, const std::string &text) {
+  options.selfTest = true;
+  options.selfTestAll = text == "all";
+  return text.empty() || text == "all" ? Status() : usageError("\"{}\" is not \"all\"", text);
+}
+
 Status setResume(Options &options, const std::string &text) {
   options.resume = true;
   options.resumeFrom = text;
@@ -106,6 +112,12 @@ const std::vector<Option> &getOptions() {
        "the same for copies between the memories of device and host, in each direction", setLink(&Options::hostLink)},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
+      {"Checking", "self-test", "[all]",
+       "instead of running a package, check every collective of this machine element by element and time it: a sample "
+       "of less than a minute, or all of it",
+       setSelfTest},
+      {"Checking", "ranks", "N", "of --self-test, so many ranks (1, 2, 3, 4 and 8; of processes, one each)",
+       setCount(&Options::ranks, 1)},
       {"Results", "metrics", "FILE", "a JSON object per step", setText(&Options::metrics)},
       {"Results", "outputs", "FILE", "safetensors with the outputs of the last step, whole",
        setText(&Options::outputs)},
@@ -140,6 +152,14 @@ const Option *find(std::string_view name) {
 
 Status checkCombination(const Options &options) {
   if (options.help || options.version)
+    return {};
+  if (options.selfTest && !options.package.empty())
+    return usageError("--self-test checks this machine and runs no package, but {} is given", options.package);
+  if (options.ranks != 0 && !options.selfTest)
+    return usageError("--ranks={} is of --self-test; a package has its own number of ranks", options.ranks);
+  if (options.ranks > 1024)
+    return usageError("--ranks={} is above 1024", options.ranks);
+  if (options.selfTest)
     return {};
   if (options.package.empty())
     return usageError("which package? (dist-run --help says more)");

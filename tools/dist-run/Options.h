@@ -24,6 +24,9 @@ struct Options {
   uint64_t saveEvery = 0, keep = 3;
   /// From the newest checkpoint of `checkpoint`, or from that of `resumeFrom`.
   bool resume = false;
+  /// Instead of a package: check the collectives, between so many ranks (0: of several numbers).
+  bool selfTest = false, selfTestAll = false;
+  uint64_t ranks = 0;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include "Options.h"
 #include "Run.h"
+#include "SelfTest.h"
 #include "Show.h"
 #include <csignal>
 #include <cstdio>
@@ -16,6 +17,8 @@ using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
 static Status runTool(const Options &options) {
+  if (options.selfTest)
+    return runSelfTest(*createLocalWorld(), options);
   MW_TRY_ASSIGN(LoadedPackage package, LoadedPackage::open(options.package));
   // fmt throws where a write is cut short.
   try {
