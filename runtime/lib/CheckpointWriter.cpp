@@ -5,12 +5,16 @@
 //   ranks   -- step 2 --[copy]-- step 3 -- step 4 -- step 5 --[copy]-- step 6 --
 //   thread              '------ write, sync, rename ------'    '----- write ...
 //
+// Where there are several processes, the thread of each writes the files of its ranks, and the checksums go to the
+// first process at the next step, which then writes the index and renames.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "Arena.h"
 #include "meshwright/runtime/Checksum.h"
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <system_error>
 #include <thread>
@@ -31,6 +35,8 @@ struct OwnedPart {
 
 struct RankCopy {
   std::vector<OwnedPart> parts;
+  /// Of those that were written last.
+  std::vector<uint32_t> checksums;
   uint64_t bytes = 0;
   Arena memory;
 
@@ -47,19 +53,27 @@ std::string getKindName(Variable::Kind kind) {
 } // namespace
 
 struct CheckpointWriter::Implementation {
-  Implementation(Session &session, CheckpointFolder folder, uint64_t keep)
+  Implementation(Session &session, std::optional<CheckpointFolder> folder, uint64_t keep)
       : session(session), folder(std::move(folder)), keep(keep), copies(session.getNumRanks()) {}
 
   Session &session;
-  CheckpointFolder folder;
+  std::optional<CheckpointFolder> folder;
   uint64_t keep;
+  /// Of all ranks; memory have those of this process.
   std::vector<RankCopy> copies;
   /// All variables, without parts.
   std::vector<CheckpointVariable> variables;
-  /// Of the checkpoint that is written.
+  /// Of the checkpoint that is written, and its folder until it gets its name.
   CheckpointIndex index;
+  std::string temporary;
   Status result;
   std::thread thread;
+  /// The thread is done; the first process knows what this one has written; how many it knows that of.
+  std::atomic<bool> isWritten = true;
+  bool isReported = true;
+  int64_t numReported = 0;
+  /// Where there are several processes: from the start until all know that it is over.
+  bool isPolled = false;
 
   void describeVariables() {
     const ValueSet &set = session.getVariables();
@@ -78,7 +92,7 @@ struct CheckpointWriter::Implementation {
     }
   }
 
-  Status prepareRank(int64_t rank) {
+  void describeRank(int64_t rank) {
     const ValueSet &set = session.getVariables();
     RankCopy &copy = copies[rank];
     std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
@@ -100,7 +114,10 @@ struct CheckpointWriter::Implementation {
                             std::move(packed), copy.bytes, bytes});
       copy.bytes += (bytes + 63) / 64 * 64;
     }
-    return copy.bytes == 0 ? Status() : copy.memory.allocate(copy.bytes);
+  }
+
+  Status allocateRank(int64_t rank) {
+    return copies[rank].bytes == 0 ? Status() : copies[rank].memory.allocate(copies[rank].bytes);
   }
 
   /// Accumulators are part of the state while a merge is under way.
@@ -116,7 +133,11 @@ struct CheckpointWriter::Implementation {
                    copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
   }
 
-  Status writeRank(const std::string &path, const std::string &file, const RankCopy &copy) {
+  static std::string getFile(int64_t rank) { return fmt::format("rank-{:05}.safetensors", rank); }
+
+  Status writeRank(int64_t rank) {
+    RankCopy &copy = copies[rank];
+    copy.checksums.clear();
     std::vector<const OwnedPart *> parts;
     std::vector<SafeTensorsEntry> entries;
     for (const OwnedPart &part : copy.parts) {
@@ -128,24 +149,129 @@ struct CheckpointWriter::Implementation {
     }
     if (parts.empty())
       return {};
-    MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path + "/" + file, entries));
+    MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(temporary + "/" + getFile(rank), entries));
     for (const OwnedPart *part : parts) {
       std::span<const std::byte> bytes = copy.getBytes(*part);
       MW_TRY(writer.append(bytes));
-      index.variables[part->variable].parts.push_back({file, part->at, computeChecksum(bytes), part->addend});
+      copy.checksums.push_back(computeChecksum(bytes));
     }
     MW_TRY(writer.sync());
     return writer.commit();
   }
 
+  /// The ranks of this process; alone, it is the whole checkpoint.
   Status write() {
+    RankRange ranks = session.getRanks();
+    for (int64_t rank = ranks.begin; rank != ranks.end; ++rank)
+      MW_TRY(writeRank(rank));
+    return session.getWorld().isAlone() ? complete() : Status();
+  }
+
+  /// Everything is written, and all checksums are known.
+  Status complete() {
     index.variables = variables;
-    MW_TRY_ASSIGN(std::string temporary, folder.begin());
-    for (size_t rank = 0; rank != copies.size(); ++rank)
-      MW_TRY(writeRank(temporary, fmt::format("rank-{:05}.safetensors", rank), copies[rank]));
+    for (size_t rank = 0; rank != copies.size(); ++rank) {
+      size_t number = 0;
+      for (const OwnedPart &part : copies[rank].parts)
+        if (isSaved(variables[part.variable]))
+          index.variables[part.variable].parts.push_back(
+              {getFile(static_cast<int64_t>(rank)), part.at, copies[rank].checksums[number++], part.addend});
+    }
     std::erase_if(index.variables, [&](const CheckpointVariable &variable) { return !isSaved(variable); });
-    MW_TRY(folder.commit(temporary, index));
-    return folder.prune(keep);
+    MW_TRY(folder->commit(temporary, index));
+    return folder->prune(keep);
+  }
+
+  /// The first process makes the folder, the others learn where it is.
+  Status begin() {
+    World &world = session.getWorld();
+    Status status;
+    if (world.isFirst()) {
+      auto made = folder->begin();
+      status = made.status();
+      temporary = made.ok() ? *made : "";
+    }
+    MW_TRY(world.agree(status));
+    std::span<const std::byte> name = std::as_bytes(std::span(temporary));
+    MW_TRY_ASSIGN(Bytes shared, world.share(Bytes(name.begin(), name.end())));
+    temporary.assign(reinterpret_cast<const char *>(shared.data()), shared.size());
+    return {};
+  }
+
+  /// What this process says to the first: nothing yet, or the checksums of its ranks, one after the other.
+  Bytes report() {
+    if (isReported || !isWritten)
+      return {};
+    isReported = true;
+    Bytes message(1);
+    RankRange ranks = session.getRanks();
+    for (int64_t rank = ranks.begin; rank != ranks.end; ++rank) {
+      std::span<const std::byte> checksums = std::as_bytes(std::span(copies[rank].checksums));
+      message.insert(message.end(), checksums.begin(), checksums.end());
+    }
+    return message;
+  }
+
+  /// Takes in what a process says of its ranks.
+  Status takeIn(const Bytes &message, RankRange ranks) {
+    size_t at = 1;
+    for (int64_t rank = ranks.begin; rank != ranks.end; ++rank) {
+      std::vector<uint32_t> &checksums = copies[rank].checksums;
+      checksums.resize(std::count_if(copies[rank].parts.begin(), copies[rank].parts.end(),
+                                     [&](const OwnedPart &part) { return isSaved(variables[part.variable]); }));
+      if (message.size() - at < checksums.size() * sizeof(uint32_t))
+        return faultError("{} bytes are too few for the checksums of ranks {} to {}", message.size(), ranks.begin,
+                          ranks.end - 1);
+      std::memcpy(checksums.data(), message.data() + at, checksums.size() * sizeof(uint32_t));
+      at += checksums.size() * sizeof(uint32_t);
+    }
+    return {};
+  }
+
+  Status poll() {
+    World &world = session.getWorld();
+    if (!isPolled)
+      return {};
+    if (isWritten)
+      MW_TRY(result);
+    MW_TRY_ASSIGN(std::vector<Bytes> messages, world.gather(report()));
+    for (size_t process = 0; process != messages.size(); ++process) {
+      if (messages[process].empty())
+        continue;
+      MW_TRY(takeIn(messages[process], session.getProcesses()[process]));
+      if (++numReported == world.getNumProcesses())
+        return complete();
+    }
+    return {};
+  }
+
+  /// Starts the thread that writes.
+  Status start() {
+    isWritten = false;
+    isReported = false;
+    numReported = 0;
+    isPolled = !session.getWorld().isAlone();
+    // The standard library has no other way to say that there are no threads left.
+    try {
+      thread = std::thread([this] {
+        result = write();
+        isWritten = true;
+      });
+    } catch (const std::system_error &error) {
+      return faultError("no thread can be started that writes a checkpoint: {}", error.what());
+    }
+    return {};
+  }
+
+  Status finish() {
+    if (thread.joinable())
+      thread.join();
+    MW_TRY(std::exchange(result, Status()));
+    if (!isPolled)
+      return {};
+    Status status = poll();
+    isPolled = false;
+    return session.getWorld().agree(status);
   }
 };
 
@@ -157,11 +283,13 @@ CheckpointWriter::~CheckpointWriter() {
     implementation->thread.join();
 }
 
-Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::create(Session &session, CheckpointFolder folder,
-                                                                   uint64_t keep) {
+Result<std::unique_ptr<CheckpointWriter>>
+CheckpointWriter::create(Session &session, std::optional<CheckpointFolder> folder, uint64_t keep) {
   auto implementation = std::make_unique<Implementation>(session, std::move(folder), keep);
   implementation->describeVariables();
-  MW_TRY(session.forEachRank([&](int64_t rank) { return implementation->prepareRank(rank); }));
+  for (int64_t rank = 0; rank != session.getNumRanks(); ++rank)
+    implementation->describeRank(rank);
+  MW_TRY(session.forEachRank([&](int64_t rank) { return implementation->allocateRank(rank); }));
   return std::unique_ptr<CheckpointWriter>(new CheckpointWriter(std::move(implementation)));
 }
 
@@ -173,24 +301,16 @@ Status CheckpointWriter::save(uint64_t step, uint64_t dataPosition, uint64_t see
   self->index.seed = seed;
   self->index.mergePosition = self->session.getMergePosition();
   self->index.mergeSteps = self->session.getPackage().getMergeSteps();
+  MW_TRY(self->begin().within("checkpoint"));
   MW_TRY(self->session.forEachRank([&](int64_t rank) -> Status {
     self->copyRank(rank);
     return {};
   }));
-  // The standard library has no other way to say that there are no threads left.
-  try {
-    self->thread = std::thread([self] { self->result = self->write(); });
-  } catch (const std::system_error &error) {
-    return faultError("no thread can be started that writes a checkpoint: {}", error.what());
-  }
-  return {};
+  return self->start();
 }
 
-Status CheckpointWriter::finish() {
-  if (implementation->thread.joinable())
-    implementation->thread.join();
-  return std::exchange(implementation->result, Status()).within("checkpoint");
-}
+Status CheckpointWriter::poll() { return implementation->poll().within("checkpoint"); }
+Status CheckpointWriter::finish() { return implementation->finish().within("checkpoint"); }
 
 uint64_t CheckpointWriter::getCopyBytes(int64_t rank) const { return implementation->copies[rank].bytes; }
 

@@ -9,14 +9,14 @@
 
 using namespace meshwright::runtime;
 
-Result<std::unique_ptr<RankTeam>> RankTeam::create(int64_t numRanks) {
-  std::unique_ptr<RankTeam> team(new RankTeam(numRanks));
-  for (int64_t rank = 0; rank != numRanks; ++rank) {
+Result<std::unique_ptr<RankTeam>> RankTeam::create(RankRange ranks) {
+  std::unique_ptr<RankTeam> team(new RankTeam(ranks));
+  for (int64_t rank = ranks.begin; rank != ranks.end; ++rank) {
     // The standard library has no other way to say that there are no threads left.
     try {
       team->threads.emplace_back([self = team.get(), rank] { self->serve(rank); });
     } catch (const std::system_error &error) {
-      return faultError("no thread can be started for rank {} of {}: {}", rank, numRanks, error.what());
+      return faultError("no thread can be started for rank {}, one of {}: {}", rank, ranks.size(), error.what());
     }
   }
   return team;
@@ -56,7 +56,7 @@ void RankTeam::serve(int64_t rank) {
     lock.unlock();
     Status result = (*work)(rank);
     lock.lock();
-    results[rank] = std::move(result);
+    results[rank - ranks.begin] = std::move(result);
     if (--unfinished == 0)
       end.notify_one();
   }

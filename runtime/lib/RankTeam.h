@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_RUNTIME_LIB_RANKTEAM_H
 #define MESHWRIGHT_RUNTIME_LIB_RANKTEAM_H
 
-#include "meshwright/runtime/Status.h"
+#include "meshwright/runtime/Communicator.h"
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -18,20 +18,21 @@
 
 namespace meshwright::runtime {
 
-/// Threads that sleep until there is work for all of them.
+/// A thread for each rank of this process; they sleep until there is work for all of them.
 class RankTeam {
 public:
   /// Starts the threads; an error where the system gives no more.
-  static Result<std::unique_ptr<RankTeam>> create(int64_t numRanks);
+  static Result<std::unique_ptr<RankTeam>> create(RankRange ranks);
   ~RankTeam();
 
   /// Calls work(rank) on every rank's thread and waits for all. The error of the lowest rank that has one.
   Status run(const std::function<Status(int64_t rank)> &work);
 
 private:
-  explicit RankTeam(int64_t numRanks) : results(numRanks) {}
+  explicit RankTeam(RankRange ranks) : ranks(ranks), results(ranks.size()) {}
   void serve(int64_t rank);
 
+  RankRange ranks;
   std::mutex mutex;
   std::condition_variable begin, end;
   const std::function<Status(int64_t)> *work = nullptr;

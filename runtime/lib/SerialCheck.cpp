@@ -25,26 +25,43 @@ std::string CheckReport::toString() const {
                             largest.tolerance, name);
 }
 
-std::optional<double> meshwright::runtime::readScalar(const Session &session, const std::string &name) {
-  if (name.empty())
-    return std::nullopt;
+/// Which output or variable is the scalar of that name.
+static std::optional<std::pair<const ValueSet *, size_t>> findScalar(const Session &session, const std::string &name) {
   for (const ValueSet *set : {&session.getOutputs(), &session.getVariables()}) {
-    std::optional<size_t> i = set->find(name);
+    std::optional<size_t> i = name.empty() ? std::nullopt : set->find(name);
     if (!i || *getNumElements(set->getShape(*i)) != 1)
       continue;
     if (set == &session.getOutputs() && !session.isKnown(*i))
       return std::nullopt;
-    std::array<std::byte, 8> bytes = {};
-    session.gather(*set, *i, std::span(bytes).first(set->getBytes(*i)));
-    return loadAsDouble(set->getType(*i), bytes.data());
+    return std::pair(set, *i);
   }
   return std::nullopt;
+}
+
+Result<std::vector<std::optional<double>>> meshwright::runtime::readScalars(const Session &session,
+                                                                            std::span<const std::string> names) {
+  constexpr size_t kLargest = 8;
+  std::vector<std::byte> bytes(names.size() * kLargest);
+  std::vector<Gathered> wanted;
+  for (size_t i = 0; i != names.size(); ++i)
+    if (auto found = findScalar(session, names[i]))
+      wanted.push_back(
+          {found->first, found->second, std::span(bytes).subspan(i * kLargest, found->first->getBytes(found->second))});
+  MW_TRY(session.gather(wanted));
+  std::vector<std::optional<double>> values(names.size());
+  for (const Gathered &value : wanted)
+    values[(value.whole.data() - bytes.data()) / kLargest] =
+        loadAsDouble(value.set->getType(value.index), value.whole.data());
+  return values;
 }
 
 Result<std::unique_ptr<SerialCheck>> SerialCheck::create(const Session &session, SessionOptions options) {
   std::unique_ptr<SerialCheck> check(new SerialCheck(session));
   options.serial = true;
-  MW_TRY_ASSIGN(check->serial, Session::create(session.getPackage(), options));
+  options.world = nullptr;
+  if (session.getWorld().isFirst()) {
+    MW_TRY_ASSIGN(check->serial, Session::create(session.getPackage(), options));
+  }
   check->arithmetic = session.getPackage().getArithmetic();
   return check;
 }
@@ -60,34 +77,43 @@ Status SerialCheck::initialize(const SafeTensors *file, uint64_t seed) {
 }
 
 Status SerialCheck::initialize(const std::function<Status(Session &)> &fill) {
-  MW_TRY(fill(*serial));
+  if (serial)
+    MW_TRY(fill(*serial));
   const ValueSet &set = session.getVariables();
+  Status status;
   for (size_t i = 0; i != set.size(); ++i) {
     if (session.isIdle(i))
       continue;
     std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));
-    session.gather(set, i, ours);
+    MW_TRY(session.gather(set, i, ours));
     MW_TRY(session.checkReplicas(set, i).within("initial values"));
-    serial->gather(serial->getVariables(), i, theirs);
+    if (!serial || !status.ok())
+      continue;
+    serial->getVariables().gather(i, theirs);
     if (!ours.empty() && std::memcmp(ours.data(), theirs.data(), ours.size()) != 0)
-      return Status(Code::CheckFailed,
-                    fmt::format("the initial value of \"{}\" differs from the serial program's", set.getName(i)));
+      status = Status(Code::CheckFailed,
+                      fmt::format("the initial value of \"{}\" differs from the serial program's", set.getName(i)));
   }
-  return {};
+  return session.getWorld().agree(status);
 }
 
-void SerialCheck::synchronize() {
+Status SerialCheck::synchronize() {
   const ValueSet &set = session.getVariables();
   for (size_t i = 0; i != set.size(); ++i) {
     std::span<std::byte> whole = getScratch(0, set.getBytes(i));
-    session.gather(set, i, whole);
-    serial->scatter(serial->getVariables(), i, whole);
+    MW_TRY(session.gather(set, i, whole));
+    if (serial)
+      serial->scatter(serial->getVariables(), i, whole);
   }
-  serial->setMergePosition(session.getMergePosition());
+  if (serial)
+    serial->setMergePosition(session.getMergePosition());
+  return {};
 }
 
 std::optional<double> SerialCheck::getLearningRate() {
-  return readScalar(*serial, session.getPackage().message().metrics().learning_rate());
+  const std::string &name = session.getPackage().message().metrics().learning_rate();
+  auto values = readScalars(*serial, std::span(&name, 1));
+  return values.ok() ? values->front() : std::nullopt;
 }
 
 void SerialCheck::computeScales() {
@@ -107,7 +133,7 @@ void SerialCheck::computeScales() {
 
 double SerialCheck::getSerialNorm(const ValueSet &set, size_t i) {
   std::span<std::byte> bytes = getScratch(0, set.getBytes(i));
-  serial->gather(set, i, bytes);
+  set.gather(i, bytes);
   return getNorm({set.getType(i), set.getShape(i), bytes});
 }
 
@@ -160,16 +186,18 @@ void SerialCheck::note(const std::string &name, const Comparison &comparison, Ch
 
 Status SerialCheck::compareValues(bool variables, CheckReport &report) {
   const ValueSet &set = variables ? session.getVariables() : session.getOutputs();
-  const ValueSet &serialSet = variables ? serial->getVariables() : serial->getOutputs();
   const std::vector<double> &scales = variables ? variableScales : outputScales;
   for (size_t i = 0; i != set.size(); ++i) {
     if (variables ? session.isIdle(i) : !session.isKnown(i))
       continue;
     ++(variables ? report.variables : report.outputs);
     std::span<std::byte> ours = getScratch(0, set.getBytes(i)), theirs = getScratch(1, set.getBytes(i));
-    session.gather(set, i, ours);
+    MW_TRY(session.gather(set, i, ours));
     MW_TRY(session.checkReplicas(set, i).within(variables ? "variables" : "outputs"));
-    serial->gather(serialSet, i, theirs);
+    if (!serial)
+      continue;
+    const ValueSet &serialSet = variables ? serial->getVariables() : serial->getOutputs();
+    serialSet.gather(i, theirs);
     Comparison comparison = compare({set.getType(i), set.getShape(i), ours}, {set.getType(i), set.getShape(i), theirs},
                                     scales[i], arithmetic);
     if (!comparison.agrees() && std::isfinite(comparison.difference) && isFloat(set.getType(i)))
@@ -194,14 +222,13 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckRe
     perturb(variables.getType(i), value, arithmetic);
     serial->scatter(variables, i, value);
   }
-  feeder.scatter(*serial);
   serial->setMergePosition(position);
-  MW_TRY(serial->step().within("serial program"));
+  MW_TRY(runSerialStep(feeder));
   for (const Doubt &doubt : doubts) {
     const ValueSet &set = doubt.isVariable ? variables : serial->getOutputs();
     double scale = (doubt.isVariable ? variableScales : outputScales)[doubt.index];
     std::span<std::byte> again = getScratch(0, set.getBytes(doubt.index));
-    serial->gather(set, doubt.index, again);
+    set.gather(doubt.index, again);
     auto view = [&](std::span<const std::byte> bytes) {
       return TensorView{set.getType(doubt.index), set.getShape(doubt.index), bytes};
     };
@@ -209,27 +236,42 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckRe
     note(set.getName(doubt.index),
          compare(view(doubt.ours), view(doubt.theirs), scale, arithmetic, std::isfinite(noise) ? noise : 0), report);
   }
-  synchronize();
   return {};
 }
 
-Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
+Status SerialCheck::runSerialStep(const Feeder &feeder) {
+  feeder.scatter(*serial);
+  return serial->step().within("serial program");
+}
+
+/// Keeps the serial variables, runs the serial step and computes by what its results are measured.
+Status SerialCheck::prepareStep(const Feeder &feeder) {
   const ValueSet &variables = serial->getVariables();
   uint64_t bytes = 0;
   for (size_t i = 0; i != variables.size(); ++i)
     bytes += variables.getBytes(i);
   before.resize(bytes);
   for (size_t i = 0, offset = 0; i != variables.size(); offset += variables.getBytes(i++))
-    serial->gather(variables, i, std::span(before).subspan(offset, variables.getBytes(i)));
-  feeder.scatter(*serial);
-  uint32_t position = serial->getMergePosition();
-  MW_TRY(serial->step().within("serial program"));
+    variables.gather(i, std::span(before).subspan(offset, variables.getBytes(i)));
+  MW_TRY(runSerialStep(feeder));
   computeScales();
+  return {};
+}
+
+Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
+  uint32_t position = serial ? serial->getMergePosition() : 0;
+  World &world = session.getWorld();
+  MW_TRY(world.agree(serial ? prepareStep(feeder) : Status()));
   CheckReport report;
   doubts.clear();
   MW_TRY(compareValues(false, report));
   MW_TRY(compareValues(true, report));
-  if (!doubts.empty())
-    MW_TRY(judgeDoubts(feeder, position, report));
+  // The others do not know whether there are doubts.
+  std::byte doubtful{!doubts.empty()};
+  MW_TRY_ASSIGN(Bytes shared, world.share({doubtful}));
+  if (shared.front() != std::byte(0)) {
+    MW_TRY(world.agree(serial ? judgeDoubts(feeder, position, report) : Status()));
+    MW_TRY(synchronize());
+  }
   return report;
 }

@@ -6,7 +6,6 @@
 
 #include "meshwright/runtime/Session.h"
 #include "RankTeam.h"
-#include "meshwright/runtime/InitialValues.h"
 #include "meshwright/runtime/MatmulSet.h"
 #include <algorithm>
 #include <cstring>
@@ -14,39 +13,24 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-//===----------------------------------------------------------------------===//
-// ValueSet
-//===----------------------------------------------------------------------===//
-
-uint64_t ValueSet::getBytes(size_t i) const { return *getNumElements(getShape(i)) * runtime::getSize(values[i].type); }
-
-std::optional<size_t> ValueSet::find(const std::string &name) const {
-  for (size_t i = 0; i != values.size(); ++i)
-    if (values[i].name == name)
-      return i;
-  return std::nullopt;
-}
-
-bool ValueSet::isFirstHolder(size_t i, int64_t rank) const {
-  const Value &value = values[i];
-  return !value.arrays[rank].empty() && value.holders[value.partOfRank[rank]].front() == rank;
-}
-
-//===----------------------------------------------------------------------===//
-// Implementation
-//===----------------------------------------------------------------------===//
-
 struct Session::Implementation {
   Implementation(const LoadedPackage &package, const SessionOptions &options)
-      : package(package), options(options), mesh(options.serial ? Mesh() : package.getMesh()) {}
+      : package(package), options(options), mesh(options.serial ? Mesh() : package.getMesh()),
+        ownWorld(options.world ? nullptr : createLocalWorld()), world(options.world ? *options.world : *ownWorld) {}
 
   const LoadedPackage &package;
   SessionOptions options;
   Mesh mesh;
+  std::unique_ptr<World> ownWorld;
+  World &world;
   LoadedKernels kernels;
   std::unique_ptr<Backend> backend;
+  /// Of the ranks of this process.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Executor>> executors;
+  std::vector<RankMemory> memory;
+  /// The ranks of every process.
+  std::vector<RankRange> processes;
   ValueSet variables, inputs, outputs;
   /// Of the next step in its merge.
   uint32_t position = 0;
@@ -54,31 +38,62 @@ struct Session::Implementation {
   /// Last, so that its threads end before what they use.
   std::unique_ptr<RankTeam> team;
 
+  RankRange getRanks() const { return backend->getRanks(); }
+  std::unique_ptr<Executor> &getExecutor(int64_t rank) { return executors[rank - getRanks().begin]; }
+
   const Program &getProgram(int64_t rank) const {
     const meshwright::Package &message = package.message();
-    return options.serial ? message.serial() : message.programs(message.program_of_rank(rank));
+    return options.serial ? message.serial() : message.programs(message.program_of_rank(static_cast<int>(rank)));
   }
 
+  /// All processes come to the end of this together, whatever goes wrong on one of them.
   Status createExecutors() {
-    devices.resize(mesh.getNumRanks());
-    executors.resize(mesh.getNumRanks());
-    MW_TRY_ASSIGN(team, RankTeam::create(mesh.getNumRanks()));
-    backend = createInprocBackend(mesh.getNumRanks(), options.serial ? std::nullopt : options.link);
-    MW_TRY(team->run([this](int64_t rank) -> Status {
-      setLibraryThreads(options.threads);
-      devices[rank] = createCpuDevice(kernels, options.serial ? std::nullopt : options.hostLink);
-      MW_TRY_ASSIGN(executors[rank],
-                    Executor::create({package, getProgram(rank), mesh, *devices[rank], backend->getCommunicator(rank),
-                                      rank, options.countAllocations}));
-      return {};
-    }));
+    MW_TRY_ASSIGN(backend, world.createBackend({mesh.getNumRanks(), options.serial ? std::nullopt : options.link,
+                                                options.timeoutSeconds, options.checkCollectives}));
+    devices.resize(getRanks().size());
+    executors.resize(getRanks().size());
+    MW_TRY(world.agree(prepareExecutors()));
     // When all have described what they will do.
     backend->beginStep();
-    return team->run([this](int64_t rank) {
+    MW_TRY(team->run([this](int64_t rank) {
       Status status = backend->getCommunicator(rank).connect();
       backend->getCommunicator(rank).finishStep(status);
       return status;
+    }));
+    return collectMemory();
+  }
+
+  Status prepareExecutors() {
+    MW_TRY_ASSIGN(kernels, LoadedKernels::load(package, options.target));
+    MW_TRY_ASSIGN(team, RankTeam::create(getRanks()));
+    return team->run([this](int64_t rank) -> Status {
+      setLibraryThreads(options.threads);
+      std::unique_ptr<Device> &device = devices[rank - getRanks().begin];
+      device = createCpuDevice(kernels, options.serial ? std::nullopt : options.hostLink);
+      MW_TRY_ASSIGN(getExecutor(rank),
+                    Executor::create({package, getProgram(rank), mesh, *device, backend->getCommunicator(rank), rank,
+                                      options.countAllocations}));
+      return {};
     });
+  }
+
+  /// What libraries use is known where they are used; the rest is in the package.
+  Status collectMemory() {
+    std::vector<uint64_t> mine;
+    for (const std::unique_ptr<Executor> &executor : executors)
+      mine.push_back(executor->getScratchBytes());
+    MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(std::as_bytes(std::span(mine))));
+    // Each process has a number for each of its ranks.
+    for (const Bytes &scratch : all) {
+      auto begin = static_cast<int64_t>(memory.size());
+      processes.push_back({begin, begin + static_cast<int64_t>(scratch.size() / sizeof(uint64_t))});
+      for (int64_t rank = begin; rank != processes.back().end; ++rank) {
+        const Program &program = getProgram(rank);
+        memory.push_back({program.persistent_bytes(), program.arena_bytes(), program.host_arena_bytes(), 0});
+        std::memcpy(&memory.back().scratch, scratch.data() + (rank - begin) * sizeof(uint64_t), sizeof(uint64_t));
+      }
+    }
+    return {};
   }
 
   /// Collects where the ranks hold the values; `getPlaces` is the program's list for them.
@@ -86,19 +101,14 @@ struct Session::Implementation {
   Status createValues(ValueSet &set, const Messages &messages, const std::vector<Layout> &layouts, GetPlaces getPlaces,
                       const char *what) {
     for (int i = 0; i != messages.size(); ++i) {
-      ValueSet::Value &value = set.values.emplace_back();
-      value.name = messages[i].name();
-      value.type = messages[i].dtype();
-      value.layout = &layouts[i];
-      createParts(value);
+      set.add(messages[i].name(), messages[i].dtype(), layouts[i], mesh);
       for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
         int32_t place = getPlaces(getProgram(rank))[i];
-        value.arrays.push_back(place == -1 ? std::span<std::byte>() : executors[rank]->getBuffer(place));
         if (place != -1)
-          value.holders[value.partOfRank[rank]].push_back(rank);
+          set.addHolder(rank, getRanks().contains(rank) ? getExecutor(rank)->getBuffer(place) : std::span<std::byte>());
       }
       if (!isLeftOut(messages[i]))
-        MW_TRY(checkHolders(value).within(fmt::format("{} \"{}\"", what, value.name)));
+        MW_TRY(set.checkHolders(mesh).within(fmt::format("{} \"{}\"", what, messages[i].name())));
     }
     return {};
   }
@@ -109,83 +119,56 @@ struct Session::Implementation {
   }
   bool isLeftOut(const Port &) const { return false; }
 
-  /// Of every part that ranks hold, one does.
-  Status checkHolders(const ValueSet::Value &value) const {
-    for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank)
-      if (value.holders[value.partOfRank[rank]].empty() && value.layout->isHeldAt(mesh.getCoordinates(rank)))
-        return inputError("no rank holds part {}", value.partOfRank[rank]);
+  /// The first process takes the packed values apart.
+  Status unpack(std::span<const Gathered> values, std::span<const Bytes> packed) const {
+    std::vector<uint64_t> offsets(packed.size());
+    Bytes joined;
+    for (const Gathered &value : values) {
+      joined.clear();
+      for (size_t process = 0; process != packed.size(); ++process) {
+        uint64_t bytes = value.set->getPackedBytes(value.index, processes[process]);
+        if (packed[process].size() - offsets[process] < bytes)
+          return faultError("process {} sent {} bytes of \"{}\" where {} are wanted", process,
+                            packed[process].size() - offsets[process], value.set->getName(value.index), bytes);
+        auto begin = packed[process].begin() + static_cast<ptrdiff_t>(offsets[process]);
+        joined.insert(joined.end(), begin, begin + static_cast<ptrdiff_t>(bytes));
+        offsets[process] += bytes;
+      }
+      value.set->unpack(value.index, joined, value.whole);
+    }
     return {};
   }
 
-  /// Ranks with equal coordinates on the axes that split a value, or over which it is a sum, hold the same part.
-  void createParts(ValueSet::Value &value) {
-    for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
-      std::vector<int64_t> coordinates = mesh.getCoordinates(rank);
-      uint32_t part = 0;
-      for (uint32_t axis : value.layout->getPartAxes())
-        part = part * mesh.getSize(axis) + coordinates[axis];
-      // Ranks ascend, so a part is met first in the order of parts.
-      if (part == value.parts.size())
-        value.parts.push_back({LocalPart(*value.layout, coordinates), value.layout->getAddend(coordinates)});
-      value.partOfRank.push_back(part);
+  /// Ranks of the first process are compared element by element, those of others by checksums.
+  static Status compareHolders(const ValueSet &set, size_t i, const std::vector<int64_t> &holders,
+                               std::span<const uint32_t> checksums) {
+    int64_t first = holders.front();
+    for (int64_t rank : std::span(holders).subspan(1)) {
+      std::span<const std::byte> ours = set.getArray(i, rank), theirs = set.getArray(i, first);
+      bool areHere = !ours.empty() && !theirs.empty();
+      std::optional<int64_t> element;
+      if (areHere)
+        element = findDifference(set.getPart(i, rank), ours.data(), theirs.data(), runtime::getSize(set.getType(i)));
+      if (areHere ? !element : checksums[rank] == checksums[first])
+        continue;
+      return Status(Code::CheckFailed,
+                    fmt::format("ranks {} and {} differ in {}\"{}\"", first, rank,
+                                element ? fmt::format("element {} of ", *element) : "", set.getName(i)));
     }
-    value.holders.resize(value.parts.size());
+    return {};
   }
 
-  /// Gives a rank its part of a whole value.
-  void scatterTo(const ValueSet::Value &value, int64_t rank, const std::byte *whole) {
-    const ValueSet::Value::Part &part = value.parts[value.partOfRank[rank]];
-    if (value.arrays[rank].empty())
-      return;
-    if (part.addend == 0)
-      scatterPart(part.elements, whole, value.arrays[rank].data(), runtime::getSize(value.type));
-    else
-      fillNeutral(value.type, value.arrays[rank]);
-  }
-
-  /// What is written sooner than it is copied.
-  bool isConstant(size_t variable) const {
-    return package.message().variables(static_cast<int>(variable)).init().kind() == Initializer::CONSTANT;
-  }
-
-  /// The elements of its array of a variable that a holder computes; the other holders of its part copy them.
-  std::pair<uint64_t, uint64_t> getShare(size_t variable, size_t holder, size_t numHolders) const {
-    const ValueSet::Value &value = variables.values[variable];
-    uint64_t count = *getNumElements(value.layout->getLocalShape());
-    if (isConstant(variable))
-      return {0, count};
-    uint64_t share = ((count + numHolders - 1) / numHolders + 63) / 64 * 64;
-    return {std::min(holder * share, count), std::min((holder + 1) * share, count)};
-  }
-
-  void computeInitial(size_t variable, int64_t rank, const TensorView *source, uint64_t seed) {
-    const ValueSet::Value &value = variables.values[variable];
-    std::span<std::byte> local = value.arrays[rank];
-    if (local.empty())
-      return;
-    const LocalPart &part = value.parts[value.partOfRank[rank]].elements;
-    if (source)
-      return scatterTo(value, rank, source->bytes.data());
-    const std::vector<int64_t> &holders = value.holders[value.partOfRank[rank]];
-    size_t holder = std::lower_bound(holders.begin(), holders.end(), rank) - holders.begin();
-    auto [begin, end] = getShare(variable, holder, holders.size());
-    fillInitialValues(package.message().variables(static_cast<int>(variable)).init(), getStreamKey(value.name, seed),
-                      part, value.type, local, begin, end);
-  }
-
-  /// Copies what the other holders of the same part have computed.
-  void copyInitial(size_t variable, int64_t rank) {
-    const ValueSet::Value &value = variables.values[variable];
-    if (value.arrays[rank].empty() || isConstant(variable))
-      return;
-    const std::vector<int64_t> &holders = value.holders[value.partOfRank[rank]];
-    uint64_t size = runtime::getSize(value.type);
-    for (size_t holder = 0; holder != holders.size(); ++holder) {
-      auto [begin, end] = getShare(variable, holder, holders.size());
-      if (holders[holder] != rank && begin < end)
-        std::memcpy(value.arrays[rank].data() + begin * size, value.arrays[holders[holder]].data() + begin * size,
-                    (end - begin) * size);
-    }
+  /// Of what every rank holds of a value, on the first process; of those that hold none it is 0.
+  Result<std::vector<uint32_t>> gatherChecksums(const ValueSet &set, size_t i) const {
+    std::vector<uint32_t> mine;
+    for (int64_t rank = getRanks().begin; rank != getRanks().end; ++rank)
+      mine.push_back(set.getArray(i, rank).empty() ? 0 : set.computeChecksum(i, rank));
+    MW_TRY_ASSIGN(std::vector<Bytes> all, world.gather(std::as_bytes(std::span(mine))));
+    std::vector<uint32_t> checksums;
+    for (const Bytes &bytes : all)
+      for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); at += sizeof(uint32_t))
+        std::memcpy(&checksums.emplace_back(), bytes.data() + at, sizeof(uint32_t));
+    return checksums;
   }
 };
 
@@ -196,7 +179,6 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
   if (options.serial && !package.hasSerial())
     return inputError("the package was made without its serial program");
   auto implementation = std::make_unique<Implementation>(package, options);
-  MW_TRY_ASSIGN(implementation->kernels, LoadedKernels::load(package, options.target));
   MW_TRY(implementation->createExecutors());
   const meshwright::Package &message = package.message();
   const ProgramLayouts &layouts = options.serial ? package.getSerialLayouts() : package.getLayouts();
@@ -211,7 +193,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
       [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
   auto *self = implementation.get();
   self->stepWork = [self](int64_t rank) {
-    Status status = self->executors[rank]->runStep(self->position);
+    Status status = self->getExecutor(rank)->runStep(self->position);
     self->backend->getCommunicator(rank).finishStep(status);
     return status;
   };
@@ -219,11 +201,15 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
 }
 
 int64_t Session::getNumRanks() const { return implementation->mesh.getNumRanks(); }
+RankRange Session::getRanks() const { return implementation->getRanks(); }
+World &Session::getWorld() const { return implementation->world; }
+const std::vector<RankRange> &Session::getProcesses() const { return implementation->processes; }
 const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
 const SessionOptions &Session::getOptions() const { return implementation->options; }
 const std::string &Session::getTarget() const { return implementation->kernels.getTarget(); }
-const Executor &Session::getExecutor(int64_t rank) const { return *implementation->executors[rank]; }
+const Executor &Session::getExecutor(int64_t rank) const { return *implementation->getExecutor(rank); }
+const RankMemory &Session::getMemory(int64_t rank) const { return implementation->memory[rank]; }
 const ValueSet &Session::getVariables() const { return implementation->variables; }
 const ValueSet &Session::getInputs() const { return implementation->inputs; }
 const ValueSet &Session::getOutputs() const { return implementation->outputs; }
@@ -232,86 +218,49 @@ const ValueSet &Session::getOutputs() const { return implementation->outputs; }
 // Values
 //===----------------------------------------------------------------------===//
 
-Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
-  InitialReport report;
-  implementation->position = 0;
-  const auto &messages = implementation->package.message().variables();
-  const ValueSet &set = implementation->variables;
-  std::vector<const TensorView *> sources(messages.size(), nullptr);
-  for (int i = 0; i != messages.size(); ++i) {
-    const Variable &variable = messages[i];
-    const TensorView *source = file ? file->find(variable.name()) : nullptr;
-    sources[i] = source;
-    if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
-      return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
-                        toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
-    if (source || variable.kind() == Variable::ACCUMULATOR)
-      continue;
-    if (!variable.has_init())
-      return inputError("variable \"{}\" of {} has no initializer and {}{}", variable.name(),
-                        toString(set.getShape(i), variable.dtype()), file ? "is not in " : "no file gives it a value",
-                        file ? file->path() : "");
-    if (file)
-      report.notInFile.push_back(variable.name());
-  }
-  if (file)
-    for (const auto &[name, view] : file->tensors())
-      if (!set.find(name))
-        report.notInPackage.push_back(name);
-  MW_TRY(implementation->team->run([&](int64_t rank) -> Status {
-    for (size_t i = 0; i != set.values.size(); ++i)
-      implementation->computeInitial(i, rank, sources[i], seed);
-    return {};
-  }));
-  MW_TRY(implementation->team->run([&](int64_t rank) -> Status {
-    for (size_t i = 0; i != set.values.size(); ++i)
-      if (!sources[i])
-        implementation->copyInitial(i, rank);
-    return {};
-  }));
-  return report;
-}
-
 void Session::scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole) {
-  const ValueSet::Value &value = set.values[i];
-  for (size_t rank = 0; rank != value.arrays.size(); ++rank)
-    implementation->scatterTo(value, static_cast<int64_t>(rank), whole.data());
+  RankRange ranks = getRanks();
+  for (int64_t rank = ranks.begin; rank != ranks.end; ++rank)
+    set.scatterTo(i, rank, whole.data());
 }
 
-void Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
-  const ValueSet::Value &value = set.values[i];
-  // Addends ascend among the parts of one place.
-  for (size_t part = 0; part != value.parts.size(); ++part) {
-    if (value.holders[part].empty())
-      continue;
-    const std::byte *local = value.arrays[value.holders[part].front()].data();
-    if (value.parts[part].addend == 0)
-      gatherPart(value.parts[part].elements, local, whole.data(), runtime::getSize(value.type));
-    else
-      addPart(value.parts[part].elements, local, whole.data(), value.type);
+Status Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
+  Gathered value{&set, i, whole};
+  return gather(std::span(&value, 1));
+}
+
+Status Session::gather(std::span<const Gathered> values) const {
+  if (getWorld().isAlone()) {
+    for (const Gathered &value : values)
+      value.set->gather(value.index, value.whole);
+    return {};
   }
+  Bytes packed;
+  for (const Gathered &value : values)
+    value.set->pack(value.index, getRanks(), packed);
+  MW_TRY_ASSIGN(std::vector<Bytes> all, getWorld().gather(packed));
+  return getWorld().isFirst() ? implementation->unpack(values, all) : Status();
 }
 
 Status Session::checkReplicas(const ValueSet &set, size_t i) const {
-  const ValueSet::Value &value = set.values[i];
-  for (size_t rank = 0; rank != value.arrays.size(); ++rank) {
-    uint32_t part = value.partOfRank[rank];
-    if (value.arrays[rank].empty() || value.holders[part].front() == static_cast<int64_t>(rank))
-      continue;
-    uint64_t size = runtime::getSize(value.type);
-    const std::byte *first = value.arrays[value.holders[part].front()].data();
-    if (auto element = findDifference(value.parts[part].elements, value.arrays[rank].data(), first, size))
-      return Status(Code::CheckFailed, fmt::format("ranks {} and {} differ in element {} of \"{}\"",
-                                                   value.holders[part].front(), rank, *element, value.name));
+  std::vector<uint32_t> checksums;
+  if (!getWorld().isAlone()) {
+    MW_TRY_ASSIGN(checksums, implementation->gatherChecksums(set, i));
   }
-  return {};
+  Status status;
+  for (int64_t rank = 0; rank != getNumRanks() && getWorld().isFirst(); ++rank)
+    if (status.ok() && set.isFirstHolder(i, rank))
+      status = Implementation::compareHolders(set, i, set.getHolders(i, rank), checksums);
+  return getWorld().agree(status);
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-Status Session::forEachRank(const std::function<Status(int64_t)> &work) { return implementation->team->run(work); }
+Status Session::forEachRank(const std::function<Status(int64_t)> &work) {
+  return getWorld().agree(implementation->team->run(work));
+}
 
 uint32_t Session::getMergePosition() const { return implementation->position; }
 void Session::setMergePosition(uint32_t position) { implementation->position = position; }
@@ -340,7 +289,7 @@ Result<StepProfile> Session::profile(uint32_t position, int steps) {
   for (int step = 0; step <= steps && status.ok(); ++step) {
     implementation->backend->beginStep();
     status = implementation->team->run([&](int64_t rank) {
-      Status result = implementation->executors[rank]->runProfiledStep(position, samples[rank][step]);
+      Status result = implementation->getExecutor(rank)->runProfiledStep(position, samples[rank][step]);
       implementation->backend->getCommunicator(rank).finishStep(result);
       return result;
     });
@@ -361,11 +310,20 @@ Result<StepProfile> Session::profile(uint32_t position, int steps) {
   return profile;
 }
 
-AllocationCount Session::getStepAllocations() const {
+Result<AllocationCount> Session::gatherStepAllocations() const {
   AllocationCount sum;
   for (const std::unique_ptr<Executor> &executor : implementation->executors) {
     sum.own += executor->getStepAllocations().own;
     sum.library += executor->getStepAllocations().library;
+  }
+  if (getWorld().isAlone())
+    return sum;
+  MW_TRY_ASSIGN(std::vector<Bytes> all, getWorld().gather(std::as_bytes(std::span(&sum, 1))));
+  for (size_t process = 1; process < all.size(); ++process) {
+    AllocationCount other;
+    std::memcpy(&other, all[process].data(), std::min(sizeof(other), all[process].size()));
+    sum.own += other.own;
+    sum.library += other.library;
   }
   return sum;
 }

@@ -43,20 +43,46 @@ Status unpack(const Bytes &bytes) {
 
 } // namespace
 
-Status World::agree(const Status &mine) {
-  if (getNumProcesses() == 1)
-    return mine;
-  MW_TRY_ASSIGN(std::vector<Bytes> all, gather(pack(mine)));
-  Status first;
-  for (const Bytes &bytes : all)
-    if (first.ok())
-      first = unpack(bytes);
-  Bytes message = pack(first);
-  uint64_t size = message.size();
+Result<Bytes> World::share(Bytes bytes) {
+  if (isAlone())
+    return bytes;
+  uint64_t size = bytes.size();
   MW_TRY(broadcast(std::as_writable_bytes(std::span(&size, 1))));
-  message.resize(size);
-  MW_TRY(broadcast(message));
-  return unpack(message);
+  bytes.resize(size);
+  MW_TRY(broadcast(bytes));
+  return bytes;
+}
+
+Result<std::vector<Bytes>> World::gatherForAll(std::span<const std::byte> mine) {
+  MW_TRY_ASSIGN(std::vector<Bytes> all, gather(mine));
+  std::vector<uint64_t> sizes(getNumProcesses());
+  Bytes joined;
+  for (size_t process = 0; process != all.size(); ++process) {
+    sizes[process] = all[process].size();
+    joined.insert(joined.end(), all[process].begin(), all[process].end());
+  }
+  MW_TRY(broadcast(std::as_writable_bytes(std::span(sizes))));
+  MW_TRY_ASSIGN(joined, share(std::move(joined)));
+  all.clear();
+  auto begin = joined.begin();
+  for (uint64_t size : sizes) {
+    auto end = begin + static_cast<ptrdiff_t>(size);
+    all.emplace_back(begin, end);
+    begin = end;
+  }
+  return all;
+}
+
+Status World::agree(const Status &mine) {
+  if (isAlone())
+    return mine;
+  MW_TRY_ASSIGN(std::vector<Bytes> all, gatherForAll(pack(mine)));
+  for (const Bytes &bytes : all)
+    if (Status status = unpack(bytes); !status.ok()) {
+      hasAgreed = true;
+      return status;
+    }
+  return {};
 }
 
 std::unique_ptr<World> meshwright::runtime::createLocalWorld() { return std::make_unique<LocalWorld>(); }

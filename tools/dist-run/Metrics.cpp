@@ -53,34 +53,41 @@ std::string StepMetrics::toJson() const {
   return toText(json);
 }
 
-StepMetrics meshwright::tool::readMetrics(const Session &session, const CheckpointWriter *writer, uint64_t step,
-                                          double seconds) {
+Result<StepMetrics> meshwright::tool::readMetrics(const Session &session, const CheckpointWriter *writer, uint64_t step,
+                                                  double seconds) {
   const meshwright::Package &message = session.getPackage().message();
   StepMetrics metrics;
   metrics.step = step;
   if (session.getPackage().getMergeSteps() > 1)
     metrics.update = session.isUpdated();
   metrics.seconds = seconds;
+  const meshwright::Metrics &named = message.metrics();
+  std::vector<std::string> names = {named.loss(),       named.grad_norm(),     named.found_inf(),
+                                    named.loss_scale(), named.skipped_steps(), named.learning_rate()};
+  const size_t firstOutput = names.size();
   for (const Port &port : message.outputs())
     if (port.result())
-      if (std::optional<double> value = readScalar(session, port.name()))
-        metrics.outputs.push_back({port.name(), *value});
-  metrics.loss = readScalar(session, message.metrics().loss());
+      names.push_back(port.name());
+  MW_TRY_ASSIGN(std::vector<std::optional<double>> values, readScalars(session, names));
+  for (size_t i = firstOutput; i != names.size(); ++i)
+    if (values[i])
+      metrics.outputs.push_back({names[i], *values[i]});
+  metrics.loss = values[0];
   if (!metrics.loss && metrics.outputs.size() == 1)
     metrics.loss = metrics.outputs[0].second;
-  metrics.gradNorm = readScalar(session, message.metrics().grad_norm());
-  metrics.foundInf = readScalar(session, message.metrics().found_inf());
-  metrics.lossScale = readScalar(session, message.metrics().loss_scale());
-  metrics.skippedSteps = readScalar(session, message.metrics().skipped_steps());
-  metrics.learningRate = readScalar(session, message.metrics().learning_rate());
+  metrics.gradNorm = values[1];
+  metrics.foundInf = values[2];
+  metrics.lossScale = values[3];
+  metrics.skippedSteps = values[4];
+  metrics.learningRate = values[5];
   metrics.modelFlops = message.metrics().model_flops_per_step();
   metrics.tokens = message.metrics().tokens_per_step();
   for (int64_t rank = 0; rank != session.getNumRanks(); ++rank) {
-    const Executor &executor = session.getExecutor(rank);
-    uint64_t bytes = executor.getArenaBytes() + executor.getScratchBytes() + (writer ? writer->getCopyBytes(rank) : 0);
+    const RankMemory &memory = session.getMemory(rank);
+    uint64_t bytes = memory.arena + memory.scratch + (writer ? writer->getCopyBytes(rank) : 0);
     metrics.peakBytes = std::max(metrics.peakBytes, bytes);
-    metrics.hostBytes = std::max(metrics.hostBytes, executor.getHostArenaBytes());
+    metrics.hostBytes = std::max(metrics.hostBytes, memory.hostArena);
   }
-  metrics.allocations = session.getStepAllocations();
+  MW_TRY_ASSIGN(metrics.allocations, session.gatherStepAllocations());
   return metrics;
 }

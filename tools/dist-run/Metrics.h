@@ -34,9 +34,10 @@ struct StepMetrics {
   std::string toJson() const;
 };
 
-/// Reads the scalars of the last step from the ranks. What `writer` copies counts into the peak, if there is one.
-StepMetrics readMetrics(const runtime::Session &session, const runtime::CheckpointWriter *writer, uint64_t step,
-                        double seconds);
+/// Reads the scalars of the last step from the ranks, on the first process. What `writer` copies counts into the peak,
+/// if there is one.
+runtime::Result<StepMetrics> readMetrics(const runtime::Session &session, const runtime::CheckpointWriter *writer,
+                                         uint64_t step, double seconds);
 
 } // namespace meshwright::tool
 

@@ -28,8 +28,8 @@ static std::string formatTime(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Progress::Progress(bool quiet, bool dataOnOutput, uint64_t steps)
-    : quiet(quiet), terminal(isatty(STDERR_FILENO)), results(dataOnOutput ? stderr : stdout), steps(steps),
+Progress::Progress(Shown what, bool dataOnOutput, uint64_t steps)
+    : what(what), terminal(isatty(STDERR_FILENO)), results(dataOnOutput ? stderr : stdout), steps(steps),
       start(Clock::now()), last(start) {}
 
 void Progress::clear() {
@@ -39,19 +39,21 @@ void Progress::clear() {
 }
 
 void Progress::warn(const std::string &text) {
+  if (what == Shown::Nothing)
+    return;
   clear();
   fmt::print(stderr, "dist-run: warning: {}\n", text);
 }
 
 void Progress::log(const std::string &text) {
-  if (quiet)
+  if (what != Shown::Everything)
     return;
   clear();
   fmt::print(stderr, "{}\n", text);
 }
 
 void Progress::result(const std::string &text) {
-  if (quiet)
+  if (what != Shown::Everything)
     return;
   clear();
   fmt::print(results, "{}\n", text);
@@ -62,7 +64,8 @@ void Progress::step(uint64_t done, const std::string &status) {
   Clock::time_point now = Clock::now();
   // Without a terminal the lines of results say most of it.
   double pause = terminal ? 0.1 : 10;
-  if (quiet || (std::chrono::duration<double>(now - last).count() < pause && !(terminal && done == steps)))
+  if (what != Shown::Everything ||
+      (std::chrono::duration<double>(now - last).count() < pause && !(terminal && done == steps)))
     return;
   last = now;
   double seconds = std::chrono::duration<double>(now - start).count(), rate = (done - skipped) / seconds;

@@ -18,11 +18,13 @@ namespace meshwright::tool {
 /// what a terminal shows in place: step, rate and time left. Without a terminal, a plain line now and then.
 class Progress {
 public:
-  /// `quiet`: nothing but warnings; `dataOnOutput`: standard output belongs to a file.
-  Progress(bool quiet, bool dataOnOutput, uint64_t steps);
+  enum class Shown { Everything, Warnings, Nothing };
+
+  /// `dataOnOutput`: standard output belongs to a file.
+  Progress(Shown what, bool dataOnOutput, uint64_t steps);
   ~Progress() { clear(); }
 
-  /// What the user should know, always shown.
+  /// What the user should know.
   void warn(const std::string &text);
   /// What is logged once.
   void log(const std::string &text);
@@ -37,7 +39,8 @@ private:
   using Clock = std::chrono::steady_clock;
   void clear();
 
-  bool quiet, terminal;
+  Shown what;
+  bool terminal;
   std::FILE *results;
   uint64_t steps, skipped = 0;
   Clock::time_point start, last;

@@ -40,17 +40,23 @@ static std::vector<size_t> findSaved(const Session &session, Progress &progress)
   return saved;
 }
 
-static Result<SafeTensorsWriter> writeValues(const std::string &path, const Session &session, const ValueSet &set,
-                                             const std::vector<size_t> &written) {
+/// On the first process the file, without its name; nothing on the others.
+static Result<std::optional<SafeTensorsWriter>> writeValues(const std::string &path, const Session &session,
+                                                            const ValueSet &set, const std::vector<size_t> &written) {
   std::vector<SafeTensorsEntry> entries;
   for (size_t i : written)
     entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
-  MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries));
+  std::optional<SafeTensorsWriter> writer;
+  if (session.getWorld().isFirst()) {
+    MW_TRY_ASSIGN(writer, SafeTensorsWriter::create(path, entries));
+  }
   std::vector<std::byte> whole;
   for (size_t i : written) {
-    whole.resize(set.getBytes(i));
-    session.gather(set, i, whole);
-    MW_TRY(writer.append(whole));
+    if (writer)
+      whole.resize(set.getBytes(i));
+    MW_TRY(session.gather(set, i, whole));
+    if (writer)
+      MW_TRY(writer->append(whole));
   }
   return writer;
 }
@@ -64,6 +70,8 @@ Status meshwright::tool::writeResults(const Options &options, const Session &ses
   if (!options.save.empty()) {
     MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress)));
   }
+  if (!session.getWorld().isFirst())
+    return {};
   std::optional<OutputFile> timeline;
   if (!plans.empty() && !options.timeline.empty()) {
     MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, session.getNumRanks()));

@@ -25,9 +25,11 @@ namespace {
 /// One run, from the initial values to the saved ones.
 class Driver {
 public:
-  Driver(const LoadedPackage &package, const Options &options)
-      : package(package), options(options),
-        progress(options.quiet,
+  Driver(const LoadedPackage &package, const Options &options, World &world)
+      : package(package), options(options), world(world),
+        progress(!world.isFirst() ? Progress::Shown::Nothing
+                 : options.quiet  ? Progress::Shown::Warnings
+                                  : Progress::Shown::Everything,
                  options.metrics == "-" || options.outputs == "-" || options.save == "-" || options.timeline == "-" ||
                      options.report == "-",
                  options.steps) {}
@@ -45,7 +47,7 @@ public:
 
 private:
   Status runSteps() {
-    if (!options.report.empty()) {
+    if (!options.report.empty() && world.isFirst()) {
       MW_TRY_ASSIGN(reportFile, OutputFile::create(options.report));
     }
     MW_TRY(prepare());
@@ -62,13 +64,21 @@ private:
     logPlans(plans, progress);
     if (!options.outputs.empty() && options.steps == first)
       return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
-    MW_TRY(writeResults(options, *session, plans, progress));
-    return metricsFile ? metricsFile->commit() : Status();
+    Status written = writeResults(options, *session, plans, progress);
+    if (written.ok() && metricsFile)
+      written = metricsFile->commit();
+    return world.agree(written);
   }
 
   Status prepare() {
-    SessionOptions sessionOptions{options.serial, options.kernels,  static_cast<int>(options.threads),
-                                  options.link,   options.hostLink, countAllocations};
+    SessionOptions sessionOptions;
+    sessionOptions.world = &world;
+    sessionOptions.serial = options.serial;
+    sessionOptions.target = options.kernels;
+    sessionOptions.threads = static_cast<int>(options.threads);
+    sessionOptions.link = options.link;
+    sessionOptions.hostLink = options.hostLink;
+    sessionOptions.countAllocations = countAllocations;
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
     if (!options.init.empty()) {
@@ -88,8 +98,9 @@ private:
     MW_TRY(fill(*session));
     logModel();
     warnInitial(report);
-    for (const std::string &warning : session->getExecutor(0).getWarnings())
-      progress.warn(warning);
+    if (world.isFirst())
+      for (const std::string &warning : session->getExecutor(0).getWarnings())
+        progress.warn(warning);
     if (options.steps != first) {
       MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
     }
@@ -99,7 +110,7 @@ private:
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
       MW_TRY(check->initialize(fill));
     }
-    if (!options.metrics.empty()) {
+    if (!options.metrics.empty() && world.isFirst()) {
       MW_TRY_ASSIGN(metricsFile, OutputFile::create(options.metrics));
     }
     return {};
@@ -108,9 +119,19 @@ private:
   /// Opens the folder of checkpoints and, to resume, the checkpoint to go on from.
   Status prepareCheckpoints(std::optional<Checkpoint> &checkpoint) {
     std::optional<CheckpointFolder> folder;
+    MW_TRY(world.agree(openCheckpoints(folder, checkpoint)));
+    if (!options.checkpoint.empty()) {
+      MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(folder), options.keep));
+    }
+    return {};
+  }
+
+  Status openCheckpoints(std::optional<CheckpointFolder> &folder, std::optional<Checkpoint> &checkpoint) {
     std::vector<std::pair<uint64_t, std::string>> found;
     if (!options.checkpoint.empty()) {
-      MW_TRY_ASSIGN(folder, CheckpointFolder::open(options.checkpoint));
+      if (world.isFirst()) {
+        MW_TRY_ASSIGN(folder, CheckpointFolder::open(options.checkpoint));
+      }
       MW_TRY_ASSIGN(found, listCheckpoints(options.checkpoint));
     }
     if (options.resume)
@@ -122,11 +143,8 @@ private:
       return inputError("{} has a checkpoint of step {} but the run goes on from step {}; delete the one or name "
                         "another folder",
                         options.checkpoint, found.back().first, first);
-    if (folder) {
-      // Where no step is left to run, a folder gets the state that the run came with.
-      isUnsaved = first == options.steps && (found.empty() || found.back().first != first);
-      MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(*folder), options.keep));
-    }
+    // Where no step is left to run, a folder gets the state that the run came with.
+    isUnsaved = !options.checkpoint.empty() && first == options.steps && (found.empty() || found.back().first != first);
     return {};
   }
 
@@ -176,10 +194,10 @@ private:
     // Ranks of one program have one share.
     std::vector<std::string> lines;
     for (int64_t rank = 0; rank != session->getNumRanks(); ++rank) {
-      const Executor &executor = session->getExecutor(rank);
+      const RankMemory &memory = session->getMemory(rank);
       lines.push_back(fmt::format(
-          "{} persistent, {} in all, {} of library scratch{}", formatBytes(executor.getPersistentBytes()),
-          formatBytes(executor.getArenaBytes()), formatBytes(executor.getScratchBytes()),
+          "{} persistent, {} in all, {} of library scratch{}", formatBytes(memory.persistent),
+          formatBytes(memory.arena), formatBytes(memory.scratch),
           writer ? fmt::format(", {} of copies for checkpoints", formatBytes(writer->getCopyBytes(rank))) : ""));
     }
     for (size_t begin = 0, end; begin != lines.size(); begin = end) {
@@ -209,12 +227,12 @@ private:
     feeder->scatter(*session);
     bool checked = check && step % options.checkEvery == 0;
     if (checked && options.checkEvery != 1)
-      check->synchronize();
+      MW_TRY(check->synchronize());
     size_t variant = package.getVariant(session->getMergePosition());
     Clock::time_point begin = Clock::now();
     MW_TRY(session->step().within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    StepMetrics metrics = readMetrics(*session, writer.get(), step, seconds);
+    MW_TRY_ASSIGN(StepMetrics metrics, readMetrics(*session, writer.get(), step, seconds));
     if (!plans.empty()) {
       metrics.plan = &plans[variant].plan;
       plans[variant].measured.push_back(seconds);
@@ -230,6 +248,8 @@ private:
     if (checked)
       MW_TRY(checkStep(name));
     progress.step(step + 1, loss);
+    if (writer)
+      MW_TRY(writer->poll());
     uint64_t done = step + 1;
     if (writer && (done == options.steps || (options.saveEvery != 0 && done % options.saveEvery == 0)))
       return writer->save(done, position + (done - first), seed);
@@ -240,14 +260,14 @@ private:
     auto report = check->check(*feeder);
     if (!report.ok())
       return report.status().within(name);
-    if (!report->agrees())
-      return Status(Code::CheckFailed, name + ": " + report->toString());
+    MW_TRY(world.agree(report->agrees() ? Status() : Status(Code::CheckFailed, name + ": " + report->toString())));
     progress.result(name + ": " + report->toString());
     return {};
   }
 
   const LoadedPackage &package;
   const Options &options;
+  World &world;
   Progress progress;
   Report report{options};
   bool hasSteps = false;
@@ -267,6 +287,12 @@ private:
 
 } // namespace
 
-Status meshwright::tool::run(const LoadedPackage &package, const Options &options) {
-  return Driver(package, options).run();
+Status meshwright::tool::run(const LoadedPackage &package, const Options &options, World &world) {
+  if (!world.isAlone() && (options.serial || options.link || options.hostLink))
+    return usageError("{} is for one process, but the run has {}",
+                      options.serial ? "--serial"
+                      : options.link ? "--link"
+                                     : "--host-link",
+                      world.getNumProcesses());
+  return Driver(package, options, world).run();
 }

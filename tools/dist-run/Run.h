@@ -11,8 +11,9 @@
 
 namespace meshwright::tool {
 
-/// Runs the steps that the options ask for and writes what they ask for; no file appears unless all went well.
-runtime::Status run(const runtime::LoadedPackage &package, const Options &options);
+/// Runs the steps that the options ask for and writes what they ask for; no file appears unless all went well. All
+/// processes of the world do the same; the first one writes.
+runtime::Status run(const runtime::LoadedPackage &package, const Options &options, runtime::World &world);
 
 } // namespace meshwright::tool
 

@@ -16,16 +16,32 @@
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-static Status runTool(const Options &options) {
+static Status runTool(const Options &options, World &world) {
   if (options.selfTest)
-    return runSelfTest(*createLocalWorld(), options);
-  MW_TRY_ASSIGN(LoadedPackage package, LoadedPackage::open(options.package));
+    return runSelfTest(world, options);
+  auto package = LoadedPackage::open(options.package);
+  MW_TRY(world.agree(package.status()));
   // fmt throws where a write is cut short.
   try {
-    return options.show ? show(package) : run(package, options);
+    if (options.show)
+      return world.isFirst() ? show(*package) : Status();
+    return run(*package, options, world);
   } catch (const std::system_error &) {
     return inputError("cannot write standard output");
   }
+}
+
+/// What all processes know the first one says.
+static Status runOn(World &world, const Options &options) {
+  Status status = runTool(options, world);
+  if (status.ok() && std::fflush(stdout) != 0)
+    status = inputError("cannot write standard output");
+  if (!status.ok() && !world.hasAgreedOnFailure())
+    world.abort(status);
+  if (!status.ok() && (world.isFirst() || !world.hasAgreedOnFailure()))
+    fmt::print(stderr, "dist-run{}: error: {}\n",
+               world.isAlone() ? "" : fmt::format(" (process {})", world.getProcess()), status.message());
+  return status;
 }
 
 int main(int argc, char **argv) {
@@ -33,14 +49,14 @@ int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN);
   auto options = parseOptions(argc, argv);
   Status status = options.status();
-  if (options.ok()) {
-    if (options->help || options->version)
-      std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout);
-    else
-      status = runTool(*options);
+  if (options.ok() && (options->help || options->version)) {
+    std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout);
+    if (std::fflush(stdout) != 0)
+      status = inputError("cannot write standard output");
+  } else if (options.ok()) {
+    std::unique_ptr<World> world = createLocalWorld();
+    return static_cast<int>(runOn(*world, *options).code());
   }
-  if (status.ok() && std::fflush(stdout) != 0)
-    status = inputError("cannot write standard output");
   if (!status.ok())
     fmt::print(stderr, "dist-run: error: {}\n", status.message());
   return static_cast<int>(status.code());

@@ -81,7 +81,8 @@ static Tensor fromBytes(RankedTensorType type, const std::vector<std::byte> &byt
 llvm::Expected<Tensor> PackageProgram::Implementation::gather(const runtime::ValueSet &set, size_t index,
                                                               RankedTensorType type) const {
   std::vector<std::byte> bytes(set.getBytes(index));
-  session->gather(set, index, bytes);
+  if (runtime::Status status = session->gather(set, index, bytes); !status.ok())
+    return toError(status);
   if (runtime::Status status = session->checkReplicas(set, index); !status.ok())
     return toError(status);
   return fromBytes(type, bytes);

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReadScalar.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
 #include "meshwright/runtime/SerialCheck.h"
@@ -66,7 +67,7 @@ struct Fixture {
 std::vector<float> get(const Session &session, const ValueSet &set, const std::string &name) {
   size_t i = *set.find(name);
   std::vector<float> values(set.getBytes(i) / 4);
-  session.gather(set, i, std::as_writable_bytes(std::span(values)));
+  EXPECT_TRUE(session.gather(set, i, std::as_writable_bytes(std::span(values))).ok());
   return values;
 }
 
@@ -192,7 +193,7 @@ static std::vector<CheckReport> runChecked(Fixture &fixture, int every = 1) {
     EXPECT_TRUE(feeder.load(step).ok());
     feeder.scatter(*session);
     if (step % every == 0)
-      check->synchronize();
+      EXPECT_TRUE(check->synchronize().ok());
     EXPECT_TRUE(session->step().ok());
     if (step % every != 0)
       continue;

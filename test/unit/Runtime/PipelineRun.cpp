@@ -38,7 +38,7 @@ void PipelineRun::set(const ValueSet &set, size_t index, float (*getValue)(size_
 std::vector<float> PipelineRun::getArray(const ValueSet &set, const std::string &name) const {
   size_t index = *set.find(name);
   std::vector<float> values(set.getBytes(index) / 4);
-  session->gather(set, index, std::as_writable_bytes(std::span(values)));
+  EXPECT_TRUE(session->gather(set, index, std::as_writable_bytes(std::span(values))).ok());
   return values;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReadScalar.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
 #include "meshwright/runtime/SerialCheck.h"
@@ -65,7 +66,7 @@ struct Fixture {
   std::vector<float> get(const Session &session, const ValueSet &set, const std::string &name) {
     size_t i = *set.find(name);
     std::vector<float> values(set.getBytes(i) / 4);
-    session.gather(set, i, std::as_writable_bytes(std::span(values)));
+    EXPECT_TRUE(session.gather(set, i, std::as_writable_bytes(std::span(values))).ok());
     return values;
   }
 };

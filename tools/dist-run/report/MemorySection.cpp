@@ -52,7 +52,7 @@ std::vector<Bar> getBars(const Session &session, bool serial, const CheckpointWr
     MemoryUse use =
         serial ? getMemoryUse(message, message.serial()) : programs[message.program_of_rank(static_cast<int>(rank))];
     std::vector<uint64_t> bytes(use.begin(), use.end());
-    bytes.push_back(session.getExecutor(rank).getScratchBytes());
+    bytes.push_back(session.getMemory(rank).scratch);
     bytes.push_back(writer ? writer->getCopyBytes(rank) : 0);
     if (!bars.empty() && bars.back().bytes == bytes)
       bars.back().last = rank;

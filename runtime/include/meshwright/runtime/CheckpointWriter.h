@@ -12,17 +12,23 @@
 
 namespace meshwright::runtime {
 
-/// Saves a session's variables beside its running steps: they are copied between two steps, and written by a thread.
+/// Saves a session's variables beside its running steps: they are copied between two steps, and written by a thread of
+/// each process, into one folder that all of them see. The first process gives the checkpoint its name when all are
+/// done.
 class CheckpointWriter {
 public:
-  /// Checkpoints go to `folder`, of which the last `keep` are kept. The session outlives the writer. Memory for the
-  /// copy of every rank is allocated once.
-  static Result<std::unique_ptr<CheckpointWriter>> create(Session &session, CheckpointFolder folder, uint64_t keep);
+  /// Checkpoints go to `folder`, of which the last `keep` are kept; the first process has it open. The session outlives
+  /// the writer. Memory for the copy of every rank is allocated once.
+  static Result<std::unique_ptr<CheckpointWriter>> create(Session &session, std::optional<CheckpointFolder> folder,
+                                                          uint64_t keep);
   ~CheckpointWriter();
 
   /// Copies the variables (accumulators only while a merge is under way) and starts to write them; first waits until
   /// the checkpoint before is written. Errors are of either.
   Status save(uint64_t step, uint64_t dataPosition, uint64_t seed);
+  /// Between steps, on all processes: tells the first one what this one has written by now, which may complete a
+  /// checkpoint.
+  Status poll();
   /// Waits until everything is written.
   Status finish();
   /// The bytes of a rank's copy.

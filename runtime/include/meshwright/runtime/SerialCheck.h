@@ -28,7 +28,8 @@ struct CheckReport {
 };
 
 /// Runs the serial program beside the distributed ones and compares every variable and output after each step, by the
-/// comparator of Comparator.h. Replicas on different ranks have to agree bit for bit, always.
+/// comparator of Comparator.h. Replicas on different ranks have to agree bit for bit, always. Of a run of several
+/// processes the first one has the serial program and the report; the others bring their parts, and learn of errors.
 ///
 /// Each checked step starts from the same variables: after the comparison the serial program takes over the distributed
 /// ones. A difference then belongs to the step in which it is seen, and rounding does not add up over a long run.
@@ -52,7 +53,7 @@ public:
   /// The same where `fill` gives them their values.
   Status initialize(const std::function<Status(Session &)> &fill);
   /// Gives the serial program the distributed variables; needed before a checked step if the one before was not.
-  void synchronize();
+  Status synchronize();
   /// Runs the serial program's step; to be called once the distributed step is done.
   Result<CheckReport> check(const Feeder &feeder);
 
@@ -65,6 +66,8 @@ private:
   };
 
   explicit SerialCheck(const Session &session) : session(session) {}
+  Status runSerialStep(const Feeder &feeder);
+  Status prepareStep(const Feeder &feeder);
   void computeScales();
   void scaleGradients(const ValueSet &set, std::vector<double> &scales, const std::function<bool(size_t)> &isGradient);
   void scaleByKind();
@@ -76,6 +79,7 @@ private:
   std::span<std::byte> getScratch(int which, uint64_t bytes);
 
   const Session &session;
+  /// On the first process.
   std::unique_ptr<Session> serial;
   std::vector<double> variableScales, outputScales;
   std::vector<std::byte> scratch[2];
@@ -85,9 +89,9 @@ private:
   DType arithmetic = F64;
 };
 
-/// The value of a scalar output or variable of that name, from the ranks; nothing if there is none, or the last
-/// step did not say it.
-std::optional<double> readScalar(const Session &session, const std::string &name);
+/// The values of scalar outputs or variables of those names, from the ranks, on the first process; nothing where there
+/// is none of the name, or the last step did not say it.
+Result<std::vector<std::optional<double>>> readScalars(const Session &session, std::span<const std::string> names);
 
 } // namespace meshwright::runtime
 

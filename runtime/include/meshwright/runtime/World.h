@@ -38,7 +38,7 @@ public:
   virtual std::string_view getName() const = 0;
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
-  /// A backend for that many ranks, in neighbouring parts over the processes.
+  /// A backend for that many ranks, in neighbouring parts over the processes, in their order.
   virtual Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) = 0;
   /// What every process brings, in their order: on the first one; nothing on the others. Any sizes.
   virtual Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) = 0;
@@ -49,8 +49,18 @@ public:
   virtual void abort(const Status &status) = 0;
 
   bool isFirst() const { return getProcess() == 0; }
+  bool isAlone() const { return getNumProcesses() == 1; }
+  /// What the first process brings, on all of them. Any size.
+  Result<Bytes> share(Bytes mine);
+  /// What every process brings, in their order: on all of them. Any sizes.
+  Result<std::vector<Bytes>> gatherForAll(std::span<const std::byte> mine);
   /// The first failure of any process, on all of them; nobody returns before everybody has come.
   Status agree(const Status &mine);
+  /// Whether the last `agree` returned a failure, which all processes know then.
+  bool hasAgreedOnFailure() const { return hasAgreed; }
+
+private:
+  bool hasAgreed = false;
 };
 
 /// The world of a process that is alone: ranks are its threads.

@@ -1,0 +1,106 @@
+//===- Initialize.cpp - the first values of a session's variables ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/InitialValues.h"
+#include "meshwright/runtime/Session.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+static const Initializer &getInitializer(const Session &session, size_t variable) {
+  return session.getPackage().message().variables(static_cast<int>(variable)).init();
+}
+
+/// The ranks of this process that hold the same part as `rank`; they ascend.
+static std::span<const int64_t> getSharers(const Session &session, size_t variable, int64_t rank) {
+  const std::vector<int64_t> &holders = session.getVariables().getHolders(variable, rank);
+  RankRange ranks = session.getRanks();
+  return {std::lower_bound(holders.begin(), holders.end(), ranks.begin),
+          std::lower_bound(holders.begin(), holders.end(), ranks.end)};
+}
+
+/// The elements of its array that a sharer computes; the others copy them. Constants are written sooner than copied.
+static std::pair<uint64_t, uint64_t> getShare(const Session &session, size_t variable, size_t sharer,
+                                              size_t numSharers) {
+  uint64_t count = *getNumElements(session.getVariables().getLayout(variable).getLocalShape());
+  if (getInitializer(session, variable).kind() == Initializer::CONSTANT)
+    return {0, count};
+  uint64_t share = ((count + numSharers - 1) / numSharers + 63) / 64 * 64;
+  return {std::min(sharer * share, count), std::min((sharer + 1) * share, count)};
+}
+
+static void computeInitial(const Session &session, size_t variable, int64_t rank, const TensorView *source,
+                           uint64_t seed) {
+  const ValueSet &set = session.getVariables();
+  std::span<std::byte> local = set.getArray(variable, rank);
+  if (local.empty())
+    return;
+  if (source)
+    return set.scatterTo(variable, rank, source->bytes.data());
+  std::span<const int64_t> sharers = getSharers(session, variable, rank);
+  size_t sharer = std::lower_bound(sharers.begin(), sharers.end(), rank) - sharers.begin();
+  auto [begin, end] = getShare(session, variable, sharer, sharers.size());
+  fillInitialValues(getInitializer(session, variable), getStreamKey(set.getName(variable), seed),
+                    set.getPart(variable, rank), set.getType(variable), local, begin, end);
+}
+
+/// Copies what the other sharers have computed.
+static void copyInitial(const Session &session, size_t variable, int64_t rank) {
+  const ValueSet &set = session.getVariables();
+  std::span<std::byte> local = set.getArray(variable, rank);
+  if (local.empty() || getInitializer(session, variable).kind() == Initializer::CONSTANT)
+    return;
+  std::span<const int64_t> sharers = getSharers(session, variable, rank);
+  uint64_t size = runtime::getSize(set.getType(variable));
+  for (size_t sharer = 0; sharer != sharers.size(); ++sharer) {
+    auto [begin, end] = getShare(session, variable, sharer, sharers.size());
+    if (sharers[sharer] != rank && begin < end)
+      std::memcpy(local.data() + begin * size, set.getArray(variable, sharers[sharer]).data() + begin * size,
+                  (end - begin) * size);
+  }
+}
+
+Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
+  InitialReport report;
+  setMergePosition(0);
+  const auto &messages = getPackage().message().variables();
+  const ValueSet &set = getVariables();
+  std::vector<const TensorView *> sources(messages.size(), nullptr);
+  for (int i = 0; i != messages.size(); ++i) {
+    const Variable &variable = messages[i];
+    const TensorView *source = file ? file->find(variable.name()) : nullptr;
+    sources[i] = source;
+    if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
+      return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
+                        toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
+    if (source || variable.kind() == Variable::ACCUMULATOR)
+      continue;
+    if (!variable.has_init())
+      return inputError("variable \"{}\" of {} has no initializer and {}{}", variable.name(),
+                        toString(set.getShape(i), variable.dtype()), file ? "is not in " : "no file gives it a value",
+                        file ? file->path() : "");
+    if (file)
+      report.notInFile.push_back(variable.name());
+  }
+  if (file)
+    for (const auto &[name, view] : file->tensors())
+      if (!set.find(name))
+        report.notInPackage.push_back(name);
+  MW_TRY(forEachRank([&](int64_t rank) -> Status {
+    for (size_t i = 0; i != set.size(); ++i)
+      computeInitial(*this, i, rank, sources[i], seed);
+    return {};
+  }));
+  MW_TRY(forEachRank([&](int64_t rank) -> Status {
+    for (size_t i = 0; i != set.size(); ++i)
+      if (!sources[i])
+        copyInitial(*this, i, rank);
+    return {};
+  }));
+  return report;
+}
