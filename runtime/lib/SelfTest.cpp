@@ -87,7 +87,7 @@ private:
     RankRange range = backend->getRanks();
     for (int64_t rank = range.begin; rank != range.end; ++rank)
       ranks.emplace_back(batch, backend->getCommunicator(rank), rank);
-    MW_TRY_ASSIGN(team, RankTeam::create(range.size()));
+    MW_TRY_ASSIGN(team, RankTeam::create(range));
     return team->run([&](int64_t rank) { return getRank(rank).prepare(); });
   }
 
