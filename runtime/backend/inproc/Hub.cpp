@@ -5,51 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Hub.h"
+#include "../Agreement.h"
 #include <algorithm>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::inproc;
-
-static std::string describe(int64_t rank, const CollectiveCall &call) {
-  std::string where = call.name;
-  if (!call.location.empty())
-    where += (where.empty() ? "" : ", ") + call.location;
-  return fmt::format("rank {}: {} #{}{}{}{}", rank, getName(call.kind), call.tag, where.empty() ? "" : " (", where,
-                     where.empty() ? "" : ")");
-}
-
-/// What is moved, as in messages: `2 f32`, `3 parts of 120 f32`.
-static std::string describeSize(const CollectiveCall &call) {
-  uint64_t count = 0;
-  for (const CallPart &part : call.parts)
-    count += part.count;
-  std::string parts = call.parts.size() == 1 ? "" : fmt::format("{} parts of ", call.parts.size());
-  return fmt::format("{}{} {}", parts, count, getName(call.type));
-}
-
-static Status checkAgreement(const Group &group) {
-  const CollectiveCall &first = *group.calls[0];
-  for (size_t i = 1; i != group.calls.size(); ++i) {
-    const CollectiveCall &call = *group.calls[i];
-    auto conflict = [&](const std::string &a, const std::string &b) {
-      return faultError("{} of {} meets {} of {}", describe(group.members[0], first), a,
-                        describe(group.members[i], call), b);
-    };
-    if (call.kind != first.kind || call.type != first.type || call.reduction != first.reduction ||
-        call.tag != first.tag || call.parts.size() != first.parts.size())
-      return conflict(describeSize(first), describeSize(call));
-    for (size_t part = 0; part != call.parts.size(); ++part) {
-      const CallPart &a = first.parts[part], &b = call.parts[part];
-      if (a.count != b.count)
-        return conflict(fmt::format("{} {}", a.count, getName(first.type)),
-                        fmt::format("{} {}", b.count, getName(call.type)));
-      if (a.root != b.root && hasRoot(call.kind))
-        return conflict(fmt::format("member {}", a.root), fmt::format("member {}", b.root));
-    }
-  }
-  return {};
-}
 
 Group *Hub::getGroup(const std::vector<int64_t> &members) {
   std::lock_guard guard(mutex);
@@ -68,7 +29,7 @@ Status Hub::meet(Group &group, uint64_t position, const CollectiveCall &call, Cl
   group.ready = group.arrived == 0 ? ready : std::max(group.ready, ready);
   if (failure.ok() && group.arrived + 1 == group.members.size()) {
     group.begin = group.ready;
-    if (Status status = checkAgreement(group); !status.ok())
+    if (Status status = checkAgreement(group.members, group.calls); !status.ok())
       abort(status);
   }
   return wait(held, group);

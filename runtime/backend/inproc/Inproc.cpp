@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Reduce.h"
 #include "Hub.h"
-#include "Reduce.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <cstring>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_INPROC_REDUCE_H
-#define MESHWRIGHT_RUNTIME_BACKEND_INPROC_REDUCE_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_REDUCE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_REDUCE_H
 
 #include "meshwright/runtime/Communicator.h"
 #include <span>
