@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/World.h"
+#include "../backend/mpi/MpiWorld.h"
 #include <cstring>
 
 using namespace meshwright::runtime;
@@ -86,3 +87,18 @@ Status World::agree(const Status &mine) {
 }
 
 std::unique_ptr<World> meshwright::runtime::createLocalWorld() { return std::make_unique<LocalWorld>(); }
+
+Result<std::unique_ptr<World>> meshwright::runtime::openWorld(std::string_view name) {
+  if (name == "inproc")
+    return createLocalWorld();
+  if (name == "mpi")
+    return createMpiWorld();
+  return usageError("there is no backend \"{}\"; there are inproc and mpi", name);
+}
+
+std::vector<std::string> meshwright::runtime::listBackends() {
+  std::vector<std::string> backends = {"inproc"};
+  if (Result<std::string> version = getMpiVersion(); version.ok())
+    backends.push_back(fmt::format("mpi ({})", *version));
+  return backends;
+}

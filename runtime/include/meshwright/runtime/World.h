@@ -66,6 +66,13 @@ private:
 /// The world of a process that is alone: ranks are its threads.
 std::unique_ptr<World> createLocalWorld();
 
+/// The world of that name: `inproc`, or `mpi` in a process that mpirun has started. Made once in a process.
+Result<std::unique_ptr<World>> openWorld(std::string_view name);
+
+/// The names of the backends that this build has, with the versions of what they use: `inproc`, `mpi (Open MPI
+/// v4.1.4)`.
+std::vector<std::string> listBackends();
+
 } // namespace meshwright::runtime
 
 #endif

@@ -1,0 +1,23 @@
+//===- Describe.h - collectives as bytes ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_DESCRIBE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_MPI_DESCRIBE_H
+
+#include "Post.h"
+
+namespace meshwright::runtime::mpi {
+
+/// What a member brings, without its buffers and its group.
+std::string pack(const CollectiveCall &call);
+CollectiveCall unpack(const std::string &bytes);
+
+/// What all members of a group bring to a collective, in their order: on the first member; nothing on the others.
+Result<std::vector<CollectiveCall>> gatherCalls(Post &post, const CollectiveCall &call, uint64_t member, int tag);
+
+} // namespace meshwright::runtime::mpi
+
+#endif

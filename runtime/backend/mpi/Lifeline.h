@@ -1,0 +1,125 @@
+//===- Lifeline.h - who is alive, and who waits for whom --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MPI does not say that a process is gone, and mpirun ends a run without a word. So every process has a thread that
+// holds a connection with the first one, beside MPI:
+//
+//   - A process that ends ends its connection; the first one tells all others at once.
+//   - Who fails says why, and all others fail with that.
+//   - Who waits for long says for whom, and in which collective. When nothing moves anywhere for the time that is
+//     allowed, the first process follows who waits for whom, to one who waits for nobody, and names it. Where the first
+//     one itself is silent, everybody sees that alone.
+//
+// The first failure counts and stays. Whoever waits or begins something looks at a flag.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_LIFELINE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_MPI_LIFELINE_H
+
+#include "Sockets.h"
+#include "meshwright/runtime/Communicator.h"
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace meshwright::runtime::mpi {
+
+/// What a process says of itself.
+struct Activity {
+  /// Grows with everything that it has done.
+  uint64_t moves = 0;
+  /// The process that it waits for; -1 while it does not wait, or not for long.
+  int64_t waitsFor = -1;
+  /// That one does something else: a message of another collective has come from it.
+  bool disagrees = false;
+  /// The collective, with the rank.
+  std::string collective;
+
+  bool operator==(const Activity &) const = default;
+};
+
+class Lifeline {
+public:
+  /// The first process has connections to all others, by their number; the others one to the first, at 0.
+  static Result<std::unique_ptr<Lifeline>> create(int process, std::vector<Socket> sockets);
+  ~Lifeline();
+
+  /// Whether any process has failed.
+  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
+  /// The failure, as `rank` sees it in a collective, if any. Whoever asks answers for the end of this process.
+  Status takeFailure(const CollectiveCall *call = nullptr);
+  /// This process has failed.
+  void fail(const Status &status);
+
+  /// No collective may take longer while nothing moves.
+  void setTimeout(double seconds) { timeout = seconds; }
+  void countMove() { moves.fetch_add(1, std::memory_order_relaxed); }
+  /// This process waits for another one, and has done so for a while; until `endWait`.
+  void beginWait(const CollectiveCall &call, int64_t waitsFor, bool disagrees);
+  void endWait();
+
+  /// Says that this process will end as it should.
+  void sayEnd();
+  /// Where there is a failure: returns when all others have heard of it, or after a while.
+  void leave();
+
+private:
+  enum FrameKind : uint32_t { Failure, State, End };
+  /// Another process, as it is known here.
+  struct Peer {
+    explicit Peer(Socket socket) : connection(std::move(socket)) {}
+    Connection connection;
+    Activity activity;
+    /// On the watch's clock: when something came from it, and since when it waits for the same.
+    double heard = 0, since = 0;
+    bool hasEnded = false;
+  };
+
+  Lifeline(int process, std::vector<Socket> sockets);
+  Status start();
+  void serve();
+  void passTime();
+  void read(size_t peer);
+  void handle(size_t peer, const Frame &frame);
+  void handleEnd(size_t peer);
+  void setFailure(Status status, int64_t gone);
+  void sendToAll(const Frame &frame);
+  Activity getActivity();
+  void sayActivity();
+  void update(size_t process, Activity activity);
+  void judge();
+  void judgeFirst();
+  bool isSilent(size_t process) const { return process != 0 && now - peers[process].heard > 1; }
+  Status describeStandstill(size_t waiting) const;
+  void endUnheard();
+
+  int process;
+  std::vector<Peer> peers;
+  std::thread thread;
+  int wakeUp = -1;
+  std::atomic<bool> isStopping = false;
+
+  std::atomic<bool> failed = false, isTaken = false;
+  std::atomic<double> timeout = 0;
+  std::atomic<uint64_t> moves = 0;
+
+  /// Guards what follows, and sending.
+  std::mutex mutex;
+  Status failure;
+  /// The process whose end is the failure, or -1.
+  int64_t gone = -1;
+  Activity waiting;
+
+  // Of the thread alone. Its clock stands still while the process is stopped.
+  double now = 0, failedAt = 0, said = 0, moved = 0;
+  std::chrono::steady_clock::time_point tick;
+  Activity saidActivity;
+};
+
+} // namespace meshwright::runtime::mpi
+
+#endif

@@ -1,0 +1,168 @@
+//===- MpiCommunicator.cpp - the collectives of this process --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MpiCommunicator.h"
+#include "../Agreement.h"
+#include "meshwright/runtime/ThreadTime.h"
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::mpi;
+
+Result<uint32_t> MpiCommunicator::prepare(CollectiveCall call) {
+  if (call.isStarted && call.members.size() > 1)
+    MW_TRY(startThread());
+  collectives.push_back(std::make_unique<Prepared>(std::move(call), rank, post.getTransport(), world));
+  queue.resize(collectives.size());
+  return static_cast<uint32_t>(collectives.size() - 1);
+}
+
+Status MpiCommunicator::connect() {
+  uint64_t bytes = 0;
+  for (const auto &prepared : collectives)
+    bytes = std::max(bytes, prepared->runner.getScratchBytes());
+  // One collective runs at a time. A cache line more, to begin at one.
+  scratch.reset(new std::byte[bytes + 64]);
+  uint64_t address = reinterpret_cast<uint64_t>(scratch.get());
+  std::byte *aligned = scratch.get() + ((address + 63) / 64 * 64 - address);
+  for (const auto &prepared : collectives)
+    prepared->runner.setScratch(aligned);
+  // Nobody waits for a later group before an earlier one is there.
+  std::set<std::vector<int64_t>> groups;
+  for (const auto &prepared : collectives)
+    groups.insert(prepared->runner.getCall().members);
+  for (const std::vector<int64_t> &members : groups) {
+    CollectiveCall call;
+    call.members = members;
+    call.name = "the first meeting of its group";
+    PlanRunner meeting(call, rank, post.getTransport(), world);
+    meeting.setScratch(nullptr);
+    MW_TRY(meeting.check(post));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The communication thread
+//===----------------------------------------------------------------------===//
+
+Status MpiCommunicator::startThread() {
+  if (thread.joinable())
+    return {};
+  // The standard library has no other way to say that there are no threads left.
+  try {
+    thread = std::thread([this] { serve(); });
+  } catch (const std::system_error &error) {
+    return faultError("no thread can be started for the communication of rank {}: {}", rank, error.what());
+  }
+  return {};
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  if (!thread.joinable())
+    return;
+  {
+    Lock held(mutex);
+    isStopping = true;
+  }
+  workToDo.notify_one();
+  thread.join();
+}
+
+void MpiCommunicator::serve() {
+  Lock held(mutex);
+  while (true) {
+    workToDo.wait(held, [&] { return isStopping || isActive; });
+    if (isStopping)
+      return;
+    while (taken != issued && failure.ok()) {
+      Prepared &next = *queue[taken++ % queue.size()];
+      held.unlock();
+      Status status = run(next);
+      held.lock();
+      if (status.ok())
+        completed = next.ticket;
+      else
+        failure = status;
+      done.notify_all();
+    }
+    taken = issued;
+    isActive = false;
+    done.notify_all();
+  }
+}
+
+Status MpiCommunicator::enqueue(Prepared &prepared) {
+  MW_TRY(failure);
+  queue[issued++ % queue.size()] = &prepared;
+  prepared.ticket = issued;
+  if (!isActive) {
+    isActive = true;
+    workToDo.notify_one();
+  }
+  return {};
+}
+
+Status MpiCommunicator::waitFor(Lock &held, uint64_t ticket) {
+  done.wait(held, [&] { return completed >= ticket || !failure.ok(); });
+  return completed >= ticket ? Status() : failure;
+}
+
+Status MpiCommunicator::start(uint32_t number) {
+  // In a group of one there is nothing to wait for.
+  if (!thread.joinable())
+    return run(*collectives[number]);
+  Lock held(mutex);
+  return enqueue(*collectives[number]);
+}
+
+Status MpiCommunicator::wait(uint32_t number) {
+  Lock held(mutex);
+  return waitFor(held, collectives[number]->ticket);
+}
+
+Status MpiCommunicator::execute(uint32_t number) {
+  Prepared &prepared = *collectives[number];
+  if (thread.joinable()) {
+    // Behind what was started before it.
+    Lock held(mutex);
+    if (isActive) {
+      MW_TRY(enqueue(prepared));
+      return waitFor(held, prepared.ticket);
+    }
+  }
+  return run(prepared);
+}
+
+void MpiCommunicator::finishStep(const Status &status) {
+  if (!status.ok())
+    post.getLifeline().fail(status);
+  Lock held(mutex);
+  done.wait(held, [&] { return !isActive; });
+}
+
+//===----------------------------------------------------------------------===//
+// One collective
+//===----------------------------------------------------------------------===//
+
+Status MpiCommunicator::run(Prepared &prepared) {
+  if (post.getLifeline().hasFailed())
+    return post.getLifeline().takeFailure(&prepared.runner.getCall());
+  if (checkAlways || !prepared.isChecked) {
+    MW_TRY(prepared.runner.check(post));
+    prepared.isChecked = true;
+  }
+  double before = profiling ? getThreadSeconds() : 0;
+  Status status = prepared.runner.run(post);
+  if (profiling)
+    prepared.cpuSeconds = getThreadSeconds() - before;
+  // MPI's own errors do not say where.
+  return status.ok() || post.getLifeline().hasFailed() ? status
+                                                       : status.within(describe(rank, prepared.runner.getCall()));
+}

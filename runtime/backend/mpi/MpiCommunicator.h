@@ -1,0 +1,68 @@
+//===- MpiCommunicator.h - the collectives of this process ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_MPICOMMUNICATOR_H
+#define MESHWRIGHT_RUNTIME_BACKEND_MPI_MPICOMMUNICATOR_H
+
+#include "PlanRunner.h"
+#include <condition_variable>
+
+namespace meshwright::runtime::mpi {
+
+/// A process has one rank. What is executed runs on the rank's own thread, what is started on another one, which takes
+/// it from a ring with a place for each.
+class MpiCommunicator : public Communicator {
+public:
+  MpiCommunicator(Post &post, int64_t rank, uint64_t world, bool checkAlways)
+      : post(post), rank(rank), world(world), checkAlways(checkAlways) {}
+  ~MpiCommunicator() override;
+  Result<uint32_t> prepare(CollectiveCall call) override;
+  Status connect() override;
+  Status execute(uint32_t number) override;
+  Status start(uint32_t number) override;
+  Status wait(uint32_t number) override;
+  void finishStep(const Status &status) override;
+  double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
+  void setProfiling(bool on) { profiling = on; }
+
+private:
+  struct Prepared {
+    Prepared(CollectiveCall call, int64_t rank, const Transport &transport, uint64_t world)
+        : runner(std::move(call), rank, transport, world) {}
+    PlanRunner runner;
+    bool isChecked = false;
+    /// Which of the rank's started collectives it is, or was when it was issued last.
+    uint64_t ticket = 0;
+    double cpuSeconds = 0;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+  Status startThread();
+  void serve();
+  Status enqueue(Prepared &prepared);
+  Status waitFor(Lock &held, uint64_t ticket);
+  Status run(Prepared &prepared);
+
+  Post &post;
+  int64_t rank;
+  uint64_t world;
+  bool checkAlways, profiling = false;
+  std::vector<std::unique_ptr<Prepared>> collectives;
+  std::unique_ptr<std::byte[]> scratch;
+
+  std::thread thread;
+  /// Guards what follows.
+  std::mutex mutex;
+  std::vector<Prepared *> queue;
+  uint64_t issued = 0, taken = 0, completed = 0;
+  bool isActive = false, isStopping = false;
+  /// Of what was started.
+  Status failure;
+  std::condition_variable workToDo, done;
+};
+
+} // namespace meshwright::runtime::mpi
+
+#endif

@@ -1,0 +1,305 @@
+//===- Plan.cpp - a collective as messages and sums -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include <algorithm>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::mpi;
+
+namespace {
+
+Place at(const std::byte *address) { return {reinterpret_cast<uint64_t>(address), false}; }
+
+/// Elements [begin, end) of a part, which `owner` reduces: of the part's block for the owner, where it has such blocks.
+struct Segment {
+  size_t part;
+  uint64_t owner, begin, end;
+};
+
+class Planner {
+public:
+  Planner(const CollectiveCall &call, uint64_t me, const PlanLimits &limits)
+      : call(call), limits(limits), me(me), members(call.members.size()), size(getSize(call.type)) {}
+
+  Plan run() {
+    if (isReducing(call.kind))
+      reduce();
+    else
+      move();
+    for (Batch &batch : plan.batches)
+      pack(batch);
+    return std::move(plan);
+  }
+
+private:
+  // Building blocks.
+
+  Place allocate(uint64_t bytes) {
+    Place place{plan.scratchBytes, true};
+    // Of whole cache lines, so that loops over elements are aligned.
+    plan.scratchBytes += (bytes + 63) / 64 * 64;
+    return place;
+  }
+
+  void transfer(Batch &batch, Place place, uint64_t bytes, uint64_t peer, bool isSend) {
+    for (uint64_t done = 0; done < bytes; done += limits.message)
+      batch.transfers.push_back({place + done, std::min(limits.message, bytes - done), peer, isSend});
+  }
+  void send(Batch &batch, Place from, uint64_t bytes, uint64_t peer) { transfer(batch, from, bytes, peer, true); }
+  void receive(Batch &batch, Place to, uint64_t bytes, uint64_t peer) { transfer(batch, to, bytes, peer, false); }
+
+  void copy(Place to, Place from, uint64_t bytes) {
+    if (bytes == 0 || to == from)
+      return;
+    plan.actions.push_back({Action::Kind::Copy, plan.copies.size()});
+    plan.copies.push_back({to, from, bytes});
+  }
+
+  /// The number of a batch that is under way from here on.
+  size_t post(Batch batch) {
+    plan.actions.push_back({Action::Kind::Post, plan.batches.size()});
+    plan.batches.push_back(std::move(batch));
+    return plan.batches.size() - 1;
+  }
+  void complete(size_t batch) { plan.actions.push_back({Action::Kind::Complete, batch}); }
+
+  /// The other members, each beginning with the next one, so that not all talk to the same.
+  template <typename Fn> void forEachOther(Fn fn) const {
+    for (uint64_t i = 1; i != members; ++i)
+      fn((me + i) % members);
+  }
+
+  // Movements.
+
+  void move() {
+    Batch batch;
+    for (const CallPart &part : call.parts)
+      movePart(batch, part);
+    size_t number = post(std::move(batch));
+    for (const CallPart &part : call.parts)
+      copyOwn(part);
+    complete(number);
+  }
+
+  void movePart(Batch &batch, const CallPart &part) {
+    uint64_t bytes = part.count * size;
+    if (hasRoot(call.kind)) {
+      if (part.root != me)
+        return receive(batch, at(part.out), bytes, part.root);
+      return forEachOther([&](uint64_t other) { send(batch, at(part.in), bytes, other); });
+    }
+    bool isPerMember = hasOperandPerMember(call.kind);
+    forEachOther([&](uint64_t other) {
+      receive(batch, at(part.out) + other * bytes, bytes, other);
+      send(batch, at(part.in) + (isPerMember ? other * bytes : 0), bytes, other);
+    });
+  }
+
+  /// What does not leave this rank.
+  void copyOwn(const CallPart &part) {
+    uint64_t bytes = part.count * size;
+    if (!hasRoot(call.kind))
+      copy(at(part.out) + me * bytes, at(part.in) + (hasOperandPerMember(call.kind) ? me * bytes : 0), bytes);
+    else if (part.root == me && part.out)
+      copy(at(part.out), at(part.in), bytes);
+  }
+
+  // Reductions.
+
+  bool isDirect() const {
+    uint64_t bytes = 0;
+    for (const CallPart &part : call.parts)
+      bytes += part.count * size;
+    return call.kind == Collective::ALL_REDUCE && bytes <= limits.direct;
+  }
+
+  /// What each of the owners reduces, in rounds: [round][owner].
+  using Rounds = std::vector<std::vector<std::vector<Segment>>>;
+
+  /// Gives an owner elements [begin, end) of all parts, one after the other, cut where parts and rounds end.
+  void cut(Rounds &rounds, uint64_t owner, uint64_t begin, uint64_t end) const {
+    // Who is alone waits for nobody.
+    uint64_t perRound = members == 1 ? std::max(end - begin, uint64_t(1)) : std::max(limits.round / size, uint64_t(1));
+    uint64_t first = 0, next = begin;
+    for (size_t part = 0; part != call.parts.size(); first += call.parts[part++].count) {
+      uint64_t partEnd = std::min(end, first + call.parts[part].count);
+      while (next < partEnd) {
+        uint64_t round = (next - begin) / perRound, stop = std::min(partEnd, begin + (round + 1) * perRound);
+        if (rounds.size() <= round)
+          rounds.resize(round + 1, std::vector<std::vector<Segment>>(members));
+        rounds[round][owner].push_back({part, owner, next - first, stop - first});
+        next = stop;
+      }
+    }
+  }
+
+  Rounds share() const {
+    Rounds rounds;
+    uint64_t total = 0;
+    for (const CallPart &part : call.parts)
+      total += part.count;
+    uint64_t slice = std::max((total + members - 1) / members, limits.slice / size);
+    slice = (slice * size + 63) / 64 * 64 / size;
+    bool isWhole = call.kind == Collective::REDUCE_SCATTER || isDirect();
+    for (uint64_t owner = 0; owner != members; ++owner) {
+      if (isWhole)
+        cut(rounds, owner, 0, total);
+      else
+        cut(rounds, owner, std::min(owner * slice, total), std::min((owner + 1) * slice, total));
+    }
+    return rounds;
+  }
+
+  uint64_t getBytes(const Segment &segment) const { return (segment.end - segment.begin) * size; }
+  uint64_t getBytes(const std::vector<Segment> &segments) const {
+    uint64_t bytes = 0;
+    for (const Segment &segment : segments)
+      bytes += getBytes(segment);
+    return bytes;
+  }
+
+  Place getInput(const Segment &segment) const {
+    const CallPart &part = call.parts[segment.part];
+    uint64_t block = hasOperandPerMember(call.kind) ? segment.owner * part.count : 0;
+    return at(part.in) + (block + segment.begin) * size;
+  }
+
+  /// Whether this member wants what an owner makes of a segment.
+  bool wants(const Segment &segment, uint64_t member) const {
+    return call.kind != Collective::REDUCE || call.parts[segment.part].root == member;
+  }
+
+  Place getOutput(const Segment &segment) const { return at(call.parts[segment.part].out) + segment.begin * size; }
+
+  void reduce() {
+    Rounds rounds = share();
+    // Two rounds are under way at once.
+    Stage stages[2] = {createStage(rounds), createStage(rounds)};
+    bool isSpread = call.kind != Collective::REDUCE_SCATTER && !isDirect();
+    std::vector<size_t> toOwners, fromOwners;
+    for (size_t round = 0; round != rounds.size(); ++round) {
+      for (size_t next = toOwners.size(); next != std::min(round + 2, rounds.size()); ++next)
+        toOwners.push_back(post(gather(rounds[next], stages[next % 2])));
+      complete(toOwners[round]);
+      reduceOwn(rounds[round][me], stages[round % 2]);
+      if (isSpread)
+        fromOwners.push_back(post(spread(rounds[round], stages[round % 2])));
+      if (isSpread && round != 0)
+        complete(fromOwners[round - 1]);
+    }
+    if (!fromOwners.empty())
+      complete(fromOwners.back());
+  }
+
+  /// What comes to this member in a round: a block from each of the others, and one for a result that goes on.
+  struct Stage {
+    Place blocks;
+    uint64_t blockBytes = 0;
+
+    Place getBlock(uint64_t member) const { return blocks + member * blockBytes; }
+  };
+
+  Stage createStage(const Rounds &rounds) {
+    uint64_t bytes = 0;
+    for (const auto &round : rounds)
+      bytes = std::max(bytes, getBytes(round[me]));
+    bytes = members == 1 ? 0 : (bytes + 63) / 64 * 64;
+    return {allocate(bytes * (members + 1)), bytes};
+  }
+
+  Batch gather(const std::vector<std::vector<Segment>> &round, const Stage &stage) {
+    Batch batch;
+    forEachOther([&](uint64_t other) {
+      Place place = stage.getBlock(other);
+      for (const Segment &segment : round[me]) {
+        receive(batch, place, getBytes(segment), other);
+        place = place + getBytes(segment);
+      }
+      for (const Segment &segment : round[other])
+        send(batch, getInput(segment), getBytes(segment), other);
+    });
+    return batch;
+  }
+
+  /// Where a result is on its owner: where it is wanted, or on its way.
+  Place getResult(const Segment &segment, const Stage &stage, uint64_t offset) const {
+    return wants(segment, me) ? getOutput(segment) : stage.getBlock(members) + offset;
+  }
+
+  void reduceOwn(const std::vector<Segment> &segments, const Stage &stage) {
+    uint64_t offset = 0;
+    for (const Segment &segment : segments) {
+      Reduction reduction;
+      for (uint64_t member = 0; member != members; ++member)
+        reduction.inputs.push_back(member == me ? getInput(segment) : stage.getBlock(member) + offset);
+      reduction.output = getResult(segment, stage, offset);
+      reduction.count = segment.end - segment.begin;
+      plan.actions.push_back({Action::Kind::Reduce, plan.reductions.size()});
+      plan.reductions.push_back(std::move(reduction));
+      offset += getBytes(segment);
+    }
+  }
+
+  Batch spread(const std::vector<std::vector<Segment>> &round, const Stage &stage) {
+    Batch batch;
+    forEachOther([&](uint64_t other) {
+      for (const Segment &segment : round[other])
+        if (wants(segment, me))
+          receive(batch, getOutput(segment), getBytes(segment), other);
+      uint64_t offset = 0;
+      for (const Segment &segment : round[me]) {
+        if (wants(segment, other))
+          send(batch, getResult(segment, stage, offset), getBytes(segment), other);
+        offset += getBytes(segment);
+      }
+    });
+    return batch;
+  }
+
+  // Small messages.
+
+  /// Makes one message of what moves between two members in a batch, where it is small.
+  void pack(Batch &batch) {
+    std::vector<Transfer> transfers = std::move(batch.transfers);
+    batch.transfers.clear();
+    for (bool isSend : {false, true})
+      forEachOther([&](uint64_t other) {
+        std::vector<Transfer> between;
+        uint64_t bytes = 0;
+        for (const Transfer &transfer : transfers)
+          if (transfer.peer == other && transfer.isSend == isSend) {
+            between.push_back(transfer);
+            bytes += transfer.bytes;
+          }
+        if (between.size() < 2 || bytes > limits.packed) {
+          batch.transfers.insert(batch.transfers.end(), between.begin(), between.end());
+          return;
+        }
+        Place place = allocate(bytes);
+        batch.transfers.push_back({place, bytes, other, isSend});
+        for (const Transfer &transfer : between) {
+          if (isSend)
+            batch.packed.push_back({place, transfer.place, transfer.bytes});
+          else
+            batch.unpacked.push_back({transfer.place, place, transfer.bytes});
+          place = place + transfer.bytes;
+        }
+      });
+  }
+
+  const CollectiveCall &call;
+  const PlanLimits &limits;
+  uint64_t me, members, size;
+  Plan plan;
+};
+
+} // namespace
+
+Plan meshwright::runtime::mpi::planCollective(const CollectiveCall &call, uint64_t member, const PlanLimits &limits) {
+  return Planner(call, member, limits).run();
+}

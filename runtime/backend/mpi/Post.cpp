@@ -1,0 +1,71 @@
+//===- Post.cpp - messages, and what may happen to them -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Post.h"
+
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::mpi;
+
+/// From then on it is worth saying for whom this process waits.
+static constexpr std::chrono::milliseconds longWait(20);
+
+Status Post::post(std::span<Message> messages, int tag) {
+  for (Message &message : messages)
+    MW_TRY(transport.post(message, tag));
+  return {};
+}
+
+Status Post::complete(std::span<Message> messages, int tag, const CollectiveCall *call) {
+  bool isSaid = false;
+  Status status;
+  for (Message &message : messages)
+    if (status.ok())
+      status = waitFor(message, tag, call, isSaid);
+  if (isSaid)
+    lifeline.endWait();
+  lifeline.countMove();
+  return status;
+}
+
+Status Post::waitFor(Message &message, int tag, const CollectiveCall *call, bool &isSaid) {
+  Patience patience(transport.isCrowded());
+  std::optional<int> other;
+  std::optional<bool> said;
+  while (true) {
+    if (lifeline.hasFailed())
+      return lifeline.takeFailure(call);
+    Result<bool> isOver = transport.test(message);
+    if (!isOver.ok())
+      return explain(isOver.status(), call);
+    if (*isOver)
+      return {};
+    patience.wait();
+    if (!call || patience.getElapsed() < longWait)
+      continue;
+    // A message with another tag that stays there is of something else: those of one process come in their order.
+    MW_TRY_ASSIGN(std::optional<int> there, transport.probe(message.peer));
+    bool disagrees = there && *there != tag && there == other;
+    other = there;
+    if (said == disagrees)
+      continue;
+    lifeline.beginWait(*call, message.peer, disagrees);
+    said = disagrees;
+    isSaid = true;
+  }
+}
+
+Status Post::waitForFailure(const CollectiveCall &call) {
+  Patience patience(true);
+  while (!lifeline.hasFailed())
+    patience.wait();
+  return lifeline.takeFailure(&call);
+}
+
+Status Post::explain(const Status &status, const CollectiveCall *call) {
+  for (int i = 0; i != 50 && !lifeline.hasFailed(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return lifeline.hasFailed() ? lifeline.takeFailure(call) : status;
+}
