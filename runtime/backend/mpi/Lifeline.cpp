@@ -18,8 +18,9 @@ using namespace meshwright::runtime;
 using namespace meshwright::runtime::mpi;
 
 // In seconds.
-/// The thread looks around that often when nobody writes.
+/// The thread looks around that often when nobody writes; when there is a failure, more often.
 static constexpr double tickTime = 0.1;
+static constexpr double leavingTickTime = 0.01;
 /// Processes write that often even if they have nothing to say.
 static constexpr double sayTime = 0.25;
 /// mpirun ends what is left of a run 1.4 s after a process was killed. Until then somebody has said why.
@@ -118,7 +119,7 @@ void Lifeline::beginWait(const CollectiveCall &call, int64_t waitsFor, bool disa
   std::lock_guard guard(mutex);
   waiting.waitsFor = waitsFor;
   waiting.disagrees = disagrees;
-  waiting.collective = describe(process, call);
+  waiting.collective = describe(call);
 }
 
 void Lifeline::endWait() {
@@ -131,12 +132,7 @@ void Lifeline::sayEnd() { sendToAll({End, ""}); }
 void Lifeline::leave() {
   sayEnd();
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(leaveTime);
-  auto isAnyoneThere = [&] {
-    std::lock_guard guard(mutex);
-    return std::any_of(peers.begin(), peers.end(),
-                       [&](const Peer &peer) { return peer.connection.isOpen() && !(process == 0 && peer.hasEnded); });
-  };
-  while (isAnyoneThere() && std::chrono::steady_clock::now() < end)
+  while (!isLeft && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
@@ -172,7 +168,7 @@ void Lifeline::serve() {
     // The system does not look at descriptors below 0.
     for (const Peer &peer : peers)
       wanted.push_back({peer.connection.get(), POLLIN, 0});
-    poll(wanted.data(), wanted.size(), static_cast<int>(tickTime * 1000));
+    poll(wanted.data(), wanted.size(), static_cast<int>((hasFailed() ? leavingTickTime : tickTime) * 1000));
     passTime();
     for (size_t peer = 0; peer != peers.size(); ++peer)
       if (wanted[peer + 1].revents != 0)
@@ -182,6 +178,7 @@ void Lifeline::serve() {
       judge();
     else
       judgeFirst();
+    isLeft = std::none_of(peers.begin(), peers.end(), [&](const Peer &peer) { return isThere(peer); });
     endUnheard();
   }
 }
@@ -268,12 +265,14 @@ Status Lifeline::describeStandstill(size_t first) const {
   }
   const std::string &collective = peers[before].activity.collective;
   if (seen[at])
-    return faultError("ranks wait for each other for ever: {} waits for rank {}; {} waits for rank {}", collective, at,
-                      peers[at].activity.collective, peers[at].activity.waitsFor);
-  size_t nameEnd = collective.find(": ");
+    return faultError("ranks wait for each other for ever: rank {} waits for rank {} in {}, rank {} for rank {} in {}",
+                      before, at, collective, at, peers[at].activity.waitsFor, peers[at].activity.collective);
+  return describeStop(at, collective, before, !isSilent(at));
+}
+
+Status Lifeline::describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const {
   return faultError("rank {} stopped before {}: rank {} waits for it, nothing has moved for {} s, and its process {}",
-                    at, collective.substr(nameEnd == std::string::npos ? 0 : nameEnd + 2), before, timeout.load(),
-                    isSilent(at) ? "does not answer" : "is alive");
+                    stopped, collective, waiting, timeout.load(), isAlive ? "is alive" : "does not answer");
 }
 
 void Lifeline::judge() {
@@ -286,13 +285,15 @@ void Lifeline::judge() {
     const Peer &other = peers[activity.waitsFor];
     double waited = now - peers[i].since;
     if (other.hasEnded && waited > 2 * tickTime)
-      return fail(faultError("{} waits for rank {}, which is not coming: its process has ended", activity.collective,
-                             activity.waitsFor));
-    if (activity.disagrees && (!other.activity.collective.empty() || waited > 2 * sayTime))
-      return fail(faultError("{} meets {}", activity.collective,
-                             other.activity.collective.empty()
-                                 ? fmt::format("another collective of rank {}", activity.waitsFor)
-                                 : other.activity.collective));
+      return fail(faultError("rank {}: {} waits for rank {}, which is not coming: its process has ended", i,
+                             activity.collective, activity.waitsFor));
+    if (activity.disagrees && !other.activity.collective.empty())
+      return fail(faultError("rank {}: {} meets rank {}: {}", i, activity.collective, activity.waitsFor,
+                             other.activity.collective));
+    // It is in no collective: between steps, or ahead.
+    if (activity.disagrees && waited > 2 * sayTime)
+      return fail(faultError("rank {}: {} waits for rank {}, which is not coming: it does something else", i,
+                             activity.collective, activity.waitsFor));
     if (timeout > 0 && waited >= timeout && now - moved >= timeout)
       return fail(describeStandstill(i));
   }
@@ -308,8 +309,7 @@ void Lifeline::judgeFirst() {
   double limit = std::max(timeout.load(), 2.0);
   if (now - peers[0].since < limit || now - peers[0].heard < limit)
     return;
-  fail(faultError("rank 0 stopped: {} waits, nothing has moved for {} s, and the process of rank 0 does not answer",
-                  activity.collective, timeout.load()));
+  fail(describeStop(0, activity.collective, process, false));
 }
 
 /// Nobody in this process has asked whether all is well: its rank computes, or stands in MPI. It ends here.
@@ -325,6 +325,6 @@ void Lifeline::endUnheard() {
   if (now - failedAt < (isKilled ? killedTime : unheardTime))
     return;
   Status status = takeFailure();
-  fmt::print(stderr, "{}: error: {}\n", program_invocation_short_name, status.message());
+  fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   std::_Exit(static_cast<int>(status.code()));
 }

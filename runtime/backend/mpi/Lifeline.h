@@ -36,7 +36,7 @@ struct Activity {
   int64_t waitsFor = -1;
   /// That one does something else: a message of another collective has come from it.
   bool disagrees = false;
-  /// The collective, with the rank.
+  /// Where it waits.
   std::string collective;
 
   bool operator==(const Activity &) const = default;
@@ -68,6 +68,8 @@ public:
   void leave();
 
 private:
+  /// In seconds: who has said nothing for longer may have stopped.
+  static constexpr double silence = 1;
   enum FrameKind : uint32_t { Failure, State, End };
   /// Another process, as it is known here.
   struct Peer {
@@ -93,8 +95,12 @@ private:
   void update(size_t process, Activity activity);
   void judge();
   void judgeFirst();
-  bool isSilent(size_t process) const { return process != 0 && now - peers[process].heard > 1; }
+  bool isSilent(size_t process) const { return process != 0 && now - peers[process].heard > silence; }
   Status describeStandstill(size_t waiting) const;
+  Status describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const;
+  bool isThere(const Peer &peer) const {
+    return peer.connection.isOpen() && now - peer.heard <= silence && !(process == 0 && peer.hasEnded);
+  }
   void endUnheard();
 
   int process;
@@ -102,6 +108,8 @@ private:
   std::thread thread;
   int wakeUp = -1;
   std::atomic<bool> isStopping = false;
+  /// Whether nobody is there any more who has not said that it ends.
+  std::atomic<bool> isLeft = false;
 
   std::atomic<bool> failed = false, isTaken = false;
   std::atomic<double> timeout = 0;
