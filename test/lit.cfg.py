@@ -3,9 +3,10 @@
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
 Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
-may not exist yet); %source, the repository; %bin, the folder of the tools.
+may not exist yet); %source, the repository; %bin, the folder of the tools; %mpirun, what starts processes.
 """
 import os
+import shutil
 
 import lit.formats
 
@@ -36,6 +37,12 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 for variable in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED", "MESHWRIGHT_TEST_ROUNDS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
+
+# Where there are more processes than cores, and where the tests run as root, mpirun wants to be told that it is meant.
+config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
+config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+if shutil.which("mpirun") and os.path.exists(os.path.join(config.build_dir, "lib", "libmeshwright_mpi.so")):
+    config.available_features.add("mpi")
 
 if config.sanitize:
     config.available_features.add("sanitizer")

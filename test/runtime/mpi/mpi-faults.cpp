@@ -1,0 +1,179 @@
+//===- mpi-faults.cpp - what happens when something goes wrong ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// mpi-faults CASE [TIMEOUT]: does on the processes that mpirun has started what the case says, and prints the error
+// that each of them sees. A process ends with the error's code, as dist-run does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/World.h"
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <thread>
+#include <unistd.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+namespace {
+
+/// One process with all-reduces of one float over all ranks, told apart by tag and count.
+class Run {
+public:
+  Run(World &world, double timeout) : world(world) { options.timeoutSeconds = timeout; }
+
+  Status open() {
+    options.numRanks = world.getNumProcesses();
+    MW_TRY_ASSIGN(backend, world.createBackend(options));
+    return {};
+  }
+
+  Status prepare(uint32_t tag, uint64_t count, bool isStarted = false) {
+    CollectiveCall call;
+    std::byte *buffer = reinterpret_cast<std::byte *>(buffers[tag % 4]);
+    call.parts = {{count, buffer, buffer}};
+    for (int64_t rank = 0; rank != world.getNumProcesses(); ++rank)
+      call.members.push_back(rank);
+    call.tag = tag;
+    call.name = "grad/w";
+    call.location = "model.mlir:88";
+    call.isStarted = isStarted;
+    MW_TRY_ASSIGN(numbers[tag], getCommunicator().prepare(std::move(call)));
+    return {};
+  }
+
+  template <typename Fn> Status step(Fn work) {
+    backend->beginStep();
+    Status status = work();
+    getCommunicator().finishStep(status);
+    return status;
+  }
+  Status connect() {
+    return step([&] { return getCommunicator().connect(); });
+  }
+  Status execute(uint32_t tag) { return getCommunicator().execute(numbers.at(tag)); }
+  Status start(uint32_t tag) { return getCommunicator().start(numbers.at(tag)); }
+  Status wait(uint32_t tag) { return getCommunicator().wait(numbers.at(tag)); }
+
+  World &world;
+
+private:
+  Communicator &getCommunicator() { return backend->getCommunicator(world.getProcess()); }
+
+  BackendOptions options;
+  std::unique_ptr<Backend> backend;
+  std::map<uint32_t, uint32_t> numbers;
+  float buffers[4][100000] = {};
+};
+
+/// Rank 1 brings another tag and another count.
+Status disagree(Run &run) {
+  bool isOther = run.world.getProcess() == 1;
+  MW_TRY(run.prepare(isOther ? 8 : 7, isOther ? 3 : 2));
+  MW_TRY(run.connect());
+  return run.step([&] { return run.execute(isOther ? 8 : 7); });
+}
+
+/// Rank 1 does once more what all have done, where the others do something else for the first time.
+Status disagreeLater(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.prepare(8, 3));
+  MW_TRY(run.connect());
+  MW_TRY(run.step([&] { return run.execute(7); }));
+  return run.step([&] { return run.execute(run.world.getProcess() == 1 ? 7 : 8); });
+}
+
+/// Rank 1 ends its step, and waits for the others to do so, too early.
+Status stayAway(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.connect());
+  MW_TRY(run.step([&] { return run.world.getProcess() == 1 ? Status() : run.execute(7); }));
+  return run.world.agree({});
+}
+
+/// Rank 1's process ends early, as if all were well.
+Status leave(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.connect());
+  return run.step([&] { return run.world.getProcess() == 1 ? Status() : run.execute(7); });
+}
+
+/// Rank 1's step fails while the others wait for it.
+Status failStep(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.connect());
+  return run.step([&] { return run.world.getProcess() == 1 ? faultError("rank 1: a kernel failed") : run.execute(7); });
+}
+
+/// Rank 1's process fails between steps, while the others are in one.
+Status failBetween(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.connect());
+  if (run.world.getProcess() == 1)
+    return inputError("step-3.safetensors: no such file");
+  return run.step([&] { return run.execute(7); });
+}
+
+/// All but rank 1 compute for longer than anybody waits.
+Status compute(Run &run) {
+  MW_TRY(run.prepare(7, 2));
+  MW_TRY(run.connect());
+  return run.step([&] {
+    if (run.world.getProcess() == 1)
+      ::raise(SIGKILL);
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+    return run.execute(7);
+  });
+}
+
+/// Steps with a collective behind a computation, until somebody is killed.
+Status goOn(Run &run) {
+  MW_TRY(run.prepare(16, 100000, true));
+  MW_TRY(run.prepare(17, 1));
+  MW_TRY(run.connect());
+  if (run.world.isFirst()) {
+    std::printf("runs\n");
+    std::fflush(stdout);
+  }
+  while (true) {
+    MW_TRY(run.step([&]() -> Status {
+      MW_TRY(run.start(16));
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      MW_TRY(run.wait(16));
+      return run.execute(17);
+    }));
+  }
+}
+
+Status runCase(World &world, const std::string &name, double timeout) {
+  const std::map<std::string, Status (*)(Run &)> cases = {
+      {"disagree", disagree},  {"disagree-later", disagreeLater}, {"stay-away", stayAway}, {"leave", leave},
+      {"fail-step", failStep}, {"fail-between", failBetween},     {"go-on", goOn},         {"compute", compute}};
+  auto found = cases.find(name);
+  if (found == cases.end())
+    return usageError("there is no case {}", name);
+  auto run = std::make_unique<Run>(world, timeout);
+  MW_TRY(run->open());
+  Status status = found->second(*run);
+  if (!status.ok())
+    world.abort(status);
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  // As in dist-run, which ends its step: mpirun asks the others to end before it says why.
+  std::signal(SIGTERM, [](int) {});
+  auto world = openWorld("mpi");
+  Status status = world.status();
+  int64_t process = world.ok() ? (*world)->getProcess() : 0;
+  if (status.ok())
+    status = runCase(**world, argc > 1 ? argv[1] : "", argc > 2 ? std::strtod(argv[2], nullptr) : 600);
+  if (!status.ok())
+    fmt::print(stderr, "mpi-faults (process {}): error: {}\n", process, status.message());
+  return static_cast<int>(status.code());
+}
