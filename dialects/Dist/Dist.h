@@ -36,6 +36,8 @@ inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
 inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
 /// On a mesh: the names of the axes that split the batch.
 inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
+/// On a mesh, an i64: a node is so many consecutive ranks; absent where all are near each other.
+inline constexpr llvm::StringLiteral kRanksPerNodeAttr = "dist.ranks_per_node";
 /// On a mesh: the name of the axis along which the ranks are a pipeline; absent where they are none.
 inline constexpr llvm::StringLiteral kStageAxisAttr = "dist.stage_axis";
 /// On a mesh with such an axis: in which order its coordinates work on the stages of the network, as `writeCsv` of

@@ -86,6 +86,8 @@ LogicalResult Annotator::addMesh() {
   SmallVector<StringRef> data(file.get().data().axes().begin(), file.get().data().axes().end());
   if (!data.empty())
     op->setAttr(kDataAxesAttr, builder.getStrArrayAttr(data));
+  if (int64_t ranks = file.get().topology().ranks_per_node())
+    op->setAttr(kRanksPerNodeAttr, builder.getI64IntegerAttr(ranks));
   return success();
 }
 

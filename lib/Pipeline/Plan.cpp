@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "Nodes.h"
 #include "PlanBlocks.h"
 #include "PlanTimeline.h"
 #include "dialects/Dist/Conversions.h"
@@ -274,11 +275,13 @@ void Plan::addProgram(ModuleOp module) {
   for (auto variable : module.getOps<net::VariableOp>())
     variables.push_back(describeVariable(variable, mesh));
   TimesOfModule times(module);
+  Nodes nodes(module);
   module.walk([&](ConversionOpInterface op) {
     if (!op.isCollective())
       return;
     conversions.push_back(describeConversion(op, mesh));
     conversions.back().times = times.count(op);
+    conversions.back().nodes = nodes.areKnown() ? nodes.count(op) : 0;
   });
   addPrograms(module);
   pipeline = PlannedPipeline::find(module);
@@ -400,6 +403,8 @@ static void printConversion(llvm::json::OStream &json, const PlannedConversion &
     json.attribute("group", conversion.group);
     json.attribute("kind", conversion.kind);
     json.attribute("location", conversion.location);
+    if (conversion.nodes != 0)
+      json.attribute("nodes", conversion.nodes);
     json.attribute("reason", conversion.reason);
     json.attribute("role", conversion.role);
     json.attribute("task", "step");

@@ -29,6 +29,8 @@ struct PlannedConversion {
   int64_t elements = 0;
   /// Bytes that a rank sends, the mean over the group (ring algorithms).
   double bytes = 0;
+  /// Over how many nodes a group is spread; 0 where the strategy does not say what a node is.
+  int64_t nodes = 0;
   /// How many ranks take part, and at how many of the times of the mesh.
   int64_t ranks = 0, times = 1;
   /// The user's name of the value, or the scope of the operation that made it.
@@ -146,10 +148,12 @@ public:
 private:
   struct Total {
     int64_t count = 0;
-    double bytes = 0;
+    /// What a rank sends in a step; of that, in groups that are spread over several nodes.
+    double bytes = 0, bytesBetweenNodes = 0;
   };
   std::map<std::string, Total> getTotals() const;
   std::optional<int64_t> getMergedSteps() const;
+  bool hasNodes() const;
   void printTotals(llvm::json::OStream &json) const;
   void printTotals(llvm::raw_ostream &out) const;
   void addFetch(mlir::Operation *op);

@@ -19,8 +19,10 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
     Total &total = totals[conversion.kind];
     ++total.count;
     // The mean over all ranks: who takes no part sends nothing.
-    total.bytes += conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks()) *
+    double bytes = conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks()) *
                    static_cast<double>(conversion.times) / static_cast<double>(getMergedSteps().value_or(1));
+    total.bytes += bytes;
+    total.bytesBetweenNodes += conversion.nodes > 1 ? bytes : 0;
   }
   return totals;
 }
@@ -31,19 +33,27 @@ std::optional<int64_t> Plan::getMergedSteps() const {
   return axis ? std::optional(mesh.getSize(*axis)) : std::nullopt;
 }
 
+/// Whether the strategy says what a node is.
+bool Plan::hasNodes() const { return !conversions.empty() && conversions.front().nodes != 0; }
+
 void Plan::printTotals(llvm::json::OStream &json) const {
-  double bytes = 0;
+  double bytes = 0, betweenNodes = 0;
   int64_t count = 0, countOfMerge = 0;
   json.attributeObject("by_kind", [&] {
     for (const auto &[kind, total] : getTotals())
       json.attributeObject(kind, [&, kind = kind, total = total] {
         json.attribute("bytes", total.bytes);
+        if (hasNodes())
+          json.attribute("bytes_between_nodes", total.bytesBetweenNodes);
         json.attribute("count", total.count);
         bytes += total.bytes;
+        betweenNodes += total.bytesBetweenNodes;
         count += total.count;
       });
   });
   json.attribute("bytes", bytes);
+  if (hasNodes())
+    json.attribute("bytes_between_nodes", betweenNodes);
   json.attribute("conversions", count);
   std::optional<int64_t> steps = getMergedSteps();
   if (!steps)
@@ -58,13 +68,16 @@ void Plan::printTotals(llvm::json::OStream &json) const {
 }
 
 void Plan::printTotals(llvm::raw_ostream &out) const {
-  double bytes = 0;
+  double bytes = 0, betweenNodes = 0;
   for (const auto &[kind, total] : getTotals()) {
     out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),
                         total.bytes / 1e6);
     bytes += total.bytes;
+    betweenNodes += total.bytesBetweenNodes;
   }
   out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n", "total", conversions.size(), bytes / 1e6);
+  if (hasNodes())
+    out << llvm::format("%-16s %5s  %10.3f MB of it in groups of several nodes\n", "", "", betweenNodes / 1e6);
   if (std::optional<int64_t> steps = getMergedSteps())
     out << llvm::format("%-16s %5s  %10.3f MB sent per rank and merge of %lld steps\n", "", "",
                         bytes * static_cast<double>(*steps) / 1e6, static_cast<long long>(*steps));

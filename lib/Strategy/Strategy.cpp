@@ -148,18 +148,56 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
 }
 
 LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
-  return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkAxes(context)) &&
-                 succeeded(checkTrain(context)) && succeeded(checkZero(context)) && succeeded(checkReduce(context)) &&
-                 succeeded(checkMerge(context)) && succeeded(checkOffload(context)) &&
-                 succeeded(checkPipeline(context)));
+  return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkTopology(context)) &&
+                 succeeded(checkAxes(context)) && succeeded(checkTrain(context)) && succeeded(checkZero(context)) &&
+                 succeeded(checkReduce(context)) && succeeded(checkMerge(context)) &&
+                 succeeded(checkOffload(context)) && succeeded(checkPipeline(context)));
+}
+
+/// The words of `topology.order`.
+static SmallVector<StringRef> getOrder(const strategy::Strategy &strategy) {
+  SmallVector<StringRef> names;
+  StringRef(strategy.topology().order()).split(names, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return names;
+}
+
+LogicalResult StrategyFile::checkTopology(MLIRContext *context) const {
+  const strategy::Topology &topology = strategy.topology();
+  auto &axes = strategy.mesh().axes();
+  int64_t ranks = 1, perNode = topology.ranks_per_node();
+  llvm::StringSet<> missing;
+  for (const strategy::Axis &axis : axes) {
+    ranks *= axis.size();
+    missing.insert(axis.name());
+  }
+  Location nodeLoc = getLoc(context, "topology.ranks_per_node"), orderLoc = getLoc(context, "topology.order");
+  if (perNode < 0)
+    return emitError(nodeLoc) << "there are " << perNode << " ranks per node; there is at least 1";
+  if (perNode != 0 && perNode < ranks && ranks % perNode != 0)
+    return emitError(nodeLoc) << ranks << " ranks do not fill nodes of " << perNode;
+  SmallVector<StringRef> order = getOrder(strategy);
+  for (StringRef name : order)
+    if (!missing.erase(name))
+      return emitError(orderLoc) << "the mesh has no axis \"" << name << "\", or it stands twice in the order";
+  for (const strategy::Axis &axis : axes)
+    if (!order.empty() && missing.contains(axis.name()))
+      return emitError(orderLoc) << "axis \"" << axis.name() << "\" is not in the order, which has " << order.size()
+                                 << " of " << axes.size() << " axes";
+  return success();
 }
 
 dist::Mesh StrategyFile::getMesh() const {
+  auto &axes = strategy.mesh().axes();
+  SmallVector<const strategy::Axis *> ordered;
+  for (StringRef name : llvm::reverse(getOrder(strategy)))
+    ordered.push_back(&*llvm::find_if(axes, [&](const strategy::Axis &axis) { return axis.name() == name; }));
+  if (ordered.empty())
+    ordered = llvm::to_vector(llvm::make_pointer_range(axes));
   SmallVector<std::string> names;
   SmallVector<int64_t> sizes;
-  for (const strategy::Axis &axis : strategy.mesh().axes()) {
-    names.push_back(axis.name());
-    sizes.push_back(axis.size());
+  for (const strategy::Axis *axis : ordered) {
+    names.push_back(axis->name());
+    sizes.push_back(axis->size());
   }
   return dist::Mesh(names, sizes);
 }

@@ -31,7 +31,7 @@ public:
   mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);
 
   const Strategy &get() const { return strategy; }
-  /// The mesh of a checked strategy; without axes, one rank.
+  /// The mesh of a checked strategy, in the order of its topology; without axes, one rank.
   dist::Mesh getMesh() const;
 
   /// In how many slices the batch of a rank and step is gone through: micro-batches, where there is a pipeline.
@@ -49,6 +49,7 @@ public:
 
 private:
   mlir::LogicalResult resolveSizes(int64_t ranks, mlir::MLIRContext *context);
+  mlir::LogicalResult checkTopology(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkAxes(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkMerge(mlir::MLIRContext *context) const;

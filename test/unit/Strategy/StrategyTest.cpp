@@ -136,6 +136,23 @@ TEST_F(StrategyTest, RemainingRanks) {
             "the sizes of the mesh's axes multiply to 2 but --ranks is 3");
 }
 
+// Tests that a topology orders the mesh's axes, and that it has to have each of them once.
+TEST_F(StrategyTest, Topology) {
+  std::string mesh =
+      "mesh { axes { name: \"pp\" size: 2 } axes { name: \"dp\" size: 3 } axes { name: \"tp\" size: 4 } } ";
+  StrategyFile file = parse(mesh + "topology { order: \" dp tp  pp \" ranks_per_node: 12 }");
+  ASSERT_TRUE(succeeded(file.check(0, &context)));
+  EXPECT_EQ(file.getMesh(), dist::Mesh({"pp", "tp", "dp"}, {2, 4, 3}));
+  EXPECT_EQ(check(mesh + "topology { ranks_per_node: 64 }"), "");
+  EXPECT_EQ(check(mesh + "topology { ranks_per_node: 7 }"), "24 ranks do not fill nodes of 7");
+  EXPECT_EQ(check(mesh + "topology { ranks_per_node: -1 }"), "there are -1 ranks per node; there is at least 1");
+  EXPECT_EQ(check(mesh + "topology { order: \"dp tp\" }"), "axis \"pp\" is not in the order, which has 2 of 3 axes");
+  for (const char *order : {"dp tp dp pp", "dp tp pp zero"})
+    EXPECT_EQ(check(mesh + "topology { order: \"" + order + "\" }"), std::string("the mesh has no axis \"") +
+                                                                         (order[6] == 'd' ? "dp" : "zero") +
+                                                                         "\", or it stands twice in the order");
+}
+
 // Tests that numbers outside their range are refused, NaN included.
 TEST_F(StrategyTest, NumbersOutOfRange) {
   EXPECT_EQ(check("train { momentum { momentum: 1.5 } }"), "train.momentum.momentum is 1.5; it lies in [0, 1)");
