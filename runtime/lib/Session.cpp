@@ -48,8 +48,10 @@ struct Session::Implementation {
 
   /// All processes come to the end of this together, whatever goes wrong on one of them.
   Status createExecutors() {
-    MW_TRY_ASSIGN(backend, world.createBackend({mesh.getNumRanks(), options.serial ? std::nullopt : options.link,
-                                                options.timeoutSeconds, options.checkCollectives}));
+    auto made = world.createBackend({mesh.getNumRanks(), options.serial ? std::nullopt : options.link,
+                                     options.timeoutSeconds, options.checkCollectives});
+    MW_TRY(world.agree(made.status()));
+    backend = std::move(*made);
     devices.resize(getRanks().size());
     executors.resize(getRanks().size());
     MW_TRY(world.agree(prepareExecutors()));

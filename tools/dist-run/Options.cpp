@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "meshwright/runtime/World.h"
 #include <charconv>
+#include <fmt/ranges.h>
 #include <functional>
 #include <google/protobuf/stubs/common.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +103,10 @@ const std::vector<Option> &getOptions() {
       {"Running", "steps", "N",
        "how many steps (1), those before a checkpoint included; 0 only makes the initial values",
        setCount(&Options::steps, 0)},
+      {"Running", "comm", "NAME",
+       "how ranks reach each other: inproc (as threads of this process), or mpi (a process each, as mpirun starts "
+       "them)",
+       setText(&Options::comm)},
       {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
@@ -251,9 +257,9 @@ std::string meshwright::tool::getHelp() {
 
 std::string meshwright::tool::getVersions() {
   const dnnl_version_t *library = dnnl_version();
-  return fmt::format(
-      "dist-run {}\nprotobuf {}\nfmt {}.{}.{}\nnlohmann-json {}.{}.{}\noneDNN {}.{}.{}\nbackends: inproc\n",
-      MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION), FMT_VERSION / 10000,
-      FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-      NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor, library->patch);
+  return fmt::format("dist-run {}\nprotobuf {}\nfmt {}.{}.{}\nnlohmann-json {}.{}.{}\noneDNN {}.{}.{}\nbackends: {}\n",
+                     MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
+                     FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR,
+                     NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor,
+                     library->patch, fmt::join(listBackends(), ", "));
 }

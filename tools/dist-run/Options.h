@@ -16,6 +16,8 @@ struct Options {
   std::string package;
   /// The command line as a whole.
   std::string command;
+  /// By what the ranks reach each other: a backend's name.
+  std::string comm = "inproc";
   std::string init, feed, metrics, outputs, save, kernels, timeline, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
   std::optional<runtime::LinkModel> link, hostLink;

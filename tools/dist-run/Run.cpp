@@ -81,9 +81,7 @@ private:
     sessionOptions.countAllocations = countAllocations;
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
-    if (!options.init.empty()) {
-      MW_TRY_ASSIGN(file, SafeTensors::open(options.init));
-    }
+    MW_TRY(world.agree(openInit(file)));
     const SafeTensors *source = file ? &*file : nullptr;
     std::optional<Checkpoint> checkpoint;
     MW_TRY(prepareCheckpoints(checkpoint));
@@ -101,14 +99,26 @@ private:
     if (world.isFirst())
       for (const std::string &warning : session->getExecutor(0).getWarnings())
         progress.warn(warning);
-    if (options.steps != first) {
-      MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
-    }
+    MW_TRY(world.agree(openFiles()));
     if ((options.link || options.hostLink) && options.steps != first)
       MW_TRY(planSteps(fill));
     if (options.checkSerial) {
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
       MW_TRY(check->initialize(fill));
+    }
+    return {};
+  }
+
+  Status openInit(std::optional<SafeTensors> &init) {
+    if (!options.init.empty()) {
+      MW_TRY_ASSIGN(init, SafeTensors::open(options.init));
+    }
+    return {};
+  }
+
+  Status openFiles() {
+    if (options.steps != first) {
+      MW_TRY_ASSIGN(feeder, Feeder::create(*session, options.feed, options.data));
     }
     if (!options.metrics.empty() && world.isFirst()) {
       MW_TRY_ASSIGN(metricsFile, OutputFile::create(options.metrics));

@@ -54,8 +54,10 @@ int main(int argc, char **argv) {
     if (std::fflush(stdout) != 0)
       status = inputError("cannot write standard output");
   } else if (options.ok()) {
-    std::unique_ptr<World> world = createLocalWorld();
-    return static_cast<int>(runOn(*world, *options).code());
+    auto world = openWorld(options->comm);
+    if (world.ok())
+      return static_cast<int>(runOn(**world, *options).code());
+    status = world.status();
   }
   if (!status.ok())
     fmt::print(stderr, "dist-run: error: {}\n", status.message());
