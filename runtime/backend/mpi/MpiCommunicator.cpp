@@ -24,6 +24,7 @@ Result<uint32_t> MpiCommunicator::prepare(CollectiveCall call) {
 }
 
 Status MpiCommunicator::connect() {
+  wakeInTime();
   uint64_t bytes = 0;
   for (const auto &prepared : collectives)
     bytes = std::max(bytes, prepared->runner.getScratchBytes());
@@ -76,6 +77,7 @@ MpiCommunicator::~MpiCommunicator() {
 }
 
 void MpiCommunicator::serve() {
+  wakeInTime();
   Lock held(mutex);
   while (true) {
     workToDo.wait(held, [&] { return isStopping || isActive; });
@@ -84,7 +86,7 @@ void MpiCommunicator::serve() {
     while (taken != issued && failure.ok()) {
       Prepared &next = *queue[taken++ % queue.size()];
       held.unlock();
-      Status status = run(next);
+      Status status = run(next, postBehind);
       held.lock();
       if (status.ok())
         completed = next.ticket;
@@ -117,7 +119,7 @@ Status MpiCommunicator::waitFor(Lock &held, uint64_t ticket) {
 Status MpiCommunicator::start(uint32_t number) {
   // In a group of one there is nothing to wait for.
   if (!thread.joinable())
-    return run(*collectives[number]);
+    return run(*collectives[number], post);
   Lock held(mutex);
   return enqueue(*collectives[number]);
 }
@@ -137,7 +139,7 @@ Status MpiCommunicator::execute(uint32_t number) {
       return waitFor(held, prepared.ticket);
     }
   }
-  return run(prepared);
+  return run(prepared, post);
 }
 
 void MpiCommunicator::finishStep(const Status &status) {
@@ -151,7 +153,7 @@ void MpiCommunicator::finishStep(const Status &status) {
 // One collective
 //===----------------------------------------------------------------------===//
 
-Status MpiCommunicator::run(Prepared &prepared) {
+Status MpiCommunicator::run(Prepared &prepared, Post &post) {
   if (post.getLifeline().hasFailed())
     return post.getLifeline().takeFailure(&prepared.runner.getCall());
   if (checkAlways || !prepared.isChecked) {

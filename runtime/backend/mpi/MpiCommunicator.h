@@ -17,7 +17,8 @@ namespace meshwright::runtime::mpi {
 class MpiCommunicator : public Communicator {
 public:
   MpiCommunicator(Post &post, int64_t rank, uint64_t world, bool checkAlways)
-      : post(post), rank(rank), world(world), checkAlways(checkAlways) {}
+      : post(post), postBehind(post.getTransport(), post.getLifeline(), 2), rank(rank), world(world),
+        checkAlways(checkAlways) {}
   ~MpiCommunicator() override;
   Result<uint32_t> prepare(CollectiveCall call) override;
   Status connect() override;
@@ -43,9 +44,11 @@ private:
   void serve();
   Status enqueue(Prepared &prepared);
   Status waitFor(Lock &held, uint64_t ticket);
-  Status run(Prepared &prepared);
+  Status run(Prepared &prepared, Post &post);
 
   Post &post;
+  /// Of the thread behind the computation.
+  Post postBehind;
   int64_t rank;
   uint64_t world;
   bool checkAlways, profiling = false;

@@ -25,6 +25,8 @@ struct MwMpiRequest {
 struct MwMpiProcess {
   int process;
   int numProcesses;
+  /// Of them on this host.
+  int numLocal;
   /// Tags are up to here.
   int maxTag;
 };

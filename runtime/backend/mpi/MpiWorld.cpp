@@ -126,7 +126,7 @@ Result<std::vector<Socket>> MpiWorld::openSockets() {
 Status MpiWorld::connect() {
   MW_TRY_ASSIGN(std::vector<Socket> sockets, openSockets());
   MW_TRY_ASSIGN(lifeline, Lifeline::create(transport->getProcess(), std::move(sockets)));
-  post = std::make_unique<Post>(*transport, *lifeline);
+  post = std::make_unique<Post>(*transport, *lifeline, 1);
   return {};
 }
 

@@ -31,7 +31,7 @@ Status Post::complete(std::span<Message> messages, int tag, const CollectiveCall
 }
 
 Status Post::waitFor(Message &message, int tag, const CollectiveCall *call, bool &isSaid) {
-  Patience patience(transport.isCrowded());
+  Patience patience(isCrowded);
   std::optional<int> other;
   std::optional<bool> said;
   while (true) {

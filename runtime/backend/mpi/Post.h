@@ -16,7 +16,9 @@ namespace meshwright::runtime::mpi {
 /// Messages between processes of which any may fail.
 class Post {
 public:
-  Post(Transport &transport, Lifeline &lifeline) : transport(transport), lifeline(lifeline) {}
+  /// For a rank that has so many threads which compute or wait for messages.
+  Post(Transport &transport, Lifeline &lifeline, unsigned threads)
+      : transport(transport), lifeline(lifeline), isCrowded(transport.isCrowded(threads)) {}
 
   /// Puts messages under way; none is, where there is an error.
   Status post(std::span<Message> messages, int tag);
@@ -42,6 +44,7 @@ private:
 
   Transport &transport;
   Lifeline &lifeline;
+  bool isCrowded;
 };
 
 } // namespace meshwright::runtime::mpi

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
-#include <sched.h>
 #include <thread>
 
 using namespace meshwright::runtime;
@@ -52,18 +51,17 @@ Result<MwMpiFunctions> mpi::openPlugin() {
 
 void Patience::wait() {
   using namespace std::chrono_literals;
-  if (calls++ == 0)
-    begin = Clock::now();
   // Asking MPI takes about as long as asking for the time.
-  if (!isShared && calls < 200)
+  if (++calls % 16 != 0 && elapsed < spinTime)
     return;
-  elapsed = Clock::now() - begin;
-  if (elapsed < (isShared ? 50us : 500us)) {
-    sched_yield();
-    return;
-  }
-  // An eighth of the time at most is lost by sleeping too long.
-  std::this_thread::sleep_for(std::clamp<Clock::duration>(elapsed / 8, 20us, 1ms));
+  Clock::time_point now = Clock::now();
+  if (begin == Clock::time_point())
+    begin = now;
+  elapsed = now - begin;
+  // Who yields stands behind all others; who sleeps is woken before them. An eighth of the time at most is lost by
+  // sleeping too long.
+  if (elapsed >= spinTime)
+    std::this_thread::sleep_for(std::clamp<Clock::duration>(elapsed / 8, 5us, 1ms));
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,9 +79,11 @@ Result<std::unique_ptr<Transport>> Transport::create() {
     functions.describe(error, text, sizeof(text));
     return faultError("MPI cannot be initialized: {}", text);
   }
-  std::unique_ptr<Transport> transport(new Transport(functions, process));
-  transport->crowded = process.numProcesses > static_cast<int>(std::thread::hardware_concurrency());
-  return transport;
+  return std::unique_ptr<Transport>(new Transport(functions, process));
+}
+
+bool Transport::isCrowded(unsigned threads) const {
+  return threads * static_cast<unsigned>(process.numLocal) > std::thread::hardware_concurrency();
 }
 
 int Transport::getTag(uint64_t number) const { return static_cast<int>(number % (uint64_t(process.maxTag) + 1)); }

@@ -30,19 +30,19 @@ struct Message {
   MwMpiRequest request = {};
 };
 
-/// Sleeps ever longer.
+/// Asks often at first, then sleeps ever longer.
 class Patience {
 public:
   using Clock = std::chrono::steady_clock;
-  /// Of somebody whose core others want: it does not spin.
-  explicit Patience(bool isShared) : isShared(isShared) {}
+  /// Of a thread whose core others want, or which has one for itself.
+  explicit Patience(bool isCrowded) : spinTime(std::chrono::microseconds(isCrowded ? 5 : 1000)) {}
   /// Returns after a while, which is short while little time has passed.
   void wait();
-  /// Since the first call of `wait`.
+  /// For how long `wait` has been called.
   Clock::duration getElapsed() const { return elapsed; }
 
 private:
-  bool isShared;
+  Clock::duration spinTime;
   uint64_t calls = 0;
   Clock::time_point begin;
   Clock::duration elapsed = {};
@@ -57,8 +57,8 @@ public:
   int getNumProcesses() const { return process.numProcesses; }
   /// A tag for messages that have a number in common.
   int getTag(uint64_t number) const;
-  /// Whether processes have to share cores.
-  bool isCrowded() const { return crowded; }
+  /// Whether that many threads of every process have to share cores.
+  bool isCrowded(unsigned threads) const;
 
   Status post(Message &message, int tag);
   /// Whether the message is over.
@@ -74,7 +74,6 @@ private:
 
   MwMpiFunctions functions;
   MwMpiProcess process;
-  bool crowded = false;
   /// MPI is entered by one thread at a time.
   std::mutex mutex;
 };

@@ -53,6 +53,11 @@ static int initialize(MwMpiProcess *process) {
   MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
   MPI_Comm_rank(communicator, &process->process);
   MPI_Comm_size(communicator, &process->numProcesses);
+  MPI_Comm local = MPI_COMM_NULL;
+  if (int error = MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local))
+    return error;
+  MPI_Comm_size(local, &process->numLocal);
+  MPI_Comm_free(&local);
   int *bound = nullptr, isSet = 0;
   MPI_Comm_get_attr(communicator, MPI_TAG_UB, &bound, &isSet);
   process->maxTag = isSet ? *bound : SHRT_MAX; // what the standard promises
