@@ -125,12 +125,16 @@ struct CheckpointWriter::Implementation {
     return index.mergePosition != 0 || !variable.isAccumulator();
   }
 
-  void copyRank(int64_t rank) {
+  Status copyRank(int64_t rank) {
     const ValueSet &set = session.getVariables();
-    for (const OwnedPart &part : copies[rank].parts)
-      if (isSaved(variables[part.variable]))
-        copyShared(part.box, set.getArray(part.variable, rank).data(), part.packed,
-                   copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
+    for (const OwnedPart &part : copies[rank].parts) {
+      if (!isSaved(variables[part.variable]))
+        continue;
+      MW_TRY(session.pull(set, part.variable, rank));
+      copyShared(part.box, set.getArray(part.variable, rank).data(), part.packed,
+                 copies[rank].memory.data() + part.offset, runtime::getSize(set.getType(part.variable)));
+    }
+    return {};
   }
 
   static std::string getFile(int64_t rank) { return fmt::format("rank-{:05}.safetensors", rank); }
@@ -302,10 +306,7 @@ Status CheckpointWriter::save(uint64_t step, uint64_t dataPosition, uint64_t see
   self->index.mergePosition = self->session.getMergePosition();
   self->index.mergeSteps = self->session.getPackage().getMergeSteps();
   MW_TRY(self->begin().within("checkpoint"));
-  MW_TRY(self->session.forEachRank([&](int64_t rank) -> Status {
-    self->copyRank(rank);
-    return {};
-  }));
+  MW_TRY(self->session.forEachRank([&](int64_t rank) { return self->copyRank(rank); }));
   return self->start();
 }
 
@@ -394,9 +395,12 @@ Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoi
           MW_TRY(checkpoint.verify(variable, part));
     return {};
   }));
-  return session.forEachRank([&](int64_t rank) -> Status {
+  MW_TRY(session.forEachRank([&](int64_t rank) -> Status {
     for (size_t i = 0; i != places.size(); ++i)
       restoreVariable(session, checkpoint, places[i], i, rank);
     return {};
-  });
+  }));
+  for (size_t i = 0; i != places.size(); ++i)
+    session.noteWritten(session.getVariables(), i);
+  return {};
 }

@@ -2,14 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything is done when its call returns, but for copies that are started: they have a thread for each direction.
+// Kernels are called, products are computed by oneDNN or the runtime's own loops. Everything is done when its call
+// returns, but for copies that are started: they have a thread for each direction.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Arena.h"
 #include "CopyQueue.h"
-#include "meshwright/runtime/Device.h"
+#include "meshwright/runtime/KernelLibraries.h"
 #include "meshwright/runtime/MatmulSet.h"
+#include "meshwright/runtime/Platform.h"
 #include <map>
 
 using namespace meshwright;
@@ -143,9 +145,31 @@ private:
   CopyQueue fetches, writeBacks;
 };
 
+class CpuPlatform : public Platform {
+public:
+  CpuPlatform(World &world, LoadedKernels kernels, const std::optional<LinkModel> &hostLink)
+      : world(world), kernels(std::move(kernels)), hostLink(hostLink) {}
+
+  const std::string &getTarget() const override { return kernels.getTarget(); }
+  Result<std::unique_ptr<Device>> createDevice(int64_t) override {
+    return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, hostLink));
+  }
+  Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
+                                                 std::span<const std::unique_ptr<Device>>) override {
+    return world.createBackend(options);
+  }
+
+private:
+  World &world;
+  LoadedKernels kernels;
+  std::optional<LinkModel> hostLink;
+};
+
 } // namespace
 
-std::unique_ptr<Device> meshwright::runtime::createCpuDevice(const LoadedKernels &kernels,
-                                                             const std::optional<LinkModel> &hostLink) {
-  return std::make_unique<CpuDevice>(kernels, hostLink);
+Result<std::unique_ptr<Platform>> meshwright::runtime::createCpuPlatform(const LoadedPackage &package, World &world,
+                                                                         const std::string &target,
+                                                                         const std::optional<LinkModel> &hostLink) {
+  MW_TRY_ASSIGN(LoadedKernels kernels, LoadedKernels::load(package, target));
+  return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(kernels), hostLink));
 }

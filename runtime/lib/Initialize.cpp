@@ -102,5 +102,7 @@ Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed
         copyInitial(*this, i, rank);
     return {};
   }));
+  for (size_t i = 0; i != set.size(); ++i)
+    noteWritten(set, i);
   return report;
 }

@@ -67,8 +67,9 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   std::vector<std::string> reasons;
   const KernelLibrary *chosen = nullptr;
   for (const KernelLibrary &library : libraries) {
-    if (!target.empty() && library.target() != target) {
-      reasons.push_back(library.target());
+    bool isForGpu = library.format() != KernelLibrary::SHARED_OBJECT || !library.gpu_kernels().empty();
+    if (isForGpu || (!target.empty() && library.target() != target)) {
+      reasons.push_back(library.target() + (isForGpu ? " (for a GPU)" : ""));
       continue;
     }
     std::vector<std::string> wanted(library.cpu_features().begin(), library.cpu_features().end());

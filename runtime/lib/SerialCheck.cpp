@@ -241,7 +241,11 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckRe
 
 Status SerialCheck::runSerialStep(const Feeder &feeder) {
   feeder.scatter(*serial);
-  return serial->step().within("serial program");
+  MW_TRY(serial->step().within("serial program"));
+  for (const ValueSet *set : {&serial->getVariables(), &serial->getOutputs()})
+    for (size_t i = 0; i != set->size(); ++i)
+      MW_TRY(serial->pull(*set, i, 0).within("serial program"));
+  return {};
 }
 
 /// Keeps the serial variables, runs the serial step and computes by what its results are measured.

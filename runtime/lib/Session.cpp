@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Session.h"
+#include "Mirrors.h"
 #include "RankTeam.h"
 #include "meshwright/runtime/MatmulSet.h"
 #include <algorithm>
@@ -23,11 +24,12 @@ struct Session::Implementation {
   Mesh mesh;
   std::unique_ptr<World> ownWorld;
   World &world;
-  LoadedKernels kernels;
-  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Platform> platform;
   /// Of the ranks of this process.
   std::vector<std::unique_ptr<Device>> devices;
+  std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<Executor>> executors;
+  std::optional<Mirrors> mirrors;
   std::vector<RankMemory> memory;
   /// The ranks of every process.
   std::vector<RankRange> processes;
@@ -48,12 +50,15 @@ struct Session::Implementation {
 
   /// All processes come to the end of this together, whatever goes wrong on one of them.
   Status createExecutors() {
-    auto made = world.createBackend({mesh.getNumRanks(), options.serial ? std::nullopt : options.link,
-                                     options.timeoutSeconds, options.checkCollectives});
+    MW_TRY(createPlatform());
+    MW_TRY(world.agree(createDevices()));
+    auto made = platform->createBackend({mesh.getNumRanks(), options.serial ? std::nullopt : options.link,
+                                         options.timeoutSeconds, options.checkCollectives},
+                                        devices);
     MW_TRY(world.agree(made.status()));
     backend = std::move(*made);
-    devices.resize(getRanks().size());
     executors.resize(getRanks().size());
+    mirrors.emplace(getRanks());
     MW_TRY(world.agree(prepareExecutors()));
     // When all have described what they will do.
     backend->beginStep();
@@ -65,16 +70,32 @@ struct Session::Implementation {
     return collectMemory();
   }
 
+  Status createPlatform() {
+    if (options.cuda) {
+      MW_TRY_ASSIGN(platform, createCudaPlatform(package, world, mesh.getNumRanks(), *options.cuda));
+      return {};
+    }
+    auto created = createCpuPlatform(package, world, options.target, options.serial ? std::nullopt : options.hostLink);
+    MW_TRY(world.agree(created.status()));
+    platform = std::move(*created);
+    return {};
+  }
+
+  Status createDevices() {
+    RankRange ranks = world.getRanks(mesh.getNumRanks());
+    for (int64_t rank = ranks.begin; rank != ranks.end; ++rank) {
+      MW_TRY_ASSIGN(devices.emplace_back(), platform->createDevice(rank));
+    }
+    return {};
+  }
+
   Status prepareExecutors() {
-    MW_TRY_ASSIGN(kernels, LoadedKernels::load(package, options.target));
     MW_TRY_ASSIGN(team, RankTeam::create(getRanks()));
     return team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
-      std::unique_ptr<Device> &device = devices[rank - getRanks().begin];
-      device = createCpuDevice(kernels, options.serial ? std::nullopt : options.hostLink);
       MW_TRY_ASSIGN(getExecutor(rank),
-                    Executor::create({package, getProgram(rank), mesh, *device, backend->getCommunicator(rank), rank,
-                                      options.countAllocations}));
+                    Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
+                                      backend->getCommunicator(rank), rank, options.countAllocations}));
       return {};
     });
   }
@@ -106,8 +127,13 @@ struct Session::Implementation {
       set.add(messages[i].name(), messages[i].dtype(), layouts[i], mesh);
       for (int64_t rank = 0; rank != mesh.getNumRanks(); ++rank) {
         int32_t place = getPlaces(getProgram(rank))[i];
-        if (place != -1)
-          set.addHolder(rank, getRanks().contains(rank) ? getExecutor(rank)->getBuffer(place) : std::span<std::byte>());
+        if (place == -1)
+          continue;
+        std::span<std::byte> array;
+        if (getRanks().contains(rank)) {
+          MW_TRY_ASSIGN(array, mirrors->add(set, static_cast<size_t>(i), rank, *getExecutor(rank), place));
+        }
+        set.addHolder(rank, array);
       }
       if (!isLeftOut(messages[i]))
         MW_TRY(set.checkHolders(mesh).within(fmt::format("{} \"{}\"", what, messages[i].name())));
@@ -195,7 +221,9 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
       [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
   auto *self = implementation.get();
   self->stepWork = [self](int64_t rank) {
-    Status status = self->getExecutor(rank)->runStep(self->position);
+    Status status = self->mirrors->push(rank);
+    if (status.ok())
+      status = self->getExecutor(rank)->runStep(self->position);
     self->backend->getCommunicator(rank).finishStep(status);
     return status;
   };
@@ -209,7 +237,7 @@ const std::vector<RankRange> &Session::getProcesses() const { return implementat
 const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
 const SessionOptions &Session::getOptions() const { return implementation->options; }
-const std::string &Session::getTarget() const { return implementation->kernels.getTarget(); }
+const std::string &Session::getTarget() const { return implementation->platform->getTarget(); }
 const Executor &Session::getExecutor(int64_t rank) const { return *implementation->getExecutor(rank); }
 const RankMemory &Session::getMemory(int64_t rank) const { return implementation->memory[rank]; }
 const ValueSet &Session::getVariables() const { return implementation->variables; }
@@ -224,6 +252,12 @@ void Session::scatter(const ValueSet &set, size_t i, std::span<const std::byte> 
   RankRange ranks = getRanks();
   for (int64_t rank = ranks.begin; rank != ranks.end; ++rank)
     set.scatterTo(i, rank, whole.data());
+  noteWritten(set, i);
+}
+
+void Session::noteWritten(const ValueSet &set, size_t i) { implementation->mirrors->noteWritten(set, i); }
+Status Session::pull(const ValueSet &set, size_t i, int64_t rank) const {
+  return implementation->mirrors->pull(set, i, rank);
 }
 
 Status Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const {
@@ -232,6 +266,8 @@ Status Session::gather(const ValueSet &set, size_t i, std::span<std::byte> whole
 }
 
 Status Session::gather(std::span<const Gathered> values) const {
+  for (const Gathered &value : values)
+    MW_TRY(implementation->mirrors->pull(*value.set, value.index));
   if (getWorld().isAlone()) {
     for (const Gathered &value : values)
       value.set->gather(value.index, value.whole);
@@ -245,6 +281,7 @@ Status Session::gather(std::span<const Gathered> values) const {
 }
 
 Status Session::checkReplicas(const ValueSet &set, size_t i) const {
+  MW_TRY(implementation->mirrors->pull(set, i));
   std::vector<uint32_t> checksums;
   if (!getWorld().isAlone()) {
     MW_TRY_ASSIGN(checksums, implementation->gatherChecksums(set, i));
@@ -279,6 +316,8 @@ bool Session::isKnown(size_t i) const {
 Status Session::step() {
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run(implementation->stepWork));
+  implementation->mirrors->noteComputed(getVariables());
+  implementation->mirrors->noteComputed(getOutputs());
   implementation->position = (implementation->position + 1) % implementation->package.getMergeSteps();
   return {};
 }

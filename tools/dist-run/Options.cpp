@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/Platform.h"
 #include <charconv>
 #include <fmt/ranges.h>
 #include <functional>
@@ -82,6 +82,11 @@ Status setSelfTest(Options &options, const std::string &text) {
   return text.empty() || text == "all" ? Status() : usageError("\"{}\" is not \"all\"", text);
 }
 
+Status setDevice(Options &options, const std::string &text) {
+  options.device = text;
+  return text == "cpu" || text == "cuda" ? Status() : usageError("\"{}\" is neither cpu nor cuda", text);
+}
+
 Status setResume(Options &options, const std::string &text) {
   options.resume = true;
   options.resumeFrom = text;
@@ -109,8 +114,13 @@ const std::vector<Option> &getOptions() {
        setText(&Options::comm)},
       {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
-      {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run)",
+      {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run, or those for this GPU)",
        setText(&Options::kernels)},
+      {"Running", "device", "KIND", "what the ranks compute on: cpu, or cuda, a GPU of NVIDIA for each (cpu)",
+       setDevice},
+      {"Running", "tf32", "", "on GPUs, round the operands of f32 products to 10 bits of fraction",
+       setFlag(&Options::tf32)},
+      {"Running", "no-graph", "", "on GPUs, issue every step anew instead of recording it", setFlag(&Options::noGraph)},
       {"Running", "link", "LATENCY,BANDWIDTH",
        "let every collective take at least the time of such a link, as in 20us,2GB/s, and plan the step for it",
        setLink(&Options::link)},
@@ -175,6 +185,10 @@ Status checkCombination(const Options &options) {
     return usageError("--link is between ranks, but --serial runs one");
   if (options.serial && options.hostLink)
     return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
+  if (options.device == "cuda" && (options.link || options.hostLink))
+    return usageError("a link is modelled between ranks on CPUs; --device=cuda has real ones");
+  if (options.device != "cuda" && (options.tf32 || options.noGraph))
+    return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
   int standardInputs = (options.init == "-") + (options.feed == "-");
   for (const DataSource &source : options.data)
     standardInputs += source.path == "-";
@@ -257,9 +271,10 @@ std::string meshwright::tool::getHelp() {
 
 std::string meshwright::tool::getVersions() {
   const dnnl_version_t *library = dnnl_version();
-  return fmt::format("dist-run {}\nprotobuf {}\nfmt {}.{}.{}\nnlohmann-json {}.{}.{}\noneDNN {}.{}.{}\nbackends: {}\n",
+  return fmt::format("dist-run {}\nprotobuf {}\nfmt {}.{}.{}\nnlohmann-json {}.{}.{}\noneDNN {}.{}.{}\nbackends: {}\n"
+                     "devices: {}\n",
                      MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
                      FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR,
                      NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor,
-                     library->patch, fmt::join(listBackends(), ", "));
+                     library->patch, fmt::join(listBackends(), ", "), hasCuda() ? "cpu, cuda" : "cpu");
 }

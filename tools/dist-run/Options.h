@@ -29,6 +29,9 @@ struct Options {
   /// Instead of a package: check the collectives, between so many ranks (0: of several numbers).
   bool selfTest = false, selfTestAll = false;
   uint64_t ranks = 0;
+  /// On which the ranks compute: `cpu`, `cuda`.
+  std::string device = "cpu";
+  bool tf32 = false, noGraph = false;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };
 

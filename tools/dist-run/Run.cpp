@@ -79,6 +79,8 @@ private:
     sessionOptions.link = options.link;
     sessionOptions.hostLink = options.hostLink;
     sessionOptions.countAllocations = countAllocations;
+    if (options.device == "cuda")
+      sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
     MW_TRY(world.agree(openInit(file)));

@@ -14,9 +14,12 @@
 #ifndef MESHWRIGHT_RUNTIME_DEVICE_H
 #define MESHWRIGHT_RUNTIME_DEVICE_H
 
-#include "meshwright/runtime/KernelLibraries.h"
-#include "meshwright/runtime/LinkModel.h"
+#include "meshwright/runtime/Status.h"
+#include "package.pb.h"
 #include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace meshwright::runtime {
 
@@ -87,10 +90,6 @@ public:
   /// What a copy cost when it was made last, in seconds of CPU time, while they are measured.
   virtual double getCopySeconds(uint32_t number) const { return 0; }
 };
-
-/// The CPU: kernels are called, products are computed by oneDNN or the runtime's own loops, and started copies are made
-/// by a thread per direction, delayed where a link is given. The kernels outlive it.
-std::unique_ptr<Device> createCpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink);
 
 } // namespace meshwright::runtime
 

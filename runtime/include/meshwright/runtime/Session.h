@@ -12,6 +12,7 @@
 #define MESHWRIGHT_RUNTIME_SESSION_H
 
 #include "meshwright/runtime/Executor.h"
+#include "meshwright/runtime/Platform.h"
 #include "meshwright/runtime/SafeTensors.h"
 #include "meshwright/runtime/ValueSet.h"
 #include "meshwright/runtime/World.h"
@@ -26,6 +27,8 @@ struct SessionOptions {
   bool serial = false;
   /// The target whose kernels are loaded; empty for the first that the CPU can run.
   std::string target;
+  /// Run on GPUs; the target is the one in here.
+  std::optional<CudaOptions> cuda = {};
   /// Threads of libraries per rank.
   int threads = 1;
   /// A link that the collectives of the distributed programs are delayed by.
@@ -97,6 +100,10 @@ public:
   /// Copies a whole array, which every process has, into the ranks' arrays of a value. Types and sizes are equal. Of a
   /// sum over axes the first addend is the value and the others zero.
   void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
+  /// Whoever reads a rank's array itself fetches it before, and whoever writes some says so afterwards: the arrays of
+  /// GPUs are the host's copies.
+  Status pull(const ValueSet &set, size_t i, int64_t rank) const;
+  void noteWritten(const ValueSet &set, size_t i);
   /// Copies the ranks' arrays into a whole one, each part from the first rank that holds it. Of a sum over axes the
   /// addends are added in the order of their coordinates. On the first process; on the others the array stays as it is.
   Status gather(const ValueSet &set, size_t i, std::span<std::byte> whole) const;

@@ -50,6 +50,11 @@ public:
 
   bool isFirst() const { return getProcess() == 0; }
   bool isAlone() const { return getNumProcesses() == 1; }
+  /// The ranks of a process among so many, or of this one: neighbours, in parts that differ by one at most.
+  RankRange getRanks(int64_t numRanks, int64_t process) const {
+    return {numRanks * process / getNumProcesses(), numRanks * (process + 1) / getNumProcesses()};
+  }
+  RankRange getRanks(int64_t numRanks) const { return getRanks(numRanks, getProcess()); }
   /// What the first process brings, on all of them. Any size.
   Result<Bytes> share(Bytes mine);
   /// What every process brings, in their order: on all of them. Any sizes.

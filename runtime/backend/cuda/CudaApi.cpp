@@ -1,0 +1,57 @@
+//===- CudaApi.cpp - the driver's functions -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaApi.h"
+
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::cuda;
+
+#define MW_TEXT(name) MW_TEXT_IMPL(name)
+#define MW_TEXT_IMPL(name) #name
+
+Result<std::unique_ptr<CudaApi>> CudaApi::load() {
+  auto api = std::make_unique<CudaApi>();
+  constexpr const char *names[] = {"libcuda.so.1"};
+  MW_TRY_ASSIGN(api->library, DynamicLibrary::open("MESHWRIGHT_CUDA_LIBRARY", names));
+  MW_TRY(api->library.find(api->cuDriverGetVersion, MW_TEXT(cuDriverGetVersion)));
+  if (api->cuDriverGetVersion(&api->version) != CUDA_SUCCESS)
+    api->version = 0;
+  std::string version = fmt::format("{}.{}", api->version / 1000, api->version % 1000 / 10);
+#define MW_FIND(name) MW_TRY(api->library.find(api->name, MW_TEXT(name), version));
+  MW_CUDA_FUNCTIONS(MW_FIND)
+#undef MW_FIND
+  MW_CALL(*api, cuInit, 0);
+  return api;
+}
+
+Status CudaApi::check(CUresult result, const char *function) const {
+  if (result == CUDA_SUCCESS)
+    return {};
+  const char *name = nullptr, *text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    return faultError("{} fails with error {}", function, static_cast<int>(result));
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
+    text = "no description";
+  return faultError("{} fails with {} ({})", function, name, text);
+}
+
+Result<Stream> cuda::createStream(const CudaApi &api) {
+  CUstream stream = nullptr;
+  MW_CALL(api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  return Stream(stream, {api.cuStreamDestroy});
+}
+
+Result<Event> cuda::createEvent(const CudaApi &api) {
+  CUevent event = nullptr;
+  MW_CALL(api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  return Event(event, {api.cuEventDestroy});
+}
+
+Status cuda::joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event) {
+  MW_CALL(api, cuEventRecord, event, other);
+  MW_CALL(api, cuStreamWaitEvent, stream, event, 0);
+  return {};
+}

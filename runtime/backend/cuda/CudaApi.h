@@ -1,0 +1,97 @@
+//===- CudaApi.h - the driver's functions -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUDAAPI_H
+#define MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUDAAPI_H
+
+#include "DynamicLibrary.h"
+#include <cuda.h>
+
+// All that is called of the driver. cuda.h renames functions by macros (cuMemAlloc is cuMemAlloc_v2), so each name is
+// expanded once more wherever the list is used.
+#define MW_CUDA_FUNCTIONS(X)                                                                                           \
+  X(cuInit)                                                                                                            \
+  X(cuDriverGetVersion)                                                                                                \
+  X(cuGetErrorName)                                                                                                    \
+  X(cuGetErrorString)                                                                                                  \
+  X(cuDeviceGetCount)                                                                                                  \
+  X(cuDeviceGet)                                                                                                       \
+  X(cuDeviceGetAttribute)                                                                                              \
+  X(cuDevicePrimaryCtxRetain)                                                                                          \
+  X(cuDevicePrimaryCtxRelease)                                                                                         \
+  X(cuCtxSetCurrent)                                                                                                   \
+  X(cuMemGetInfo)                                                                                                      \
+  X(cuMemAlloc)                                                                                                        \
+  X(cuMemFree)                                                                                                         \
+  X(cuMemHostAlloc)                                                                                                    \
+  X(cuMemFreeHost)                                                                                                     \
+  X(cuMemcpyAsync)                                                                                                     \
+  X(cuMemcpyHtoDAsync)                                                                                                 \
+  X(cuMemcpyDtoHAsync)                                                                                                 \
+  X(cuMemsetD8Async)                                                                                                   \
+  X(cuMemsetD32Async)                                                                                                  \
+  X(cuStreamCreate)                                                                                                    \
+  X(cuStreamDestroy)                                                                                                   \
+  X(cuStreamSynchronize)                                                                                               \
+  X(cuStreamWaitEvent)                                                                                                 \
+  X(cuStreamBeginCapture)                                                                                              \
+  X(cuStreamEndCapture)                                                                                                \
+  X(cuEventCreate)                                                                                                     \
+  X(cuEventDestroy)                                                                                                    \
+  X(cuEventRecord)                                                                                                     \
+  X(cuEventSynchronize)                                                                                                \
+  X(cuModuleLoadDataEx)                                                                                                \
+  X(cuModuleUnload)                                                                                                    \
+  X(cuModuleGetFunction)                                                                                               \
+  X(cuFuncSetAttribute)                                                                                                \
+  X(cuLaunchKernel)                                                                                                    \
+  X(cuGraphInstantiate)                                                                                                \
+  X(cuGraphLaunch)                                                                                                     \
+  X(cuGraphDestroy)                                                                                                    \
+  X(cuGraphExecDestroy)
+
+namespace meshwright::runtime::cuda {
+
+/// The driver, libcuda.so.1 or what MESHWRIGHT_CUDA_LIBRARY names.
+struct CudaApi {
+  /// Opens the driver and initializes it.
+  static Result<std::unique_ptr<CudaApi>> load();
+
+  /// Success, or an error that says which function failed and how.
+  Status check(CUresult result, const char *function) const;
+
+  DynamicLibrary library;
+  int version = 0; ///< 12040 is 12.4
+#define MW_DECLARE(name) decltype(&::name) name = nullptr;
+  MW_CUDA_FUNCTIONS(MW_DECLARE)
+#undef MW_DECLARE
+};
+
+/// Destroys a handle of the driver by one of its functions, in the context that is current.
+template <typename Handle> struct Destroyer {
+  CUresult (*destroy)(Handle *) = nullptr;
+  void operator()(Handle *handle) const { (void)destroy(handle); }
+};
+template <typename Handle> using Owned = std::unique_ptr<Handle, Destroyer<Handle>>;
+
+using Stream = Owned<CUstream_st>;
+using Event = Owned<CUevent_st>;
+using Module = Owned<CUmod_st>;
+using Graph = Owned<CUgraph_st>;
+using GraphExec = Owned<CUgraphExec_st>;
+
+Result<Stream> createStream(const CudaApi &api);
+/// An event that measures no time.
+Result<Event> createEvent(const CudaApi &api);
+/// Whatever `stream` is asked for from now on comes after what `other` was asked for until now.
+Status joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event);
+
+} // namespace meshwright::runtime::cuda
+
+/// Calls a function of a table that `check`s, or returns its error from the enclosing function.
+#define MW_CALL(api, name, ...) MW_TRY((api).check((api).name(__VA_ARGS__), #name))
+
+#endif

@@ -1,0 +1,224 @@
+//===- CudaDevice.cpp - a rank that computes on a GPU ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include <cstring>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::cuda;
+
+static CUdeviceptr getPointer(const std::byte *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+//===----------------------------------------------------------------------===//
+// PrimaryContext
+//===----------------------------------------------------------------------===//
+
+PrimaryContext::~PrimaryContext() {
+  if (context)
+    (void)api->cuDevicePrimaryCtxRelease(device);
+}
+
+Status PrimaryContext::retain(const CudaApi &driver, CUdevice number) {
+  MW_CALL(driver, cuDevicePrimaryCtxRetain, &context, number);
+  api = &driver;
+  device = number;
+  return use();
+}
+
+Status PrimaryContext::use() const {
+  MW_CALL(*api, cuCtxSetCurrent, context);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Before the first step
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const CudaShared &shared, int ordinal) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(shared, ordinal));
+  MW_TRY(device->prepareStreams().within(fmt::format("GPU {}", ordinal)));
+  return device;
+}
+
+Status CudaDevice::prepareStreams() {
+  CUdevice number = 0;
+  MW_CALL(api, cuDeviceGet, &number, ordinal);
+  MW_TRY(context.retain(api, number));
+  for (Stream *stream : {&compute, &communication, &fetch, &writeBack}) {
+    MW_TRY_ASSIGN(*stream, createStream(api));
+  }
+  MW_TRY_ASSIGN(forked, createEvent(api));
+  return staging.create(api);
+}
+
+CudaDevice::~CudaDevice() {
+  // What is under way uses what is about to go. After an error of the device these fail too, at once.
+  if (!context.use().ok())
+    return;
+  for (const Stream *stream : {&compute, &communication, &fetch, &writeBack})
+    if (*stream)
+      (void)api.cuStreamSynchronize(stream->get());
+  if (arena)
+    (void)api.cuMemFree(arena);
+}
+
+Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes) {
+  MW_TRY(use());
+  if (deviceBytes != 0) {
+    size_t free = 0, total = 0;
+    MW_CALL(api, cuMemGetInfo, &free, &total);
+    MW_TRY(api.check(api.cuMemAlloc(&arena, deviceBytes), "cuMemAlloc")
+               .within(fmt::format("{} bytes cannot be had on GPU {}, which has {} free of {}", deviceBytes, ordinal,
+                                   free, total)));
+    MW_CALL(api, cuMemsetD8Async, arena, 0, deviceBytes, compute.get());
+  }
+  MW_TRY(hostArena.allocate(api, hostBytes));
+  hostArenaBytes = hostBytes;
+  if (hostBytes != 0)
+    std::memset(hostArena.data(), 0, hostBytes);
+  MW_TRY_ASSIGN(kernels, CudaKernels::create(api, shared.image));
+  MW_TRY_ASSIGN(products, CudaProducts::create(api, *shared.lt, shared.options.allowTf32));
+  return {};
+}
+
+std::byte *CudaDevice::getArena(Memory memory) const {
+  return memory == HOST ? hostArena.data() : reinterpret_cast<std::byte *>(arena);
+}
+
+Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) {
+  return kernels->prepare(symbol, arguments);
+}
+
+Result<uint32_t> CudaDevice::prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                           std::byte *out) {
+  auto number = products->prepare(instruction.matmul(), lhs, rhs, out);
+  if (number.ok())
+    return number;
+  return number.status().within(fmt::format("\"{}\" ({})", instruction.name(), instruction.location()));
+}
+
+Result<uint32_t> CudaDevice::prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) {
+  Copy copy{path, to, from, bytes, {}};
+  if (path != CopyPath::Within) {
+    MW_TRY_ASSIGN(copy.done, createEvent(api));
+  }
+  copies.push_back(std::move(copy));
+  return static_cast<uint32_t>(copies.size() - 1);
+}
+
+Status CudaDevice::finishPreparation() { return products->finish(); }
+
+//===----------------------------------------------------------------------===//
+// In a step
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::launch(uint32_t kernel) { return kernels->launch(kernel, compute.get()); }
+Status CudaDevice::multiply(uint32_t matmul) { return products->execute(matmul, compute.get()); }
+
+Status CudaDevice::store(std::byte *to, int32_t value) {
+  MW_CALL(api, cuMemsetD32Async, getPointer(to), static_cast<uint32_t>(value), 1, compute.get());
+  return {};
+}
+
+Status CudaDevice::fork(CUstream stream) { return joinStreams(api, stream, compute.get(), forked.get()); }
+
+Status CudaDevice::join(CUevent event) {
+  MW_CALL(api, cuStreamWaitEvent, compute.get(), event, 0);
+  return {};
+}
+
+Status CudaDevice::copy(uint32_t number) {
+  const Copy &copy = copies[number];
+  if (copy.path != CopyPath::Within) {
+    MW_TRY(startCopy(number));
+    return waitCopy(number);
+  }
+  if (copy.bytes != 0)
+    MW_CALL(api, cuMemcpyAsync, getPointer(copy.to), getPointer(copy.from), copy.bytes, compute.get());
+  return {};
+}
+
+Status CudaDevice::startCopy(uint32_t number) {
+  const Copy &copy = copies[number];
+  CUstream stream = getStream(copy.path);
+  MW_TRY(fork(stream));
+  if (copy.bytes != 0)
+    MW_CALL(api, cuMemcpyAsync, getPointer(copy.to), getPointer(copy.from), copy.bytes, stream);
+  MW_CALL(api, cuEventRecord, copy.done.get(), stream);
+  return {};
+}
+
+Status CudaDevice::waitCopy(uint32_t number) { return join(copies[number].done.get()); }
+
+//===----------------------------------------------------------------------===//
+// Recorded steps
+//===----------------------------------------------------------------------===//
+
+Result<bool> CudaDevice::replay(size_t variant) {
+  auto graph = graphs.find(variant);
+  if (graph == graphs.end())
+    return false;
+  MW_CALL(api, cuGraphLaunch, graph->second.get(), compute.get());
+  return true;
+}
+
+Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) {
+  if (!shared.options.useGraphs)
+    return {};
+  // What other threads do meanwhile is their own.
+  MW_CALL(api, cuStreamBeginCapture, compute.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  Status status = issue();
+  // Ended in any case, so that the stream is of use again.
+  CUgraph captured = nullptr;
+  Status ended = api.check(api.cuStreamEndCapture(compute.get(), &captured), "cuStreamEndCapture");
+  Graph graph(captured, {api.cuGraphDestroy});
+  MW_TRY(status);
+  MW_TRY(ended);
+  CUgraphExec executable = nullptr;
+  MW_CALL(api, cuGraphInstantiate, &executable, graph.get(), 0);
+  graphs[variant] = GraphExec(executable, {api.cuGraphExecDestroy});
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Between steps
+//===----------------------------------------------------------------------===//
+
+bool CudaDevice::isInHostArena(const std::byte *address) const {
+  return hostArena.data() && std::less_equal<>()(hostArena.data(), address) &&
+         std::less<>()(address, hostArena.data() + hostArenaBytes);
+}
+
+Status CudaDevice::synchronize() const {
+  ++hostSyncs;
+  MW_CALL(api, cuStreamSynchronize, compute.get());
+  return {};
+}
+
+Status CudaDevice::write(std::byte *to, std::span<const std::byte> from) {
+  if (from.empty())
+    return {};
+  MW_TRY(use());
+  if (!isInHostArena(to))
+    return staging.upload(getPointer(to), from, compute.get());
+  MW_TRY(synchronize());
+  std::memcpy(to, from.data(), from.size());
+  return {};
+}
+
+Status CudaDevice::read(std::span<std::byte> to, const std::byte *from) const {
+  if (to.empty())
+    return {};
+  MW_TRY(use());
+  if (!isInHostArena(from)) {
+    ++hostSyncs;
+    return staging.download(to, getPointer(from), compute.get());
+  }
+  MW_TRY(synchronize());
+  std::memcpy(to.data(), from, to.size());
+  return {};
+}

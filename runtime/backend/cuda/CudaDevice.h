@@ -1,0 +1,130 @@
+//===- CudaDevice.h - a rank that computes on a GPU -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Four streams, each a queue of its own on the device:
+//
+//   compute         kernels, products, copies within a memory
+//   communication   collectives, in the order of issue
+//   fetch           copies from the host's memory
+//   write-back      copies to it
+//
+// What is started on another stream comes after what the computation was asked for before, and what waits for it makes
+// the computation come after it, by events alone: the host goes on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUDADEVICE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUDADEVICE_H
+
+#include "CudaKernels.h"
+#include "CudaProducts.h"
+#include "Staging.h"
+#include "meshwright/runtime/Platform.h"
+
+namespace meshwright::runtime::cuda {
+
+/// What the devices of a process have in common.
+struct CudaShared {
+  std::unique_ptr<CudaApi> api;
+  std::unique_ptr<CublasLtApi> lt;
+  KernelImage image;
+  CudaOptions options;
+};
+
+/// The context that a process has on a device.
+class PrimaryContext {
+public:
+  PrimaryContext() = default;
+  PrimaryContext(const PrimaryContext &) = delete;
+  PrimaryContext &operator=(const PrimaryContext &) = delete;
+  ~PrimaryContext();
+  Status retain(const CudaApi &driver, CUdevice number);
+  /// Makes it that of the calling thread.
+  Status use() const;
+
+private:
+  const CudaApi *api = nullptr;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+};
+
+class CudaDevice : public Device {
+public:
+  /// The device of that ordinal. What is shared outlives it.
+  static Result<std::unique_ptr<CudaDevice>> create(const CudaShared &shared, int ordinal);
+  ~CudaDevice() override;
+
+  Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override;
+  std::byte *getArena(Memory memory) const override;
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) override;
+  Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                 std::byte *out) override;
+  Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) override;
+  Status finishPreparation() override;
+
+  Status launch(uint32_t kernel) override;
+  Status multiply(uint32_t matmul) override;
+  Status store(std::byte *to, int32_t value) override;
+  Status copy(uint32_t number) override;
+  Status startCopy(uint32_t number) override;
+  Status waitCopy(uint32_t number) override;
+  /// Nothing: what comes later waits on the device.
+  Status finishStep() override { return {}; }
+
+  Result<bool> replay(size_t variant) override;
+  Status record(size_t variant, const std::function<Status()> &issue) override;
+
+  Status write(std::byte *to, std::span<const std::byte> from) override;
+  Status read(std::span<std::byte> to, const std::byte *from) const override;
+  bool isAddressable() const override { return false; }
+  uint64_t getScratchBytes() const override { return products ? products->getWorkspaceBytes() : 0; }
+  uint64_t getHostSyncs() const override { return hostSyncs; }
+  std::vector<std::string> getWarnings() const override { return {}; }
+
+  // For the communicator.
+
+  const CudaApi &getApi() const { return api; }
+  Status use() const { return context.use(); }
+  CUstream getCommunicationStream() const { return communication.get(); }
+  /// Work on another stream comes after what the computation was asked for until now.
+  Status fork(CUstream stream);
+  /// The computation goes on after `event`.
+  Status join(CUevent event);
+
+private:
+  struct Copy {
+    CopyPath path;
+    std::byte *to;
+    const std::byte *from;
+    uint64_t bytes;
+    Event done; // of copies between the memories
+  };
+  CudaDevice(const CudaShared &shared, int ordinal) : shared(shared), api(*shared.api), ordinal(ordinal) {}
+  Status prepareStreams();
+  bool isInHostArena(const std::byte *address) const;
+  Status synchronize() const;
+  CUstream getStream(CopyPath path) const { return (path == CopyPath::ToHost ? writeBack : fetch).get(); }
+
+  const CudaShared &shared;
+  const CudaApi &api;
+  int ordinal;
+  /// First, because all others are of it.
+  PrimaryContext context;
+  Stream compute, communication, fetch, writeBack;
+  Event forked;
+  CUdeviceptr arena = 0;
+  PinnedMemory hostArena;
+  uint64_t hostArenaBytes = 0;
+  mutable Staging staging;
+  std::unique_ptr<CudaKernels> kernels;
+  std::unique_ptr<CudaProducts> products;
+  std::vector<Copy> copies;
+  /// Recorded steps, by variant; and all that could not be recorded.
+  std::map<size_t, GraphExec> graphs;
+  mutable uint64_t hostSyncs = 0;
+};
+
+} // namespace meshwright::runtime::cuda
+
+#endif

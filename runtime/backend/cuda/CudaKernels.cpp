@@ -1,0 +1,149 @@
+//===- CudaKernels.cpp - a package's kernels on a GPU ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include <array>
+#include <charconv>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::cuda;
+
+//===----------------------------------------------------------------------===//
+// KernelImage
+//===----------------------------------------------------------------------===//
+
+/// 90 of `sm_90`; nothing of other targets.
+static std::optional<int> getArchitecture(const std::string &target) {
+  constexpr std::string_view prefix = "sm_";
+  int number = 0;
+  if (!target.starts_with(prefix))
+    return std::nullopt;
+  auto [end, error] = std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
+  return error == std::errc() && end == target.data() + target.size() ? std::optional(number) : std::nullopt;
+}
+
+/// How well a library suits an architecture: 0 not at all, and the highest best.
+static int getSuitability(const KernelLibrary &library, int architecture) {
+  std::optional<int> made = getArchitecture(library.target());
+  if (!made || *made > architecture)
+    return 0;
+  if (library.format() == KernelLibrary::CUBIN)
+    return *made == architecture ? architecture + 1 : 0;
+  return library.format() == KernelLibrary::PTX ? *made : 0;
+}
+
+/// How a library is called in messages: `sm_90 (PTX)`.
+static std::string describe(const KernelLibrary &library) {
+  const char *format = library.format() == KernelLibrary::CUBIN ? "cubin"
+                       : library.format() == KernelLibrary::PTX ? "PTX"
+                                                                : "shared object";
+  return fmt::format("{} ({})", library.target(), format);
+}
+
+Result<KernelImage> KernelImage::load(const LoadedPackage &package, const std::string &target, int architecture) {
+  KernelImage image;
+  const auto &libraries = package.message().libraries();
+  if (libraries.empty() && target.empty())
+    return image;
+  std::string others;
+  int best = 0;
+  for (const KernelLibrary &library : libraries) {
+    others += (others.empty() ? "" : ", ") + describe(library);
+    int suitability = target.empty() ? getSuitability(library, architecture) : library.target() == target;
+    if (suitability <= best)
+      continue;
+    best = suitability;
+    image.library = &library;
+  }
+  if (!image.library)
+    return inputError("the package has no kernels for {}; it has them for {}",
+                      target.empty() ? fmt::format("sm_{}, the architecture of the GPU", architecture) : target,
+                      others.empty() ? "none" : others);
+  if (image.library->gpu_kernels().empty() && image.library->format() == KernelLibrary::SHARED_OBJECT)
+    return inputError("the kernels for {} are for a CPU", describe(*image.library));
+  image.path = package.getFolder() + "/" + image.library->file();
+  MW_TRY_ASSIGN(InputFile file, InputFile::open(image.path));
+  image.bytes.assign(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  return image;
+}
+
+//===----------------------------------------------------------------------===//
+// CudaKernels
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<CudaKernels>> CudaKernels::create(const CudaApi &api, const KernelImage &image) {
+  std::unique_ptr<CudaKernels> kernels(new CudaKernels(api, image));
+  if (!image.library)
+    return kernels;
+  for (const GpuKernel &kernel : image.library->gpu_kernels())
+    kernels->kernels[kernel.symbol()] = &kernel;
+  MW_TRY(kernels->loadModule().within(image.path));
+  return kernels;
+}
+
+Status CudaKernels::loadModule() {
+  // What the assembler says of PTX that it does not like.
+  std::array<char, 1024> log = {};
+  std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void *, 2> values = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  CUmodule loaded = nullptr;
+  Status status =
+      api.check(api.cuModuleLoadDataEx(&loaded, image.bytes.c_str(), options.size(), options.data(), values.data()),
+                "cuModuleLoadDataEx");
+  if (!status.ok())
+    return log[0] == 0 ? status : Status(status.code(), fmt::format("{}: {}", status.message(), log.data()));
+  module = Module(loaded, {api.cuModuleUnload});
+  return {};
+}
+
+Result<uint32_t> CudaKernels::prepare(const std::string &symbol, std::span<std::byte *const> buffers) {
+  MW_TRY_ASSIGN(const std::vector<Function> *list, getFunctions(symbol));
+  calls.push_back({list, arguments.size(), buffers.size_bytes()});
+  arguments.insert(arguments.end(), buffers.begin(), buffers.end());
+  return static_cast<uint32_t>(calls.size() - 1);
+}
+
+Result<const std::vector<CudaKernels::Function> *> CudaKernels::getFunctions(const std::string &symbol) {
+  auto [entry, isNew] = functions.try_emplace(symbol);
+  if (!isNew)
+    return &entry->second;
+  auto kernel = kernels.find(symbol);
+  if (kernel == kernels.end())
+    return inputError("{} has no kernel {}", image.library ? image.path : "the package, which has no kernels,", symbol);
+  for (const GpuLaunch &launch : kernel->second->launches()) {
+    auto function = getFunction(launch);
+    if (!function.ok())
+      return function.status().within(fmt::format("kernel {}", symbol));
+    entry->second.push_back(*function);
+  }
+  return &entry->second;
+}
+
+Result<CudaKernels::Function> CudaKernels::getFunction(const GpuLaunch &launch) const {
+  // Beyond this a function has to ask.
+  constexpr uint32_t plainSharedBytes = 48 << 10;
+  Function function{nullptr, launch.blocks(), launch.threads(), launch.shared_bytes()};
+  MW_TRY(api.check(api.cuModuleGetFunction(&function.handle, module.get(), launch.function().c_str()),
+                   "cuModuleGetFunction")
+             .within(launch.function()));
+  if (launch.shared_bytes() > plainSharedBytes)
+    MW_CALL(api, cuFuncSetAttribute, function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            static_cast<int>(launch.shared_bytes()));
+  return function;
+}
+
+Status CudaKernels::launch(uint32_t number, CUstream stream) const {
+  const Call &call = calls[number];
+  // The buffers' addresses as one block: they are all that a function takes.
+  size_t bytes = call.argumentBytes;
+  void *block[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte **>(arguments.data() + call.firstArgument),
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  for (const Function &function : *call.functions)
+    MW_CALL(api, cuLaunchKernel, function.handle, function.blocks, 1, 1, function.threads, 1, 1, function.sharedBytes,
+            stream, nullptr, block);
+  return {};
+}

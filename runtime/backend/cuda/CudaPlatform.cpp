@@ -1,0 +1,91 @@
+//===- CudaPlatform.cpp - GPUs of NVIDIA ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "NcclBackend.h"
+#include <array>
+#include <unistd.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::cuda;
+
+namespace {
+
+class CudaPlatform : public Platform {
+public:
+  CudaPlatform(World &world, int64_t numRanks) : world(world), numRanks(numRanks) {}
+
+  Status prepare(const LoadedPackage &package, const CudaOptions &options) {
+    shared.options = options;
+    MW_TRY_ASSIGN(shared.api, CudaApi::load());
+    MW_TRY_ASSIGN(shared.lt, CublasLtApi::load());
+    MW_TRY_ASSIGN(int architecture, getArchitecture());
+    MW_TRY_ASSIGN(shared.image, KernelImage::load(package, options.target, architecture));
+    target = shared.image.getTarget();
+    return {};
+  }
+
+  /// Ranks on the machine of this process, in processes before it, have the first GPUs.
+  Status placeRanks() {
+    std::array<char, 256> name = {};
+    gethostname(name.data(), name.size() - 1);
+    MW_TRY_ASSIGN(std::vector<Bytes> names, world.gatherForAll(std::as_bytes(std::span(name))));
+    for (int64_t process = 0; process != world.getProcess(); ++process)
+      if (names[process] == names[world.getProcess()])
+        firstOrdinal += world.getRanks(numRanks, process).size();
+    return {};
+  }
+
+  const std::string &getTarget() const override { return target; }
+
+  Result<std::unique_ptr<Device>> createDevice(int64_t rank) override {
+    int64_t ordinal = firstOrdinal + rank - world.getRanks(numRanks).begin;
+    int count = 0;
+    MW_CALL(*shared.api, cuDeviceGetCount, &count);
+    if (ordinal >= count)
+      return faultError("rank {} wants GPU {} but this machine has {}", rank, ordinal, count);
+    MW_TRY_ASSIGN(std::unique_ptr<CudaDevice> device, CudaDevice::create(shared, static_cast<int>(ordinal)));
+    return std::unique_ptr<Device>(std::move(device));
+  }
+
+  Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
+                                                 std::span<const std::unique_ptr<Device>> devices) override {
+    return NcclBackend::create(world, options, devices);
+  }
+
+private:
+  /// That of the first GPU: 90 for a compute capability of 9.0.
+  Result<int> getArchitecture() const {
+    int count = 0, major = 0, minor = 0;
+    MW_CALL(*shared.api, cuDeviceGetCount, &count);
+    if (count == 0)
+      return faultError("this machine has no GPU that CUDA knows");
+    CUdevice device = 0;
+    MW_CALL(*shared.api, cuDeviceGet, &device, 0);
+    MW_CALL(*shared.api, cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    MW_CALL(*shared.api, cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    return major * 10 + minor;
+  }
+
+  World &world;
+  int64_t numRanks, firstOrdinal = 0;
+  CudaShared shared;
+  std::string target;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Platform>> meshwright::runtime::createCudaPlatform(const LoadedPackage &package, World &world,
+                                                                          int64_t numRanks,
+                                                                          const CudaOptions &options) {
+  auto platform = std::make_unique<CudaPlatform>(world, numRanks);
+  MW_TRY(world.agree(platform->prepare(package, options)));
+  MW_TRY(platform->placeRanks());
+  return std::unique_ptr<Platform>(std::move(platform));
+}
+
+bool meshwright::runtime::hasCuda() { return true; }

@@ -1,0 +1,118 @@
+//===- NcclBackend.cpp - ranks that reach each other by NCCL --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NcclBackend.h"
+#include "NcclCommunicator.h"
+#include <cstring>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::runtime::cuda;
+
+Result<std::unique_ptr<Backend>> NcclBackend::create(World &world, const BackendOptions &options,
+                                                     std::span<const std::unique_ptr<Device>> devices) {
+  std::unique_ptr<NcclBackend> backend(new NcclBackend(world, options));
+  backend->range = world.getRanks(options.numRanks);
+  assert(backend->range.size() == static_cast<int64_t>(devices.size()) && "a device for every rank of the process");
+  if (options.numRanks > 1) {
+    MW_TRY_ASSIGN(backend->api, NcclApi::load());
+  }
+  for (int64_t rank = backend->range.begin; rank != backend->range.end; ++rank)
+    backend->communicators.push_back(std::make_unique<NcclCommunicator>(
+        *backend, static_cast<CudaDevice &>(*devices[rank - backend->range.begin]), rank));
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+NcclBackend::NcclBackend(World &world, const BackendOptions &options) : world(world), options(options) {}
+NcclBackend::~NcclBackend() = default;
+
+Communicator &NcclBackend::getCommunicator(int64_t rank) { return *communicators[rank - range.begin]; }
+
+//===----------------------------------------------------------------------===//
+// Identifiers of groups
+//===----------------------------------------------------------------------===//
+
+/// A group and its identifier as bytes: the number of members, the members, the identifier.
+static void append(Bytes &bytes, const Members &members, const ncclUniqueId &id) {
+  uint64_t count = members.size();
+  auto add = [&](const void *data, size_t size) {
+    const auto *begin = static_cast<const std::byte *>(data);
+    bytes.insert(bytes.end(), begin, begin + size);
+  };
+  add(&count, sizeof(count));
+  add(members.data(), count * sizeof(int64_t));
+  add(&id, sizeof(id));
+}
+
+static std::map<Members, ncclUniqueId> parse(const Bytes &bytes) {
+  std::map<Members, ncclUniqueId> ids;
+  const std::byte *next = bytes.data();
+  auto take = [&](void *data, size_t size) {
+    std::memcpy(data, next, size);
+    next += size;
+  };
+  while (next != bytes.data() + bytes.size()) {
+    uint64_t count = 0;
+    take(&count, sizeof(count));
+    Members members(count);
+    take(members.data(), count * sizeof(int64_t));
+    take(&ids[members], sizeof(ncclUniqueId));
+  }
+  return ids;
+}
+
+Status NcclBackend::exchange(const std::set<Members> &groups) {
+  std::unique_lock held(mutex);
+  ownGroups.insert(groups.begin(), groups.end());
+  if (++arrived == range.size()) {
+    // The last of the ranks speaks for the process; the others sleep.
+    exchangeStatus = exchangeIds();
+    exchanged.notify_all();
+  } else {
+    exchanged.wait(held, [&] { return arrived == range.size(); });
+  }
+  return exchangeStatus;
+}
+
+/// The process of a group's first member makes its identifier, and the first process tells everybody all of them.
+Status NcclBackend::exchangeIds() {
+  Bytes mine, all;
+  Status made;
+  for (const Members &members : ownGroups) {
+    ncclUniqueId id = {};
+    if (!made.ok() || !range.contains(members.front()))
+      continue;
+    made = api->check(api->ncclGetUniqueId(&id), "ncclGetUniqueId");
+    append(mine, members, id);
+  }
+  MW_TRY(world.agree(made));
+  MW_TRY_ASSIGN(std::vector<Bytes> parts, world.gatherForAll(mine));
+  for (const Bytes &part : parts)
+    all.insert(all.end(), part.begin(), part.end());
+  ids = parse(all);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+void NcclBackend::fail(const Status &status) {
+  {
+    std::lock_guard held(mutex);
+    if (isFailed)
+      return;
+    failure = status;
+    isFailed = true;
+  }
+  for (const auto &communicator : communicators)
+    communicator->abort();
+}
+
+Status NcclBackend::getFailure() const {
+  std::lock_guard held(mutex);
+  return failure;
+}
