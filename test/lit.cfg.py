@@ -3,7 +3,8 @@
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
 Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
-may not exist yet); %source, the repository; %bin, the folder of the tools; %mpirun, what starts processes.
+may not exist yet); %source, the repository; %bin, the folder of the tools; %mpirun, what starts processes; %cuda_stub, what runs the
+command behind it with a GPU that is none.
 """
 import os
 import shutil
@@ -43,6 +44,13 @@ config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 if shutil.which("mpirun") and os.path.exists(os.path.join(config.build_dir, "lib", "libmeshwright_mpi.so")):
     config.available_features.add("mpi")
+
+# In the place of a GPU, where the headers for it were there.
+cuda_stub = os.path.join(config.build_dir, "test", "bin", "libmw_cuda_stub.so")
+if os.path.exists(cuda_stub):
+    config.available_features.add("cuda-stub")
+libraries = ("MESHWRIGHT_CUDA_LIBRARY", "MESHWRIGHT_CUBLASLT_LIBRARY", "MESHWRIGHT_NCCL_LIBRARY")
+config.substitutions.append(("%cuda_stub", " ".join(["env"] + [f"{name}={cuda_stub}" for name in libraries])))
 
 if config.sanitize:
     config.available_features.add("sanitizer")

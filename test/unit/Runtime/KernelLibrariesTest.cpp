@@ -27,7 +27,7 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
   impossible->set_target("future");
   impossible->set_file("kernels-future.so");
   impossible->add_cpu_features("avx512er");
-  message.mutable_libraries()->SwapElements(0, 1);
+  message.mutable_libraries()->SwapElements(0, 2);
   ASSERT_TRUE(writePackage(message, folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
   auto kernels = LoadedKernels::load(package, "");
@@ -36,7 +36,8 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
   EXPECT_TRUE(kernels->find("test_sum").ok());
   EXPECT_EQ(kernels->find("missing").status().message(), folder / "p/kernels-test.so" + " has no kernel missing");
   EXPECT_EQ(LoadedKernels::load(package, "future").status().message(),
-            "the package has no kernels for future; it has them for future (needs avx512er); test");
+            "the package has no kernels for future; it has them for future (needs avx512er); "
+            "emulated (for a GPU); test");
   EXPECT_EQ(LoadedKernels::load(package, "other").status().message(),
-            "the package has no kernels for other; it has them for future; test");
+            "the package has no kernels for other; it has them for future; emulated (for a GPU); test");
 }

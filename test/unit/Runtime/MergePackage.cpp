@@ -169,8 +169,6 @@ Package meshwright::test::makeMergePackage(const MergeOptions &options) {
   for (int64_t rank = 0; rank != options.dp * options.tp; ++rank)
     package.add_program_of_rank(0);
   MergeBuilder(*package.mutable_serial(), options, true).make();
-  KernelLibrary *library = package.add_libraries();
-  library->set_target("test");
-  library->set_file("kernels-test.so");
+  addLibraries(package);
   return package;
 }

@@ -403,8 +403,6 @@ Package meshwright::test::makePipelinePackage(const TaskOrder &order, const Pipe
     programs.push_back(&program);
   makePrograms(order, options, order.getNumRanks(), programs);
   makePrograms(makeSerialOrder(order), options, order.getNumRanks(), {package.mutable_serial()});
-  KernelLibrary *library = package.add_libraries();
-  library->set_target("test");
-  library->set_file("kernels-test.so");
+  addLibraries(package);
   return package;
 }

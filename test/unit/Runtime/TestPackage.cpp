@@ -149,10 +149,27 @@ Package meshwright::test::makePackage(Fault fault, Style style) {
   for (int rank = 0; rank != 4; ++rank)
     package.add_program_of_rank(rank == 3 || (rank == 2 && style == Style::Owned) ? 1 : 0);
   makeProgram(*package.mutable_serial(), rows, columns, false, Fault::None, false);
+  addLibraries(package);
+  return package;
+}
+
+void meshwright::test::addLibraries(Package &package) {
   KernelLibrary *library = package.add_libraries();
   library->set_target("test");
   library->set_file("kernels-test.so");
-  return package;
+  KernelLibrary *emulated = package.add_libraries();
+  emulated->set_target("emulated");
+  emulated->set_file("kernels-emulated.so");
+  for (const char *symbol : {"test_add", "test_add_coordinate", "test_scale", "test_scale_add", "test_slice",
+                             "test_sum", "test_update", "test_zero"}) {
+    GpuKernel *kernel = emulated->add_gpu_kernels();
+    kernel->set_symbol(symbol);
+    GpuLaunch *launch = kernel->add_launches();
+    launch->set_function(symbol);
+    launch->set_blocks(2);
+    launch->set_threads(64);
+    launch->set_shared_bytes(64 * sizeof(float));
+  }
 }
 
 uint64_t meshwright::test::getSizeOffset(int64_t size) {
@@ -177,7 +194,9 @@ bool meshwright::test::writePackage(const Package &package, const std::string &f
       constants(folder + "/constants.bin", std::ios::binary);
   std::string bytes = makeConstants();
   constants.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  std::filesystem::copy_file(MESHWRIGHT_TEST_KERNELS, folder + "/kernels-test.so",
-                             std::filesystem::copy_options::overwrite_existing, error);
+  for (auto [from, to] : {std::pair(MESHWRIGHT_TEST_KERNELS, "/kernels-test.so"),
+                          std::pair(MESHWRIGHT_EMULATED_TEST_KERNELS, "/kernels-emulated.so")})
+    if (!error)
+      std::filesystem::copy_file(from, folder + to, std::filesystem::copy_options::overwrite_existing, error);
   return !error && package.SerializeToOstream(&message) && constants.good();
 }

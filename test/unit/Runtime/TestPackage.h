@@ -44,6 +44,9 @@ struct MergeOptions {
 /// the times that differ.
 Package makeMergePackage(const MergeOptions &options = {});
 
+/// The kernels of all these packages: for the CPU, and as GPUs would run them.
+void addLibraries(Package &package);
+
 /// Where constants.bin has a number as an i32; those from 0 to 128 are there.
 uint64_t getSizeOffset(int64_t size);
 /// The bytes of constants.bin.

@@ -1,0 +1,279 @@
+//===- CublasLt.cpp - products by three loops -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Refuses what cuBLASLt refuses: leading dimensions below the rows, addresses less aligned than was promised, types
+// that it does not have together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stub.h"
+#include <cstring>
+#include <cublasLt.h>
+
+using namespace meshwright::stub;
+
+#define MW_STUB(name) MW_STUB_EXPORT cublasStatus_t name
+
+namespace {
+
+struct Operation {
+  cublasComputeType_t compute;
+  cublasOperation_t transposeA = CUBLAS_OP_N, transposeB = CUBLAS_OP_N;
+  Live live = {};
+};
+
+struct Layout {
+  cudaDataType type;
+  uint64_t rows, columns;
+  int64_t leading, stride = 0;
+  int32_t batch = 1;
+  Live live = {};
+};
+
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t a = 256, b = 256, c = 256, d = 256;
+  Live live = {};
+};
+
+/// What the stub keeps in an algorithm: the alignments that were promised.
+struct Algorithm {
+  uint32_t a, b, d;
+};
+
+float loadBFloat16(uint16_t bits) {
+  uint32_t wide = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+/// To nearest, ties to even; no NaN comes here.
+uint16_t storeBFloat16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+double load(cudaDataType type, const char *base, int64_t index) {
+  switch (type) {
+  case CUDA_R_64F:
+    return reinterpret_cast<const double *>(base)[index];
+  case CUDA_R_16F:
+    return static_cast<double>(reinterpret_cast<const _Float16 *>(base)[index]);
+  case CUDA_R_16BF:
+    return loadBFloat16(reinterpret_cast<const uint16_t *>(base)[index]);
+  default:
+    return reinterpret_cast<const float *>(base)[index];
+  }
+}
+
+void store(cudaDataType type, char *base, int64_t index, double value) {
+  switch (type) {
+  case CUDA_R_64F:
+    reinterpret_cast<double *>(base)[index] = value;
+    return;
+  case CUDA_R_16F:
+    reinterpret_cast<_Float16 *>(base)[index] = static_cast<_Float16>(static_cast<float>(value));
+    return;
+  case CUDA_R_16BF:
+    reinterpret_cast<uint16_t *>(base)[index] = storeBFloat16(static_cast<float>(value));
+    return;
+  default:
+    reinterpret_cast<float *>(base)[index] = static_cast<float>(value);
+  }
+}
+
+int64_t getBytes(cudaDataType type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
+
+/// A product as it was when it was asked for.
+struct Product {
+  Operation operation;
+  Layout a, b, d;
+  const char *aBase, *bBase;
+  char *dBase;
+
+  /// T is the type of the sums.
+  template <typename T> void run() const {
+    bool transposeA = operation.transposeA == CUBLAS_OP_T, transposeB = operation.transposeB == CUBLAS_OP_T;
+    uint64_t depth = transposeA ? a.rows : a.columns;
+    for (int32_t batch = 0; batch != d.batch; ++batch) {
+      const char *left = aBase + batch * a.stride * getBytes(a.type),
+                 *right = bBase + batch * b.stride * getBytes(b.type);
+      char *out = dBase + batch * d.stride * getBytes(d.type);
+      for (uint64_t j = 0; j != d.columns; ++j)
+        for (uint64_t i = 0; i != d.rows; ++i) {
+          T sum = 0;
+          for (uint64_t k = 0; k != depth; ++k)
+            sum += static_cast<T>(load(a.type, left, transposeA ? k + i * a.leading : i + k * a.leading)) *
+                   static_cast<T>(load(b.type, right, transposeB ? j + k * b.leading : k + j * b.leading));
+          store(d.type, out, i + j * d.leading, sum);
+        }
+    }
+  }
+};
+
+bool isKnown(const Operation &operation, const Layout &a, const Layout &b, const Layout &d) {
+  bool isDouble = operation.compute == CUBLAS_COMPUTE_64F;
+  if (a.type != b.type || isDouble != (a.type == CUDA_R_64F))
+    return false;
+  return d.type == a.type || (d.type == CUDA_R_32F && (a.type == CUDA_R_16F || a.type == CUDA_R_16BF));
+}
+
+bool isPossible(const Operation &operation, const Layout &a, const Layout &b, const Layout &d) {
+  uint64_t m = operation.transposeA == CUBLAS_OP_T ? a.columns : a.rows;
+  uint64_t k = operation.transposeA == CUBLAS_OP_T ? a.rows : a.columns;
+  uint64_t k2 = operation.transposeB == CUBLAS_OP_T ? b.columns : b.rows;
+  uint64_t n = operation.transposeB == CUBLAS_OP_T ? b.rows : b.columns;
+  for (const Layout *layout : {&a, &b, &d})
+    if (layout->leading < static_cast<int64_t>(layout->rows) || layout->rows == 0 || layout->columns == 0 ||
+        layout->batch != d.batch)
+      return false;
+  return m == d.rows && n == d.columns && k == k2 && isKnown(operation, a, b, d);
+}
+
+} // namespace
+
+MW_STUB_EXPORT size_t cublasLtGetVersion() { return 130000; }
+MW_STUB_EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
+         : status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
+                                                 : "CUBLAS_STATUS_EXECUTION_FAILED";
+}
+
+MW_STUB(cublasLtCreate)(cublasLtHandle_t *handle) {
+  Call call("cublasLtCreate");
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  *handle = reinterpret_cast<cublasLtHandle_t>(new Live);
+  return CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtDestroy)(cublasLtHandle_t handle) {
+  Call call("cublasLtDestroy");
+  delete reinterpret_cast<Live *>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+MW_STUB(cublasLtMatmulDescCreate)(cublasLtMatmulDesc_t *operation, cublasComputeType_t compute, cudaDataType_t) {
+  Call call("cublasLtMatmulDescCreate");
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  *operation = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation{compute});
+  return CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatmulDescSetAttribute)(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t attribute,
+                                        const void *value, size_t) {
+  Call call("cublasLtMatmulDescSetAttribute");
+  auto *operation = reinterpret_cast<Operation *>(handle);
+  auto &place = attribute == CUBLASLT_MATMUL_DESC_TRANSA ? operation->transposeA : operation->transposeB;
+  std::memcpy(&place, value, sizeof(place));
+  return call.fails() ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatmulDescDestroy)(cublasLtMatmulDesc_t operation) {
+  Call call("cublasLtMatmulDescDestroy");
+  delete reinterpret_cast<Operation *>(operation);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+MW_STUB(cublasLtMatrixLayoutCreate)(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t columns,
+                                    int64_t leading) {
+  Call call("cublasLtMatrixLayoutCreate");
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{type, rows, columns, leading});
+  return CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatrixLayoutSetAttribute)(cublasLtMatrixLayout_t handle, cublasLtMatrixLayoutAttribute_t attribute,
+                                          const void *value, size_t size) {
+  Call call("cublasLtMatrixLayoutSetAttribute");
+  auto *layout = reinterpret_cast<Layout *>(handle);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && size == sizeof(layout->batch))
+    std::memcpy(&layout->batch, value, size);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && size == sizeof(layout->stride))
+    std::memcpy(&layout->stride, value, size);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return call.fails() ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatrixLayoutDestroy)(cublasLtMatrixLayout_t layout) {
+  Call call("cublasLtMatrixLayoutDestroy");
+  delete reinterpret_cast<Layout *>(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+MW_STUB(cublasLtMatmulPreferenceCreate)(cublasLtMatmulPreference_t *preference) {
+  Call call("cublasLtMatmulPreferenceCreate");
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatmulPreferenceSetAttribute)(cublasLtMatmulPreference_t handle,
+                                              cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+                                              size_t size) {
+  Call call("cublasLtMatmulPreferenceSetAttribute");
+  auto &preference = *reinterpret_cast<Preference *>(handle);
+  const std::map<int, void *> places = {{CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &preference.workspace},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &preference.a},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &preference.b},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &preference.c},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &preference.d}};
+  auto place = places.find(attribute);
+  if (call.fails() || place == places.end())
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(place->second, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+MW_STUB(cublasLtMatmulPreferenceDestroy)(cublasLtMatmulPreference_t preference) {
+  Call call("cublasLtMatmulPreferenceDestroy");
+  delete reinterpret_cast<Preference *>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+MW_STUB(cublasLtMatmulAlgoGetHeuristic)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
+                                        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                        cublasLtMatmulPreference_t handle, int, cublasLtMatmulHeuristicResult_t *result,
+                                        int *found) {
+  Call call("cublasLtMatmulAlgoGetHeuristic");
+  auto &preference = *reinterpret_cast<Preference *>(handle);
+  *found = 0;
+  if (call.fails() || !isPossible(*reinterpret_cast<Operation *>(operation), *reinterpret_cast<Layout *>(a),
+                                  *reinterpret_cast<Layout *>(b), *reinterpret_cast<Layout *>(d)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  Algorithm algorithm{preference.a, preference.b, preference.d};
+  static_assert(sizeof(algorithm) <= sizeof(result->algo));
+  std::memcpy(&result->algo, &algorithm, sizeof(algorithm));
+  result->workspaceSize = 4096;
+  result->state = CUBLAS_STATUS_SUCCESS;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void *, const void *a,
+                        cublasLtMatrixLayout_t aLayout, const void *b, cublasLtMatrixLayout_t bLayout, const void *,
+                        const void *, cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t dLayout,
+                        const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspaceBytes, cudaStream_t stream) {
+  Call call("cublasLtMatmul");
+  Stream &queue = getStream(stream);
+  call.note("stream", queue.id).note("a", a).note("b", b).note("d", d);
+  Product product{*reinterpret_cast<Operation *>(operation),
+                  *reinterpret_cast<Layout *>(aLayout),
+                  *reinterpret_cast<Layout *>(bLayout),
+                  *reinterpret_cast<Layout *>(dLayout),
+                  static_cast<const char *>(a),
+                  static_cast<const char *>(b),
+                  static_cast<char *>(d)};
+  Algorithm algorithm;
+  std::memcpy(&algorithm, algo, sizeof(algorithm));
+  auto isAligned = [](const void *address, uint32_t alignment) {
+    return reinterpret_cast<uintptr_t>(address) % alignment == 0;
+  };
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (!isPossible(product.operation, product.a, product.b, product.d) || !isAligned(a, algorithm.a) ||
+      !isAligned(b, algorithm.b) || !isAligned(d, algorithm.d) || !workspace || workspaceBytes < 4096)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  queue.push([product] { product.a.type == CUDA_R_64F ? product.run<double>() : product.run<float>(); });
+  return CUBLAS_STATUS_SUCCESS;
+}

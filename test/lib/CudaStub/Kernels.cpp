@@ -1,0 +1,227 @@
+//===- Kernels.cpp - kernels that were compiled for the host --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The threads of a block take turns on fibers: one runs until its end or a barrier. As long as nobody comes to a
+// barrier one fiber runs them all, one after the other; at a barrier the fiber sleeps and another one goes on with the
+// next thread, until all have come.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stub.h"
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+using namespace meshwright::stub;
+
+namespace {
+
+using KernelFn = void (*)(void *const *);
+
+struct Function {
+  KernelFn address;
+  std::string name;
+};
+
+struct Module {
+  void *library = nullptr;
+  std::map<std::string, Function> functions;
+  Live live;
+};
+
+constexpr size_t stackBytes = 256 << 10;
+
+/// A block while it runs. One at a time on a stream's thread.
+class Block {
+public:
+  Block(KernelFn function, void *const *arguments, uint32_t threads, uint32_t sharedBytes)
+      : function(function), arguments(arguments), threads(threads), shared((sharedBytes + 15) / 16 * 2) {}
+
+  void run(uint32_t number) {
+    block = number;
+    nextThread = 0;
+    current = this;
+    // What nobody wrote is nothing that anybody knows.
+    std::memset(shared.data(), 0xa5, shared.size() * sizeof(uint64_t));
+    while (nextThread != threads)
+      resume(getFiber());
+    while (!waiting.empty()) {
+      // All have come to the barrier; they go on in the order of their threads.
+      std::vector<Fiber *> arrived;
+      arrived.swap(waiting);
+      for (Fiber *fiber : arrived)
+        resume(*fiber);
+    }
+    current = nullptr;
+  }
+
+  void wait() {
+    waiting.push_back(running);
+    Fiber *self = running;
+    swapcontext(&self->context, &scheduler);
+  }
+
+  uint32_t getThread() const { return running->thread; }
+
+  static thread_local Block *current;
+  uint32_t block = 0;
+  KernelFn function;
+  void *const *arguments;
+  uint32_t threads;
+  std::vector<uint64_t> shared;
+
+private:
+  struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack = std::unique_ptr<char[]>(new char[stackBytes]);
+    uint32_t thread = 0;
+  };
+
+  /// One that is to begin with the next thread.
+  Fiber &getFiber() {
+    if (idle.empty()) {
+      fibers.push_back(std::make_unique<Fiber>());
+      idle.push_back(fibers.back().get());
+    }
+    Fiber &fiber = *idle.back();
+    idle.pop_back();
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = stackBytes;
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, &Block::work, 0);
+    return fiber;
+  }
+
+  void resume(Fiber &fiber) {
+    running = &fiber;
+    swapcontext(&scheduler, &fiber.context);
+  }
+
+  /// On a fiber: one thread after the other. Behind a barrier none is left.
+  static void work() {
+    Block &self = *current;
+    Fiber &fiber = *self.running;
+    while (self.nextThread != self.threads) {
+      fiber.thread = self.nextThread++;
+      self.function(self.arguments);
+    }
+    self.idle.push_back(&fiber);
+  }
+
+  ucontext_t scheduler;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Fiber *> idle, waiting;
+  Fiber *running = nullptr;
+  uint32_t nextThread = 0;
+};
+
+thread_local Block *Block::current = nullptr;
+
+/// The length of a shared object that lies in memory: the table of sections is its end.
+size_t getImageBytes(const void *image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return 0;
+  return header.e_shoff + static_cast<size_t>(header.e_shnum) * header.e_shentsize;
+}
+
+/// Loads a shared object from memory.
+void *load(const void *image) {
+  size_t bytes = getImageBytes(image);
+  int file = bytes == 0 ? -1 : memfd_create("kernels", 0);
+  if (file < 0)
+    return nullptr;
+  void *library = nullptr;
+  if (write(file, image, bytes) == static_cast<ssize_t>(bytes))
+    library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  return library;
+}
+
+/// Kernels find the four functions below by their names: the stub's have to be visible to what is loaded later.
+[[gnu::constructor]] void becomeVisible() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&becomeVisible), &info) != 0)
+    (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+} // namespace
+
+MW_STUB_EXPORT uint32_t mw_emulated_thread(void) { return Block::current->getThread(); }
+MW_STUB_EXPORT uint32_t mw_emulated_block(void) { return Block::current->block; }
+MW_STUB_EXPORT void mw_emulated_barrier(void) { Block::current->wait(); }
+MW_STUB_EXPORT void *mw_emulated_shared(void) { return Block::current->shared.data(); }
+
+#define MW_STUB(name) MW_STUB_EXPORT CUresult CUDAAPI name
+
+MW_STUB(cuModuleLoadDataEx)(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
+  Call call("cuModuleLoadDataEx");
+  if (call.fails())
+    return CUDA_ERROR_INVALID_IMAGE;
+  void *library = load(image);
+  if (!library)
+    return CUDA_ERROR_INVALID_IMAGE;
+  auto *made = new Module;
+  made->library = library;
+  *module = reinterpret_cast<CUmodule>(made);
+  return CUDA_SUCCESS;
+}
+
+MW_STUB(cuModuleUnload)(CUmodule module) {
+  Call call("cuModuleUnload");
+  auto *made = reinterpret_cast<Module *>(module);
+  dlclose(made->library);
+  delete made;
+  return CUDA_SUCCESS;
+}
+
+MW_STUB(cuModuleGetFunction)(CUfunction *function, CUmodule handle, const char *name) {
+  Call call("cuModuleGetFunction");
+  call.note("name", name);
+  auto &module = *reinterpret_cast<Module *>(handle);
+  void *address = call.fails() ? nullptr : dlsym(module.library, name);
+  if (!address)
+    return CUDA_ERROR_NOT_FOUND;
+  Function &made = module.functions[name];
+  made = {reinterpret_cast<KernelFn>(address), name};
+  *function = reinterpret_cast<CUfunction>(&made);
+  return CUDA_SUCCESS;
+}
+
+MW_STUB(cuFuncSetAttribute)(CUfunction, CUfunction_attribute, int value) {
+  Call call("cuFuncSetAttribute");
+  call.note("value", static_cast<uint64_t>(value));
+  return call.fails() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+MW_STUB(cuLaunchKernel)(CUfunction handle, unsigned blocks, unsigned blocksY, unsigned blocksZ, unsigned threads,
+                        unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, CUstream stream, void **,
+                        void **extra) {
+  Call call("cuLaunchKernel");
+  auto &function = *reinterpret_cast<Function *>(handle);
+  call.note("stream", getStream(stream).id).note("function", function.name);
+  if (call.fails())
+    return CUDA_ERROR_LAUNCH_FAILED;
+  if (blocks == 0 || threads == 0 || threads > 1024 || blocksY * blocksZ * threadsY * threadsZ != 1 || !extra)
+    return CUDA_ERROR_INVALID_VALUE;
+  // One block of arguments: its address, then its length.
+  size_t bytes = *static_cast<size_t *>(extra[3]);
+  std::vector<void *> arguments(bytes / sizeof(void *));
+  std::memcpy(arguments.data(), extra[1], bytes);
+  for (void *argument : arguments)
+    call.note("argument", argument);
+  getStream(stream).push([=, address = function.address] {
+    Block block(address, arguments.data(), threads, sharedBytes);
+    for (unsigned number = 0; number != blocks; ++number)
+      block.run(number);
+  });
+  return CUDA_SUCCESS;
+}
