@@ -115,16 +115,16 @@ Status Lifeline::takeFailure(const CollectiveCall *call) {
 
 void Lifeline::fail(const Status &status) { setFailure(status, -1); }
 
-void Lifeline::beginWait(const CollectiveCall &call, int64_t waitsFor, bool disagrees) {
+void Lifeline::beginWait(const CollectiveCall &call, int64_t newWaitsFor, bool newDisagrees) {
   std::lock_guard guard(mutex);
-  waiting.waitsFor = waitsFor;
-  waiting.disagrees = disagrees;
-  waiting.collective = describe(call);
+  waitingIn = &call;
+  waitsFor = newWaitsFor;
+  disagrees = newDisagrees;
 }
 
 void Lifeline::endWait() {
   std::lock_guard guard(mutex);
-  waiting = {};
+  waitingIn = nullptr;
 }
 
 void Lifeline::sayEnd() { sendToAll({End, ""}); }
@@ -225,9 +225,8 @@ void Lifeline::handleEnd(size_t peer) {
 
 Activity Lifeline::getActivity() {
   std::lock_guard guard(mutex);
-  Activity activity = waiting;
-  activity.moves = moves.load(std::memory_order_relaxed);
-  return activity;
+  uint64_t moved = moves.load(std::memory_order_relaxed);
+  return waitingIn ? Activity{moved, waitsFor, disagrees, describe(*waitingIn)} : Activity{moved};
 }
 
 void Lifeline::update(size_t process, Activity activity) {

@@ -37,7 +37,7 @@ struct Activity {
   /// That one does something else: a message of another collective has come from it.
   bool disagrees = false;
   /// Where it waits.
-  std::string collective;
+  std::string collective = {};
 
   bool operator==(const Activity &) const = default;
 };
@@ -120,7 +120,10 @@ private:
   Status failure;
   /// The process whose end is the failure, or -1.
   int64_t gone = -1;
-  Activity waiting;
+  /// What this process waits in; null while it does not. It is described by the thread: waiting allocates nothing.
+  const CollectiveCall *waitingIn = nullptr;
+  int64_t waitsFor = -1;
+  bool disagrees = false;
 
   // Of the thread alone. Its clock stands still while the process is stopped.
   double now = 0, failedAt = 0, said = 0, moved = 0;
