@@ -65,15 +65,37 @@ struct Executor::Implementation {
     return device.record(variant, [&] { return run(position); });
   }
 
-  Status run(uint32_t position) {
+  /// Calls perform(item, instruction) for what a step runs, in its order.
+  template <typename Fn> Status walk(uint32_t position, Fn &&perform) {
     for (const CompiledItem &item : compiled.getItems()) {
       if (!item.runsAt(position))
         continue;
       for (const CompiledInstruction &instruction : *item.task)
-        if (Status status = execute(instruction, item.microBatch); !status.ok())
+        if (Status status = perform(item, instruction); !status.ok())
           return locate(status, item, instruction);
     }
     return {};
+  }
+
+  Status run(uint32_t position) {
+    return walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) {
+      return execute(instruction, item.microBatch);
+    });
+  }
+
+  Status runTraced(uint32_t position, RankTrace &trace) {
+    context.communicator.setTrace(&trace.collectives);
+    Status status = walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) {
+      RankTrace::Entry entry{static_cast<uint32_t>(&item - compiled.getItems().data()),
+                             static_cast<uint32_t>(&instruction - item.task->data())};
+      entry.time.begin = TimeRange::now();
+      Status done = execute(instruction, item.microBatch);
+      entry.time.end = TimeRange::now();
+      trace.entries.push_back(entry);
+      return done;
+    });
+    Status finished = device.finishStep();
+    return status.ok() ? finished : status;
   }
 
   /// Says which rank and instruction an error is of; communicators do that themselves.
@@ -95,20 +117,16 @@ struct Executor::Implementation {
   Status profile(uint32_t position, std::vector<double> &seconds) {
     seconds.clear();
     std::vector<std::pair<size_t, uint32_t>> collectives, copies;
-    for (const CompiledItem &item : compiled.getItems()) {
-      if (!item.runsAt(position))
-        continue;
-      for (const CompiledInstruction &instruction : *item.task) {
-        double before = getThreadSeconds();
-        if (Status status = execute(instruction, item.microBatch); !status.ok())
-          return locate(status, item, instruction);
-        if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start)
-          collectives.push_back({seconds.size(), instruction.number});
-        if (instruction.kind == Kind::HostCopy || instruction.kind == Kind::HostStart)
-          copies.push_back({seconds.size(), instruction.number});
-        seconds.push_back(getThreadSeconds() - before);
-      }
-    }
+    MW_TRY(walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) -> Status {
+      double before = getThreadSeconds();
+      MW_TRY(execute(instruction, item.microBatch));
+      if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start)
+        collectives.push_back({seconds.size(), instruction.number});
+      if (instruction.kind == Kind::HostCopy || instruction.kind == Kind::HostStart)
+        copies.push_back({seconds.size(), instruction.number});
+      seconds.push_back(getThreadSeconds() - before);
+      return {};
+    }));
     for (auto [index, number] : collectives)
       seconds[index] = context.communicator.getCpuSeconds(number);
     for (auto [index, number] : copies)
@@ -163,6 +181,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
 Status Executor::runStep(uint32_t position) { return implementation->runStep(position); }
 Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds) {
   return implementation->runProfiled(position, seconds);
+}
+Status Executor::runTracedStep(uint32_t position, RankTrace &trace) {
+  return implementation->runTraced(position, trace);
 }
 AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
 

@@ -322,6 +322,21 @@ Status Session::step() {
   return {};
 }
 
+Result<std::vector<RankTrace>> Session::traceStep() {
+  std::vector<RankTrace> traces(getRanks().size());
+  implementation->backend->beginStep();
+  MW_TRY(implementation->team->run([&](int64_t rank) {
+    Status status =
+        implementation->getExecutor(rank)->runTracedStep(implementation->position, traces[rank - getRanks().begin]);
+    Communicator &communicator = implementation->backend->getCommunicator(rank);
+    communicator.finishStep(status);
+    communicator.setTrace(nullptr);
+    return status;
+  }));
+  implementation->position = (implementation->position + 1) % implementation->package.getMergeSteps();
+  return traces;
+}
+
 Result<StepProfile> Session::profile(uint32_t position, int steps) {
   size_t numRanks = implementation->executors.size();
   std::vector<std::vector<std::vector<double>>> samples(numRanks, std::vector<std::vector<double>>(steps + 1));

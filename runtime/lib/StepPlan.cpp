@@ -24,20 +24,13 @@ size_t meshwright::runtime::getNumCores() {
 
 namespace {
 
-double getBytes(const Collective &collective, uint64_t members) {
-  double bytes = 0;
-  for (const CollectivePart &part : collective.parts())
-    bytes += getSentBytes(collective.kind(), members, part.count() * getSize(collective.dtype()));
-  return bytes;
-}
-
 /// What a span of the simulator is called in a plan.
-PlannedSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
+StepSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
   if (span.kind != SimulatedSpan::Move)
-    return span.kind == SimulatedSpan::Compute ? PlannedSpan::Compute : PlannedSpan::Wait;
-  return item.channel == Channel::Collectives ? PlannedSpan::Collective
-         : item.channel == Channel::Fetches   ? PlannedSpan::Fetch
-                                              : PlannedSpan::WriteBack;
+    return span.kind == SimulatedSpan::Compute ? StepSpan::Compute : StepSpan::Wait;
+  return item.channel == Channel::Collectives ? StepSpan::Collective
+         : item.channel == Channel::Fetches   ? StepSpan::Fetch
+                                              : StepSpan::WriteBack;
 }
 
 /// Makes the simulator's problem, and its answer a plan.
@@ -55,13 +48,13 @@ public:
     MW_TRY_ASSIGN(std::vector<SimulatedSpan> spans, simulate(problem));
     StepPlan plan;
     // For each kind of span, and each rank.
-    std::array<std::vector<double>, PlannedSpan::WriteBack + 1> seconds;
+    std::array<std::vector<double>, StepSpan::WriteBack + 1> seconds;
     seconds.fill(std::vector<double>(problem.ranks.size()));
     for (const SimulatedSpan &span : spans) {
       const SimulatedItem &item = problem.ranks[span.rank][span.item];
-      PlannedSpan::Kind kind = getKind(span, item);
+      StepSpan::Kind kind = getKind(span, item);
       const Place &place = places[span.rank][span.item];
-      PlannedSpan planned{kind, span.rank, place.instruction, place.task, place.microBatch, span.begin, span.end};
+      StepSpan planned{kind, span.rank, place.instruction, place.task, place.microBatch, span.begin, span.end};
       if (span.kind == SimulatedSpan::Move) {
         planned.bytes = place.bytes;
         planned.peer = place.peer;
@@ -70,13 +63,11 @@ public:
       seconds[kind][span.rank] += span.end - span.begin;
       plan.seconds = std::max(plan.seconds, span.end);
     }
-    auto getMost = [&](PlannedSpan::Kind kind) {
-      return *std::max_element(seconds[kind].begin(), seconds[kind].end());
-    };
-    plan.computeSeconds = getMost(PlannedSpan::Compute);
-    plan.communicationSeconds = getMost(PlannedSpan::Collective);
-    plan.copySeconds = std::max(getMost(PlannedSpan::Fetch), getMost(PlannedSpan::WriteBack));
-    plan.exposedSeconds = getMost(PlannedSpan::Wait);
+    auto getMost = [&](StepSpan::Kind kind) { return *std::max_element(seconds[kind].begin(), seconds[kind].end()); };
+    plan.computeSeconds = getMost(StepSpan::Compute);
+    plan.communicationSeconds = getMost(StepSpan::Collective);
+    plan.copySeconds = std::max(getMost(StepSpan::Fetch), getMost(StepSpan::WriteBack));
+    plan.exposedSeconds = getMost(StepSpan::Wait);
     return plan;
   }
 
@@ -120,7 +111,7 @@ private:
           positions.collectives[{flights.getStarted(scheduled.task(), instruction.collective().tag()),
                                  scheduled.micro_batch()}] = positions.getCount(Channel::Collectives);
         place.bytes = addCollective(rank, instruction.collective(), item, positions);
-        place.peer = getPeer(rank, instruction.collective());
+        place.peer = getPeer(instruction.collective(), package.getMesh(), rank);
       } else if (instruction.has_copy()) {
         place.bytes = addCopy(rank, program, instruction.copy(), item, positions);
       } else if (instruction.has_copy_wait()) {
@@ -137,17 +128,10 @@ private:
     item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
     item.which = getGroup(rank, collective);
     uint64_t members = problem.groupSizes[item.which];
-    double sent = getBytes(collective, members);
+    double sent = getSentBytes(collective, package.getMesh(), rank);
     item.delay = members == 1 || !link ? 0 : link->getSeconds(sent);
     positions.issue(Channel::Collectives);
     return sent;
-  }
-
-  int64_t getPeer(int64_t rank, const Collective &collective) const {
-    if (collective.kind() != Collective::SEND)
-      return -1;
-    std::vector<int64_t> ends = getMembers(collective, package.getMesh(), rank);
-    return ends[0] == rank ? ends[1] : ends[0];
   }
 
   /// A copy within a memory is computation. Returns the bytes of others.

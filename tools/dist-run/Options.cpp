@@ -140,6 +140,12 @@ const std::vector<Option> &getOptions() {
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
       {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link or --host-link",
        setText(&Options::timeline)},
+      {"Results", "trace", "FILE",
+       "the last steps of the run as they went on every rank, as JSON for Perfetto, beside the planned step if there "
+       "is "
+       "one",
+       setText(&Options::trace)},
+      {"Results", "trace-steps", "N", "how many steps are traced (3)", setCount(&Options::tracedSteps, 1)},
       {"Results", "report", "FILE",
        "a page of HTML with curves, memory and conversions of the run, also of one that stops",
        setText(&Options::report)},
@@ -194,13 +200,15 @@ Status checkCombination(const Options &options) {
     standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
+  if (!options.trace.empty() && options.steps == 0)
+    return usageError("--trace shows steps of the run, but --steps=0 runs none");
   bool plans = options.link || options.hostLink;
   if (!options.timeline.empty() && (!plans || options.steps == 0))
     return usageError("--timeline shows a step that is planned for a link; {}",
                       plans ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
-  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save, &options.timeline,
-                                  &options.report};
-  for (int i = 0; i != 5; ++i)
+  const std::string *outputs[] = {&options.metrics,  &options.outputs, &options.save,
+                                  &options.timeline, &options.trace,   &options.report};
+  for (int i = 0; i != 6; ++i)
     for (int j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);

@@ -18,10 +18,12 @@ struct Options {
   std::string command;
   /// By what the ranks reach each other: a backend's name.
   std::string comm = "inproc";
-  std::string init, feed, metrics, outputs, save, kernels, timeline, report, checkpoint, resumeFrom;
+  std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
   std::optional<runtime::LinkModel> link, hostLink;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
+  /// The last steps of the run.
+  uint64_t tracedSteps = 3;
   /// 0: only after the last step.
   uint64_t saveEvery = 0, keep = 3;
   /// From the newest checkpoint of `checkpoint`, or from that of `resumeFrom`.

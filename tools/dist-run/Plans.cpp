@@ -51,12 +51,12 @@ void meshwright::tool::logPlans(const std::vector<PlannedVariant> &plans, Progre
   }
 }
 
-std::vector<PlannedTask> meshwright::tool::listTasks(const StepPlan &plan) {
+std::vector<PlannedTask> meshwright::tool::listTasks(std::span<const StepSpan> spans) {
   std::vector<PlannedTask> tasks;
   // The one that a rank is in.
   std::map<int64_t, size_t> latest;
-  for (const PlannedSpan &span : plan.spans) {
-    bool isBeside = span.kind != PlannedSpan::Compute && span.kind != PlannedSpan::Wait;
+  for (const StepSpan &span : spans) {
+    bool isBeside = span.kind != StepSpan::Compute && span.kind != StepSpan::Wait;
     if (isBeside || span.task->kind() == Task::TRANSFER)
       continue;
     auto [known, isNew] = latest.try_emplace(span.rank, tasks.size());
@@ -71,9 +71,9 @@ std::vector<PlannedTask> meshwright::tool::listTasks(const StepPlan &plan) {
   return tasks;
 }
 
-bool meshwright::tool::hasWorks(const StepPlan &plan) {
+bool meshwright::tool::hasWorks(std::span<const StepSpan> spans) {
   std::map<int64_t, uint32_t> works;
-  return std::any_of(plan.spans.begin(), plan.spans.end(), [&](const PlannedSpan &span) {
+  return std::any_of(spans.begin(), spans.end(), [&](const StepSpan &span) {
     return works.try_emplace(span.rank, span.task->work()).first->second != span.task->work();
   });
 }

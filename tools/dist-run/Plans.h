@@ -29,7 +29,7 @@ runtime::Result<std::vector<PlannedVariant>> planVariants(runtime::Session &sess
 /// The plans beside what was measured, a line for each.
 void logPlans(const std::vector<PlannedVariant> &plans, Progress &progress);
 
-/// A task of a planned step on a rank, with what it waits for in between.
+/// A task of a step on a rank, with what it waits for in between.
 struct PlannedTask {
   int64_t rank;
   const Task *task;
@@ -37,10 +37,10 @@ struct PlannedTask {
   double begin, end;
 };
 
-/// The tasks of a plan but the transfers, in the order of their beginnings on every rank. A rank is in one at a time.
-std::vector<PlannedTask> listTasks(const runtime::StepPlan &plan);
+/// The tasks of a step but the transfers, in the order of their beginnings on every rank. A rank is in one at a time.
+std::vector<PlannedTask> listTasks(std::span<const runtime::StepSpan> spans);
 /// Whether the step has several works for a micro-batch.
-bool hasWorks(const runtime::StepPlan &plan);
+bool hasWorks(std::span<const runtime::StepSpan> spans);
 
 /// As in messages: `step 3 of a merge of 4`, `steps 1 to 2 of a merge of 4`.
 std::string describe(const runtime::StepVariant &variant, uint32_t mergeSteps);

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Results.h"
-#include "Timeline.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -62,7 +61,8 @@ static Result<std::optional<SafeTensorsWriter>> writeValues(const std::string &p
 }
 
 Status meshwright::tool::writeResults(const Options &options, const Session &session,
-                                      const std::vector<PlannedVariant> &plans, Progress &progress) {
+                                      const std::vector<PlannedVariant> &plans, const std::vector<TracedStep> &traced,
+                                      Progress &progress) {
   std::optional<SafeTensorsWriter> outputs, variables;
   if (!options.outputs.empty()) {
     MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress)));
@@ -72,12 +72,17 @@ Status meshwright::tool::writeResults(const Options &options, const Session &ses
   }
   if (!session.getWorld().isFirst())
     return {};
-  std::optional<OutputFile> timeline;
+  std::optional<OutputFile> timeline, trace;
   if (!plans.empty() && !options.timeline.empty()) {
-    MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, session.getNumRanks()));
+    MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, {}, session.getNumRanks()));
+  }
+  if (!options.trace.empty()) {
+    MW_TRY_ASSIGN(trace, writeTimeline(options.trace, plans, traced, session.getNumRanks()));
   }
   if (timeline)
     MW_TRY(timeline->commit());
+  if (trace)
+    MW_TRY(trace->commit());
   if (outputs)
     MW_TRY(outputs->commit());
   if (variables)

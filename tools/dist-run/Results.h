@@ -8,14 +8,16 @@
 #define MESHWRIGHT_TOOLS_DISTRUN_RESULTS_H
 
 #include "Options.h"
-#include "Plans.h"
+#include "Timeline.h"
 
 namespace meshwright::tool {
 
-/// Writes what the options ask for of the session after its last step: outputs, variables, the timeline of the plans.
+/// Writes what the options ask for of the session after its last step: outputs, variables, the timeline of the plans,
+/// the traced steps.
 /// Everything is written before anything gets its name. `progress` says what is left out in the middle of a merge.
 runtime::Status writeResults(const Options &options, const runtime::Session &session,
-                             const std::vector<PlannedVariant> &plans, Progress &progress);
+                             const std::vector<PlannedVariant> &plans, const std::vector<TracedStep> &traced,
+                             Progress &progress);
 
 } // namespace meshwright::tool
 

@@ -31,7 +31,7 @@ public:
                  : options.quiet  ? Progress::Shown::Warnings
                                   : Progress::Shown::Everything,
                  options.metrics == "-" || options.outputs == "-" || options.save == "-" || options.timeline == "-" ||
-                     options.report == "-",
+                     options.trace == "-" || options.report == "-",
                  options.steps) {}
 
   /// Runs and reports. A run that stops early leaves the numbers of the steps that it did.
@@ -64,7 +64,7 @@ private:
     logPlans(plans, progress);
     if (!options.outputs.empty() && options.steps == first)
       return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
-    Status written = writeResults(options, *session, plans, progress);
+    Status written = writeResults(options, *session, plans, traced, progress);
     if (written.ok() && metricsFile)
       written = metricsFile->commit();
     return world.agree(written);
@@ -242,7 +242,10 @@ private:
       MW_TRY(check->synchronize());
     size_t variant = package.getVariant(session->getMergePosition());
     Clock::time_point begin = Clock::now();
-    MW_TRY(session->step().within(name));
+    if (options.trace.empty() || options.steps - step > options.tracedSteps)
+      MW_TRY(session->step().within(name));
+    else
+      MW_TRY(traceStep(step).within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     MW_TRY_ASSIGN(StepMetrics metrics, readMetrics(*session, writer.get(), step, seconds));
     if (!plans.empty()) {
@@ -265,6 +268,12 @@ private:
     uint64_t done = step + 1;
     if (writer && (done == options.steps || (options.saveEvery != 0 && done % options.saveEvery == 0)))
       return writer->save(done, position + (done - first), seed);
+    return {};
+  }
+
+  Status traceStep(uint64_t step) {
+    MW_TRY_ASSIGN(StepTrace trace, runtime::traceStep(*session));
+    traced.push_back({step, std::move(trace)});
     return {};
   }
 
@@ -295,6 +304,7 @@ private:
   std::optional<OutputFile> metricsFile, reportFile;
   /// One per variant of the step, where a link is modelled.
   std::vector<PlannedVariant> plans;
+  std::vector<TracedStep> traced;
 };
 
 } // namespace

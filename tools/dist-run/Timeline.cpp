@@ -1,4 +1,4 @@
-//===- Timeline.cpp - the planned step as a picture -----------------------===//
+//===- Timeline.cpp - steps as a picture ----------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,24 +15,24 @@ using namespace meshwright::tool;
 namespace {
 
 /// As in the track: `c_allgather #3 w`, `wait #3 w`, `dot`.
-std::string getTitle(const PlannedSpan &span) {
+std::string getTitle(const StepSpan &span) {
   const Instruction &instruction = *span.instruction;
   if (instruction.has_wait())
     return fmt::format("wait #{} {}", instruction.wait().tag(), instruction.name());
   if (instruction.has_copy_wait())
     return "wait " + instruction.name();
-  if (span.kind == PlannedSpan::Fetch || span.kind == PlannedSpan::WriteBack)
-    return fmt::format("{} {}", span.kind == PlannedSpan::Fetch ? "fetch" : "write back", instruction.name());
+  if (span.kind == StepSpan::Fetch || span.kind == StepSpan::WriteBack)
+    return fmt::format("{} {}", span.kind == StepSpan::Fetch ? "fetch" : "write back", instruction.name());
   if (!instruction.has_collective())
     return instruction.name();
-  return fmt::format("{}{} #{} {}", span.kind == PlannedSpan::Wait ? "wait " : "",
+  return fmt::format("{}{} #{} {}", span.kind == StepSpan::Wait ? "wait " : "",
                      runtime::getName(instruction.collective().kind()), instruction.collective().tag(),
                      instruction.name());
 }
 
-std::string_view getCategory(const PlannedSpan &span) {
-  if (span.kind != PlannedSpan::Compute)
-    return span.kind == PlannedSpan::Collective ? "collective" : span.kind == PlannedSpan::Wait ? "wait" : "copy";
+std::string_view getCategory(const StepSpan &span) {
+  if (span.kind != StepSpan::Compute)
+    return span.kind == StepSpan::Collective ? "collective" : span.kind == StepSpan::Wait ? "wait" : "copy";
   switch (span.instruction->kind_case()) {
   case Instruction::kKernel:
     return "kernel";
@@ -43,23 +43,23 @@ std::string_view getCategory(const PlannedSpan &span) {
   }
 }
 
-OrderedJson getArguments(const PlannedSpan &span) {
+OrderedJson getArguments(const StepSpan &span) {
   const Instruction &instruction = *span.instruction;
   OrderedJson arguments = OrderedJson::object();
   arguments["task"] = span.task->name();
   arguments["micro_batch"] = span.microBatch;
   if (!instruction.location().empty())
     arguments["location"] = instruction.location();
-  if (span.kind == PlannedSpan::Collective) {
+  if (span.kind == StepSpan::Collective) {
     arguments["bytes"] = span.bytes;
     arguments["parts"] = OrderedJson::array();
     for (const CollectivePart &part : instruction.collective().parts())
       arguments["parts"].push_back(part.name());
     if (!instruction.collective().reason().empty())
       arguments["reason"] = instruction.collective().reason();
-  } else if (span.kind == PlannedSpan::Fetch || span.kind == PlannedSpan::WriteBack) {
+  } else if (span.kind == StepSpan::Fetch || span.kind == StepSpan::WriteBack) {
     arguments["bytes"] = span.bytes;
-  } else if (span.kind == PlannedSpan::Compute) {
+  } else if (span.kind == StepSpan::Compute) {
     arguments["bytes"] = instruction.traffic_bytes();
     arguments["flops"] = instruction.flops();
     if (instruction.has_kernel())
@@ -69,72 +69,110 @@ OrderedJson getArguments(const PlannedSpan &span) {
 }
 
 /// Computation, communication, and each direction of copies have a track.
-int getTrack(const PlannedSpan &span) {
+int getTrack(const StepSpan &span) {
   switch (span.kind) {
-  case PlannedSpan::Collective:
+  case StepSpan::Collective:
     return 1;
-  case PlannedSpan::Fetch:
+  case StepSpan::Fetch:
     return 2;
-  case PlannedSpan::WriteBack:
+  case StepSpan::WriteBack:
     return 3;
   default:
     return 0;
   }
 }
 
-OrderedJson getName(std::string_view what, int64_t rank, int track, const std::string &name) {
-  return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", track}, {"args", {{"name", name}}}};
-}
+/// The steps that stand one after the other on the tracks of a set of processes, one process per rank.
+struct Lane {
+  /// Of the processes behind "rank 3": empty, `, measured`.
+  std::string suffix;
+  int64_t firstProcess = 0;
+  /// Among the processes of a rank.
+  int64_t place = 0;
+};
 
-OrderedJson getEvent(const PlannedSpan &span, double offset) {
-  return {{"name", getTitle(span)},
-          {"cat", getCategory(span)},
-          {"ph", "X"},
-          {"ts", (offset + span.begin) * 1e6},
-          {"dur", (span.end - span.begin) * 1e6},
-          {"pid", span.rank},
-          {"tid", getTrack(span)},
-          {"args", getArguments(span)}};
-}
+/// Writes events one by one, so that a long run needs no memory.
+class Writer {
+public:
+  Writer(OutputFile &file, int64_t numRanks) : file(file), numRanks(numRanks) {}
 
-/// Above its pieces a task, where a step has several works.
-OrderedJson getEvent(const PlannedTask &planned, double offset) {
-  return {{"name", fmt::format("{} of micro-batch {}", planned.task->name(), planned.microBatch)},
-          {"cat", "task"},
-          {"ph", "X"},
-          {"ts", (offset + planned.begin) * 1e6},
-          {"dur", (planned.end - planned.begin) * 1e6},
-          {"pid", planned.rank},
-          {"tid", 0}};
-}
+  Status writeProcesses(const Lane &lane, bool showsCopies) {
+    for (int64_t rank = 0; rank != numRanks; ++rank) {
+      int64_t process = lane.firstProcess + rank;
+      MW_TRY(write(getName("process_name", process, 0, fmt::format("rank {}{}", rank, lane.suffix))));
+      MW_TRY(write({{"name", "process_sort_index"},
+                    {"ph", "M"},
+                    {"pid", process},
+                    {"args", {{"sort_index", 2 * rank + lane.place}}}}));
+      MW_TRY(write(getName("thread_name", process, 0, "computation")));
+      MW_TRY(write(getName("thread_name", process, 1, "communication")));
+      if (showsCopies) {
+        MW_TRY(write(getName("thread_name", process, 2, "from the host")));
+        MW_TRY(write(getName("thread_name", process, 3, "to the host")));
+      }
+    }
+    return {};
+  }
 
-/// One end of the arrow from who sends to who gets it.
-OrderedJson getArrow(const PlannedSpan &span, double offset) {
-  bool sends = span.instruction->collective().parts(0).has_in();
-  int64_t from = sends ? span.rank : span.peer, to = sends ? span.peer : span.rank;
-  OrderedJson arrow = {
-      {"name", "send"},
-      {"cat", "send"},
-      {"ph", sends ? "s" : "f"},
-      {"id", fmt::format("{} {} {} {}", from, to, span.instruction->collective().tag(), span.microBatch)},
-      {"ts", (offset + span.begin) * 1e6},
-      {"pid", span.rank},
-      {"tid", getTrack(span)}};
-  if (!sends)
-    arrow["bp"] = "e";
-  return arrow;
-}
+  /// A step that begins at `offset`, in seconds; `name`, unless it is empty, stands above its pieces.
+  Status writeStep(const Lane &lane, std::span<const StepSpan> spans, const std::string &name, double offset,
+                   double seconds) {
+    for (int64_t rank = 0; !name.empty() && rank != numRanks; ++rank)
+      MW_TRY(write(getEvent(name, "step", lane, rank, 0, offset, seconds)));
+    if (hasWorks(spans))
+      for (const PlannedTask &task : listTasks(spans))
+        MW_TRY(write(getEvent(fmt::format("{} of micro-batch {}", task.task->name(), task.microBatch), "task", lane,
+                              task.rank, 0, offset + task.begin, task.end - task.begin)));
+    for (const StepSpan &span : spans) {
+      OrderedJson event = getEvent(getTitle(span), getCategory(span), lane, span.rank, getTrack(span),
+                                   offset + span.begin, span.end - span.begin);
+      event["args"] = getArguments(span);
+      MW_TRY(write(event));
+      if (span.peer >= 0)
+        MW_TRY(write(getArrow(lane, span, offset)));
+    }
+    return {};
+  }
 
-/// What stands above the pieces of a variant.
-OrderedJson getEvent(const PlannedVariant &planned, uint32_t mergeSteps, double offset, int64_t rank) {
-  return {{"name", describe(planned.variant, mergeSteps)},
-          {"cat", "step"},
-          {"ph", "X"},
-          {"ts", offset * 1e6},
-          {"dur", planned.plan.seconds * 1e6},
-          {"pid", rank},
-          {"tid", 0}};
-}
+private:
+  Status write(const OrderedJson &event) {
+    MW_TRY(file.write(separator));
+    separator = ",\n";
+    return file.write(toText(event));
+  }
+
+  static OrderedJson getName(std::string_view what, int64_t process, int track, const std::string &name) {
+    return {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", track}, {"args", {{"name", name}}}};
+  }
+
+  static OrderedJson getEvent(const std::string &name, std::string_view category, const Lane &lane, int64_t rank,
+                              int track, double begin, double seconds) {
+    return {{"name", name},      {"cat", category},      {"ph", "X"},
+            {"ts", begin * 1e6}, {"dur", seconds * 1e6}, {"pid", lane.firstProcess + rank},
+            {"tid", track}};
+  }
+
+  /// One end of the arrow from who sends to who gets it. Steps are told apart by where they begin.
+  static OrderedJson getArrow(const Lane &lane, const StepSpan &span, double offset) {
+    bool sends = span.instruction->collective().parts(0).has_in();
+    int64_t from = sends ? span.rank : span.peer, to = sends ? span.peer : span.rank;
+    OrderedJson arrow = {{"name", "send"},
+                         {"cat", "send"},
+                         {"ph", sends ? "s" : "f"},
+                         {"id", fmt::format("{} {} {} {} {}", lane.firstProcess + from, to,
+                                            span.instruction->collective().tag(), span.microBatch, offset)},
+                         {"ts", (offset + span.begin) * 1e6},
+                         {"pid", lane.firstProcess + span.rank},
+                         {"tid", getTrack(span)}};
+    if (!sends)
+      arrow["bp"] = "e";
+    return arrow;
+  }
+
+  OutputFile &file;
+  int64_t numRanks;
+  std::string_view separator = "\n";
+};
 
 OrderedJson getFigures(const PlannedVariant &planned) {
   OrderedJson figures = {{"planned_seconds", planned.plan.seconds},
@@ -161,43 +199,46 @@ OrderedJson getFigures(const std::vector<PlannedVariant> &plans) {
   return {{"variants", std::move(variants)}};
 }
 
+bool hasCopies(std::span<const StepSpan> spans) {
+  return std::any_of(spans.begin(), spans.end(), [](const StepSpan &span) { return getTrack(span) > 1; });
+}
+
+Status writePlans(Writer &writer, const Lane &lane, const std::vector<PlannedVariant> &plans) {
+  MW_TRY(writer.writeProcesses(lane, std::any_of(plans.begin(), plans.end(), [](const PlannedVariant &planned) {
+                                 return hasCopies(planned.plan.spans);
+                               })));
+  double offset = 0;
+  for (const PlannedVariant &planned : plans) {
+    std::string name = plans.size() == 1 ? "" : describe(planned.variant, plans.back().variant.end);
+    MW_TRY(writer.writeStep(lane, planned.plan.spans, name, offset, planned.plan.seconds));
+    offset += planned.plan.seconds;
+  }
+  return {};
+}
+
+Status writeTraces(Writer &writer, const Lane &lane, const std::vector<TracedStep> &traced) {
+  MW_TRY(writer.writeProcesses(lane, std::any_of(traced.begin(), traced.end(),
+                                                 [](const TracedStep &step) { return hasCopies(step.trace.spans); })));
+  double offset = 0;
+  for (const TracedStep &step : traced) {
+    MW_TRY(writer.writeStep(lane, step.trace.spans, fmt::format("step {}", step.step), offset, step.trace.seconds));
+    offset += step.trace.seconds;
+  }
+  return {};
+}
+
 } // namespace
 
 Result<OutputFile> meshwright::tool::writeTimeline(const std::string &path, const std::vector<PlannedVariant> &plans,
-                                                   int64_t numRanks) {
+                                                   const std::vector<TracedStep> &traced, int64_t numRanks) {
   MW_TRY_ASSIGN(OutputFile file, OutputFile::create(path));
-  MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(getFigures(plans)) + ",\"traceEvents\":["));
-  std::string_view separator = "\n";
-  auto hasCopies = [](const PlannedVariant &planned) { return planned.plan.copySeconds > 0; };
-  bool showsCopies = std::any_of(plans.begin(), plans.end(), hasCopies);
-  auto write = [&](const OrderedJson &event) -> Status {
-    MW_TRY(file.write(separator));
-    separator = ",\n";
-    return file.write(toText(event));
-  };
-  for (int64_t rank = 0; rank != numRanks; ++rank) {
-    MW_TRY(write(getName("process_name", rank, 0, fmt::format("rank {}", rank))));
-    MW_TRY(write(getName("thread_name", rank, 0, "computation")));
-    MW_TRY(write(getName("thread_name", rank, 1, "communication")));
-    if (showsCopies) {
-      MW_TRY(write(getName("thread_name", rank, 2, "from the host")));
-      MW_TRY(write(getName("thread_name", rank, 3, "to the host")));
-    }
-  }
-  double offset = 0;
-  for (const PlannedVariant &planned : plans) {
-    for (int64_t rank = 0; plans.size() != 1 && rank != numRanks; ++rank)
-      MW_TRY(write(getEvent(planned, plans.back().variant.end, offset, rank)));
-    if (hasWorks(planned.plan))
-      for (const PlannedTask &task : listTasks(planned.plan))
-        MW_TRY(write(getEvent(task, offset)));
-    for (const PlannedSpan &span : planned.plan.spans) {
-      MW_TRY(write(getEvent(span, offset)));
-      if (span.peer >= 0)
-        MW_TRY(write(getArrow(span, offset)));
-    }
-    offset += planned.plan.seconds;
-  }
+  OrderedJson figures = plans.empty() ? OrderedJson::object() : getFigures(plans);
+  MW_TRY(file.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + toText(figures) + ",\"traceEvents\":["));
+  Writer writer(file, numRanks);
+  if (!plans.empty())
+    MW_TRY(writePlans(writer, {traced.empty() ? "" : ", planned"}, plans));
+  if (!traced.empty())
+    MW_TRY(writeTraces(writer, {plans.empty() ? "" : ", measured", plans.empty() ? 0 : numRanks, 1}, traced));
   MW_TRY(file.write("\n]}\n"));
   return file;
 }

@@ -1,4 +1,4 @@
-//===- Timeline.h - the planned step as a picture ---------------*- C++ -*-===//
+//===- Timeline.h - steps as a picture --------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,13 +9,21 @@
 
 #include "Plans.h"
 #include "meshwright/runtime/Files.h"
+#include "meshwright/runtime/StepTrace.h"
 
 namespace meshwright::tool {
 
-/// Writes the planned steps in the JSON that Perfetto and chrome://tracing read: per rank a track of computation and
-/// one of communication. Several variants of the step stand one after the other. The file is not committed.
+/// A step of the run as it went.
+struct TracedStep {
+  uint64_t step;
+  runtime::StepTrace trace;
+};
+
+/// Writes planned steps and traced ones in the JSON that Perfetto and chrome://tracing read: per rank a track of
+/// computation and one of communication. Several variants of the planned step stand one after the other, and so do
+/// traced steps; ranks have tracks for either where there are both. The file is not committed.
 runtime::Result<runtime::OutputFile> writeTimeline(const std::string &path, const std::vector<PlannedVariant> &plans,
-                                                   int64_t numRanks);
+                                                   const std::vector<TracedStep> &traced, int64_t numRanks);
 
 } // namespace meshwright::tool
 

@@ -51,6 +51,7 @@ public:
   Status wait(uint32_t number) override;
   void finishStep(const Status &status) override;
   double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
+  void setTrace(std::vector<TimeRange> *times) override { trace = times; }
 
   /// The hub has failed: whoever waits here looks at it. With the hub's lock held.
   void release() { done.notify_all(); }
@@ -77,6 +78,7 @@ private:
   Status waitFor(Hub::Lock &held, uint64_t ticket);
   void stamp(Prepared &prepared) const;
   Status run(Prepared &prepared);
+  Status runUntraced(Prepared &prepared);
   void work(Prepared &prepared);
   void reducePart(Prepared &prepared, size_t index);
   void movePart(Prepared &prepared, size_t index);
@@ -85,6 +87,7 @@ private:
   Hub &hub;
   int64_t rank;
   std::vector<std::unique_ptr<Prepared>> collectives;
+  std::vector<TimeRange> *trace = nullptr;
 
   // Of the communication thread, guarded by the hub's lock. The queue is a ring with a place for every collective.
   /// When the modelled link has done what was issued so far.
@@ -298,6 +301,16 @@ void InprocCommunicator::finishStep(const Status &status) {
 //===----------------------------------------------------------------------===//
 
 Status InprocCommunicator::run(Prepared &prepared) {
+  if (!trace)
+    return runUntraced(prepared);
+  TimeRange time{TimeRange::now()};
+  Status status = runUntraced(prepared);
+  time.end = TimeRange::now();
+  trace->push_back(time);
+  return status;
+}
+
+Status InprocCommunicator::runUntraced(Prepared &prepared) {
   Clock::time_point ready = std::max(prepared.issuedAt, linkFree);
   MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call, ready));
   Clock::time_point begin = prepared.group->begin;

@@ -161,7 +161,12 @@ Status MpiCommunicator::run(Prepared &prepared, Post &post) {
     prepared.isChecked = true;
   }
   double before = profiling ? getThreadSeconds() : 0;
+  TimeRange time{trace ? TimeRange::now() : 0};
   Status status = prepared.runner.run(post);
+  if (trace) {
+    time.end = TimeRange::now();
+    trace->push_back(time);
+  }
   if (profiling)
     prepared.cpuSeconds = getThreadSeconds() - before;
   // MPI's own errors do not say where.

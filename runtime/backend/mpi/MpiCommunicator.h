@@ -27,6 +27,7 @@ public:
   Status wait(uint32_t number) override;
   void finishStep(const Status &status) override;
   double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
+  void setTrace(std::vector<TimeRange> *times) override { trace = times; }
   void setProfiling(bool on) { profiling = on; }
 
 private:
@@ -54,6 +55,7 @@ private:
   bool checkAlways, profiling = false;
   std::vector<std::unique_ptr<Prepared>> collectives;
   std::unique_ptr<std::byte[]> scratch;
+  std::vector<TimeRange> *trace = nullptr;
 
   std::thread thread;
   /// Guards what follows.

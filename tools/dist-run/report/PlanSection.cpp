@@ -78,7 +78,7 @@ constexpr int64_t kMaxRanks = 16;
 
 /// Pieces of one kind on one rank that leave no visible gap.
 struct Piece {
-  PlannedSpan::Kind kind;
+  StepSpan::Kind kind;
   int64_t rank;
   double begin, end;
   size_t count;
@@ -89,7 +89,7 @@ std::vector<Piece> getPieces(const StepPlan &plan) {
   std::vector<Piece> pieces;
   // The last piece of every kind and rank, so that what overlaps is not mixed up.
   std::map<std::pair<int, int64_t>, size_t> latest;
-  for (const PlannedSpan &span : plan.spans) {
+  for (const StepSpan &span : plan.spans) {
     if (span.rank >= kMaxRanks)
       continue;
     auto [known, isNew] = latest.try_emplace({span.kind, span.rank}, pieces.size());
@@ -116,8 +116,8 @@ std::string drawTimeline(const StepPlan &plan, int64_t numRanks) {
                    rank);
   for (const Piece &piece : getPieces(plan)) {
     auto [color, what] = kinds[piece.kind];
-    bool copies = piece.kind == PlannedSpan::Fetch || piece.kind == PlannedSpan::WriteBack;
-    int lane = copies ? 2 : piece.kind == PlannedSpan::Collective ? 1 : 0;
+    bool copies = piece.kind == StepSpan::Fetch || piece.kind == StepSpan::WriteBack;
+    int lane = copies ? 2 : piece.kind == StepSpan::Collective ? 1 : 0;
     double top = piece.rank * rowHeight + lane * kLane;
     fmt::format_to(
         std::back_inserter(text),

@@ -42,8 +42,8 @@ struct RankFigures {
 
 std::vector<RankFigures> getFigures(const StepPlan &plan, const std::vector<PlannedTask> &tasks, int64_t numRanks) {
   std::vector<RankFigures> figures(numRanks);
-  for (const PlannedSpan &span : plan.spans)
-    if (span.kind == PlannedSpan::Compute)
+  for (const StepSpan &span : plan.spans)
+    if (span.kind == StepSpan::Compute)
       figures[span.rank].busy += span.end - span.begin;
   std::vector<int64_t> begun(numRanks);
   for (const PlannedTask &task : tasks) {
@@ -150,7 +150,7 @@ std::string meshwright::tool::drawSchedules(const Session &session, bool serial,
                                                : "Tasks are as long as they are in the planned step.");
   text += drawLegend();
   for (const PlannedVariant &planned : *all) {
-    std::vector<PlannedTask> tasks = listTasks(planned.plan);
+    std::vector<PlannedTask> tasks = listTasks(planned.plan.spans);
     if (all->size() > 1)
       text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getMergeSteps()));
     text += drawRows(planned.plan, tasks, session.getNumRanks());

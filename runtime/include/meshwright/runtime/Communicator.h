@@ -17,6 +17,7 @@
 #include "meshwright/runtime/DType.h"
 #include "meshwright/runtime/Layout.h"
 #include "meshwright/runtime/LinkModel.h"
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -66,6 +67,16 @@ double getSentBytes(Collective::Kind kind, uint64_t members, uint64_t partBytes)
 /// and minimum on all.
 bool isReducible(Collective::Reduction reduction, DType type);
 
+/// When a rank took part in a collective: from its turn until it was over there. Nanoseconds of the steady clock.
+struct TimeRange {
+  int64_t begin = 0, end = 0;
+
+  static int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+};
+
 /// One rank's end of the collectives. Errors name the rank, the collective, the peer and the place in the source.
 class Communicator {
 public:
@@ -87,6 +98,9 @@ public:
   virtual void finishStep(const Status &status) = 0;
   /// What the collective's last execution cost this rank, in seconds of CPU time. Measured while the backend profiles.
   virtual double getCpuSeconds(uint32_t number) const = 0;
+  /// From now on adds to `times` when each collective ran, in the order of issue; not any more where it is null. Called
+  /// while the rank is in no step. Who does not know adds nothing.
+  virtual void setTrace(std::vector<TimeRange> *times) {}
 };
 
 /// The ranks of this process, begin <= rank < end: neighbours.

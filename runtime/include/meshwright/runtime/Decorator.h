@@ -26,6 +26,7 @@ public:
   Status wait(uint32_t number) override { return inner.wait(number); }
   void finishStep(const Status &status) override { inner.finishStep(status); }
   double getCpuSeconds(uint32_t number) const override { return inner.getCpuSeconds(number); }
+  void setTrace(std::vector<TimeRange> *times) override { inner.setTrace(times); }
 
 protected:
   Communicator &inner;

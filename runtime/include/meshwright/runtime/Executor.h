@@ -33,6 +33,18 @@ struct AllocationCount {
   uint64_t library = 0;
 };
 
+/// A step of a rank as it went.
+struct RankTrace {
+  /// Of an instruction: its item of the schedule, its number in the task, and when the rank's thread was at it.
+  struct Entry {
+    uint32_t item = 0, number = 0;
+    TimeRange time;
+  };
+  std::vector<Entry> entries;
+  /// When the collectives took place, in the order of issue.
+  std::vector<TimeRange> collectives;
+};
+
 /// One rank: its program as a list of what its device and its communicator are asked for. Made and used on the rank's
 /// thread.
 class Executor {
@@ -46,6 +58,8 @@ public:
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.
   Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
+  /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended: on a GPU, was issued.
+  Status runTracedStep(uint32_t position, RankTrace &trace);
   /// Allocations of the last step.
   AllocationCount getStepAllocations() const;
 

@@ -131,6 +131,8 @@ public:
   /// Runs one step on all ranks, and goes on to the next position in the merge. An error is that of a rank of this
   /// process; those of others come with what they leave undone.
   Status step();
+  /// The same, noting what the ranks of this process did and when, in their order.
+  Result<std::vector<RankTrace>> traceStep();
   /// Runs the step at a position of a merge once to warm up and then `steps` times to measure it: the median of each
   /// instruction. No link delays them. Variables change as in any step; the position does not. In a run of one process.
   Result<StepProfile> profile(uint32_t position, int steps);
