@@ -25,30 +25,6 @@ unsigned emit::getNumLanes(int64_t extent) {
   return std::max(lanes, 1u);
 }
 
-static scf::ForOp buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, ValueRange carried,
-                            function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  Value lower = arith::ConstantIndexOp::create(builder, from), upper = arith::ConstantIndexOp::create(builder, to);
-  Value stride = arith::ConstantIndexOp::create(builder, step);
-  auto loop = scf::ForOp::create(builder, lower, upper, stride, carried);
-  OpBuilder::InsertionGuard guard(builder);
-  // Without carried values the loop has its terminator already.
-  Block *block = loop.getBody();
-  if (!block->empty())
-    block->getTerminator()->erase();
-  builder.setInsertionPointToEnd(block);
-  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(builder, results);
-  return loop;
-}
-
-Value LoopEmitter::combine(const Reduction &reduction, Value lhs, Value rhs) {
-  OperationState state(builder.getLoc(), reduction.combiner->getName());
-  state.addOperands({lhs, rhs});
-  state.addTypes(lhs.getType());
-  state.propertiesAttr = reduction.combiner->getPropertiesAsAttribute();
-  return builder.create(state)->getResult(0);
-}
-
 /// The lanes as a tree: the upper half onto the lower until one is left.
 Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
   SmallVector<Value> values;
@@ -60,14 +36,9 @@ Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
   return values[0];
 }
 
-/// Whether all of `form` is loops; quotients and remainders change along loops that they do not name.
-static bool isLinear(const KernelPlan &plan, const LinearForm &form) {
-  return llvm::all_of(form.terms, [&](auto term) { return plan.variables[term.first].kind == Variables::Loop; });
-}
-
 /// Whether its sum is carried along the innermost loop, and not in memory all the time.
 bool LoopEmitter::isCarried(const Reduction &reduction) const {
-  return reduction.row || (laneLoop && isLinear(plan, reduction.position) && !reduction.position.uses(*laneLoop));
+  return reduction.row || (laneLoop && isLinear(reduction.position) && !reduction.position.uses(*laneLoop));
 }
 
 /// Lanes must not meet in memory: where a position is not linear, elements are computed one by one.
@@ -75,83 +46,31 @@ unsigned LoopEmitter::chooseWidth() const {
   if (!laneLoop)
     return 1;
   for (const Reduction &reduction : plan.reductions)
-    if (reduction.output && !isLinear(plan, reduction.position))
+    if (reduction.output && !isLinear(reduction.position))
       return 1;
   return getNumLanes(plan.variables[*laneLoop].extent);
-}
-
-SmallVector<Node *> LoopEmitter::getRoots(const Stage &stage) const {
-  SmallVector<Node *> roots;
-  for (unsigned index : stage.reductions)
-    roots.push_back(plan.reductions[index].input);
-  for (unsigned index : stage.stores)
-    roots.push_back(plan.stores[index].node);
-  return roots;
 }
 
 void LoopEmitter::emit() {
   if (plan.loops.size() > plan.numRowLoops)
     laneLoop = plan.loops.back();
   width = chooseWidth();
-  stages.resize(plan.numStages);
-  for (auto [index, reduction] : llvm::enumerate(plan.reductions))
-    stages[reduction.input->stage].reductions.push_back(index);
-  for (auto [index, store] : llvm::enumerate(plan.stores))
-    if (plan.isColumn(store.position))
-      stages[store.node->stage].stores.push_back(index);
-  rowResults.resize(plan.reductions.size());
   chooseKept();
   initializeAccumulations();
   emitRows(0);
 }
 
-/// Whether an element takes so many operations, cheap as they are, that it is better kept: a mask that is drawn does.
-static bool isLong(schedule::Node *node) {
-  constexpr size_t kManyOperations = 32;
-  SetVector<schedule::Node *> visited;
-  SmallVector<schedule::Node *> worklist = {node};
-  while (!worklist.empty() && visited.size() < kManyOperations) {
-    schedule::Node *next = worklist.pop_back_val();
-    if (next->column && next->kind == schedule::Node::Compute && visited.insert(next))
-      llvm::append_range(worklist, next->operands);
-  }
-  return visited.size() >= kManyOperations;
-}
-
 /// Elements that are dear to compute and needed in several stages get a buffer of one row.
 void LoopEmitter::chooseKept() {
-  llvm::MapVector<Node *, unsigned> first;
-  SetVector<Node *> again;
-  for (auto [index, stage] : llvm::enumerate(stages)) {
-    SetVector<Node *> visited;
-    SmallVector<Node *> worklist = getRoots(stage);
-    while (!worklist.empty()) {
-      Node *node = worklist.pop_back_val();
-      if (!node->column || node->kind != Node::Compute || !visited.insert(node))
-        continue;
-      auto [known, isNew] = first.insert({node, index});
-      if (node->expensive && !isNew) {
-        again.insert(node);
-      } else if (!isNew && isLong(node)) {
-        // What it is made of is not needed again.
-        again.insert(node);
-        continue;
-      }
-      llvm::append_range(worklist, node->operands);
-      for (auto &[op, child] : node->extracts)
-        worklist.push_back(child);
-    }
-  }
   int64_t bytes = 0, columns = plan.getNumColumns();
-  for (Node *node : again) {
-    Type element = getElementTypeOrSelf(node->yielded.getType());
-    Type memory = element.isInteger(1) ? builder.getI8Type() : element;
+  for (auto [node, first] : findRepeated()) {
+    Type memory = getMemoryType(getElementTypeOrSelf(node->yielded.getType()));
     bytes += columns * memory.getIntOrFloatBitWidth() / 8;
     if (bytes > kMaxKeptBytes)
       return;
     Value size = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(columns));
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    kept[node] = {LLVM::AllocaOp::create(builder, pointer, memory, size, /*alignment=*/64), first.find(node)->second};
+    kept[node] = {LLVM::AllocaOp::create(builder, pointer, memory, size, /*alignment=*/64), first};
   }
 }
 
@@ -238,25 +157,6 @@ void LoopEmitter::emitRowStores() {
   }
   for (auto [store, element] : llvm::zip_equal(stores, elements))
     this->store(pointers[numInputs + store->output], element, emitIndex(store->position));
-}
-
-/// Computes before the loop over columns what does not change along it.
-void LoopEmitter::prepareRowNodes(ArrayRef<Node *> roots) {
-  SetVector<Node *> visited;
-  SmallVector<Node *> worklist(roots.rbegin(), roots.rend());
-  while (!worklist.empty()) {
-    Node *node = worklist.pop_back_val();
-    if (!visited.insert(node))
-      continue;
-    if (!node->column) {
-      emitNode(node);
-      continue;
-    }
-    if (kept.contains(node) && kept[node].second < currentStage)
-      continue;
-    // What a body extracts is read at indices that the body computes.
-    llvm::append_range(worklist, llvm::reverse(node->operands));
-  }
 }
 
 SmallVector<Value> LoopEmitter::emitColumns(const Stage &stage, unsigned loop, ArrayRef<Value> carried) {

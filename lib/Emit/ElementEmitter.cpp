@@ -1,4 +1,4 @@
-//===- LoopValues.cpp - the elements that a kernel's loops compute --------===//
+//===- ElementEmitter.cpp - the elements that a kernel computes -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoopEmitter.h"
+#include "ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,24 +19,132 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 using namespace meshwright::emit;
 
-/// In memory a boolean is a byte.
-static Type getMemoryType(Type element) {
+Type emit::getMemoryType(Type element) {
   return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
 }
 
-Type LoopEmitter::toVectorType(Type type) {
+scf::ForOp emit::buildLoop(LoopBuilder &builder, Value lower, Value upper, Value step, ValueRange carried,
+                           LoopBody body) {
+  auto loop = scf::ForOp::create(builder, lower, upper, step, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  // Without carried values the loop has its terminator already.
+  Block *block = loop.getBody();
+  if (!block->empty())
+    block->getTerminator()->erase();
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, results);
+  return loop;
+}
+
+scf::ForOp emit::buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, ValueRange carried,
+                           LoopBody body) {
+  Value lower = arith::ConstantIndexOp::create(builder, from), upper = arith::ConstantIndexOp::create(builder, to);
+  return buildLoop(builder, lower, upper, arith::ConstantIndexOp::create(builder, step), carried, body);
+}
+
+Value ElementEmitter::combine(const Reduction &reduction, Value lhs, Value rhs) {
+  OperationState state(builder.getLoc(), reduction.combiner->getName());
+  state.addOperands({lhs, rhs});
+  state.addTypes(lhs.getType());
+  state.propertiesAttr = reduction.combiner->getPropertiesAsAttribute();
+  return builder.create(state)->getResult(0);
+}
+
+SmallVector<Node *> ElementEmitter::getRoots(const Stage &stage) const {
+  SmallVector<Node *> roots;
+  for (unsigned index : stage.reductions)
+    roots.push_back(plan.reductions[index].input);
+  for (unsigned index : stage.stores)
+    roots.push_back(plan.stores[index].node);
+  return roots;
+}
+
+/// Whether an element takes so many operations, cheap as they are, that it is better kept: a mask that is drawn does.
+static bool isLong(schedule::Node *node) {
+  constexpr size_t kManyOperations = 32;
+  SetVector<schedule::Node *> visited;
+  SmallVector<schedule::Node *> worklist = {node};
+  while (!worklist.empty() && visited.size() < kManyOperations) {
+    schedule::Node *next = worklist.pop_back_val();
+    if (next->column && next->kind == schedule::Node::Compute && visited.insert(next))
+      llvm::append_range(worklist, next->operands);
+  }
+  return visited.size() >= kManyOperations;
+}
+
+/// Computes before the loop over columns what does not change along it.
+void ElementEmitter::prepareRowNodes(ArrayRef<Node *> roots) {
+  SetVector<Node *> visited;
+  SmallVector<Node *> worklist(roots.rbegin(), roots.rend());
+  while (!worklist.empty()) {
+    Node *node = worklist.pop_back_val();
+    if (!visited.insert(node))
+      continue;
+    if (!node->column) {
+      emitNode(node);
+      continue;
+    }
+    if (kept.contains(node) && kept[node].second < currentStage)
+      continue;
+    // What a body extracts is read at indices that the body computes.
+    llvm::append_range(worklist, llvm::reverse(node->operands));
+  }
+}
+
+/// What is dear to compute and needed in several stages, and the first of them.
+llvm::MapVector<Node *, unsigned> ElementEmitter::findRepeated() const {
+  llvm::MapVector<Node *, unsigned> first, repeated;
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    SetVector<Node *> visited;
+    SmallVector<Node *> worklist = getRoots(stage);
+    while (!worklist.empty()) {
+      Node *node = worklist.pop_back_val();
+      if (!node->column || node->kind != Node::Compute || !visited.insert(node))
+        continue;
+      auto [known, isNew] = first.insert({node, index});
+      bool again = !isNew && (node->expensive || isLong(node));
+      if (again)
+        repeated.insert({node, known->second});
+      // What a long chain is made of is not needed again.
+      if (again && !node->expensive)
+        continue;
+      llvm::append_range(worklist, node->operands);
+      for (auto &[op, child] : node->extracts)
+        worklist.push_back(child);
+    }
+  }
+  return repeated;
+}
+
+ElementEmitter::ElementEmitter(const KernelPlan &plan, LoopBuilder &builder, ValueRange pointers,
+                               ArrayRef<RankedTensorType> types, unsigned numInputs)
+    : plan(plan), builder(builder), pointers(pointers), types(types), numInputs(numInputs), stages(plan.numStages),
+      rowResults(plan.reductions.size()) {
+  for (auto [index, reduction] : llvm::enumerate(plan.reductions))
+    stages[reduction.input->stage].reductions.push_back(index);
+  for (auto [index, store] : llvm::enumerate(plan.stores))
+    if (plan.isColumn(store.position))
+      stages[store.node->stage].stores.push_back(index);
+}
+
+bool ElementEmitter::isLinear(const LinearForm &form) const {
+  return llvm::all_of(form.terms, [&](auto term) { return plan.variables[term.first].kind == Variables::Loop; });
+}
+
+Type ElementEmitter::toVectorType(Type type) {
   if (lanes == 1)
     return type;
   return VectorType::get({static_cast<int64_t>(lanes)}, getElementTypeOrSelf(type));
 }
 
-Value LoopEmitter::toVector(Value value) {
+Value ElementEmitter::toVector(Value value) {
   if (lanes == 1 || isa<VectorType>(value.getType()))
     return value;
   return vector::BroadcastOp::create(builder, toVectorType(value.getType()), value);
 }
 
-Value LoopEmitter::getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, value); }
+Value ElementEmitter::getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, value); }
 
 /// `lhs + rhs`, either of which may be missing.
 static Value add(LoopBuilder &builder, Value lhs, Value rhs) {
@@ -53,7 +162,7 @@ static Value scale(LoopBuilder &builder, Value value, int64_t factor) {
   return arith::MulIOp::create(builder, value, constant, arith::IntegerOverflowFlags::nsw);
 }
 
-LoopEmitter::LaneIndex LoopEmitter::emitIndex(const LinearForm &form) {
+ElementEmitter::LaneIndex ElementEmitter::emitIndex(const LinearForm &form) {
   LaneIndex result;
   for (auto [index, coefficient] : form.terms) {
     const Variables::Variable &variable = plan.variables[index];
@@ -77,7 +186,7 @@ LoopEmitter::LaneIndex LoopEmitter::emitIndex(const LinearForm &form) {
 }
 
 /// A quotient or remainder, towards minus infinity.
-Value LoopEmitter::emitDivision(const Variables::Variable &variable) {
+Value ElementEmitter::emitDivision(const Variables::Variable &variable) {
   Value base = toValue(emitIndex(variable.base)), divisor = getIndex(variable.divisor);
   if (isa<VectorType>(base.getType()))
     divisor = toVector(divisor);
@@ -90,7 +199,7 @@ Value LoopEmitter::emitDivision(const Variables::Variable &variable) {
   return arith::SubIOp::create(builder, base, arith::MulIOp::create(builder, quotient, divisor));
 }
 
-Value LoopEmitter::toValue(const LaneIndex &index) {
+Value ElementEmitter::toValue(const LaneIndex &index) {
   if (index.isUniform())
     return index.scalar;
   Value sum = index.vector ? add(builder, toVector(index.scalar), index.vector) : toVector(index.scalar);
@@ -104,13 +213,13 @@ Value LoopEmitter::toValue(const LaneIndex &index) {
   return add(builder, sum, arith::ConstantOp::create(builder, type, values));
 }
 
-Value LoopEmitter::getAddress(Value base, Type element, Value index) {
+Value ElementEmitter::getAddress(Value base, Type element, Value index) {
   Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
   return LLVM::GEPOp::create(builder, base.getType(), element, base, ValueRange{offset},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value LoopEmitter::loadOne(Value base, Type element, Value index, bool vector) {
+Value ElementEmitter::loadOne(Value base, Type element, Value index, bool vector) {
   Type memory = getMemoryType(element);
   Value address = getAddress(base, memory, index);
   unsigned alignment = memory.getIntOrFloatBitWidth() / 8;
@@ -120,7 +229,7 @@ Value LoopEmitter::loadOne(Value base, Type element, Value index, bool vector) {
   return arith::TruncIOp::create(builder, vector ? toVectorType(element) : element, value);
 }
 
-Value LoopEmitter::load(Value base, Type element, const LaneIndex &index) {
+Value ElementEmitter::load(Value base, Type element, const LaneIndex &index) {
   if (index.isUniform())
     return loadOne(base, element, index.scalar, /*vector=*/false);
   if (index.stride == 1 && !index.vector)
@@ -136,7 +245,7 @@ Value LoopEmitter::load(Value base, Type element, const LaneIndex &index) {
   return result;
 }
 
-void LoopEmitter::storeOne(Value base, Value value, Value index) {
+void ElementEmitter::storeOne(Value base, Value value, Value index) {
   Type element = getElementTypeOrSelf(value.getType()), memory = getMemoryType(element);
   if (memory != element) {
     Type wide = isa<VectorType>(value.getType()) ? toVectorType(memory) : memory;
@@ -145,7 +254,7 @@ void LoopEmitter::storeOne(Value base, Value value, Value index) {
   LLVM::StoreOp::create(builder, value, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
 }
 
-void LoopEmitter::store(Value base, Value value, const LaneIndex &index) {
+void ElementEmitter::store(Value base, Value value, const LaneIndex &index) {
   if (lanes == 1)
     return storeOne(base, value, index.scalar);
   value = toVector(value);
@@ -159,7 +268,17 @@ void LoopEmitter::store(Value base, Value value, const LaneIndex &index) {
   }
 }
 
-Value LoopEmitter::emitNode(Node *node) {
+LinearForm ElementEmitter::getPositionInRow() const {
+  LinearForm position;
+  int64_t stride = 1;
+  for (unsigned loop : llvm::reverse(ArrayRef(plan.loops).drop_front(plan.numRowLoops))) {
+    position = position + LinearForm::variable(loop) * stride;
+    stride *= plan.variables[loop].extent;
+  }
+  return position;
+}
+
+Value ElementEmitter::emitNode(Node *node) {
   if (Value value = rowValues.lookup(node))
     return value;
   if (Value value = columnValues.lookup(node))
@@ -169,13 +288,7 @@ Value LoopEmitter::emitNode(Node *node) {
   if (buffer == kept.end()) {
     value = computeNode(node);
   } else {
-    // One row of elements, at the position in the row.
-    LinearForm position;
-    int64_t stride = 1;
-    for (unsigned loop : llvm::reverse(ArrayRef(plan.loops).drop_front(plan.numRowLoops))) {
-      position = position + LinearForm::variable(loop) * stride;
-      stride *= plan.variables[loop].extent;
-    }
+    LinearForm position = getPositionInRow();
     Type element = getElementTypeOrSelf(node->yielded.getType());
     if (buffer->second.second < currentStage) {
       value = load(buffer->second.first, element, emitIndex(position));
@@ -188,7 +301,7 @@ Value LoopEmitter::emitNode(Node *node) {
   return value;
 }
 
-Value LoopEmitter::computeNode(Node *node) {
+Value ElementEmitter::computeNode(Node *node) {
   switch (node->kind) {
   case Node::Load:
     return load(pointers[node->index], types[node->index].getElementType(), emitIndex(node->position));
@@ -206,7 +319,7 @@ Value LoopEmitter::computeNode(Node *node) {
   return arith::ConstantOp::create(builder, value);
 }
 
-Value LoopEmitter::cloneBody(Node *node) {
+Value ElementEmitter::cloneBody(Node *node) {
   IRMapping mapping;
   Block &body = *node->op.getBody();
   for (auto [argument, operand] : llvm::zip(body.getArguments(), node->operands))
@@ -230,7 +343,7 @@ Value LoopEmitter::cloneBody(Node *node) {
   return mapping.lookup(node->yielded);
 }
 
-Value LoopEmitter::cloneOperation(Operation &op, IRMapping &mapping) {
+Value ElementEmitter::cloneOperation(Operation &op, IRMapping &mapping) {
   SmallVector<Value> operands;
   bool varies = false;
   for (Value operand : op.getOperands()) {

@@ -1,0 +1,105 @@
+//===- ElementEmitter.h - the elements that a kernel computes ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_ELEMENTEMITTER_H
+#define MESHWRIGHT_LIB_EMIT_ELEMENTEMITTER_H
+
+#include "meshwright/Schedule/KernelPlan.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace meshwright::emit {
+
+using LoopBuilder = mlir::ImplicitLocOpBuilder;
+
+/// Writes the elements of a plan's nodes, and loads and stores, with arith, math, vector and llvm operations. Those who
+/// derive from it make the loops around them, whose variables they name in `ivs`.
+class ElementEmitter {
+protected:
+  using Node = schedule::Node;
+  using LinearForm = schedule::LinearForm;
+
+  /// `pointers` are the addresses of inputs, then outputs; `types` their tensor types.
+  ElementEmitter(const schedule::KernelPlan &plan, LoopBuilder &builder, mlir::ValueRange pointers,
+                 llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
+
+  /// An index along the lanes: scalar + stride · lane + vector, the last null where it is not needed.
+  struct LaneIndex {
+    mlir::Value scalar, vector;
+    int64_t stride = 0;
+    bool isUniform() const { return stride == 0 && !vector; }
+  };
+  /// What runs in one stage.
+  struct Stage {
+    llvm::SmallVector<unsigned> reductions, stores;
+    bool empty() const { return reductions.empty() && stores.empty(); }
+  };
+
+  mlir::Value emitNode(Node *node);
+  void prepareRowNodes(llvm::ArrayRef<Node *> roots);
+  llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
+  llvm::MapVector<Node *, unsigned> findRepeated() const;
+  mlir::Value combine(const schedule::Reduction &reduction, mlir::Value lhs, mlir::Value rhs);
+  /// Whether all of `form` is loops; quotients and remainders change along loops that they do not name.
+  bool isLinear(const LinearForm &form) const;
+
+  LaneIndex emitIndex(const LinearForm &form);
+  mlir::Value toValue(const LaneIndex &index);
+  mlir::Value toVector(mlir::Value value);
+  mlir::Value getIndex(int64_t value);
+  mlir::Value load(mlir::Value base, mlir::Type element, const LaneIndex &index);
+  void store(mlir::Value base, mlir::Value value, const LaneIndex &index);
+
+  const schedule::KernelPlan &plan;
+  LoopBuilder &builder;
+  mlir::ValueRange pointers;
+  llvm::ArrayRef<mlir::RankedTensorType> types;
+  unsigned numInputs;
+
+  llvm::SmallVector<Stage> stages;
+  /// The loops' variables as values.
+  llvm::DenseMap<unsigned, mlir::Value> ivs;
+  /// The innermost loop, and how many of its elements are computed at a time.
+  std::optional<unsigned> laneLoop;
+  unsigned lanes = 1;
+  /// Whether code goes into the loops over columns; and the elements known in this row, and in this iteration.
+  bool inColumns = false;
+  llvm::DenseMap<const Node *, mlir::Value> rowValues, columnValues;
+  llvm::SmallVector<mlir::Value> rowResults;
+  /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
+  llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
+  unsigned currentStage = 0;
+
+private:
+  mlir::Value computeNode(Node *node);
+  mlir::Value cloneBody(Node *node);
+  mlir::Value cloneOperation(mlir::Operation &op, mlir::IRMapping &mapping);
+  LinearForm getPositionInRow() const;
+  mlir::Value emitDivision(const schedule::Variables::Variable &variable);
+  mlir::Type toVectorType(mlir::Type type);
+  mlir::Value getAddress(mlir::Value base, mlir::Type element, mlir::Value index);
+  mlir::Value loadOne(mlir::Value base, mlir::Type element, mlir::Value index, bool vector);
+  void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
+
+  /// Values of bodies that indices are computed from.
+  llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
+};
+
+/// How an element lies in memory: a boolean is a byte.
+mlir::Type getMemoryType(mlir::Type element);
+
+/// Computes the next carried values of a loop from its induction variable and the last ones.
+using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+
+mlir::scf::ForOp buildLoop(LoopBuilder &builder, mlir::Value lower, mlir::Value upper, mlir::Value step,
+                           mlir::ValueRange carried, LoopBody body);
+mlir::scf::ForOp buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, mlir::ValueRange carried,
+                           LoopBody body);
+
+} // namespace meshwright::emit
+
+#endif
