@@ -1,0 +1,272 @@
+//===- KernelLowering.cpp - from the functions of a kernel to LLVM --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "KernelModule.h"
+#include "dialects/Dist/Interfaces.h"
+#include "meshwright/Emit/Emit.h"
+#include "meshwright/Schedule/KernelBody.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Approximation.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+using schedule::getSignless;
+
+void emit::registerKernelDialects(DialectRegistry &registry) {
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect, cf::ControlFlowDialect,
+              func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerSubsetOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+void emit::loadKernelDialects(MLIRContext &context) {
+  context.loadDialect<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                      cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
+                      math::MathDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                      vector::VectorDialect>();
+}
+
+KernelLowering::KernelLowering(dist::KernelOp kernel)
+    : kernel(kernel), location(kernel.getLoc()), module(ModuleOp::create(location)) {
+  for (Value input : kernel.getInputs())
+    types.push_back(getSignless(input.getType()));
+  for (Type type : kernel.getResultTypes())
+    types.push_back(getSignless(type));
+  unsigned next = 0;
+  for (unsigned index = 0; index < types.size(); ++index) {
+    int64_t shared =
+        index < getNumInputs() || !kernel.getInPlace() ? -1 : (*kernel.getInPlace())[index - getNumInputs()];
+    pointerOf.push_back(shared >= 0 ? pointerOf[shared] : next++);
+  }
+}
+
+unsigned KernelLowering::getNumInputs() { return kernel.getInputs().size(); }
+
+void KernelLowering::addFunction(StringRef name, function_ref<void(LoopBuilder &, ValueRange)> emit) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  unsigned numPointers = *llvm::max_element(pointerOf) + 1;
+  SmallVector<Type> arguments(numPointers, pointer);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
+  auto function = LLVM::LLVMFuncOp::create(builder, location, name, type, LLVM::Linkage::Internal);
+  for (unsigned index = 0; index < numPointers; ++index)
+    function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  LoopBuilder inner(location, builder);
+  Block *entry = function.addEntryBlock(inner);
+  inner.setInsertionPointToEnd(entry);
+  SmallVector<Value> pointers;
+  for (unsigned which : pointerOf)
+    pointers.push_back(entry->getArgument(which));
+  emit(inner, pointers);
+  LLVM::ReturnOp::create(inner, ValueRange());
+}
+
+/// Constant tensors that are one number everywhere are filled: as constants they would be memory of the kernel's own.
+static void fillConstants(func::FuncOp func) {
+  func.walk([](arith::ConstantOp constant) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!dense || !dense.isSplat())
+      return;
+    auto type = cast<RankedTensorType>(dense.getType());
+    LoopBuilder builder(constant.getLoc(), constant);
+    Value number = arith::ConstantOp::create(builder, dense.getSplatValue<TypedAttr>());
+    Value empty = tensor::EmptyOp::create(builder, type.getShape(), type.getElementType());
+    constant.getResult().replaceAllUsesWith(linalg::FillOp::create(builder, number, empty).getResult(0));
+    constant.erase();
+  });
+}
+
+/// Temporaries that bufferization needs lie on the stack, or are freed at the end where they are large.
+static void placeTemporaries(func::FuncOp func) {
+  constexpr int64_t kMaxStackBytes = 1 << 16;
+  SmallVector<memref::AllocOp> allocations;
+  func.walk([&](memref::AllocOp op) { allocations.push_back(op); });
+  for (memref::AllocOp op : allocations) {
+    MemRefType type = op.getType();
+    LoopBuilder builder(op.getLoc(), op);
+    bool isOutside = op->getBlock() == &func.getBody().front();
+    if (isOutside && type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8) > kMaxStackBytes) {
+      builder.setInsertionPoint(func.getBody().front().getTerminator());
+      memref::DeallocOp::create(builder, op);
+      continue;
+    }
+    if (!isOutside)
+      builder.setInsertionPointToStart(&func.getBody().front());
+    op.replaceAllUsesWith(memref::AllocaOp::create(builder, type).getResult());
+    op.erase();
+  }
+}
+
+LogicalResult KernelLowering::addBufferized(StringRef name) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<Type> memrefs;
+  llvm::SmallDenseSet<unsigned> written;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    if (pointerOf[index] == memrefs.size())
+      memrefs.push_back(MemRefType::get(type.getShape(), type.getElementType()));
+    if (index >= getNumInputs())
+      written.insert(pointerOf[index]);
+  }
+  auto func = func::FuncOp::create(builder, location, name, builder.getFunctionType(memrefs, {}));
+  func.setPrivate();
+  for (unsigned index = 0; index < memrefs.size(); ++index)
+    func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  Block *block = func.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> inputs;
+  for (unsigned index = 0; index < getNumInputs(); ++index)
+    inputs.push_back(bufferization::ToTensorOp::create(builder, location, types[index],
+                                                       block->getArgument(pointerOf[index]), /*restrict=*/true,
+                                                       /*writable=*/written.contains(pointerOf[index])));
+  FailureOr<SmallVector<Value>> outputs = schedule::lowerBody(kernel.getBody().front(), builder, inputs);
+  if (failed(outputs))
+    return failure();
+  for (auto [output, which] : llvm::zip(*outputs, ArrayRef(pointerOf).drop_front(getNumInputs())))
+    bufferization::MaterializeInDestinationOp::create(builder, location, Type(), output, block->getArgument(which),
+                                                      /*restrict=*/true, /*writable=*/true);
+  func::ReturnOp::create(builder, location);
+
+  fillConstants(func);
+  IRRewriter rewriter(module->getContext());
+  bufferization::OneShotBufferizationOptions options;
+  options.allowReturnAllocsFromLoops = true;
+  options.bufferizeFunctionBoundaries = false;
+  bufferization::BufferizationState state;
+  if (failed(bufferization::eliminateEmptyTensors(rewriter, *module)) ||
+      failed(bufferization::runOneShotBufferize(*module, options, state)))
+    return kernel.emitError() << "kernel cannot be bufferized";
+  SmallVector<linalg::LinalgOp> structured;
+  func.walk([&](linalg::LinalgOp op) { structured.push_back(op); });
+  for (linalg::LinalgOp op : structured) {
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::linalgOpToLoops(rewriter, op)))
+      return kernel.emitError() << "kernel has an operation without loops";
+    rewriter.eraseOp(op);
+  }
+  placeTemporaries(func);
+  return success();
+}
+
+/// Polynomials in f32 where they are good to the last digits, integer operations for bf16, libm for the rest.
+LogicalResult KernelLowering::simplifyMath() {
+  RewritePatternSet patterns(module->getContext());
+  populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
+                               math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),
+                               math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName()},
+                              name);
+  });
+  arith::populateExpandBFloat16Patterns(patterns);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  populateAffineToStdConversionPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.enableFolding(true);
+  return applyPatternsGreedily(*module, std::move(patterns), config);
+}
+
+LogicalResult KernelLowering::convertToLLVM() {
+  MLIRContext *context = module->getContext();
+  {
+    RewritePatternSet patterns(context);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    populateMathToLibmConversionPatterns(patterns);
+    ConversionTarget target(*context);
+    target.addLegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                           memref::MemRefDialect, vector::VectorDialect>();
+    // What LLVM has an intrinsic for it lowers itself, with vectors where it can.
+    target.addLegalOp<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CosOp, math::ExpOp,
+                      math::FloorOp, math::FmaOp, math::LogOp, math::PowFOp, math::RoundEvenOp, math::SinOp,
+                      math::SqrtOp, math::TanhOp>();
+    target.addIllegalOp<math::Atan2Op, math::CbrtOp, math::ErfOp, math::ErfcOp, math::ExpM1Op, math::Log1pOp,
+                        math::TanOp>();
+    target.addIllegalDialect<scf::SCFDialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    if (failed(applyPartialConversion(*module, target, std::move(patterns))))
+      return kernel.emitError() << "kernel has a function that no library has";
+  }
+  LowerToLLVMOptions options(context);
+  options.useBarePtrCallConv = true;
+  LLVMTypeConverter converter(context, options);
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
+  if (failed(applyFullConversion(*module, target, std::move(patterns))))
+    return kernel.emitError() << "kernel cannot be lowered to LLVM";
+  return success();
+}
+
+LogicalResult KernelLowering::lower() { return success(succeeded(simplifyMath()) && succeeded(convertToLLVM())); }
+
+/// Each output that shares an input's memory is taken out once, so that no two pointers of the function alias.
+void KernelLowering::addEntry(StringRef name, StringRef callee) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  MLIRContext *context = builder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer});
+  auto entry = LLVM::LLVMFuncOp::create(builder, location, name, type);
+  Block *block = entry.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> arguments;
+  for (auto [index, which] : llvm::enumerate(pointerOf)) {
+    if (which != arguments.size())
+      continue;
+    Value slot = LLVM::GEPOp::create(builder, location, pointer, pointer, block->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    arguments.push_back(LLVM::LoadOp::create(builder, location, pointer, slot));
+  }
+  LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
+  LLVM::ReturnOp::create(builder, location, ValueRange());
+}

@@ -1,0 +1,52 @@
+//===- KernelLowering.h - from the functions of a kernel to LLVM -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_KERNELLOWERING_H
+#define MESHWRIGHT_LIB_EMIT_KERNELLOWERING_H
+
+#include "ElementEmitter.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace meshwright::emit {
+
+/// The module of a kernel while it is lowered. Its internal functions take one pointer for each piece of memory: an
+/// output that is where an input was has the input's, so that no two of them alias.
+class KernelLowering {
+public:
+  explicit KernelLowering(dist::KernelOp kernel);
+
+  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs.
+  void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
+  /// Adds the whole kernel as an internal function, the way for operations that are not of the planned forms: buffers
+  /// for tensors, one loop nest per operation.
+  mlir::LogicalResult addBufferized(llvm::StringRef name);
+  /// Lowers all functions to the llvm dialect.
+  mlir::LogicalResult lower();
+  /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`.
+  void addEntry(llvm::StringRef name, llvm::StringRef callee);
+
+  unsigned getNumInputs();
+  /// Of inputs, then outputs.
+  llvm::ArrayRef<mlir::RankedTensorType> getTypes() const { return types; }
+  mlir::OwningOpRef<mlir::ModuleOp> takeModule() { return std::move(module); }
+
+private:
+  mlir::LogicalResult simplifyMath();
+  mlir::LogicalResult convertToLLVM();
+
+  dist::KernelOp kernel;
+  mlir::Location location;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::SmallVector<mlir::RankedTensorType> types;
+  /// For every input and output the pointer argument of the functions that it comes in.
+  llvm::SmallVector<unsigned> pointerOf;
+};
+
+} // namespace meshwright::emit
+
+#endif
