@@ -74,7 +74,9 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std:
       triple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+void emit::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
@@ -116,9 +118,7 @@ static LogicalResult compileModule(llvm::Module &module, StringRef target, Strin
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
   if (!machine)
     return emitError() << "no code can be generated for target \"" << target << "\": " << error;
-  module.setTargetTriple(machine->getTargetTriple());
-  module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine);
+  optimizeModule(module, *machine);
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   if (code)
@@ -130,16 +130,16 @@ static LogicalResult compileModule(llvm::Module &module, StringRef target, Strin
   return success();
 }
 
-/// Compiles one kernel to the object file `path`.
-static LogicalResult compileKernel(const KernelJob &job, StringRef target, StringRef path) {
-  OwningOpRef<ModuleOp> source = buildKernelModule(job.kernel, job.symbol);
+/// Compiles what `build` builds to the object file `path`.
+static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef target, StringRef path) {
+  OwningOpRef<ModuleOp> source = build(index);
   if (!source)
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*source, context, job.symbol);
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*source, context);
   if (!module)
-    return job.kernel->emitError() << "kernel cannot be translated to LLVM";
-  return compileModule(*module, target, path, [&] { return job.kernel->emitError(); });
+    return source->emitError() << "kernel cannot be translated to LLVM";
+  return compileModule(*module, target, path, [&] { return source->emitError(); });
 }
 
 /// Compiles what kernels call to the object file `path`.
@@ -170,13 +170,14 @@ static LogicalResult link(ArrayRef<std::string> objects, StringRef path, Locatio
   return success();
 }
 
-LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, StringRef path, Location location) {
+LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, StringRef target, StringRef path,
+                                        Location location) {
   SmallVector<std::string> objects;
-  for (size_t index = 0; index < jobs.size(); ++index)
+  for (size_t index = 0; index < count; ++index)
     objects.push_back((path + "." + Twine(index) + ".o").str());
   objects.push_back((path + ".helpers.o").str());
-  auto compile = [&](size_t index) { return compileKernel(jobs[index], target, objects[index]); };
-  LogicalResult result = failableParallelForEachN(location.getContext(), 0, jobs.size(), compile);
+  auto compile = [&](size_t index) { return compileObject(build, index, target, objects[index]); };
+  LogicalResult result = failableParallelForEachN(location.getContext(), 0, count, compile);
   if (succeeded(result))
     result = compileHelpers(target, objects.back(), location);
   if (succeeded(result))
@@ -184,4 +185,9 @@ LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, S
   for (const std::string &object : objects)
     llvm::sys::fs::remove(object);
   return result;
+}
+
+LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, StringRef path, Location location) {
+  auto build = [&](size_t index) { return buildKernelModule(jobs[index].kernel, jobs[index].symbol); };
+  return compileSharedObject(jobs.size(), build, target, path, location);
 }

@@ -8,8 +8,15 @@
 #define MESHWRIGHT_LIB_EMIT_KERNELCOMPILER_H
 
 #include "dialects/Dist/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
 
 namespace meshwright::emit {
 
@@ -23,6 +30,16 @@ struct KernelJob {
 /// into the shared object `path`. Errors are emitted at `location` or at the kernel.
 mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
                                    mlir::Location location);
+
+/// Builds the module of a kernel, by its number; null where that fails, which has been said.
+using ModuleBuilder = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(size_t)>;
+
+/// Compiles as many modules for the CPU `target`, and links them into the shared object `path`.
+mlir::LogicalResult compileSharedObject(size_t count, ModuleBuilder build, llvm::StringRef target, llvm::StringRef path,
+                                        mlir::Location location);
+
+/// Runs LLVM's passes for `machine` over `module`, whose layout becomes the machine's.
+void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Whether `target` is `native` or a 64-bit processor that LLVM knows by this name.
 bool isKnownTarget(llvm::StringRef target);

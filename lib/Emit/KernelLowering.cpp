@@ -6,6 +6,7 @@
 
 #include "KernelLowering.h"
 #include "KernelModule.h"
+#include "MathExpansion.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Schedule/KernelBody.h"
@@ -194,9 +195,12 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
   return success();
 }
 
-/// Polynomials in f32 where they are good to the last digits, integer operations for bf16, libm for the rest.
-LogicalResult KernelLowering::simplifyMath() {
+/// Polynomials in f32 where they are good to the last digits, integer operations for bf16, and expansions of the rest
+/// where there is no library.
+LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
   RewritePatternSet patterns(module->getContext());
+  if (functions == MathFunctions::Expanded)
+    populateMathExpansionPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained({math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
                                math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),
@@ -211,26 +215,33 @@ LogicalResult KernelLowering::simplifyMath() {
   return applyPatternsGreedily(*module, std::move(patterns), config);
 }
 
+/// Lowers loops, and functions to calls of the library if there is one.
+LogicalResult KernelLowering::lowerStructure(MathFunctions functions) {
+  MLIRContext *context = module->getContext();
+  RewritePatternSet patterns(context);
+  populateSCFToControlFlowConversionPatterns(patterns);
+  if (functions == MathFunctions::Library)
+    populateMathToLibmConversionPatterns(patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                         memref::MemRefDialect, vector::VectorDialect>();
+  // What LLVM has an intrinsic for it lowers itself, with vectors where it can.
+  target.addLegalOp<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+                    math::RoundEvenOp, math::SqrtOp>();
+  target.addIllegalOp<math::Atan2Op, math::CbrtOp, math::ErfOp, math::ErfcOp, math::ExpM1Op, math::Log1pOp,
+                      math::TanOp>();
+  bool hasLibrary = functions == MathFunctions::Library;
+  target.addDynamicallyLegalOp<math::CosOp, math::ExpOp, math::LogOp, math::PowFOp, math::SinOp, math::TanhOp>(
+      [=](Operation *) { return hasLibrary; });
+  target.addIllegalDialect<scf::SCFDialect>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(*module, target, std::move(patterns))))
+    return kernel.emitError() << "kernel has a function that no library has";
+  return success();
+}
+
 LogicalResult KernelLowering::convertToLLVM() {
   MLIRContext *context = module->getContext();
-  {
-    RewritePatternSet patterns(context);
-    populateSCFToControlFlowConversionPatterns(patterns);
-    populateMathToLibmConversionPatterns(patterns);
-    ConversionTarget target(*context);
-    target.addLegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                           memref::MemRefDialect, vector::VectorDialect>();
-    // What LLVM has an intrinsic for it lowers itself, with vectors where it can.
-    target.addLegalOp<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::CosOp, math::ExpOp,
-                      math::FloorOp, math::FmaOp, math::LogOp, math::PowFOp, math::RoundEvenOp, math::SinOp,
-                      math::SqrtOp, math::TanhOp>();
-    target.addIllegalOp<math::Atan2Op, math::CbrtOp, math::ErfOp, math::ErfcOp, math::ExpM1Op, math::Log1pOp,
-                        math::TanOp>();
-    target.addIllegalDialect<scf::SCFDialect>();
-    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    if (failed(applyPartialConversion(*module, target, std::move(patterns))))
-      return kernel.emitError() << "kernel has a function that no library has";
-  }
   LowerToLLVMOptions options(context);
   options.useBarePtrCallConv = true;
   LLVMTypeConverter converter(context, options);
@@ -248,7 +259,10 @@ LogicalResult KernelLowering::convertToLLVM() {
   return success();
 }
 
-LogicalResult KernelLowering::lower() { return success(succeeded(simplifyMath()) && succeeded(convertToLLVM())); }
+LogicalResult KernelLowering::lower(MathFunctions functions) {
+  return success(succeeded(simplifyMath(functions)) && succeeded(lowerStructure(functions)) &&
+                 succeeded(convertToLLVM()));
+}
 
 /// Each output that shares an input's memory is taken out once, so that no two pointers of the function alias.
 void KernelLowering::addEntry(StringRef name, StringRef callee) {
@@ -267,6 +281,28 @@ void KernelLowering::addEntry(StringRef name, StringRef callee) {
                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     arguments.push_back(LLVM::LoadOp::create(builder, location, pointer, slot));
   }
+  LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
+  LLVM::ReturnOp::create(builder, location, ValueRange());
+}
+
+void KernelLowering::addDeviceEntry(StringRef name, StringRef callee, unsigned threads) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type> pointers(types.size(), LLVM::LLVMPointerType::get(context));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), pointers);
+  auto entry = LLVM::LLVMFuncOp::create(builder, location, name, type, LLVM::Linkage::External, /*dsoLocal=*/false,
+                                        LLVM::CConv::PTX_Kernel);
+  for (unsigned index = 0; index < pointers.size(); ++index)
+    entry.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  // Registers are shared out among so many threads.
+  Attribute limit[] = {builder.getStringAttr("nvvm.maxntid"), builder.getStringAttr(std::to_string(threads))};
+  entry.setPassthroughAttr(builder.getArrayAttr(builder.getArrayAttr(limit)));
+  Block *block = entry.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> arguments;
+  for (auto [index, which] : llvm::enumerate(pointerOf))
+    if (which == arguments.size())
+      arguments.push_back(block->getArgument(index));
   LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
   LLVM::ReturnOp::create(builder, location, ValueRange());
 }

@@ -14,6 +14,10 @@
 
 namespace meshwright::emit {
 
+/// What computes functions like exponentials: besides polynomials in f32, a library that is linked, or operations of
+/// the processor alone.
+enum class MathFunctions { Library, Expanded };
+
 /// The module of a kernel while it is lowered. Its internal functions take one pointer for each piece of memory: an
 /// output that is where an input was has the input's, so that no two of them alias.
 class KernelLowering {
@@ -26,9 +30,12 @@ public:
   /// for tensors, one loop nest per operation.
   mlir::LogicalResult addBufferized(llvm::StringRef name);
   /// Lowers all functions to the llvm dialect.
-  mlir::LogicalResult lower();
+  mlir::LogicalResult lower(MathFunctions functions);
   /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`.
   void addEntry(llvm::StringRef name, llvm::StringRef callee);
+  /// Adds the function of a GPU, launched with blocks of so many threads, that takes a pointer for every input and
+  /// output and calls `callee`.
+  void addDeviceEntry(llvm::StringRef name, llvm::StringRef callee, unsigned threads);
 
   unsigned getNumInputs();
   /// Of inputs, then outputs.
@@ -36,7 +43,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> takeModule() { return std::move(module); }
 
 private:
-  mlir::LogicalResult simplifyMath();
+  mlir::LogicalResult simplifyMath(MathFunctions functions);
+  mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();
 
   dist::KernelOp kernel;

@@ -23,7 +23,7 @@ OwningOpRef<ModuleOp> emit::buildKernelModule(dist::KernelOp kernel, StringRef s
     });
   else if (failed(lowering.addBufferized(loops)))
     return nullptr;
-  if (failed(lowering.lower()))
+  if (failed(lowering.lower(MathFunctions::Library)))
     return nullptr;
   lowering.addEntry(symbol, loops);
   return lowering.takeModule();

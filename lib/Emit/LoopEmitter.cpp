@@ -48,16 +48,22 @@ unsigned LoopEmitter::chooseWidth() const {
   for (const Reduction &reduction : plan.reductions)
     if (reduction.output && !isLinear(reduction.position))
       return 1;
-  return getNumLanes(plan.variables[*laneLoop].extent);
+  return getStep(plan.variables[*laneLoop].extent);
 }
 
 void LoopEmitter::emit() {
   if (plan.loops.size() > plan.numRowLoops)
     laneLoop = plan.loops.back();
   width = chooseWidth();
-  chooseKept();
+  if (vectors)
+    chooseKept();
   initializeAccumulations();
   emitRows(0);
+}
+
+void LoopEmitter::emitOneByOne() {
+  vectors = false;
+  emit();
 }
 
 /// Elements that are dear to compute and needed in several stages get a buffer of one row.
@@ -91,7 +97,7 @@ void LoopEmitter::initializeAccumulations() {
         return {};
       });
     };
-    unsigned step = getNumLanes(elements);
+    unsigned step = getStep(elements);
     fill(0, elements / step * step, step);
     fill(elements / step * step, elements, 1);
   }

@@ -11,6 +11,10 @@
 
 namespace meshwright::emit {
 
+/// How many elements a vector holds for an innermost loop of `extent` iterations: 16, or less where there are not as
+/// many.
+unsigned getNumLanes(int64_t extent);
+
 /// Writes the loops of a plan with scf, arith, math, vector and llvm operations.
 ///
 /// The innermost loop over columns runs in explicit vectors of a fixed number of lanes, and its rest in scalars. A sum
@@ -24,8 +28,11 @@ public:
       : ElementEmitter(plan, builder, pointers, types, numInputs) {}
 
   void emit();
+  /// The same without vectors and buffers, for a single thread of a GPU.
+  void emitOneByOne();
 
 private:
+  unsigned getStep(int64_t extent) const { return vectors ? getNumLanes(extent) : 1; }
   void initializeAccumulations();
   void emitRows(unsigned loop);
   void emitStages();
@@ -40,11 +47,8 @@ private:
 
   /// How many elements of the innermost loop are computed at a time, but in its rest.
   unsigned width = 1;
+  bool vectors = true;
 };
-
-/// How many elements a vector holds for an innermost loop of `extent` iterations: 16, or less where there are not as
-/// many.
-unsigned getNumLanes(int64_t extent);
 
 } // namespace meshwright::emit
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GpuCompiler.h"
 #include "KernelCompiler.h"
 #include "KernelModule.h"
 #include "ProgramWriter.h"
@@ -45,6 +46,7 @@ private:
                               google::protobuf::RepeatedField<int64_t> &shape, meshwright::Placement &placement);
   LogicalResult writeProgram(ArrayRef<func::FuncOp> variants, Program &program);
   LogicalResult writePrograms();
+  LogicalResult compileForCpu(StringRef folder, StringRef target);
   LogicalResult writeFiles(StringRef folder);
   LogicalResult writeFile(StringRef path, StringRef bytes);
   InFlightDiagnostic error() { return emitError(module.getLoc()); }
@@ -270,6 +272,18 @@ LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {
   return success();
 }
 
+LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
+  std::string file = ("kernels-" + target + ".so").str();
+  if (failed(compileKernels(kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
+    return failure();
+  KernelLibrary &library = *package.add_libraries();
+  library.set_target(target.str());
+  library.set_file(file);
+  for (const std::string &feature : getCpuFeatures(target))
+    library.add_cpu_features(feature);
+  return success();
+}
+
 LogicalResult PackageWriter::writeFiles(StringRef folder) {
   // Kernels are compiled side by side, whatever the passes do.
   MLIRContext *context = module.getContext();
@@ -277,16 +291,12 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
   bool threads = context->isMultithreadingEnabled();
   context->enableMultithreading();
   llvm::scope_exit restore([&] { context->enableMultithreading(threads); });
-  for (const std::string &target : options.targets) {
-    std::string file = "kernels-" + target + ".so";
-    if (failed(compileKernels(kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
+  GpuCompiler gpus(kernels.getJobs(), folder, module.getLoc(), package);
+  for (const std::string &target : options.targets)
+    if (failed(GpuCompiler::isKnownTarget(target) ? gpus.compile(target) : compileForCpu(folder, target)))
       return failure();
-    KernelLibrary &library = *package.add_libraries();
-    library.set_target(target);
-    library.set_file(file);
-    for (const std::string &feature : getCpuFeatures(target))
-      library.add_cpu_features(feature);
-  }
+  if (!options.gpuReport.empty() && failed(writeFile(options.gpuReport, gpus.printReport())))
+    return failure();
   std::string bytes;
   if (!package.SerializeToString(&bytes))
     return error() << "package is larger than 2 GiB without its constants";
@@ -296,9 +306,10 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
 
 LogicalResult PackageWriter::write() {
   for (const std::string &target : options.targets)
-    if (!isKnownTarget(target))
+    if (!isKnownTarget(target) && !GpuCompiler::isKnownTarget(target))
       return error() << "target \"" << target << "\" is not known; native is, and so are LLVM's names of 64-bit "
-                     << "processors, x86-64-v3 and x86-64-v4 among them";
+                     << "processors, x86-64-v3 and x86-64-v4 among them, and of GPUs from sm_70 on, sm_80 and sm_90 "
+                     << "among them";
   if (failed(describe()) || failed(writePrograms()))
     return failure();
   StringRef path = StringRef(options.path).rtrim('/');

@@ -218,6 +218,7 @@ LogicalResult Compiler::schedule() {
 
 LogicalResult Compiler::emit() {
   emitOptions.path = options.emit;
+  emitOptions.gpuReport = options.gpuReport;
   if (!options.targets.empty())
     emitOptions.targets.assign(options.targets.begin(), options.targets.end());
   return emit::emitPackage(*module, serial.get(), emitOptions);

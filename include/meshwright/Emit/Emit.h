@@ -14,8 +14,11 @@ namespace meshwright::emit {
 struct EmitOptions {
   /// The folder of the package; what is there is replaced.
   std::string path;
-  /// What kernels are compiled for: `x86-64-v3`, `native`.
+  /// What kernels are compiled for: `x86-64-v3`, `native`, `sm_90`; `emulated` is a GPU that the host's processor
+  /// plays.
   llvm::SmallVector<std::string> targets = {"x86-64-v3"};
+  /// Where to write how kernels are launched on GPUs and what they take there, as JSON; empty for nowhere.
+  std::string gpuReport;
   /// Free text for `dist-run --show`.
   std::string producer;
   /// What the metrics report, by name; empty where there is none.

@@ -52,6 +52,7 @@ struct CompileOptions {
   /// The same by coordinates: `dp=1,tp=0`.
   std::string coordinate;
   std::vector<std::string> targets;
+  std::string gpuReport;
   bool timing = false;
   bool quiet = false;
   bool printLocations = false;

@@ -1,0 +1,260 @@
+//===- GpuEmitter.cpp - a launch of a kernel as a GPU's function ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using namespace meshwright::emit;
+
+/// The shared memory that a block has on every GPU without asking for more.
+static constexpr int64_t kSharedBytes = 48 << 10;
+
+/// What one element takes in shared memory.
+static int64_t getBytes(Type element) { return getMemoryType(element).getIntOrFloatBitWidth() / 8; }
+static Type getElement(const Reduction &reduction) { return getElementTypeOrSelf(reduction.neutral.getType()); }
+
+GpuEmitter::GpuEmitter(const KernelPlan &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
+                       ValueRange pointers, ArrayRef<RankedTensorType> types, unsigned numInputs)
+    : ElementEmitter(plan, builder, pointers, types, numInputs), launch(launch), machine(machine) {
+  // Accumulations have launches of their own.
+  for (Stage &stage : stages)
+    llvm::erase_if(stage.reductions, [&](unsigned index) { return !llvm::is_contained(launch.reductions, index); });
+}
+
+void GpuEmitter::emit() {
+  placeThread();
+  switch (launch.mapping) {
+  case GpuLaunchPlan::Elements:
+    return emitElements();
+  case GpuLaunchPlan::Rows:
+    return emitRows();
+  case GpuLaunchPlan::Sums:
+    return emitSums();
+  case GpuLaunchPlan::Serial:
+  case GpuLaunchPlan::Copy:
+  case GpuLaunchPlan::Scatter:
+    llvm_unreachable("launches of other emitters");
+  }
+}
+
+/// Says which element the thread is for, and which of its threads it is. Behind the last element threads compute
+/// nothing, but go through the barriers of their block.
+void GpuEmitter::placeThread() {
+  thread = machine.getThread(builder);
+  Value block = machine.getBlock(builder);
+  Value divisor = getIndex(launch.outerFirst ? launch.width : launch.depth);
+  Value quotient = arith::DivUIOp::create(builder, thread, divisor);
+  Value remainder = arith::RemUIOp::create(builder, thread, divisor);
+  slot = launch.outerFirst ? remainder : quotient;
+  lane = launch.outerFirst ? quotient : remainder;
+  outer = arith::AddIOp::create(builder, arith::MulIOp::create(builder, block, getIndex(launch.width)), slot);
+  limit = getIndex(launch.numInner);
+  if (launch.numOuter % launch.width != 0) {
+    valid = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, outer, getIndex(launch.numOuter));
+    outer = arith::MinUIOp::create(builder, outer, getIndex(launch.numOuter - 1));
+    limit = arith::SelectOp::create(builder, valid, limit, getIndex(0));
+  }
+}
+
+/// Gives `loops` the values of iteration `number`, the last loop the innermost.
+void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
+  for (unsigned loop : llvm::reverse(loops)) {
+    if (loop == loops.front()) {
+      ivs[loop] = number;
+      return;
+    }
+    Value extent = getIndex(plan.variables[loop].extent);
+    ivs[loop] = arith::RemUIOp::create(builder, number, extent);
+    number = arith::DivUIOp::create(builder, number, extent);
+  }
+}
+
+void GpuEmitter::emitIf(Value condition, function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+/// Everything is computed before anything is stored, because an output may be where an input was.
+void GpuEmitter::emitStores(ArrayRef<unsigned> stores) {
+  SmallVector<Value> elements;
+  for (unsigned index : stores)
+    elements.push_back(emitNode(plan.stores[index].node));
+  for (auto [index, element] : llvm::zip_equal(stores, elements))
+    store(pointers[numInputs + plan.stores[index].output], element, emitIndex(plan.stores[index].position));
+}
+
+void GpuEmitter::emitElements() {
+  emitIf(valid, [&] {
+    setLoops(launch.outer, outer);
+    emitStores(launch.stores);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> GpuEmitter::getNeutrals(ArrayRef<unsigned> reductions) {
+  SmallVector<Value> neutrals;
+  for (unsigned index : reductions)
+    neutrals.push_back(arith::ConstantOp::create(builder, plan.reductions[index].neutral));
+  return neutrals;
+}
+
+/// The address `bytes` behind the start of shared memory, which is asked for once, outside of all loops.
+Value GpuEmitter::getSharedAt(int64_t bytes) {
+  if (!shared)
+    shared = machine.getShared(builder);
+  launch.sharedBytes = std::max<int64_t>(launch.sharedBytes, bytes);
+  return LLVM::GEPOp::create(builder, shared.getType(), builder.getI8Type(), shared,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+}
+
+/// Adds what the threads of an element have, as a tree; all of them get the sums.
+SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, ArrayRef<Value> partial) {
+  if (launch.depth == 1 || reductions.empty())
+    return SmallVector<Value>(partial);
+  unsigned stride = launch.outerFirst ? launch.width : 1;
+  SmallVector<Value> places;
+  int64_t bytes = 0;
+  for (auto [index, value] : llvm::zip_equal(reductions, partial)) {
+    places.push_back(getSharedAt(bytes));
+    bytes += llvm::alignTo(launch.getNumThreads() * getBytes(getElement(plan.reductions[index])), 16);
+    store(places.back(), value, {thread, {}, 0});
+  }
+  launch.sharedBytes = std::max(launch.sharedBytes, bytes);
+  machine.emitBarrier(builder);
+  for (unsigned half = launch.depth / 2; half > 0; half /= 2) {
+    Value isLower = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, lane, getIndex(half));
+    emitIf(isLower, [&] {
+      Value partner = arith::AddIOp::create(builder, thread, getIndex(int64_t(half) * stride));
+      for (auto [index, place] : llvm::zip_equal(reductions, places)) {
+        Type element = getElement(plan.reductions[index]);
+        Value mine = load(place, element, {thread, {}, 0}), other = load(place, element, {partner, {}, 0});
+        store(place, combine(plan.reductions[index], mine, other), {thread, {}, 0});
+      }
+    });
+    machine.emitBarrier(builder);
+  }
+  Value first =
+      arith::SubIOp::create(builder, thread, arith::MulIOp::create(builder, lane, getIndex(stride)).getResult());
+  SmallVector<Value> sums;
+  for (auto [index, place] : llvm::zip_equal(reductions, places))
+    sums.push_back(load(place, getElement(plan.reductions[index]), {first, {}, 0}));
+  // The memory is used again by the next stage.
+  machine.emitBarrier(builder);
+  return sums;
+}
+
+/// What is dear to compute and needed in several stages is kept in shared memory, as far as that goes, behind what the
+/// reductions need. A thread reads only what it wrote itself.
+void GpuEmitter::chooseKept() {
+  int64_t bytes = 0;
+  for (const Stage &stage : stages) {
+    int64_t needed = 0;
+    for (unsigned index : stage.reductions)
+      needed += llvm::alignTo(launch.getNumThreads() * getBytes(getElement(plan.reductions[index])), 16);
+    bytes = std::max(bytes, needed);
+  }
+  for (auto [node, first] : findRepeated()) {
+    int64_t size = getBytes(getElementTypeOrSelf(node->yielded.getType()));
+    int64_t end = bytes + llvm::alignTo(launch.width * launch.numInner * size, 16);
+    if (end > kSharedBytes)
+      continue;
+    Value row = arith::MulIOp::create(builder, slot, getIndex(launch.numInner * size));
+    Value offset = arith::IndexCastUIOp::create(builder, builder.getI64Type(), row);
+    Value start = getSharedAt(bytes);
+    kept[node] = {LLVM::GEPOp::create(builder, start.getType(), builder.getI8Type(), start, ValueRange{offset}), first};
+    bytes = launch.sharedBytes = end;
+  }
+}
+
+void GpuEmitter::emitRows() {
+  setLoops(launch.outer, outer);
+  chooseKept();
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    currentStage = index;
+    if (!stage.empty())
+      emitStage(stage);
+  }
+  currentStage = stages.size();
+  emitRowStores();
+}
+
+void GpuEmitter::emitStage(const Stage &stage) {
+  prepareRowNodes(getRoots(stage));
+  auto loop = buildLoop(builder, lane, limit, getIndex(launch.depth), getNeutrals(stage.reductions),
+                        [&](Value iv, ValueRange carried) {
+                          setLoops(launch.inner, iv);
+                          return emitColumn(stage, carried);
+                        });
+  SmallVector<Value> sums = combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
+  for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums))
+    rowResults[index] = sum;
+}
+
+/// One element: everything is computed before anything is stored.
+SmallVector<Value> GpuEmitter::emitColumn(const Stage &stage, ValueRange carried) {
+  columnValues.clear();
+  inColumns = true;
+  SmallVector<Value> sums;
+  for (auto [index, sum] : llvm::zip_equal(stage.reductions, carried))
+    sums.push_back(combine(plan.reductions[index], sum, emitNode(plan.reductions[index].input)));
+  emitStores(stage.stores);
+  inColumns = false;
+  return sums;
+}
+
+/// The first thread of a row stores what is known at its end. An output may be where an input was that all threads of
+/// the row have read: there is a barrier between, because then the row has a reduction.
+void GpuEmitter::emitRowStores() {
+  SmallVector<unsigned> stores;
+  for (unsigned index : launch.stores)
+    if (!plan.isColumn(plan.stores[index].position))
+      stores.push_back(index);
+  if (stores.empty())
+    return;
+  columnValues.clear();
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane, getIndex(0));
+  if (valid)
+    isFirst = arith::AndIOp::create(builder, isFirst, valid);
+  emitIf(isFirst, [&] { emitStores(stores); });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void GpuEmitter::emitSums() {
+  setLoops(launch.outer, outer);
+  Stage stage;
+  stage.reductions = launch.reductions;
+  auto loop = buildLoop(builder, lane, limit, getIndex(launch.depth), getNeutrals(stage.reductions),
+                        [&](Value iv, ValueRange carried) {
+                          setLoops(launch.inner, iv);
+                          return emitColumn(stage, carried);
+                        });
+  SmallVector<Value> sums = combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane, getIndex(0));
+  if (valid)
+    isFirst = arith::AndIOp::create(builder, isFirst, valid);
+  emitIf(isFirst, [&] {
+    for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums)) {
+      const Reduction &reduction = plan.reductions[index];
+      store(pointers[numInputs + *reduction.output], sum, emitIndex(reduction.position));
+    }
+  });
+}

@@ -1,0 +1,58 @@
+//===- GpuEmitter.h - a launch of a kernel as a GPU's function --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_GPUEMITTER_H
+#define MESHWRIGHT_LIB_EMIT_GPUEMITTER_H
+
+#include "ElementEmitter.h"
+#include "GpuMachine.h"
+#include "GpuPlan.h"
+
+namespace meshwright::emit {
+
+/// Writes what one thread of a launch does, element by element.
+///
+/// A row or a sum is reduced by `depth` threads: element i goes to thread i mod depth, which adds its elements in
+/// order, and then the upper half of the threads is added onto the lower, in shared memory, until one is left.
+class GpuEmitter : ElementEmitter {
+public:
+  /// `launch` is told how much shared memory the code needs.
+  GpuEmitter(const schedule::KernelPlan &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
+             mlir::ValueRange pointers, llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
+
+  void emit();
+
+private:
+  void emitElements();
+  void emitRows();
+  void emitSums();
+  void emitStage(const Stage &stage);
+  llvm::SmallVector<mlir::Value> emitColumn(const Stage &stage, mlir::ValueRange carried);
+  void emitRowStores();
+  void chooseKept();
+  void placeThread();
+  void setLoops(llvm::ArrayRef<unsigned> loops, mlir::Value number);
+  llvm::SmallVector<mlir::Value> combineThreads(llvm::ArrayRef<unsigned> reductions,
+                                                llvm::ArrayRef<mlir::Value> partial);
+  llvm::SmallVector<mlir::Value> getNeutrals(llvm::ArrayRef<unsigned> reductions);
+  void emitStores(llvm::ArrayRef<unsigned> stores);
+  void emitIf(mlir::Value condition, llvm::function_ref<void()> body);
+  mlir::Value getSharedAt(int64_t bytes);
+
+  GpuLaunchPlan &launch;
+  const GpuMachine &machine;
+  /// The number of the thread in its block, and among those of its element; where those of an element end.
+  mlir::Value thread, lane, limit;
+  /// The number of the element, row or sum; whether there is one, null where there always is.
+  mlir::Value outer, valid;
+  /// The position of an element's first slot of kept elements, in rows of the block.
+  mlir::Value slot;
+  mlir::Value shared;
+};
+
+} // namespace meshwright::emit
+
+#endif

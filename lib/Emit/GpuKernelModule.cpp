@@ -1,0 +1,87 @@
+//===- GpuKernelModule.cpp - a kernel as functions of a GPU ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuKernelModule.h"
+#include "GpuEmitter.h"
+#include "LoopEmitter.h"
+#include "meshwright/Schedule/PlannedKernel.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+
+namespace {
+
+class GpuKernelBuilder {
+public:
+  GpuKernelBuilder(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
+                   SmallVectorImpl<LaunchedFunction> &launches)
+      : kernel(kernel), symbol(symbol), machine(machine), launches(launches), lowering(kernel) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  LogicalResult addFunctions();
+  void addPlanned(const schedule::KernelPlan &plan);
+  LogicalResult checkLaunches();
+  /// The name of the next function, and that of its body.
+  std::string getName() const { return (symbol + "_" + Twine(launches.size())).str(); }
+  std::string getBodyName(StringRef name) const { return (name + "_body").str(); }
+
+  dist::KernelOp kernel;
+  StringRef symbol;
+  const GpuMachine &machine;
+  SmallVectorImpl<LaunchedFunction> &launches;
+  KernelLowering lowering;
+};
+
+} // namespace
+
+void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan) {
+  for (GpuLaunchPlan &launch : planLaunches(plan, lowering.getTypes(), lowering.getNumInputs())) {
+    std::string name = getName();
+    lowering.addFunction(getBodyName(name), [&](LoopBuilder &builder, ValueRange pointers) {
+      if (launch.mapping == GpuLaunchPlan::Serial)
+        LoopEmitter(plan, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emitOneByOne();
+      else
+        GpuEmitter(plan, launch, machine, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emit();
+    });
+    launches.push_back({name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes});
+  }
+}
+
+LogicalResult GpuKernelBuilder::addFunctions() {
+  schedule::PlannedKernel planned = schedule::planKernel(kernel);
+  if (planned.plan) {
+    addPlanned(*planned.plan);
+    return success();
+  }
+  std::string name = getName();
+  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0});
+  return lowering.addBufferized(getBodyName(name));
+}
+
+LogicalResult GpuKernelBuilder::checkLaunches() {
+  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+  for (const LaunchedFunction &launch : launches)
+    if (launch.blocks > kMostBlocks)
+      return kernel->emitError() << "kernel takes " << launch.blocks << " blocks but a GPU launches at most "
+                                 << kMostBlocks;
+  return success();
+}
+
+OwningOpRef<ModuleOp> GpuKernelBuilder::run() {
+  if (failed(addFunctions()) || failed(checkLaunches()) || failed(lowering.lower(MathFunctions::Expanded)))
+    return nullptr;
+  for (const LaunchedFunction &launch : launches)
+    machine.addEntry(lowering, launch.function, getBodyName(launch.function), launch.threads);
+  return lowering.takeModule();
+}
+
+OwningOpRef<ModuleOp> emit::buildGpuKernelModule(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
+                                                 SmallVectorImpl<LaunchedFunction> &launches) {
+  return GpuKernelBuilder(kernel, symbol, machine, launches).run();
+}

@@ -1,0 +1,144 @@
+//===- GpuPlan.cpp - how a kernel's plan runs on a GPU --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuPlan.h"
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+using namespace meshwright::emit;
+
+/// Threads of a block that computes elements, or short rows.
+static constexpr unsigned kThreads = 256;
+/// Threads for a row that is longer than this many elements for each of kThreads, and for a sum of as many.
+static constexpr unsigned kMostThreads = 1024;
+static constexpr int64_t kLong = 32;
+/// The block of an accumulation whose outputs lie side by side: a warp's width of them, and threads for each.
+static constexpr unsigned kSumWidth = 32, kSumDepth = 16;
+
+StringRef emit::stringifyMapping(GpuLaunchPlan::Mapping mapping) {
+  static constexpr StringLiteral names[] = {"elements", "rows", "sums", "serial", "copy", "scatter"};
+  return names[mapping];
+}
+
+namespace {
+
+class LaunchPlanner {
+public:
+  LaunchPlanner(const KernelPlan &plan, ArrayRef<RankedTensorType> types, unsigned numInputs)
+      : plan(plan), types(types), numInputs(numInputs) {}
+
+  std::vector<GpuLaunchPlan> run();
+
+private:
+  bool addSums(unsigned reduction);
+  void addRows();
+  void addElements();
+  int64_t countIterations(ArrayRef<unsigned> loops) const;
+  void setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)> isOuter) const;
+
+  const KernelPlan &plan;
+  ArrayRef<RankedTensorType> types;
+  unsigned numInputs;
+  std::vector<GpuLaunchPlan> launches;
+};
+
+} // namespace
+
+/// The threads that go along `number` elements together: a function of the number alone, because it decides the order
+/// of sums.
+static unsigned getDepth(int64_t number) {
+  unsigned most = number > kLong * kThreads ? kMostThreads : kThreads;
+  return static_cast<unsigned>(std::min<int64_t>(llvm::bit_ceil(static_cast<uint64_t>(number)), most));
+}
+
+int64_t LaunchPlanner::countIterations(ArrayRef<unsigned> loops) const {
+  int64_t number = 1;
+  for (unsigned loop : loops)
+    number *= plan.variables[loop].extent;
+  return number;
+}
+
+void LaunchPlanner::setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)> isOuter) const {
+  for (unsigned loop : plan.loops)
+    (isOuter(loop) ? launch.outer : launch.inner).push_back(loop);
+  launch.numOuter = countIterations(launch.outer);
+  launch.numInner = countIterations(launch.inner);
+}
+
+/// A launch for an accumulation, or its place in one that goes through the same loops. False where its elements are not
+/// told apart by some of the loops, or it needs what is known at the end of a row.
+bool LaunchPlanner::addSums(unsigned index) {
+  const Reduction &reduction = plan.reductions[index];
+  GpuLaunchPlan launch;
+  launch.mapping = GpuLaunchPlan::Sums;
+  setLoops(launch, [&](unsigned loop) { return reduction.position.uses(loop); });
+  bool isLinear = llvm::all_of(reduction.position.terms,
+                               [&](const auto &term) { return plan.variables[term.first].kind == Variables::Loop; });
+  if (!isLinear || reduction.input->stage > 0 ||
+      launch.numOuter != types[numInputs + *reduction.output].getNumElements())
+    return false;
+  for (GpuLaunchPlan &other : launches)
+    if (other.outer == launch.outer) {
+      other.reductions.push_back(index);
+      return true;
+    }
+  launch.reductions.push_back(index);
+  launch.outerFirst = !launch.outer.empty() && launch.outer.back() == plan.loops.back();
+  if (launch.outerFirst) {
+    launch.width = kSumWidth;
+    launch.depth = std::min(getDepth(launch.numInner), kSumDepth);
+  } else {
+    launch.depth = getDepth(launch.numInner);
+  }
+  launches.push_back(std::move(launch));
+  return true;
+}
+
+void LaunchPlanner::addRows() {
+  GpuLaunchPlan launch;
+  launch.mapping = GpuLaunchPlan::Rows;
+  ArrayRef<unsigned> rows = ArrayRef(plan.loops).take_front(plan.numRowLoops);
+  setLoops(launch, [&](unsigned loop) { return llvm::is_contained(rows, loop); });
+  launch.depth = getDepth(launch.numInner);
+  launch.width = std::max(kThreads / launch.depth, 1u);
+  for (auto [index, reduction] : llvm::enumerate(plan.reductions))
+    if (reduction.row)
+      launch.reductions.push_back(index);
+  for (size_t index = 0; index < plan.stores.size(); ++index)
+    launch.stores.push_back(index);
+  launches.push_back(std::move(launch));
+}
+
+/// One launch for what is stored for every element of the domain, and one for what is stored once.
+void LaunchPlanner::addElements() {
+  GpuLaunchPlan all, once;
+  all.mapping = once.mapping = GpuLaunchPlan::Elements;
+  setLoops(all, [](unsigned) { return true; });
+  all.width = kThreads;
+  for (auto [index, store] : llvm::enumerate(plan.stores))
+    (store.position.isConstant() ? once : all).stores.push_back(index);
+  for (GpuLaunchPlan &launch : {std::ref(all), std::ref(once)})
+    if (!launch.stores.empty())
+      launches.push_back(std::move(launch));
+}
+
+std::vector<GpuLaunchPlan> LaunchPlanner::run() {
+  bool hasRows = false;
+  for (auto [index, reduction] : llvm::enumerate(plan.reductions)) {
+    hasRows |= reduction.row;
+    if (!reduction.row && !addSums(index))
+      return {GpuLaunchPlan()};
+  }
+  hasRows ? addRows() : addElements();
+  return std::move(launches);
+}
+
+std::vector<GpuLaunchPlan> emit::planLaunches(const KernelPlan &plan, ArrayRef<RankedTensorType> types,
+                                              unsigned numInputs) {
+  return LaunchPlanner(plan, types, numInputs).run();
+}

@@ -1,0 +1,54 @@
+//===- GpuPlan.h - how a kernel's plan runs on a GPU ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel becomes one or more launches, one after the other. In all of them the order in which numbers are added
+// depends on the operation's shape alone, and no memory is read in a launch that another thread of it writes:
+//
+//     Sums      an accumulation: `width` elements of the output per block, `depth` threads for each
+//     Rows      row reductions and what is stored in their stages: `width` rows per block, `depth` threads for each
+//     Elements  what is stored without any reduction: a thread for each element
+//     Serial    anything else: the loops of a CPU in one thread
+//
+// Accumulations come first: they read inputs that later launches may write over. Outputs of one launch that are where
+// inputs were are written by the threads that have read them, or behind a barrier (`KernelPlan::canShare`).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_EMIT_GPUPLAN_H
+#define MESHWRIGHT_LIB_EMIT_GPUPLAN_H
+
+#include "meshwright/Schedule/KernelPlan.h"
+
+namespace meshwright::emit {
+
+struct GpuLaunchPlan {
+  enum Mapping { Elements, Rows, Sums, Serial, Copy, Scatter };
+  Mapping mapping = Serial;
+  /// The loops that tell elements, rows or sums apart, and those that the threads of one go along.
+  llvm::SmallVector<unsigned> outer, inner;
+  int64_t numOuter = 1, numInner = 1;
+  /// What is computed, by its index in the plan.
+  llvm::SmallVector<unsigned> reductions, stores;
+  /// How many elements, rows or sums a block has, and how many threads each of them.
+  unsigned width = 1, depth = 1;
+  /// Whether neighbouring threads are of neighbouring elements, and not of the same.
+  bool outerFirst = false;
+  /// Bytes of shared memory: of one reduction's threads, and of one row of elements kept from stage to stage; for all.
+  int64_t sharedBytes = 0;
+
+  int64_t getNumBlocks() const { return (numOuter + width - 1) / width; }
+  unsigned getNumThreads() const { return width * depth; }
+};
+
+/// `sums`, `rows` and so on.
+llvm::StringRef stringifyMapping(GpuLaunchPlan::Mapping mapping);
+
+/// The launches of `plan`, whose inputs and outputs have these types. Where shared memory is needed is left to the
+/// emitter.
+std::vector<GpuLaunchPlan> planLaunches(const schedule::KernelPlan &plan, llvm::ArrayRef<mlir::RankedTensorType> types,
+                                        unsigned numInputs);
+
+} // namespace meshwright::emit
+
+#endif
