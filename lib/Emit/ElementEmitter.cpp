@@ -285,7 +285,10 @@ Value ElementEmitter::emitNode(Node *node) {
     return value;
   Value value;
   auto buffer = kept.find(node);
-  if (buffer == kept.end()) {
+  if (const Store *there = stored.lookup(node)) {
+    unsigned argument = numInputs + there->output;
+    value = load(pointers[argument], types[argument].getElementType(), emitIndex(there->position));
+  } else if (buffer == kept.end()) {
     value = computeNode(node);
   } else {
     LinearForm position = getPositionInRow();

@@ -73,6 +73,8 @@ protected:
   /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
   llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
   unsigned currentStage = 0;
+  /// Elements that are outputs already, and can be read there.
+  llvm::DenseMap<const Node *, const schedule::Store *> stored;
 
 private:
   mlir::Value computeNode(Node *node);

@@ -270,6 +270,15 @@ LogicalResult GpuCompiler::compile(StringRef name) {
   return success();
 }
 
+std::map<std::string, int64_t> GpuCompiler::countMappings() const {
+  std::map<std::string, int64_t> counts;
+  for (const Target &target : targets)
+    for (ArrayRef<LaunchedFunction> launches : target.launches)
+      for (const LaunchedFunction &launch : launches)
+        ++counts[stringifyMapping(launch.mapping).str()];
+  return counts;
+}
+
 std::string GpuCompiler::printReport() const {
   std::string text;
   llvm::raw_string_ostream stream(text);

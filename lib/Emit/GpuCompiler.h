@@ -11,6 +11,7 @@
 #include "KernelCompiler.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace meshwright::emit {
 
@@ -29,6 +30,8 @@ public:
   mlir::LogicalResult compile(llvm::StringRef target);
   /// How the kernels are launched, and what `ptxas` says of their functions, as JSON.
   std::string printReport() const;
+  /// How many launches there are of each mapping, for all targets.
+  std::map<std::string, int64_t> countMappings() const;
 
 private:
   /// What a function takes of a GPU.

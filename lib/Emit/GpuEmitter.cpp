@@ -28,6 +28,8 @@ GpuEmitter::GpuEmitter(const KernelPlan &plan, GpuLaunchPlan &launch, const GpuM
   // Accumulations have launches of their own.
   for (Stage &stage : stages)
     llvm::erase_if(stage.reductions, [&](unsigned index) { return !llvm::is_contained(launch.reductions, index); });
+  for (unsigned index : launch.stored)
+    stored[plan.stores[index].node] = &plan.stores[index];
 }
 
 void GpuEmitter::emit() {

@@ -25,7 +25,7 @@ public:
 
 private:
   LogicalResult addFunctions();
-  void addPlanned(const schedule::KernelPlan &plan);
+  void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
   LogicalResult checkLaunches();
   /// The name of the next function, and that of its body.
   std::string getName() const { return (symbol + "_" + Twine(launches.size())).str(); }
@@ -40,8 +40,8 @@ private:
 
 } // namespace
 
-void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan) {
-  for (GpuLaunchPlan &launch : planLaunches(plan, lowering.getTypes(), lowering.getNumInputs())) {
+void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFirst) {
+  for (GpuLaunchPlan &launch : planLaunches(plan, lowering.getTypes(), lowering.getNumInputs(), keptFirst)) {
     std::string name = getName();
     lowering.addFunction(getBodyName(name), [&](LoopBuilder &builder, ValueRange pointers) {
       if (launch.mapping == GpuLaunchPlan::Serial)
@@ -54,9 +54,12 @@ void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan) {
 }
 
 LogicalResult GpuKernelBuilder::addFunctions() {
-  schedule::PlannedKernel planned = schedule::planKernel(kernel);
-  if (planned.plan) {
-    addPlanned(*planned.plan);
+  // What is made of a sum, its rounding to 16 bits for instance, has to be known where the sum ends.
+  for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
+    schedule::PlannedKernel planned = schedule::planKernel(kernel, order);
+    if (!planned.plan)
+      continue;
+    addPlanned(*planned.plan, order == schedule::LoopOrder::KeptFirst);
     return success();
   }
   std::string name = getName();

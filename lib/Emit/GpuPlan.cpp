@@ -29,13 +29,15 @@ namespace {
 
 class LaunchPlanner {
 public:
-  LaunchPlanner(const KernelPlan &plan, ArrayRef<RankedTensorType> types, unsigned numInputs)
-      : plan(plan), types(types), numInputs(numInputs) {}
+  LaunchPlanner(const KernelPlan &plan, ArrayRef<RankedTensorType> types, unsigned numInputs, bool keptFirst)
+      : plan(plan), types(types), numInputs(numInputs), keptFirst(keptFirst) {}
 
   std::vector<GpuLaunchPlan> run();
 
 private:
-  bool addSums(unsigned reduction);
+  bool addSums(unsigned reduction, bool afterRows);
+  bool isKnown(const Node *node) const;
+  void setSumShape(GpuLaunchPlan &launch, bool outerFirst) const;
   void addRows();
   void addElements();
   int64_t countIterations(ArrayRef<unsigned> loops) const;
@@ -44,6 +46,7 @@ private:
   const KernelPlan &plan;
   ArrayRef<RankedTensorType> types;
   unsigned numInputs;
+  bool keptFirst;
   std::vector<GpuLaunchPlan> launches;
 };
 
@@ -70,31 +73,56 @@ void LaunchPlanner::setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)>
   launch.numInner = countIterations(launch.inner);
 }
 
+/// Neighbouring threads are to read neighbouring memory.
+void LaunchPlanner::setSumShape(GpuLaunchPlan &launch, bool outerFirst) const {
+  launch.outerFirst = outerFirst;
+  launch.depth = getDepth(launch.numInner);
+  if (!outerFirst)
+    return;
+  launch.width = kSumWidth;
+  launch.depth = std::min(launch.depth, kSumDepth);
+}
+
+/// Whether `node` can be computed when the rows have been stored: from what is stored, and without what was known in
+/// its row alone.
+bool LaunchPlanner::isKnown(const Node *node) const {
+  SmallPtrSet<const Node *, 16> visited;
+  SmallVector<const Node *> worklist = {node};
+  while (!worklist.empty()) {
+    const Node *next = worklist.pop_back_val();
+    bool isStored = llvm::any_of(plan.stores, [&](const Store &store) { return store.node == next; });
+    if (isStored || !visited.insert(next).second)
+      continue;
+    if (next->kind == Node::RowResult)
+      return false;
+    llvm::append_range(worklist, next->operands);
+    for (auto &[op, child] : next->extracts)
+      worklist.push_back(child);
+  }
+  return true;
+}
+
 /// A launch for an accumulation, or its place in one that goes through the same loops. False where its elements are not
-/// told apart by some of the loops, or it needs what is known at the end of a row.
-bool LaunchPlanner::addSums(unsigned index) {
+/// told apart by some of the loops, or it needs what is known in a row alone.
+bool LaunchPlanner::addSums(unsigned index, bool afterRows) {
   const Reduction &reduction = plan.reductions[index];
   GpuLaunchPlan launch;
   launch.mapping = GpuLaunchPlan::Sums;
   setLoops(launch, [&](unsigned loop) { return reduction.position.uses(loop); });
   bool isLinear = llvm::all_of(reduction.position.terms,
                                [&](const auto &term) { return plan.variables[term.first].kind == Variables::Loop; });
-  if (!isLinear || reduction.input->stage > 0 ||
-      launch.numOuter != types[numInputs + *reduction.output].getNumElements())
+  if (!isLinear || launch.numOuter != types[numInputs + *reduction.output].getNumElements() ||
+      (afterRows && !isKnown(reduction.input)))
     return false;
   for (GpuLaunchPlan &other : launches)
-    if (other.outer == launch.outer) {
+    if (other.mapping == GpuLaunchPlan::Sums && other.stored.empty() != afterRows && other.outer == launch.outer) {
       other.reductions.push_back(index);
       return true;
     }
   launch.reductions.push_back(index);
-  launch.outerFirst = !launch.outer.empty() && launch.outer.back() == plan.loops.back();
-  if (launch.outerFirst) {
-    launch.width = kSumWidth;
-    launch.depth = std::min(getDepth(launch.numInner), kSumDepth);
-  } else {
-    launch.depth = getDepth(launch.numInner);
-  }
+  setSumShape(launch, !launch.outer.empty() && launch.outer.back() == plan.loops.back());
+  if (afterRows)
+    llvm::append_range(launch.stored, llvm::seq<unsigned>(0, plan.stores.size()));
   launches.push_back(std::move(launch));
   return true;
 }
@@ -104,8 +132,9 @@ void LaunchPlanner::addRows() {
   launch.mapping = GpuLaunchPlan::Rows;
   ArrayRef<unsigned> rows = ArrayRef(plan.loops).take_front(plan.numRowLoops);
   setLoops(launch, [&](unsigned loop) { return llvm::is_contained(rows, loop); });
-  launch.depth = getDepth(launch.numInner);
-  launch.width = std::max(kThreads / launch.depth, 1u);
+  setSumShape(launch, keptFirst);
+  if (!keptFirst)
+    launch.width = std::max(kThreads / launch.depth, 1u);
   for (auto [index, reduction] : llvm::enumerate(plan.reductions))
     if (reduction.row)
       launch.reductions.push_back(index);
@@ -128,17 +157,23 @@ void LaunchPlanner::addElements() {
 }
 
 std::vector<GpuLaunchPlan> LaunchPlanner::run() {
+  SmallVector<unsigned> later;
   bool hasRows = false;
   for (auto [index, reduction] : llvm::enumerate(plan.reductions)) {
     hasRows |= reduction.row;
-    if (!reduction.row && !addSums(index))
+    if (!reduction.row && reduction.input->stage > 0)
+      later.push_back(index);
+    else if (!reduction.row && !addSums(index, /*afterRows=*/false))
       return {GpuLaunchPlan()};
   }
   hasRows ? addRows() : addElements();
+  for (unsigned index : later)
+    if (!addSums(index, /*afterRows=*/true))
+      return {GpuLaunchPlan()};
   return std::move(launches);
 }
 
 std::vector<GpuLaunchPlan> emit::planLaunches(const KernelPlan &plan, ArrayRef<RankedTensorType> types,
-                                              unsigned numInputs) {
-  return LaunchPlanner(plan, types, numInputs).run();
+                                              unsigned numInputs, bool keptFirst) {
+  return LaunchPlanner(plan, types, numInputs, keptFirst).run();
 }

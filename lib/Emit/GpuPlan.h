@@ -10,8 +10,10 @@
 //     Elements  what is stored without any reduction: a thread for each element
 //     Serial    anything else: the loops of a CPU in one thread
 //
-// Accumulations come first: they read inputs that later launches may write over. Outputs of one launch that are where
-// inputs were are written by the threads that have read them, or behind a barrier (`KernelPlan::canShare`).
+// Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
+// has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
+// that are where inputs were are written by the threads that have read them, or behind a barrier
+// (`KernelPlan::canShare`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +30,8 @@ struct GpuLaunchPlan {
   /// The loops that tell elements, rows or sums apart, and those that the threads of one go along.
   llvm::SmallVector<unsigned> outer, inner;
   int64_t numOuter = 1, numInner = 1;
-  /// What is computed, by its index in the plan.
-  llvm::SmallVector<unsigned> reductions, stores;
+  /// What is computed, by its index in the plan; and what launches before it have stored, that it may read.
+  llvm::SmallVector<unsigned> reductions, stores, stored;
   /// How many elements, rows or sums a block has, and how many threads each of them.
   unsigned width = 1, depth = 1;
   /// Whether neighbouring threads are of neighbouring elements, and not of the same.
@@ -44,10 +46,10 @@ struct GpuLaunchPlan {
 /// `sums`, `rows` and so on.
 llvm::StringRef stringifyMapping(GpuLaunchPlan::Mapping mapping);
 
-/// The launches of `plan`, whose inputs and outputs have these types. Where shared memory is needed is left to the
-/// emitter.
+/// The launches of `plan`, whose inputs and outputs have these types; `keptFirst` says that what a row sums lies apart,
+/// and side by side what neighbouring rows do. How much shared memory is needed is left to the emitter.
 std::vector<GpuLaunchPlan> planLaunches(const schedule::KernelPlan &plan, llvm::ArrayRef<mlir::RankedTensorType> types,
-                                        unsigned numInputs);
+                                        unsigned numInputs, bool keptFirst);
 
 } // namespace meshwright::emit
 

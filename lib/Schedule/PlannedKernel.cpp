@@ -7,12 +7,32 @@
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/KernelBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-PlannedKernel schedule::planKernel(dist::KernelOp kernel) {
+/// Puts the loops of what reductions keep in front of those that they sum over.
+static void putKeptFirst(ModuleOp module) {
+  SmallVector<linalg::GenericOp> reductions;
+  module.walk([&](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() != 0)
+      reductions.push_back(op);
+  });
+  IRRewriter rewriter(module.getContext());
+  for (linalg::GenericOp op : reductions) {
+    SmallVector<unsigned> order, summed;
+    for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+      (iterator == utils::IteratorType::reduction ? summed : order).push_back(loop);
+    llvm::append_range(order, summed);
+    rewriter.setInsertionPoint(op);
+    // It fails where the order is as it should be.
+    (void)linalg::interchangeGenericOp(rewriter, op, order);
+  }
+}
+
+PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order) {
   PlannedKernel planned{ModuleOp::create(kernel.getLoc()), nullptr, {}};
   OpBuilder builder = OpBuilder::atBlockEnd(planned.module->getBody());
   SmallVector<Type> inputs;
@@ -22,11 +42,15 @@ PlannedKernel schedule::planKernel(dist::KernelOp kernel) {
   Block *block = func.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   FailureOr<SmallVector<Value>> outputs = lowerBody(kernel.getBody().front(), builder, block->getArguments());
-  func::ReturnOp::create(builder, kernel.getLoc());
   if (failed(outputs)) {
     planned.reason = "an operation has no lowering";
     return planned;
   }
+  auto ret = func::ReturnOp::create(builder, kernel.getLoc(), *outputs);
+  if (order == LoopOrder::KeptFirst)
+    putKeptFirst(*planned.module);
+  outputs->assign(ret.operand_begin(), ret.operand_end());
+  ret->eraseOperands(0, ret.getNumOperands());
   planned.plan = KernelPlan::create(*block, *outputs, planned.reason);
   return planned;
 }

@@ -21,8 +21,12 @@ struct PlannedKernel {
   std::string reason;
 };
 
+/// Whose loops are the outer ones of a reduction: as the operation has them, or those of what it keeps, so that every
+/// sum is known when its row ends, however far apart what is summed lies.
+enum class LoopOrder { Given, KeptFirst };
+
 /// Lowers and plans `kernel`. Errors are emitted where an operation cannot be lowered at all.
-PlannedKernel planKernel(dist::KernelOp kernel);
+PlannedKernel planKernel(dist::KernelOp kernel, LoopOrder order = LoopOrder::Given);
 
 /// What a kernel computes, as text: equal for kernels that can share their code.
 std::string getKernelText(dist::KernelOp kernel);

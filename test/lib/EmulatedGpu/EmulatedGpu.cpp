@@ -1,0 +1,111 @@
+//===- EmulatedGpu.cpp - runs functions for target `emulated` -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/lib/EmulatedGpu/EmulatedGpu.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <ucontext.h>
+
+using namespace meshwright::test;
+
+/// The GPU whose thread is running.
+static EmulatedGpu *running = nullptr;
+
+extern "C" {
+uint32_t mw_emulated_thread() { return running->getThread(); }
+uint32_t mw_emulated_block() { return running->getBlock(); }
+void *mw_emulated_shared() { return running->getShared(); }
+void mw_emulated_barrier() { running->waitAtBarrier(); }
+}
+
+struct EmulatedGpu::Fiber {
+  static constexpr size_t kStackBytes = 256 << 10;
+
+  ucontext_t context;
+  std::unique_ptr<std::byte[]> stack;
+  bool isDone = false;
+};
+
+EmulatedGpu::EmulatedGpu(uint64_t seed) : engine(seed), host(std::make_unique<Fiber>()) {}
+EmulatedGpu::~EmulatedGpu() = default;
+
+void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
+  for (size_t last = order.size(); last > 1; --last)
+    std::swap(order[last - 1], order[engine() % last]);
+}
+
+void EmulatedGpu::waitAtBarrier() {
+  hasBarriers = true;
+  swapcontext(&fibers[thread]->context, &host->context);
+}
+
+void EmulatedGpu::enter() {
+  running->function(running->arguments);
+  running->fibers[running->thread]->isDone = true;
+}
+
+/// Runs all threads from barrier to barrier. False where some have ended when others wait.
+bool EmulatedGpu::runBlock(uint32_t threads) {
+  for (uint32_t index = 0; index < threads; ++index) {
+    Fiber &fiber = *fibers[index];
+    fiber.isDone = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = Fiber::kStackBytes;
+    fiber.context.uc_link = &host->context;
+    makecontext(&fiber.context, &EmulatedGpu::enter, 0);
+  }
+  std::vector<uint32_t> order(threads);
+  std::iota(order.begin(), order.end(), 0);
+  while (true) {
+    shuffle(order);
+    for (uint32_t index : order) {
+      thread = index;
+      swapcontext(&host->context, &fibers[index]->context);
+    }
+    auto done = std::count_if(order.begin(), order.end(), [&](uint32_t index) { return fibers[index]->isDone; });
+    if (done != 0)
+      return done == threads;
+  }
+}
+
+std::string EmulatedGpu::launch(Function code, void *const *addresses, uint32_t blocks, uint32_t threads,
+                                size_t sharedBytes) {
+  function = code;
+  arguments = addresses;
+  while (fibers.size() < threads) {
+    fibers.push_back(std::make_unique<Fiber>());
+    fibers.back()->stack = std::make_unique<std::byte[]>(Fiber::kStackBytes);
+  }
+  std::vector<uint32_t> order(blocks), threadOrder(threads);
+  std::iota(order.begin(), order.end(), 0);
+  std::iota(threadOrder.begin(), threadOrder.end(), 0);
+  shuffle(order);
+  EmulatedGpu *before = std::exchange(running, this);
+  std::string problem;
+  hasBarriers = false;
+  for (uint32_t index : order) {
+    block = index;
+    // What a block finds in shared memory is anything.
+    shared.assign(sharedBytes, std::byte(0xa5));
+    if (index == order.front() || hasBarriers) {
+      if (!runBlock(threads))
+        problem = "threads of block " + std::to_string(index) + " wait at a barrier that others do not come to";
+    } else {
+      // The function has no barriers: its threads need no stacks of their own.
+      shuffle(threadOrder);
+      for (uint32_t next : threadOrder) {
+        thread = next;
+        function(arguments);
+      }
+    }
+    if (!problem.empty())
+      break;
+  }
+  running = before;
+  return problem;
+}

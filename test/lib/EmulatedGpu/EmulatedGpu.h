@@ -1,0 +1,60 @@
+//===- EmulatedGpu.h - runs functions for target `emulated` -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A GPU of one processor: blocks run one after the other, and the threads of one as fibers that switch where they meet
+// a barrier. Blocks, and threads between two barriers, run in an order that is drawn; whatever depends on it is wrong.
+// The four functions that kernels ask, `mw_emulated_thread` and so on, are defined here; executables have to export
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
+#define MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace meshwright::test {
+
+class EmulatedGpu {
+public:
+  using Function = void (*)(void *const *);
+
+  /// `seed` draws the orders.
+  explicit EmulatedGpu(uint64_t seed);
+  ~EmulatedGpu();
+
+  /// Runs `function` in blocks of threads. Returns what went wrong: threads of a block that did not all come to the
+  /// same barriers.
+  std::string launch(Function function, void *const *arguments, uint32_t blocks, uint32_t threads, size_t sharedBytes);
+
+  // What the running thread asks.
+  uint32_t getThread() const { return thread; }
+  uint32_t getBlock() const { return block; }
+  void *getShared() { return shared.data(); }
+  void waitAtBarrier();
+
+private:
+  struct Fiber;
+
+  bool runBlock(uint32_t threads);
+  void shuffle(std::vector<uint32_t> &order);
+  static void enter();
+
+  std::mt19937_64 engine;
+  Function function = nullptr;
+  void *const *arguments = nullptr;
+  uint32_t thread = 0, block = 0;
+  bool hasBarriers = false;
+  std::vector<std::byte> shared;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::unique_ptr<Fiber> host;
+};
+
+} // namespace meshwright::test
+
+#endif

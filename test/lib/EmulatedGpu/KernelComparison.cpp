@@ -1,0 +1,223 @@
+//===- KernelComparison.cpp - kernels of a GPU and of a CPU ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/lib/EmulatedGpu/KernelComparison.h"
+#include "dialects/Net/Net.h"
+#include "lib/Emit/KernelModule.h"
+#include "meshwright/Schedule/PlannedKernel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::test;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static size_t getElementBytes(Type element) { return std::max(element.getIntOrFloatBitWidth() / 8, 1u); }
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The buffers of a kernel; an output that is where an input was has no buffer of its own.
+struct KernelComparison::Memory {
+  static constexpr size_t kGuardBytes = 64;
+  static constexpr uint8_t kGuard = 0x5c;
+
+  Memory(dist::KernelOp kernel, uint64_t seed);
+  void *const *getAddresses() const { return addresses.data(); }
+  bool isGuarded() const {
+    return llvm::all_of(buffers, [](const std::vector<uint8_t> &buffer) {
+      return std::all_of(buffer.end() - kGuardBytes, buffer.end(), [](uint8_t byte) { return byte == kGuard; });
+    });
+  }
+
+  std::vector<std::vector<uint8_t>> buffers;
+  std::vector<void *> addresses;
+};
+
+/// A number that is likely where a float or an integer of `type` stands: integers are now and then beyond any index.
+static APInt drawBits(Type type, std::mt19937_64 &engine) {
+  if (auto real = dyn_cast<FloatType>(type)) {
+    APFloat value(static_cast<double>(engine() % 4096) / 1024 - 2);
+    bool losesInfo;
+    value.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return value.bitcastToAPInt();
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  uint64_t bits = type.isUnsignedInteger() ? engine() : engine() % 8 == 0 ? engine() % 400 - 40 : engine() % 16;
+  return APInt(64, bits).trunc(width);
+}
+
+KernelComparison::Memory::Memory(dist::KernelOp kernel, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  auto add = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    size_t bytes = getElementBytes(tensor.getElementType());
+    auto &buffer = buffers.emplace_back(tensor.getNumElements() * bytes + kGuardBytes, kGuard);
+    for (int64_t index = 0; index < tensor.getNumElements(); ++index) {
+      uint64_t bits = drawBits(tensor.getElementType(), engine).getZExtValue();
+      std::memcpy(&buffer[index * bytes], &bits, bytes);
+    }
+    addresses.push_back(buffer.data());
+  };
+  buffers.reserve(kernel->getNumOperands() + kernel->getNumResults());
+  for (Type type : kernel->getOperandTypes())
+    add(type);
+  for (auto [index, type] : llvm::enumerate(kernel->getResultTypes())) {
+    int64_t shared = kernel.getInPlace() ? (*kernel.getInPlace())[index] : -1;
+    if (shared >= 0)
+      addresses.push_back(addresses[shared]);
+    else
+      add(type);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tolerances
+//===----------------------------------------------------------------------===//
+
+/// Whether the GPU computes `op` in another way than the CPU.
+static bool differs(Operation &op) {
+  Type element = getElementTypeOrSelf(op.getResult(0).getType());
+  if (!isa<FloatType>(element))
+    return false;
+  if (auto reduce = dyn_cast<net::ReduceOp>(op))
+    return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
+  if (isa<net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::TanhOp, net::ErfOp, net::LogisticOp>(op))
+    return element.isF64();
+  return isa<net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfcOp, net::PowerOp, net::SineOp, net::TanOp>(op);
+}
+
+/// What roundings may change, relative to the norm; 0 where nothing may.
+static double getTolerance(dist::KernelOp kernel) {
+  bool isExact = true;
+  int64_t additions = 1;
+  double epsilon = 0;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    isExact &= !differs(op);
+    for (Value value : llvm::concat<Value>(SmallVector<Value>(op.getOperands()), SmallVector<Value>(op.getResults()))) {
+      additions = std::max(additions, typeOf(value).getNumElements());
+      if (auto real = dyn_cast<FloatType>(typeOf(value).getElementType()))
+        epsilon = std::max(epsilon, std::ldexp(1.0, 1 - static_cast<int>(real.getFPMantissaWidth())));
+    }
+  }
+  // Roundings are as often up as down; and what is added is computed with some.
+  return isExact ? 0 : epsilon * (256 + 8 * std::sqrt(static_cast<double>(additions)));
+}
+
+static double readNumber(Type element, const uint8_t *address) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, address, getElementBytes(element));
+  if (auto real = dyn_cast<FloatType>(element)) {
+    APFloat value(real.getFloatSemantics(), APInt(real.getWidth(), bits));
+    bool losesInfo;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return value.convertToDouble();
+  }
+  return static_cast<double>(bits);
+}
+
+std::string KernelComparison::compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual,
+                                             double tolerance) {
+  for (auto [index, type] : llvm::enumerate(kernel->getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    Type element = tensor.getElementType();
+    bool isFloat = isa<FloatType>(element);
+    size_t bytes = getElementBytes(element);
+    auto *left = static_cast<const uint8_t *>(expected.addresses[kernel->getNumOperands() + index]);
+    auto *right = static_cast<const uint8_t *>(actual.addresses[kernel->getNumOperands() + index]);
+    double distance = 0, norm = 0;
+    for (int64_t at = 0; at < tensor.getNumElements(); ++at) {
+      double a = readNumber(element, left + at * bytes), b = readNumber(element, right + at * bytes);
+      bool isSame = isFloat && tolerance > 0 ? a == b || (std::isnan(a) && std::isnan(b))
+                                             : std::memcmp(left + at * bytes, right + at * bytes, bytes) == 0 ||
+                                                   (std::isnan(a) && std::isnan(b)) || (isFloat && a == b);
+      if (!isSame && (!isFloat || tolerance == 0 || !std::isfinite(a) || !std::isfinite(b)))
+        return llvm::formatv("result {0} has {1} at {2} where the CPU has {3}", index, b, at, a);
+      if (std::isfinite(a)) {
+        distance += isSame ? 0 : (a - b) * (a - b);
+        norm += a * a;
+      }
+    }
+    double scale = std::max(std::sqrt(norm), 1e-3 * std::sqrt(static_cast<double>(tensor.getNumElements())));
+    if (std::sqrt(distance) > tolerance * scale)
+      return llvm::formatv("result {0} is {1:E} from the CPU's, of norm {2:E}, but may be {3:E}", index,
+                           std::sqrt(distance), std::sqrt(norm), tolerance * scale);
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+KernelComparison::KernelComparison(ModuleOp scheduled, std::string folder)
+    : module(scheduled), folder(std::move(folder)) {
+  llvm::StringMap<unsigned> known;
+  module.walk([&](dist::KernelOp kernel) {
+    if (known.try_emplace(schedule::getKernelText(kernel), 0).second)
+      jobs.push_back({kernel, "k" + std::to_string(jobs.size())});
+  });
+}
+
+KernelComparison::~KernelComparison() {
+  for (void *library : {cpu, gpu})
+    if (library)
+      dlclose(library);
+}
+
+bool KernelComparison::compile() {
+  emit::loadKernelDialects(*module.getContext());
+  std::string path = folder + "/kernels-native.so";
+  emit::GpuCompiler compiler(jobs, folder, module.getLoc(), package);
+  if (failed(emit::compileKernels(jobs, "native", path, module.getLoc())) || failed(compiler.compile("emulated")))
+    return false;
+  for (const GpuKernel &kernel : package.libraries(0).gpu_kernels())
+    launches[kernel.symbol()] = &kernel;
+  mappings = compiler.countMappings();
+  cpu = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  gpu = dlopen((folder + "/" + package.libraries(0).file()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  return cpu && gpu;
+}
+
+std::string KernelComparison::compare(size_t index, uint64_t seed) {
+  dist::KernelOp kernel = jobs[index].kernel;
+  Memory expected(kernel, seed), first(kernel, seed), second(kernel, seed);
+  reinterpret_cast<EmulatedGpu::Function>(dlsym(cpu, jobs[index].symbol.c_str()))(expected.getAddresses());
+  EmulatedGpu machine(seed);
+  for (const GpuLaunch &launch : launches.at(jobs[index].symbol)->launches()) {
+    auto function = reinterpret_cast<EmulatedGpu::Function>(dlsym(gpu, launch.function().c_str()));
+    if (!function)
+      return "there is no function " + launch.function();
+    for (Memory *memory : {&first, &second})
+      if (std::string problem = machine.launch(function, memory->getAddresses(), launch.blocks(), launch.threads(),
+                                               launch.shared_bytes());
+          !problem.empty())
+        return problem;
+  }
+  if (first.buffers != second.buffers)
+    return "the order of threads and blocks changes what is written";
+  if (!first.isGuarded())
+    return "something is written behind a buffer";
+  double tolerance = getTolerance(kernel);
+  ++numCompared;
+  numExact += tolerance == 0;
+  return compareOutputs(kernel, expected, first, tolerance);
+}
+
+std::vector<std::string> KernelComparison::run(uint64_t seed) {
+  if (!compile())
+    return {"the kernels cannot be compiled and loaded"};
+  std::vector<std::string> problems;
+  for (size_t index = 0; index < jobs.size(); ++index)
+    if (std::string problem = compare(index, seed + index); !problem.empty()) {
+      std::string text;
+      llvm::raw_string_ostream(text) << jobs[index].symbol << ": " << problem << " in " << jobs[index].kernel;
+      problems.push_back(text);
+    }
+  return problems;
+}

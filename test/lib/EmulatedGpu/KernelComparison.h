@@ -1,0 +1,53 @@
+//===- KernelComparison.h - kernels of a GPU and of a CPU -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
+#define MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
+
+#include "lib/Emit/GpuCompiler.h"
+#include "test/lib/EmulatedGpu/EmulatedGpu.h"
+#include <map>
+
+namespace meshwright::test {
+
+/// Compiles the kernels of a scheduled module for the CPU and for an emulated GPU, runs both on the same random memory,
+/// the GPU's twice with threads and blocks in other orders, and compares what they write.
+///
+/// Both runs of the GPU have to leave the same bits. They are those of the CPU, too, where no sum is taken in another
+/// order and no function expanded; elsewhere results agree to a tolerance from the number of additions. Nothing may be
+/// written beyond the outputs.
+class KernelComparison {
+public:
+  /// Files go into `folder`.
+  KernelComparison(mlir::ModuleOp scheduled, std::string folder);
+  ~KernelComparison();
+
+  /// What is wrong, a line each.
+  std::vector<std::string> run(uint64_t seed);
+
+  /// How many kernels were compared, and how many of them bit by bit.
+  int64_t numCompared = 0, numExact = 0;
+  /// The launches by their mapping.
+  std::map<std::string, int64_t> mappings;
+
+private:
+  struct Memory;
+
+  bool compile();
+  std::string compare(size_t index, uint64_t seed);
+  std::string compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual, double tolerance);
+
+  mlir::ModuleOp module;
+  std::string folder;
+  llvm::SmallVector<emit::KernelJob> jobs;
+  Package package;
+  std::map<std::string, const GpuKernel *> launches;
+  void *cpu = nullptr, *gpu = nullptr;
+};
+
+} // namespace meshwright::test
+
+#endif
