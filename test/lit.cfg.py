@@ -35,7 +35,7 @@ config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 config.environment["OMP_NUM_THREADS"] = "1"
 config.environment["PYTHONPATH"] = os.path.join(config.test_source_root, "python")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
-for variable in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED", "MESHWRIGHT_TEST_ROUNDS"):
+for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED", "MESHWRIGHT_TEST_ROUNDS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
@@ -51,6 +51,11 @@ if os.path.exists(cuda_stub):
     config.available_features.add("cuda-stub")
 libraries = ("MESHWRIGHT_CUDA_LIBRARY", "MESHWRIGHT_CUBLASLT_LIBRARY", "MESHWRIGHT_NCCL_LIBRARY")
 config.substitutions.append(("%cuda_stub", " ".join(["env"] + [f"{name}={cuda_stub}" for name in libraries])))
+
+# NVIDIA's assembler, where dist-opt looks for it.
+folders = [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME",) if name in os.environ] + ["/usr/local/cuda/bin"]
+if shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"]] + folders)):
+    config.available_features.add("ptxas")
 
 if config.sanitize:
     config.available_features.add("sanitizer")

@@ -288,13 +288,15 @@ std::string GpuCompiler::printReport() const {
     json.attribute("function", launch.function);
     json.attribute("mapping", stringifyMapping(launch.mapping));
     auto usage = target.usages.find(launch.function);
-    if (usage != target.usages.end()) {
+    bool isKnown = usage != target.usages.end();
+    if (isKnown)
       json.attribute("registers", usage->second.registers);
+    json.attribute("shared_bytes", launch.sharedBytes);
+    if (isKnown) {
       json.attribute("spill_loads", usage->second.spillLoads);
       json.attribute("spill_stores", usage->second.spillStores);
       json.attribute("stack_bytes", usage->second.stackBytes);
     }
-    json.attribute("shared_bytes", launch.sharedBytes);
     json.attribute("threads", launch.threads);
   };
   json.array([&] {

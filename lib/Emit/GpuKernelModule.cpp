@@ -6,6 +6,7 @@
 
 #include "GpuKernelModule.h"
 #include "GpuEmitter.h"
+#include "GpuScatter.h"
 #include "LoopEmitter.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 
@@ -25,6 +26,8 @@ public:
 
 private:
   LogicalResult addFunctions();
+  void addLaunches(std::vector<GpuLaunchPlan> plans,
+                   function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit);
   void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
   LogicalResult checkLaunches();
   /// The name of the next function, and that of its body.
@@ -40,20 +43,35 @@ private:
 
 } // namespace
 
-void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFirst) {
-  for (GpuLaunchPlan &launch : planLaunches(plan, lowering.getTypes(), lowering.getNumInputs(), keptFirst)) {
+void GpuKernelBuilder::addLaunches(std::vector<GpuLaunchPlan> plans,
+                                   function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit) {
+  for (GpuLaunchPlan &launch : plans) {
     std::string name = getName();
-    lowering.addFunction(getBodyName(name), [&](LoopBuilder &builder, ValueRange pointers) {
-      if (launch.mapping == GpuLaunchPlan::Serial)
-        LoopEmitter(plan, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emitOneByOne();
-      else
-        GpuEmitter(plan, launch, machine, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emit();
-    });
+    lowering.addFunction(getBodyName(name),
+                         [&](LoopBuilder &builder, ValueRange pointers) { emit(launch, builder, pointers); });
     launches.push_back({name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes});
   }
 }
 
+void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFirst) {
+  ArrayRef<RankedTensorType> types = lowering.getTypes();
+  unsigned numInputs = lowering.getNumInputs();
+  addLaunches(planLaunches(plan, types, numInputs, keptFirst),
+              [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
+                if (launch.mapping == GpuLaunchPlan::Serial)
+                  LoopEmitter(plan, builder, pointers, types, numInputs).emitOneByOne();
+                else
+                  GpuEmitter(plan, launch, machine, builder, pointers, types, numInputs).emit();
+              });
+}
+
 LogicalResult GpuKernelBuilder::addFunctions() {
+  if (std::optional<GpuScatter> scatter = GpuScatter::match(kernel)) {
+    addLaunches(scatter->planLaunches(), [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
+      scatter->emit(launch, machine, builder, pointers);
+    });
+    return success();
+  }
   // What is made of a sum, its rounding to 16 bits for instance, has to be known where the sum ends.
   for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
     schedule::PlannedKernel planned = schedule::planKernel(kernel, order);

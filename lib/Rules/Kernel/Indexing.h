@@ -8,6 +8,7 @@
 #define MESHWRIGHT_LIB_RULES_KERNEL_INDEXING_H
 
 #include "Kernel.h"
+#include "meshwright/Rules/Scatter.h"
 
 namespace meshwright::kernel {
 
@@ -30,9 +31,6 @@ struct WindowLayout {
   /// batch index; null where it is zero.
   llvm::SmallVector<mlir::Value> getOffsets(Builder &builder, llvm::ArrayRef<int64_t> indicesBatching) const;
 };
-
-/// An element of the indices as an index; values too large for one become the largest.
-mlir::Value toIndex(Builder &builder, mlir::Value value, bool isUnsigned);
 
 } // namespace meshwright::kernel
 

@@ -63,6 +63,19 @@ Value kernel::toIndex(Builder &builder, Value value, bool isUnsigned) {
   return arith::SelectOp::create(builder, negative, most, index);
 }
 
+Value kernel::combineUpdate(Builder &builder, ScatterOp scatter, Value old, Value update) {
+  static constexpr ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Sum, ReduceKind::Product, ReduceKind::Max,
+                                         ReduceKind::Min};
+  if (scatter.getKind() == ScatterKind::Assign)
+    return update;
+  Type type = elementOf(scatter.getOperand()), wide = getAccumulator(type);
+  ReduceKind kind = kinds[static_cast<unsigned>(scatter.getKind())];
+  if (!isa<FloatType>(type))
+    return combine(builder, kind, type, old, update);
+  Value sum = combine(builder, kind, wide, convertFloat(builder, old, wide), convertFloat(builder, update, wide));
+  return convertFloat(builder, sum, type);
+}
+
 namespace {
 
 /// Walks over the updates in row-major order, one loop per dimension, and combines each into its place. Order matters
@@ -135,7 +148,7 @@ struct ScatterKernel : KernelOpInterface::ExternalModel<ScatterKernel, ScatterOp
       auto write = [&](kernel::Builder &inner) -> Value {
         Value update = tensor::ExtractOp::create(inner, operands[2], position);
         if (scatter.getKind() != ScatterKind::Assign)
-          update = combineWith(inner, tensor::ExtractOp::create(inner, into, target), update);
+          update = kernel::combineUpdate(inner, scatter, tensor::ExtractOp::create(inner, into, target), update);
         return tensor::InsertOp::create(inner, update, into, target);
       };
       if (!inside)
@@ -149,18 +162,6 @@ struct ScatterKernel : KernelOpInterface::ExternalModel<ScatterKernel, ScatterOp
           },
           [&](OpBuilder &nested, Location loc) { scf::YieldOp::create(nested, loc, into); });
       return branch.getResult(0);
-    }
-
-    Value combineWith(kernel::Builder &builder, Value old, Value update) {
-      static constexpr ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Sum, ReduceKind::Product, ReduceKind::Max,
-                                             ReduceKind::Min};
-      Type type = kernel::elementOf(scatter.getOperand()), wide = kernel::getAccumulator(type);
-      ReduceKind kind = kinds[static_cast<unsigned>(scatter.getKind())];
-      if (!isa<FloatType>(type))
-        return kernel::combine(builder, kind, type, old, update);
-      Value sum = kernel::combine(builder, kind, wide, kernel::convertFloat(builder, old, wide),
-                                  kernel::convertFloat(builder, update, wide));
-      return kernel::convertFloat(builder, sum, type);
     }
   };
 };

@@ -38,10 +38,7 @@ void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
     std::swap(order[last - 1], order[engine() % last]);
 }
 
-void EmulatedGpu::waitAtBarrier() {
-  hasBarriers = true;
-  swapcontext(&fibers[thread]->context, &host->context);
-}
+void EmulatedGpu::waitAtBarrier() { swapcontext(&fibers[thread]->context, &host->context); }
 
 void EmulatedGpu::enter() {
   running->function(running->arguments);
@@ -81,28 +78,17 @@ std::string EmulatedGpu::launch(Function code, void *const *addresses, uint32_t 
     fibers.push_back(std::make_unique<Fiber>());
     fibers.back()->stack = std::make_unique<std::byte[]>(Fiber::kStackBytes);
   }
-  std::vector<uint32_t> order(blocks), threadOrder(threads);
+  std::vector<uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0);
-  std::iota(threadOrder.begin(), threadOrder.end(), 0);
   shuffle(order);
   EmulatedGpu *before = std::exchange(running, this);
   std::string problem;
-  hasBarriers = false;
   for (uint32_t index : order) {
     block = index;
     // What a block finds in shared memory is anything.
     shared.assign(sharedBytes, std::byte(0xa5));
-    if (index == order.front() || hasBarriers) {
-      if (!runBlock(threads))
-        problem = "threads of block " + std::to_string(index) + " wait at a barrier that others do not come to";
-    } else {
-      // The function has no barriers: its threads need no stacks of their own.
-      shuffle(threadOrder);
-      for (uint32_t next : threadOrder) {
-        thread = next;
-        function(arguments);
-      }
-    }
+    if (!runBlock(threads))
+      problem = "threads of block " + std::to_string(index) + " wait at a barrier that others do not come to";
     if (!problem.empty())
       break;
   }

@@ -49,7 +49,6 @@ private:
   Function function = nullptr;
   void *const *arguments = nullptr;
   uint32_t thread = 0, block = 0;
-  bool hasBarriers = false;
   std::vector<std::byte> shared;
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::unique_ptr<Fiber> host;
