@@ -18,7 +18,7 @@ public:
   int64_t getProcess() const override { return 0; }
   int64_t getNumProcesses() const override { return 1; }
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) override {
-    return createInprocBackend(options.numRanks, options.link);
+    return createInprocBackend(options.numRanks, options.link, options.timeoutSeconds);
   }
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override {
     return std::vector<Bytes>{Bytes(mine.begin(), mine.end())};

@@ -46,6 +46,7 @@ Status Hub::wait(Lock &held, Group &group) {
   if (!failure.ok())
     return failure;
   if (++group.arrived == group.members.size()) {
+    lastMove = std::max(lastMove, Clock::now());
     group.arrived = 0;
     ++group.generation;
     running += group.members.size() - 1;
@@ -54,7 +55,12 @@ Status Hub::wait(Lock &held, Group &group) {
   }
   uint64_t generation = group.generation;
   pause();
-  group.released.wait(held, [&] { return group.generation != generation || !failure.ok(); });
+  Clock::time_point begin = Clock::now();
+  auto getDeadline = [&] { return std::max(begin, lastMove) + std::chrono::duration_cast<Clock::duration>(timeout); };
+  auto isOver = [&] { return group.generation != generation || !failure.ok(); };
+  while (!group.released.wait_until(held, getDeadline(), isOver))
+    if (Clock::now() >= getDeadline())
+      abort(describeStop());
   // Released before the failure: this meeting took place.
   return group.generation != generation ? Status() : failure;
 }
@@ -62,6 +68,36 @@ Status Hub::wait(Lock &held, Group &group) {
 void Hub::pause() {
   --running;
   checkProgress();
+}
+
+/// Whether a rank is at a meeting that others have not come to.
+bool Hub::isWaiting(int64_t rank) const {
+  for (const auto &[members, group] : groups) {
+    auto position = std::find(members.begin(), members.end(), rank);
+    if (group->arrived != 0 && position != members.end() && group->calls[position - members.begin()])
+      return true;
+  }
+  return false;
+}
+
+/// Of those who do not come, the first that does not wait for somebody else.
+Status Hub::describeStop() const {
+  Status any = faultError("nothing has moved for {} s", timeout.count());
+  for (const auto &[members, group] : groups) {
+    auto come = std::find_if(group->calls.begin(), group->calls.end(), [](const auto *call) { return call; });
+    if (group->arrived == 0 || come == group->calls.end())
+      continue;
+    for (size_t i = 0; i != members.size(); ++i) {
+      if (group->calls[i])
+        continue;
+      int64_t waiting = members[come - group->calls.begin()];
+      any = faultError("{} has waited for rank {} for {} s", describe(waiting, **come), members[i], timeout.count());
+      if (!isWaiting(members[i]))
+        return faultError("rank {} stopped before {}: rank {} has waited for it for {} s", members[i], describe(**come),
+                          waiting, timeout.count());
+    }
+  }
+  return any;
 }
 
 /// Where nobody runs and somebody waits, nobody can come.

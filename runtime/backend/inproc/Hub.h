@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Who takes part in a step is counted: every rank's own thread, and its communication thread while it has something in
-// its queue. Who waits is not running; when nobody is, nobody can come any more. One lock guards all of this; it is
-// held for a few instructions.
+// its queue. Who waits is not running; when nobody is, nobody can come any more. Where somebody runs but does not come,
+// those who wait lose patience after a time in which nothing moved. One lock guards all of this; it is held for a few
+// instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_INPROC_HUB_H
 
 #include "meshwright/runtime/Communicator.h"
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -37,7 +39,7 @@ struct Group {
 class Hub {
 public:
   /// Those who wait outside of groups: `failed` is called, with the lock held, when nothing will come any more.
-  explicit Hub(std::function<void()> failed) : failed(std::move(failed)) {}
+  Hub(std::function<void()> failed, double timeoutSeconds) : failed(std::move(failed)), timeout(timeoutSeconds) {}
 
   using Lock = std::unique_lock<std::mutex>;
   Lock lock() { return Lock(mutex); }
@@ -58,14 +60,21 @@ public:
   /// Somebody waits or has finished. Where that was the last one and somebody waits, it is a failure.
   void pause();
   void abort(Status status);
+  /// A modelled link is busy until then, which is no reason to lose patience.
+  void noteBusy(Clock::time_point until) { lastMove = std::max(lastMove, until); }
   const Status &getFailure() const { return failure; }
 
 private:
   Status wait(Lock &lock, Group &group);
   void checkProgress();
+  Status describeStop() const;
+  bool isWaiting(int64_t rank) const;
 
   std::mutex mutex;
   std::function<void()> failed;
+  std::chrono::duration<double> timeout;
+  /// When a meeting took place last.
+  Clock::time_point lastMove;
   std::map<std::vector<int64_t>, std::unique_ptr<Group>> groups;
   size_t running = 0;
   Status failure;

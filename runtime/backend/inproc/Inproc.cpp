@@ -103,11 +103,13 @@ private:
 
 class Inproc : public Backend {
 public:
-  Inproc(int64_t numRanks, const std::optional<LinkModel> &link)
-      : shared{Hub([this] {
-                 for (auto &communicator : communicators)
-                   communicator->release();
-               }),
+  Inproc(int64_t numRanks, const std::optional<LinkModel> &link, double timeoutSeconds)
+      : shared{Hub(
+                   [this] {
+                     for (auto &communicator : communicators)
+                       communicator->release();
+                   },
+                   timeoutSeconds),
                link} {
     for (int64_t rank = 0; rank != numRanks; ++rank)
       communicators.push_back(std::make_unique<InprocCommunicator>(shared, rank));
@@ -323,6 +325,10 @@ Status InprocCommunicator::runUntraced(Prepared &prepared) {
     return {};
   // By the link's time, not by that of this thread, which may be late: lateness would add up.
   linkFree = begin + prepared.delay;
+  {
+    Hub::Lock held = hub.lock();
+    hub.noteBusy(linkFree);
+  }
   sleepUntil(linkFree);
   return {};
 }
@@ -386,6 +392,7 @@ void InprocCommunicator::movePart(Prepared &prepared, size_t index) {
 } // namespace
 
 std::unique_ptr<Backend> meshwright::runtime::createInprocBackend(int64_t numRanks,
-                                                                  const std::optional<LinkModel> &link) {
-  return std::make_unique<Inproc>(numRanks, link);
+                                                                  const std::optional<LinkModel> &link,
+                                                                  double timeoutSeconds) {
+  return std::make_unique<Inproc>(numRanks, link, timeoutSeconds);
 }

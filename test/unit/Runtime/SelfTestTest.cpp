@@ -81,12 +81,13 @@ private:
 
 Result<SelfTestReport> runWith(Defect defect, int64_t numRanks) {
   std::unique_ptr<World> local = createLocalWorld();
-  WorldDecorator world(*local, [&](std::unique_ptr<Backend> backend) -> Result<std::unique_ptr<Backend>> {
-    return std::unique_ptr<Backend>(
-        std::make_unique<BackendDecorator>(std::move(backend), [&](Communicator &inner, int64_t rank) {
-          return std::make_unique<DefectiveCommunicator>(inner, defect, rank);
-        }));
-  });
+  WorldDecorator world(
+      *local, [&](std::unique_ptr<Backend> backend, const BackendOptions &) -> Result<std::unique_ptr<Backend>> {
+        return std::unique_ptr<Backend>(
+            std::make_unique<BackendDecorator>(std::move(backend), [&](Communicator &inner, int64_t rank) {
+              return std::make_unique<DefectiveCommunicator>(inner, defect, rank);
+            }));
+      });
   SelfTestOptions options;
   options.numRanks = numRanks;
   options.isTimed = false;

@@ -56,7 +56,7 @@ protected:
 /// A world whose backends are changed by `change` when they are made.
 class WorldDecorator : public World {
 public:
-  using Change = std::function<Result<std::unique_ptr<Backend>>(std::unique_ptr<Backend>)>;
+  using Change = std::function<Result<std::unique_ptr<Backend>>(std::unique_ptr<Backend>, const BackendOptions &)>;
   WorldDecorator(World &inner, Change change) : inner(inner), change(std::move(change)) {}
 
   std::string_view getName() const override { return inner.getName(); }
@@ -64,7 +64,7 @@ public:
   int64_t getNumProcesses() const override { return inner.getNumProcesses(); }
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) override {
     MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, inner.createBackend(options));
-    return change(std::move(backend));
+    return change(std::move(backend), options);
   }
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override { return inner.gather(mine); }
   Status broadcast(std::span<std::byte> bytes) override { return inner.broadcast(bytes); }
