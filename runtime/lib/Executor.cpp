@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "CompiledProgram.h"
+#include "meshwright/runtime/FlightRecorder.h"
 #include "meshwright/runtime/ThreadTime.h"
 
 using namespace meshwright;
@@ -38,6 +39,8 @@ struct Executor::Implementation {
   }
 
   Status prepare() {
+    if (context.flight)
+      context.flight->setProgram(context.program);
     MW_TRY(device.allocate(context.program.arena_bytes(), context.program.host_arena_bytes()));
     MW_TRY(loadConstants());
     MW_TRY(compiled.compile());
@@ -48,10 +51,14 @@ struct Executor::Implementation {
 
   Status runStep(uint32_t position) {
     allocations = {};
+    if (context.flight)
+      context.flight->beginStep(position);
     uint64_t before = countAllocations();
     Status status = issueStep(position);
     Status finished = device.finishStep().within(fmt::format("rank {}", context.rank));
     allocations.own = countAllocations() - before - allocations.library;
+    if (context.flight && status.ok() && finished.ok())
+      context.flight->endStep();
     return status.ok() ? finished : status;
   }
 
@@ -70,9 +77,11 @@ struct Executor::Implementation {
     for (const CompiledItem &item : compiled.getItems()) {
       if (!item.runsAt(position))
         continue;
-      for (const CompiledInstruction &instruction : *item.task)
+      for (const CompiledInstruction &instruction : *item.task) {
+        note(item, instruction);
         if (Status status = perform(item, instruction); !status.ok())
           return locate(status, item, instruction);
+      }
     }
     return {};
   }
@@ -85,6 +94,8 @@ struct Executor::Implementation {
 
   Status runTraced(uint32_t position, RankTrace &trace) {
     context.communicator.setTrace(&trace.collectives);
+    if (context.flight)
+      context.flight->beginStep(position);
     Status status = walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) {
       RankTrace::Entry entry{static_cast<uint32_t>(&item - compiled.getItems().data()),
                              static_cast<uint32_t>(&instruction - item.task->data())};
@@ -95,7 +106,16 @@ struct Executor::Implementation {
       return done;
     });
     Status finished = device.finishStep();
+    if (context.flight && status.ok() && finished.ok())
+      context.flight->endStep();
     return status.ok() ? finished : status;
+  }
+
+  /// Items of the compiled program and of its schedule, instructions of a compiled task and of the task are the same.
+  void note(const CompiledItem &item, const CompiledInstruction &instruction) const {
+    if (context.flight)
+      context.flight->beginInstruction(static_cast<uint32_t>(&item - compiled.getItems().data()),
+                                       static_cast<uint32_t>(&instruction - item.task->data()));
   }
 
   /// Says which rank and instruction an error is of; communicators do that themselves.

@@ -156,6 +156,11 @@ public:
     return known.before ? inner.wait(*known.before) : Status();
   }
 
+  void setTrace(std::vector<TimeRange> *times) override {
+    trace = times;
+    inner.setTrace(times);
+  }
+
 private:
   struct Known {
     CollectiveCall call;
@@ -185,12 +190,15 @@ private:
     bool isLeftOut = state.take(Kind::Drop).has_value();
     if (isLeftOut)
       state.say("leaves out", call);
+    if (isLeftOut && trace)
+      trace->push_back({TimeRange::now(), TimeRange::now()});
     return isLeftOut;
   }
 
   FaultyRank &state;
   std::vector<Known> calls;
   std::optional<uint32_t> lastStarted;
+  std::vector<TimeRange> *trace = nullptr;
 };
 
 /// Whether others get something from this rank, and where that begins in the operand of a part.

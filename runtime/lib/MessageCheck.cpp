@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/MessageCheck.h"
-#include "../backend/Reduce.h"
 #include "../backend/Agreement.h"
+#include "../backend/Reduce.h"
 #include "meshwright/runtime/Checksum.h"
 #include "meshwright/runtime/Decorator.h"
 #include <cstring>
@@ -176,8 +176,15 @@ public:
   }
   Status execute(uint32_t number) override {
     Known &known = *collectives[number];
-    return known.reduction ? known.reduction->execute(inner) : known.move->execute(inner);
+    TimeRange time{TimeRange::now(), 0};
+    MW_TRY(known.reduction ? known.reduction->execute(inner) : known.move->execute(inner));
+    time.end = TimeRange::now();
+    if (trace)
+      trace->push_back(time);
+    return {};
   }
+  /// Of a reduction the backend knows the moves alone.
+  void setTrace(std::vector<TimeRange> *times) override { trace = times; }
   Status start(uint32_t number) override { return execute(number); }
   Status wait(uint32_t) override { return {}; }
   double getCpuSeconds(uint32_t number) const override {
@@ -192,6 +199,7 @@ private:
   };
 
   int64_t rank;
+  std::vector<TimeRange> *trace = nullptr;
   std::vector<std::unique_ptr<Known>> collectives;
 };
 

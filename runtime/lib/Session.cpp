@@ -7,6 +7,7 @@
 #include "meshwright/runtime/Session.h"
 #include "Mirrors.h"
 #include "RankTeam.h"
+#include "meshwright/runtime/FlightRecorder.h"
 #include "meshwright/runtime/MatmulSet.h"
 #include <algorithm>
 #include <cstring>
@@ -89,13 +90,18 @@ struct Session::Implementation {
     return {};
   }
 
+  RankFlight *getFlight(int64_t rank) const {
+    return options.serial || !options.flights ? nullptr : &options.flights->getRank(rank);
+  }
+
   Status prepareExecutors() {
     MW_TRY_ASSIGN(team, RankTeam::create(getRanks()));
     return team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
-      MW_TRY_ASSIGN(getExecutor(rank),
-                    Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
-                                      backend->getCommunicator(rank), rank, options.countAllocations}));
+      MW_TRY_ASSIGN(
+          getExecutor(rank),
+          Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
+                            backend->getCommunicator(rank), rank, getFlight(rank), options.countAllocations}));
       return {};
     });
   }

@@ -5,11 +5,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interrupt.h"
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <unistd.h>
 
 static volatile std::sig_atomic_t interrupted = 0;
 
-static void noteInterrupt(int) { interrupted = 1; }
+static volatile std::sig_atomic_t descriptorToWake = -1;
+
+static void noteInterrupt(int) {
+  int error = errno;
+  interrupted = 1;
+  const uint64_t one = 1;
+  if (descriptorToWake >= 0)
+    (void)!write(descriptorToWake, &one, sizeof(one));
+  errno = error;
+}
 
 void meshwright::tool::stopAtInterrupts() {
   struct sigaction action = {};
@@ -21,3 +33,5 @@ void meshwright::tool::stopAtInterrupts() {
 }
 
 bool meshwright::tool::isInterrupted() { return interrupted; }
+
+void meshwright::tool::wakeAtInterrupts(int descriptor) { descriptorToWake = descriptor; }

@@ -14,6 +14,8 @@ void stopAtInterrupts();
 
 /// Whether such a signal has come.
 bool isInterrupted();
+/// Lets signals also write to that eventfd; -1 for none.
+void wakeAtInterrupts(int descriptor);
 
 } // namespace meshwright::tool
 

@@ -76,6 +76,19 @@ Status setCheck(Options &options, const std::string &text) {
   return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
 }
 
+Status addFault(Options &options, const std::string &text) {
+  MW_TRY_ASSIGN(InjectedFault fault, InjectedFault::parse(text));
+  options.faults.push_back(fault);
+  return {};
+}
+
+Status setTimeout(Options &options, const std::string &text) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.timeout);
+  if (error != std::errc() || end != text.data() + text.size() || !(options.timeout > 0 && options.timeout <= 1e6))
+    return usageError("\"{}\" is no number of seconds above 0 and up to 1000000", text);
+  return {};
+}
+
 Status setSelfTest(Options &options, const std::string &text) {
   options.selfTest = true;
   options.selfTestAll = text == "all";
@@ -128,6 +141,16 @@ const std::vector<Option> &getOptions() {
        "the same for copies between the memories of device and host, in each direction", setLink(&Options::hostLink)},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
+      {"Checking", "check-collectives", "",
+       "let the ranks of a group compare what they bring to every collective each time, not the first time alone",
+       setFlag(&Options::checkCollectives)},
+      {"Checking", "check-messages", "",
+       "let a checksum travel with all that ranks send each other; slower, and nothing runs behind the computation",
+       setFlag(&Options::checkMessages)},
+      {"Checking", "timeout", "SECONDS", "how long ranks wait for each other while no collective takes place (600)",
+       setTimeout},
+      {"Checking", "fault", "rank=R,op=N,kind=K",
+       "let the N-th collective of rank R go wrong: kill, hang, slow:TIME, drop or corrupt; may be repeated", addFault},
       {"Checking", "self-test", "[all]",
        "instead of running a package, check every collective of this machine element by element and time it: a sample "
        "of less than a minute, or all of it",
@@ -156,6 +179,9 @@ const std::vector<Option> &getOptions() {
       {"Checkpoints", "keep", "N", "keep the last N checkpoints (3)", setCount(&Options::keep, 1)},
       {"Checkpoints", "resume", "[FOLDER]",
        "go on from the newest checkpoint of --checkpoint, if any, or of FOLDER; on any mesh", setResume},
+      {"Results", "flight-recorder", "FOLDER",
+       "where flight-RANK.json goes for every rank of a run that fails: what the rank did last (flight)",
+       setText(&Options::flightRecorder)},
       {"Information", "show", "", "say what is in the package, and stop", setFlag(&Options::show)},
       {"Information", "quiet", "", "no progress and no lines per step", setFlag(&Options::quiet)},
       {"Information", "help", "", "this text", setFlag(&Options::help)},
@@ -189,6 +215,9 @@ Status checkCombination(const Options &options) {
     return usageError("--serial runs the serial program alone, --check-serial beside the others: one of the two");
   if (options.serial && options.link)
     return usageError("--link is between ranks, but --serial runs one");
+  if (options.serial && (!options.faults.empty() || options.checkMessages))
+    return usageError("{} is of what ranks send each other, but --serial runs one",
+                      options.faults.empty() ? "--check-messages" : "--fault");
   if (options.serial && options.hostLink)
     return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
   if (options.device == "cuda" && (options.link || options.hostLink))

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
 #define MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
 
+#include "meshwright/runtime/Faults.h"
 #include "meshwright/runtime/Feeder.h"
 
 namespace meshwright::tool {
@@ -34,6 +35,10 @@ struct Options {
   /// On which the ranks compute: `cpu`, `cuda`.
   std::string device = "cpu";
   bool tf32 = false, noGraph = false;
+  std::vector<runtime::InjectedFault> faults;
+  std::string flightRecorder = "flight";
+  double timeout = 600;
+  bool checkCollectives = false, checkMessages = false;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };
 

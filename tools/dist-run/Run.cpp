@@ -25,8 +25,8 @@ namespace {
 /// One run, from the initial values to the saved ones.
 class Driver {
 public:
-  Driver(const LoadedPackage &package, const Options &options, World &world)
-      : package(package), options(options), world(world),
+  Driver(const LoadedPackage &package, const Options &options, Instruments &instruments)
+      : package(package), options(options), instruments(instruments), world(instruments.getWorld()),
         progress(!world.isFirst() ? Progress::Shown::Nothing
                  : options.quiet  ? Progress::Shown::Warnings
                                   : Progress::Shown::Everything,
@@ -37,6 +37,8 @@ public:
   /// Runs and reports. A run that stops early leaves the numbers of the steps that it did.
   Status run() {
     Status end = runSteps();
+    if (!end.ok())
+      instruments.reportFailure(end);
     if (!end.ok() && metricsFile && hasSteps)
       (void)metricsFile->commit();
     if (!reportFile)
@@ -57,6 +59,9 @@ private:
         return Status(Code::Fault, fmt::format("interrupted before step {}", step));
       MW_TRY(runStep(step));
     }
+    MW_TRY_ASSIGN(std::string straggler, instruments.getFlights().findStraggler(world, stepSeconds));
+    if (!straggler.empty())
+      progress.log(straggler);
     if (isUnsaved)
       MW_TRY(writer->save(first, position, seed));
     if (writer)
@@ -78,6 +83,9 @@ private:
     sessionOptions.threads = static_cast<int>(options.threads);
     sessionOptions.link = options.link;
     sessionOptions.hostLink = options.hostLink;
+    sessionOptions.timeoutSeconds = options.timeout;
+    sessionOptions.checkCollectives = options.checkCollectives;
+    sessionOptions.flights = &instruments.getFlights();
     sessionOptions.countAllocations = countAllocations;
     if (options.device == "cuda")
       sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph};
@@ -174,6 +182,7 @@ private:
     if (index.step > options.steps)
       return inputError("{} is of step {} but --steps={} ends before it", *found, index.step, options.steps);
     first = index.step;
+    instruments.getFlights().setFirstStep(first);
     position = index.dataPosition;
     seed = index.seed;
     progress.skip(first);
@@ -247,6 +256,7 @@ private:
     else
       MW_TRY(traceStep(step).within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    stepSeconds += seconds;
     MW_TRY_ASSIGN(StepMetrics metrics, readMetrics(*session, writer.get(), step, seconds));
     if (!plans.empty()) {
       metrics.plan = &plans[variant].plan;
@@ -288,12 +298,15 @@ private:
 
   const LoadedPackage &package;
   const Options &options;
+  Instruments &instruments;
   World &world;
   Progress progress;
   Report report{options};
   bool hasSteps = false;
   /// The step to begin with, the batch that it takes, and the seed of the initial values.
   uint64_t first = 0, position = 0, seed = options.seed;
+  /// How long all steps took.
+  double stepSeconds = 0;
   /// Whether the state before the first step is to be saved.
   bool isUnsaved = false;
   std::unique_ptr<Session> session;
@@ -309,12 +322,13 @@ private:
 
 } // namespace
 
-Status meshwright::tool::run(const LoadedPackage &package, const Options &options, World &world) {
+Status meshwright::tool::run(const LoadedPackage &package, const Options &options, Instruments &instruments) {
+  const World &world = instruments.getWorld();
   if (!world.isAlone() && (options.serial || options.link || options.hostLink))
     return usageError("{} is for one process, but the run has {}",
                       options.serial ? "--serial"
                       : options.link ? "--link"
                                      : "--host-link",
                       world.getNumProcesses());
-  return Driver(package, options, world).run();
+  return Driver(package, options, instruments).run();
 }

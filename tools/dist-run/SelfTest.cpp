@@ -17,6 +17,8 @@ Status meshwright::tool::runSelfTest(World &world, const Options &options) {
   SelfTestOptions test;
   test.all = options.selfTestAll;
   test.numRanks = static_cast<int64_t>(options.ranks);
+  test.backend.timeoutSeconds = options.timeout;
+  test.backend.checkCollectives = options.checkCollectives;
   bool isShown = world.isFirst() && !options.quiet && isatty(STDERR_FILENO);
   if (isShown)
     test.progress = [](uint64_t done, uint64_t total) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Instruments.h"
 #include "Options.h"
 #include "Run.h"
 #include "SelfTest.h"
@@ -16,7 +17,8 @@
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-static Status runTool(const Options &options, World &world) {
+static Status runTool(const Options &options, Instruments &instruments) {
+  World &world = instruments.getWorld();
   if (options.selfTest)
     return runSelfTest(world, options);
   auto package = LoadedPackage::open(options.package);
@@ -25,15 +27,16 @@ static Status runTool(const Options &options, World &world) {
   try {
     if (options.show)
       return world.isFirst() ? show(*package) : Status();
-    return run(*package, options, world);
+    return run(*package, options, instruments);
   } catch (const std::system_error &) {
     return inputError("cannot write standard output");
   }
 }
 
 /// What all processes know the first one says.
-static Status runOn(World &world, const Options &options) {
-  Status status = runTool(options, world);
+static Status runOn(Instruments &instruments, const Options &options) {
+  World &world = instruments.getWorld();
+  Status status = runTool(options, instruments);
   if (status.ok() && std::fflush(stdout) != 0)
     status = inputError("cannot write standard output");
   if (!status.ok() && !world.hasAgreedOnFailure())
@@ -55,8 +58,10 @@ int main(int argc, char **argv) {
       status = inputError("cannot write standard output");
   } else if (options.ok()) {
     auto world = openWorld(options->comm);
-    if (world.ok())
-      return static_cast<int>(runOn(**world, *options).code());
+    if (world.ok()) {
+      Instruments instruments(**world, *options);
+      return static_cast<int>(runOn(instruments, *options).code());
+    }
     status = world.status();
   }
   if (!status.ok())

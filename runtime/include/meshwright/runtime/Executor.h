@@ -13,6 +13,8 @@
 
 namespace meshwright::runtime {
 
+class RankFlight;
+
 /// What an executor is made from. Everything outlives it.
 struct ExecutorContext {
   const LoadedPackage &package;
@@ -21,6 +23,8 @@ struct ExecutorContext {
   Device &device;
   Communicator &communicator;
   int64_t rank;
+  /// Where the rank notes what it does; null where nobody wants to know.
+  RankFlight *flight = nullptr;
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };

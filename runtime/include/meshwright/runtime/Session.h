@@ -20,6 +20,8 @@
 
 namespace meshwright::runtime {
 
+class FlightRecorder;
+
 struct SessionOptions {
   /// The processes over which the ranks are spread, which outlives the session; null for this one alone.
   World *world = nullptr;
@@ -38,6 +40,8 @@ struct SessionOptions {
   /// See BackendOptions.
   double timeoutSeconds = 600;
   bool checkCollectives = false;
+  /// Notes what the ranks of distributed programs do; null where nobody wants to know.
+  FlightRecorder *flights = nullptr;
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };
