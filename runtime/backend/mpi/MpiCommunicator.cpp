@@ -19,6 +19,9 @@ Result<uint32_t> MpiCommunicator::prepare(CollectiveCall call) {
   if (call.isStarted && call.members.size() > 1)
     MW_TRY(startThread());
   collectives.push_back(std::make_unique<Prepared>(std::move(call), rank, post.getTransport(), world));
+  Prepared &prepared = *collectives.back();
+  auto key = std::pair(prepared.runner.getCall().members, prepared.runner.getDigest());
+  prepared.same = firstOfKind.emplace(key, &prepared).first->second;
   queue.resize(collectives.size());
   return static_cast<uint32_t>(collectives.size() - 1);
 }
@@ -156,9 +159,9 @@ void MpiCommunicator::finishStep(const Status &status) {
 Status MpiCommunicator::run(Prepared &prepared, Post &post) {
   if (post.getLifeline().hasFailed())
     return post.getLifeline().takeFailure(&prepared.runner.getCall());
-  if (checkAlways || !prepared.isChecked) {
+  if (checkAlways || !prepared.same->isChecked) {
     MW_TRY(prepared.runner.check(post));
-    prepared.isChecked = true;
+    prepared.same->isChecked = true;
   }
   double before = profiling ? getThreadSeconds() : 0;
   TimeRange time{trace ? TimeRange::now() : 0};

@@ -9,6 +9,7 @@
 
 #include "PlanRunner.h"
 #include <condition_variable>
+#include <map>
 
 namespace meshwright::runtime::mpi {
 
@@ -35,6 +36,9 @@ private:
     Prepared(CollectiveCall call, int64_t rank, const Transport &transport, uint64_t world)
         : runner(std::move(call), rank, transport, world) {}
     PlanRunner runner;
+    /// The first that brings the same to the same group. Members may have prepared a collective for different numbers
+    /// of places, but what it is they use for the first time together.
+    Prepared *same = this;
     bool isChecked = false;
     /// Which of the rank's started collectives it is, or was when it was issued last.
     uint64_t ticket = 0;
@@ -54,6 +58,7 @@ private:
   uint64_t world;
   bool checkAlways, profiling = false;
   std::vector<std::unique_ptr<Prepared>> collectives;
+  std::map<std::pair<std::vector<int64_t>, uint64_t>, Prepared *> firstOfKind;
   std::unique_ptr<std::byte[]> scratch;
   std::vector<TimeRange> *trace = nullptr;
 

@@ -20,6 +20,8 @@ public:
   PlanRunner(CollectiveCall call, int64_t rank, const Transport &transport, uint64_t world);
 
   const CollectiveCall &getCall() const { return call; }
+  /// What the members compare.
+  uint64_t getDigest() const { return digest; }
   uint64_t getScratchBytes() const { return plan.scratchBytes; }
   /// Gives the plan its scratch memory, once.
   void setScratch(std::byte *scratch);

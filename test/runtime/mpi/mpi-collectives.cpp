@@ -53,6 +53,36 @@ static Status runOnProcesses(World &world, ScriptedRank &mine, bool checkAlways)
   return status;
 }
 
+/// Ranks keep what they reduce in different numbers of places, which they take in turns.
+static Status checkPlaces(World &world) {
+  BackendOptions options;
+  options.numRanks = world.getNumProcesses();
+  MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, world.createBackend(options));
+  Communicator &communicator = backend->getCommunicator(world.getProcess());
+  std::vector<double> places(1 + world.getProcess());
+  std::vector<uint32_t> numbers;
+  for (double &place : places) {
+    CollectiveCall call;
+    call.type = F64;
+    call.parts = {{1, reinterpret_cast<std::byte *>(&place), reinterpret_cast<std::byte *>(&place)}};
+    for (int64_t rank = 0; rank != options.numRanks; ++rank)
+      call.members.push_back(rank);
+    MW_TRY_ASSIGN(uint32_t number, communicator.prepare(std::move(call)));
+    numbers.push_back(number);
+  }
+  Status status = communicator.connect();
+  for (int64_t turn = 0; turn != 2 * options.numRanks && status.ok(); ++turn) {
+    double &place = places[turn % places.size()];
+    place = static_cast<double>(turn + world.getProcess());
+    status = communicator.execute(numbers[turn % numbers.size()]);
+    int64_t n = options.numRanks;
+    if (status.ok() && place != static_cast<double>(turn * n + n * (n - 1) / 2))
+      status = Status(Code::CheckFailed, fmt::format("turn {}: the sum is {}", turn, place));
+  }
+  communicator.finishStep(status);
+  return status;
+}
+
 static Status runRound(World &world, uint64_t seed, uint64_t maxCount) {
   CollectiveScript script(seed, world.getNumProcesses(), 30, maxCount);
   std::vector<ScriptedRank> ranks;
@@ -76,6 +106,8 @@ int main(int argc, char **argv) {
   uint64_t maxCount = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 30000;
   auto world = openWorld("mpi");
   Status status = world.status();
+  if (status.ok())
+    status = checkPlaces(**world);
   for (uint64_t round = 0; status.ok() && round != rounds; ++round)
     status = runRound(**world, seed + round, maxCount);
   if (!status.ok())
