@@ -13,8 +13,8 @@ using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
 /// Seconds that a process gets to come to its end after a rank has failed, and those in which the flights of other
-/// processes come.
-static constexpr double patience = 5, othersPatience = 2;
+/// processes come: mpirun ends what is left of a run a second after a process was killed.
+static constexpr double patience = 5, othersPatience = 0.5;
 
 Instruments::Instruments(World &world, const Options &options)
     : world(world), options(options),
