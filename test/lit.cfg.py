@@ -8,6 +8,7 @@ command behind it with a GPU that is none.
 """
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -44,6 +45,9 @@ config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 if shutil.which("mpirun") and os.path.exists(os.path.join(config.build_dir, "lib", "libmeshwright_mpi.so")):
     config.available_features.add("mpi")
+# Networks of a test's own take the right to make them.
+if shutil.which("ip") and subprocess.run(["unshare", "--net", "--uts", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("namespaces")
 
 # In the place of a GPU, where the headers for it were there.
 cuda_stub = os.path.join(config.build_dir, "test", "bin", "libmw_cuda_stub.so")

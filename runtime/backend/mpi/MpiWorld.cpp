@@ -10,6 +10,7 @@
 #include "MpiWorld.h"
 #include "MpiCommunicator.h"
 #include <algorithm>
+#include <cstdlib>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -130,13 +131,22 @@ Status MpiWorld::connect() {
   return {};
 }
 
+static Status describeMismatch(int64_t ranks, int64_t processes) {
+  // Where srun and MPI do not speak the same language, every process is alone.
+  const char *tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (processes == 1 && tasks && std::string_view(tasks) != "1")
+    return usageError("the package is for {} ranks but MPI knows 1 process of the {} that SLURM has started; "
+                      "srun --mpi=pmix lets them find each other",
+                      ranks, tasks);
+  return usageError("the package is for {} ranks but there {}; mpirun -n {} starts as many as it wants", ranks,
+                    processes == 1 ? "is 1 process" : fmt::format("are {} processes", processes), ranks);
+}
+
 Result<std::unique_ptr<Backend>> MpiWorld::createBackend(const BackendOptions &options) {
   if (options.link)
     return usageError("a link is modelled between ranks of one process, but these are processes");
   if (options.numRanks != getNumProcesses())
-    return usageError(
-        "the package is for {} ranks but there {}; mpirun -n {} starts as many as it wants", options.numRanks,
-        getNumProcesses() == 1 ? "is 1 process" : fmt::format("are {} processes", getNumProcesses()), options.numRanks);
+    return describeMismatch(options.numRanks, getNumProcesses());
   lifeline->setTimeout(options.timeoutSeconds);
   return std::unique_ptr<Backend>(
       std::make_unique<MpiBackend>(*post, getProcess(), ++numBackends, options.checkCollectives));

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: mpi
+# UNSUPPORTED: sanitizer
 # RUN: %python %s
 """Tests that every process of a run says what went wrong on one of them, in time, and that nothing is left behind.
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# REQUIRES: mpi, namespaces
+# UNSUPPORTED: sanitizer
+# RUN: %python %s
+"""Tests processes on two hosts: networks of their own on this machine, with a cable between them.
+
+Collectives have the bytes of threads over TCP, and a process that is killed or stopped on one host is named on the other.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HOSTS = {f"mw{os.getpid()}{side}": f"10.77.{os.getpid() % 250}.{number}" for number, side in enumerate("ab", 1)}
+FIRST = next(iter(HOSTS))
+NETWORK = HOSTS[FIRST].rsplit(".", 1)[0] + ".0/24"
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+def lay_cable():
+    for host in HOSTS:
+        run("ip", "netns", "add", host)
+    ends = [f"{host}v"[-15:] for host in HOSTS]
+    run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    for end, (host, address) in zip(ends, HOSTS.items()):
+        run("ip", "link", "set", end, "netns", host)
+        run("ip", "-n", host, "address", "add", f"{address}/24", "dev", end)
+        for device in ("lo", end):
+            run("ip", "-n", host, "link", "set", device, "up")
+
+
+def write_agent(folder):
+    """What mpirun calls for ssh: it runs a command in the other network, under another name."""
+    path = os.path.join(folder, "agent")
+    cases = "".join(f"{address}) host={host};; " for host, address in HOSTS.items())
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\ncase $1 in {cases}esac\nshift\nexec ip netns exec $host unshare -u sh -c "hostname $host; $*"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
+def start(agent, *command):
+    places = ",".join(f"{address}:2" for address in HOSTS.values())
+    mpirun = ["mpirun", "--oversubscribe", "--mca", "plm_rsh_agent", agent, "--mca", "btl_tcp_if_include", NETWORK,
+              "--mca", "oob_tcp_if_include", NETWORK, "--host", places, "-x", "PATH", "-n", "4", *command]
+    return subprocess.Popen(["ip", "netns", "exec", FIRST, "unshare", "-u", "sh", "-c", f'hostname {FIRST}; exec "$@"', "sh", *mpirun],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def find_process(rank):
+    """The process of that rank on one of the hosts."""
+    for host in HOSTS:
+        for process in subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True, check=True).stdout.split():
+            try:
+                with open(f"/proc/{process}/environ", encoding="utf-8", errors="replace") as environment, \
+                        open(f"/proc/{process}/comm", encoding="utf-8") as name:
+                    if f"OMPI_COMM_WORLD_RANK={rank}" in environment.read().split("\0") and name.read().strip() == "mpi-faults":
+                        return int(process)
+            except OSError:
+                continue
+    sys.exit(f"there is no process of rank {rank}")
+
+
+def disturb(agent, which, victim, expected):
+    going = start(agent, "mpi-faults", "go-on", "2")
+    if going.stdout.readline() != "runs\n":
+        sys.exit(f"the run does not begin:\n{going.communicate()[1]}")
+    time.sleep(0.3)
+    os.kill(find_process(victim), which)
+    _, errors = going.communicate(timeout=60)
+    said = dict(re.findall(r"mpi-faults \(process (\d+)\): error: (.*)", errors))
+    for rank in set(range(4)) - {victim}:
+        if not re.match(expected, said.get(str(rank), "")):
+            sys.exit(f"{which.name} of rank {victim}: rank {rank} says {said.get(str(rank))!r}\n{errors}")
+    if going.returncode == 0:
+        sys.exit("mpirun ends with success")
+
+
+def test(folder):
+    agent = write_agent(folder)
+    output, errors = start(agent, "mpi-collectives", "60", "5").communicate(timeout=120)
+    if "5 rounds on 4 processes agree" not in output:
+        sys.exit(f"collectives fail between hosts:\n{output}{errors}")
+    for victim in (0, 3):
+        disturb(agent, signal.SIGKILL, victim, rf"rank {victim} stopped before c_allreduce")
+        disturb(agent, signal.SIGSTOP, victim, rf"rank {victim} stopped before c_allreduce .* does not answer")
+
+
+try:
+    lay_cable()
+    with tempfile.TemporaryDirectory() as name:
+        test(name)
+finally:
+    for host in HOSTS:
+        subprocess.run(["ip", "netns", "delete", host], check=False)
