@@ -30,7 +30,8 @@ Instruments::Instruments(World &world, const Options &options)
             fmt::print(stderr, "dist-run: error: {}\n", status.message());
             this->world.abort(status);
           },
-          [this] { (void)writeFlights(faultError("interrupted")); }) {
+          [this] { writeFlights(faultError("interrupted")); }) {
+  world.setLastWords([this](const Status &status) { reportFailure(status); });
   flights.setFailureListener([this](const Status &status) { watchdog.fail(status); });
 }
 
@@ -48,11 +49,23 @@ Result<std::unique_ptr<Backend>> Instruments::instrument(std::unique_ptr<Backend
   return backend;
 }
 
-bool Instruments::writeFlights(const Status &status) const {
+Instruments::~Instruments() { world.setLastWords({}); }
+
+void Instruments::endRun() {
+  std::lock_guard lock(writing);
+  isOver = true;
+}
+
+bool Instruments::writeFlights(const Status &status) {
+  std::lock_guard lock(writing);
+  if (isOver)
+    return false;
   auto written = flights.write(options.flightRecorder, status);
   if (!written.ok())
     fmt::print(stderr, "dist-run: warning: {}\n", written.status().message());
-  return written.ok() && *written != 0;
+  // The first reason is the one that counts.
+  isOver = written.ok() && *written != 0;
+  return isOver;
 }
 
 /// Those of this process's ranks, and of the others as far as their files come soon.
@@ -63,7 +76,7 @@ std::vector<FlightState> Instruments::collectStates() const {
   return states;
 }
 
-void Instruments::reportFailure(const Status &status) const {
+void Instruments::reportFailure(const Status &status) {
   if (status.code() != Code::Fault || !writeFlights(status) || !world.isFirst())
     return;
   std::string disagreement = describeDisagreement(collectStates());

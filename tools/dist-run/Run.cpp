@@ -39,6 +39,7 @@ public:
     Status end = runSteps();
     if (!end.ok())
       instruments.reportFailure(end);
+    instruments.endRun();
     if (!end.ok() && metricsFile && hasSteps)
       (void)metricsFile->commit();
     if (!reportFile)

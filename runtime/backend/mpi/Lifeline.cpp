@@ -311,6 +311,11 @@ void Lifeline::judgeFirst() {
   fail(describeStop(0, activity.collective, process, false));
 }
 
+void Lifeline::setLastWords(std::function<void(const Status &)> say) {
+  std::lock_guard guard(mutex);
+  lastWords = std::move(say);
+}
+
 /// Nobody in this process has asked whether all is well: its rank computes, or stands in MPI. It ends here.
 void Lifeline::endUnheard() {
   if (!hasFailed() || isTaken)
@@ -324,6 +329,13 @@ void Lifeline::endUnheard() {
   if (now - failedAt < (isKilled ? killedTime : unheardTime))
     return;
   Status status = takeFailure();
+  std::function<void(const Status &)> say;
+  {
+    std::lock_guard guard(mutex);
+    say = lastWords;
+  }
+  if (say)
+    say(status);
   fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   std::_Exit(static_cast<int>(status.code()));
 }

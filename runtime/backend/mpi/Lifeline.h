@@ -22,6 +22,7 @@
 #include "meshwright/runtime/Communicator.h"
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -61,6 +62,9 @@ public:
   /// This process waits for another one, and has done so for a while; until `endWait`.
   void beginWait(const CollectiveCall &call, int64_t waitsFor, bool disagrees);
   void endWait();
+
+  /// Lets `say` be called before this process is ended from here.
+  void setLastWords(std::function<void(const Status &)> say);
 
   /// Says that this process will end as it should.
   void sayEnd();
@@ -118,6 +122,7 @@ private:
   /// Guards what follows, and sending.
   std::mutex mutex;
   Status failure;
+  std::function<void(const Status &)> lastWords;
   /// The process whose end is the failure, or -1.
   int64_t gone = -1;
   /// What this process waits in; null while it does not. It is described by the thread: waiting allocates nothing.

@@ -57,6 +57,7 @@ public:
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override;
   Status broadcast(std::span<std::byte> bytes) override;
   void abort(const Status &status) override { lifeline->fail(status); }
+  void setLastWords(std::function<void(const Status &)> say) override { lifeline->setLastWords(std::move(say)); }
 
 private:
   Result<std::vector<Socket>> openSockets();

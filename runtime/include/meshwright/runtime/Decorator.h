@@ -69,6 +69,7 @@ public:
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override { return inner.gather(mine); }
   Status broadcast(std::span<std::byte> bytes) override { return inner.broadcast(bytes); }
   void abort(const Status &status) override { inner.abort(status); }
+  void setLastWords(std::function<void(const Status &)> say) override { inner.setLastWords(std::move(say)); }
 
 private:
   World &inner;

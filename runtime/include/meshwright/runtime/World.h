@@ -12,6 +12,7 @@
 #define MESHWRIGHT_RUNTIME_WORLD_H
 
 #include "meshwright/runtime/Communicator.h"
+#include <functional>
 #include <span>
 #include <string>
 
@@ -47,6 +48,9 @@ public:
   /// This process is about to end because of an error: others that wait for it are released with it, soon. May be
   /// called while others are anywhere in their programs.
   virtual void abort(const Status &status) = 0;
+  /// Lets `say` be called, on another thread, before the world itself ends this process with an error of another one,
+  /// which it does where a rank here never comes back to hear of it.
+  virtual void setLastWords(std::function<void(const Status &)> say) {}
 
   bool isFirst() const { return getProcess() == 0; }
   bool isAlone() const { return getNumProcesses() == 1; }
