@@ -56,9 +56,10 @@ Status CudaDevice::prepareStreams() {
 }
 
 CudaDevice::~CudaDevice() {
-  // What is under way uses what is about to go. After an error of the device these fail too, at once.
-  if (!context.use().ok())
+  if (!context.isRetained())
     return;
+  // What is under way uses what is about to go. After an error of the device all of this fails too, at once.
+  (void)context.use();
   for (const Stream *stream : {&compute, &communication, &fetch, &writeBack})
     if (*stream)
       (void)api.cuStreamSynchronize(stream->get());

@@ -40,6 +40,7 @@ public:
   PrimaryContext &operator=(const PrimaryContext &) = delete;
   ~PrimaryContext();
   Status retain(const CudaApi &driver, CUdevice number);
+  bool isRetained() const { return context != nullptr; }
   /// Makes it that of the calling thread.
   Status use() const;
 

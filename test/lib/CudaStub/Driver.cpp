@@ -52,6 +52,8 @@ CUresult toResult(StreamStatus status) {
 
 /// Whether the bytes lie in one allocation.
 bool isAllocated(CUdeviceptr address, uint64_t bytes) {
+  if (isAnyMemoryTaken())
+    return true;
   Driver &driver = getDriver();
   std::lock_guard held(driver.mutex);
   auto next = driver.memory.upper_bound(address);

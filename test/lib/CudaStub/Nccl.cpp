@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 #include <nccl.h>
+#include <type_traits>
 
 using namespace meshwright::stub;
 
@@ -62,15 +63,27 @@ struct Group {
     if (isAborted)
       return false;
     operations[rank] = operation;
-    if (++arrived == size) {
-      arrived = 0;
-      ++generation;
-      changed.notify_all();
-      return true;
-    }
     uint64_t before = generation;
+    arrive();
     changed.wait(held, [&] { return isAborted || generation != before; });
     return generation != before;
+  }
+
+  /// Returns when all who have met are done with each other's operands. They all come, whatever happens.
+  void leave() {
+    std::unique_lock held(mutex);
+    uint64_t before = generation;
+    arrive();
+    changed.wait(held, [&] { return generation != before; });
+  }
+
+private:
+  void arrive() {
+    if (++arrived != size)
+      return;
+    arrived = 0;
+    ++generation;
+    changed.notify_all();
   }
 };
 
@@ -96,7 +109,10 @@ struct BFloat16 {
   BFloat16(float value) {
     uint32_t wide;
     std::memcpy(&wide, &value, sizeof(wide));
-    bits = static_cast<uint16_t>((wide + 0x7fff + ((wide >> 16) & 1)) >> 16);
+    if (value != value)
+      bits = static_cast<uint16_t>((wide >> 16) | 0x40);
+    else
+      bits = static_cast<uint16_t>((wide + 0x7fff + ((wide >> 16) & 1)) >> 16);
   }
   operator float() const {
     uint32_t wide = uint32_t(bits) << 16;
@@ -106,16 +122,18 @@ struct BFloat16 {
   }
 };
 
+/// Integers wrap; of floats what is no number wins.
 template <typename T> T combine(T a, T b, ncclRedOp_t reduction) {
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   switch (reduction) {
   case ncclProd:
-    return a * b;
+    return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
   case ncclMax:
-    return a > b ? a : b;
+    return a > b || a != a ? a : b;
   case ncclMin:
-    return a < b ? a : b;
+    return a < b || a != a ? a : b;
   default:
-    return a + b;
+    return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
   }
 }
 
@@ -211,7 +229,8 @@ void run(Group &group, int rank, const Operation &operation) {
     result = compute(group.operations, rank);
   else
     group.hasDisagreed = true;
-  if (!group.meet(rank, &operation) || result.empty())
+  group.leave();
+  if (result.empty())
     return;
   if (operation.kind != Kind::Exchange) {
     std::memcpy(operation.out, result.data(), result.size());

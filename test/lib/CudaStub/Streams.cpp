@@ -50,28 +50,28 @@ void Stream::pushNow(std::function<void()> work) {
   changed.notify_all();
 }
 
-void Stream::recordNow(Event &event) {
+void Stream::recordNow(const std::shared_ptr<Event::State> &event) {
   uint64_t number;
   {
-    std::lock_guard held(event.mutex);
-    number = ++event.recorded;
+    std::lock_guard held(event->mutex);
+    number = ++event->recorded;
   }
-  pushNow([&event, number] {
-    std::lock_guard held(event.mutex);
-    event.reached = std::max(event.reached, number);
-    event.done.notify_all();
+  pushNow([event, number] {
+    std::lock_guard held(event->mutex);
+    event->reached = std::max(event->reached, number);
+    event->done.notify_all();
   });
 }
 
-void Stream::waitNow(Event &event) {
+void Stream::waitNow(const std::shared_ptr<Event::State> &event) {
   uint64_t number;
   {
-    std::lock_guard held(event.mutex);
-    number = event.recorded;
+    std::lock_guard held(event->mutex);
+    number = event->recorded;
   }
-  pushNow([&event, number] {
-    std::unique_lock held(event.mutex);
-    event.done.wait(held, [&] { return event.reached >= number; });
+  pushNow([event, number] {
+    std::unique_lock held(event->mutex);
+    event->done.wait(held, [&] { return event->reached >= number; });
   });
 }
 
@@ -84,10 +84,11 @@ StreamStatus Stream::synchronize() {
 }
 
 StreamStatus Stream::synchronize(Event &event) {
-  std::unique_lock held(event.mutex);
-  if (event.graph)
+  Event::State &state = *event.state;
+  std::unique_lock held(state.mutex);
+  if (state.graph)
     return StreamStatus::Capturing;
-  event.done.wait(held, [&] { return event.reached == event.recorded; });
+  state.done.wait(held, [&] { return state.reached == state.recorded; });
   return StreamStatus::Ok;
 }
 
@@ -105,34 +106,37 @@ void Stream::push(std::function<void()> work) {
 }
 
 StreamStatus Stream::record(Event &event) {
-  std::unique_lock held(event.mutex);
-  event.graph = graph;
-  event.before = before;
-  held.unlock();
+  const std::shared_ptr<Event::State> &state = event.state;
+  {
+    std::lock_guard held(state->mutex);
+    state->graph = graph;
+    state->before = before;
+  }
   if (graph)
-    addToGraph([this, &event] { recordNow(event); });
+    addToGraph([this, state] { recordNow(state); });
   else
-    recordNow(event);
+    recordNow(state);
   return StreamStatus::Ok;
 }
 
 StreamStatus Stream::waitFor(Event &event) {
-  std::unique_lock held(event.mutex);
+  const std::shared_ptr<Event::State> &state = event.state;
+  std::unique_lock held(state->mutex);
   // What was recorded outside is no part of the graph.
-  if (graph && event.graph != graph)
+  if (graph && state->graph != graph)
     return StreamStatus::Isolated;
-  if (event.graph && !graph) {
-    graph = event.graph;
+  if (state->graph && !graph) {
+    graph = state->graph;
     graph->streams.push_back(this);
   }
   if (!graph) {
     held.unlock();
-    waitNow(event);
+    waitNow(state);
     return StreamStatus::Ok;
   }
-  for (auto [stream, count] : event.before)
+  for (auto [stream, count] : state->before)
     before[stream] = std::max(before[stream], count);
-  addToGraph([this, &event] { waitNow(event); });
+  addToGraph([this, state] { waitNow(state); });
   return StreamStatus::Ok;
 }
 

@@ -11,6 +11,7 @@
 //   MESHWRIGHT_STUB_TRACE=FILE            a line per call: number, thread, function, key=value ...
 //   MESHWRIGHT_STUB_FAIL=cuMemAlloc:2     the second call of cuMemAlloc fails
 //   MESHWRIGHT_STUB_DEVICES=N             how many GPUs there are (8)
+//   MESHWRIGHT_STUB_ANY_MEMORY=1          copies may use memory that the stub did not give
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,7 @@ private:
 };
 
 int getNumDevices();
+bool isAnyMemoryTaken();
 
 /// Counts what was made and not destroyed.
 class Live {
@@ -72,7 +74,8 @@ class Graph;
 /// How much of each stream comes before something, while it is captured.
 using Clock = std::map<const Stream *, uint64_t>;
 
-/// A place in a stream that others wait for.
+/// A place in a stream that others wait for. As with the real ones, what waits for it may go on to do so when the event
+/// itself has been destroyed.
 class Event {
 public:
   explicit Event(uint64_t id) : id(id) {}
@@ -80,14 +83,17 @@ public:
 
 private:
   friend class Stream;
+  struct State {
+    std::mutex mutex;
+    std::condition_variable done;
+    /// How often it was recorded, and how many of these its stream has come to.
+    uint64_t recorded = 0, reached = 0;
+    /// The graph into which it was recorded last, if one is being captured, and what comes before it there.
+    Graph *graph = nullptr;
+    Clock before;
+  };
   Live live;
-  std::mutex mutex;
-  std::condition_variable done;
-  /// How often it was recorded, and how many of these its stream has come to.
-  uint64_t recorded = 0, reached = 0;
-  /// The graph into which it was recorded last, if one is being captured, and what comes before it there.
-  Graph *graph = nullptr;
-  Clock before;
+  std::shared_ptr<State> state = std::make_shared<State>();
 };
 
 /// Work in the order in which it is to be issued again.
@@ -122,8 +128,8 @@ public:
 
 private:
   void pushNow(std::function<void()> work);
-  void recordNow(Event &event);
-  void waitNow(Event &event);
+  void recordNow(const std::shared_ptr<Event::State> &event);
+  void waitNow(const std::shared_ptr<Event::State> &event);
   void addToGraph(std::function<void()> issue);
   void serve();
 

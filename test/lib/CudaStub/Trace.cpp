@@ -27,6 +27,7 @@ struct State {
     failing = text.substr(0, colon);
     failingCall = colon == std::string::npos ? 1 : std::strtoull(text.c_str() + colon + 1, nullptr, 10);
     devices = count ? std::atoi(count) : 8;
+    isAnyMemoryTaken = std::getenv("MESHWRIGHT_STUB_ANY_MEMORY") != nullptr;
     calls.clear();
     lines = 0;
   }
@@ -39,6 +40,7 @@ struct State {
   std::string failing;
   uint64_t failingCall = 0;
   int devices = 0;
+  bool isAnyMemoryTaken = false;
   std::map<std::string, uint64_t> calls;
   uint64_t lines = 0;
 };
@@ -81,6 +83,7 @@ Call &Call::note(const char *key, const std::string &value) {
 }
 
 int meshwright::stub::getNumDevices() { return getState().devices; }
+bool meshwright::stub::isAnyMemoryTaken() { return getState().isAnyMemoryTaken; }
 uint64_t meshwright::stub::makeId() { return ++numIds; }
 
 Live::Live() { ++numLive; }

@@ -12,7 +12,9 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::test;
 
-CollectiveScript::CollectiveScript(uint64_t seed, int64_t numRanks, size_t numCalls, uint64_t maxCount) : random(seed) {
+CollectiveScript::CollectiveScript(uint64_t seed, int64_t numRanks, size_t numCalls, uint64_t maxCount,
+                                   bool (*wanted)(const CollectiveCall &))
+    : random(seed), wanted(wanted) {
   for (size_t i = 0; i != numCalls; ++i) {
     ScriptedCall scripted = drawCall(numRanks, maxCount);
     scripted.call.tag = static_cast<uint32_t>(i);
@@ -30,7 +32,7 @@ ScriptedCall CollectiveScript::drawCall(int64_t numRanks, uint64_t maxCount) {
   do {
     call.type = static_cast<DType>(draw(DType_ARRAYSIZE));
     call.reduction = static_cast<Collective::Reduction>(draw(Collective::Reduction_ARRAYSIZE));
-  } while (getSize(call.type) == 0 || !isReducible(call.reduction, call.type));
+  } while (getSize(call.type) == 0 || !isReducible(call.reduction, call.type) || (wanted && !wanted(call)));
   std::vector<int64_t> ranks(numRanks);
   std::iota(ranks.begin(), ranks.end(), 0);
   std::shuffle(ranks.begin(), ranks.end(), random);
@@ -76,6 +78,10 @@ CollectiveCall ScriptedRank::bind(size_t index) {
       std::vector<std::byte> &buffer = buffers[index].emplace_back((part.count * (perMember ? n : 1) + 1) * size);
       for (std::byte &byte : buffer)
         byte = static_cast<std::byte>(random() >> 11);
+      // Which bits a NaN has behind a sum is nobody's promise: without the highest bit of the exponent there is none.
+      if (isFloat(call.type))
+        for (size_t i = size - 1; i < buffer.size(); i += size)
+          buffer[i] &= std::byte{0xbf};
       return buffer.data();
     };
     if (hasIn)

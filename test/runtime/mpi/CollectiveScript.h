@@ -25,7 +25,9 @@ struct ScriptedCall {
 
 class CollectiveScript {
 public:
-  CollectiveScript(uint64_t seed, int64_t numRanks, size_t numCalls, uint64_t maxCount);
+  /// Of collectives that are `wanted`, where that is given.
+  CollectiveScript(uint64_t seed, int64_t numRanks, size_t numCalls, uint64_t maxCount,
+                   bool (*wanted)(const runtime::CollectiveCall &) = nullptr);
   const std::vector<ScriptedCall> &getCalls() const { return calls; }
 
 private:
@@ -34,6 +36,7 @@ private:
   void drawParts(ScriptedCall &scripted, uint64_t maxCount);
 
   std::mt19937_64 random;
+  bool (*wanted)(const runtime::CollectiveCall &);
   std::vector<ScriptedCall> calls;
 };
 

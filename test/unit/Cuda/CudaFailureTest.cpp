@@ -1,0 +1,85 @@
+//===- CudaFailureTest.cpp - every call fails once ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whichever call fails, the run ends with an error that names it and, in a step, the rank and what the rank was doing;
+// the other ranks are released, and nothing that was made is left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StubPackages.h"
+#include "StubRun.h"
+#include <set>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::test;
+
+/// A short life of a session; the first error in it.
+static Status live(const LoadedPackage &package, bool useGraphs) {
+  MW_TRY_ASSIGN(std::unique_ptr<Session> session, Session::create(package, makeStubOptions(useGraphs)));
+  fillWithNumbers(*session, 3);
+  for (int step = 0; step != 3; ++step)
+    MW_TRY(session->step());
+  for (const ValueSet *set : {&session->getVariables(), &session->getOutputs()})
+    for (size_t i = 0; i != set->size(); ++i) {
+      std::vector<std::byte> value(set->getBytes(i));
+      MW_TRY(session->gather(*set, i, value));
+    }
+  return {};
+}
+
+/// What is called where an error has nowhere to go.
+static bool isOfTheEnd(const std::string &function) {
+  for (const char *word : {"Destroy", "Free", "Release", "Unload", "Finalize", "Abort"})
+    if (function.find(word) != std::string::npos)
+      return true;
+  // Before what it used is freed; nothing else waits for a whole stream here.
+  return function == "cuStreamSynchronize";
+}
+
+/// The functions that a step calls, whose errors say what the rank was doing.
+static bool isOfTheStep(const std::string &function) {
+  const std::set<std::string> functions = {"cuLaunchKernel", "cublasLtMatmul", "cuStreamWaitEvent", "cuMemcpyAsync",
+                                           "ncclGroupStart", "ncclGroupEnd",   "ncclAllReduce",     "ncclBroadcast",
+                                           "ncclReduce",     "ncclSend",       "ncclRecv"};
+  return functions.contains(function);
+}
+
+class CudaFailure : public testing::TestWithParam<NamedPackage> {};
+
+TEST_P(CudaFailure, IsReportedAndLeavesNothing) {
+  Stub stub;
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(GetParam().make(), folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  for (bool useGraphs : {false, true}) {
+    stub.record();
+    Status good = live(package, useGraphs);
+    ASSERT_TRUE(good.ok()) << good.message();
+    std::map<std::string, uint64_t> counts;
+    for (const RecordedCall &call : stub.getTrace())
+      ++counts[call.function];
+    for (auto [function, count] : counts) {
+      if (isOfTheEnd(function))
+        continue;
+      for (uint64_t call : std::set<uint64_t>{1, count / 2 + 1}) {
+        SCOPED_TRACE(fmt::format("{} of {} calls of {}", call, count, function));
+        stub.fail(function, call);
+        Status status = live(package, useGraphs);
+        EXPECT_FALSE(status.ok());
+        EXPECT_EQ(status.code(), Code::Fault);
+        EXPECT_NE(status.message().find(function), std::string::npos) << status.message();
+        if (isOfTheStep(function)) {
+          EXPECT_TRUE(status.message().starts_with("rank ")) << status.message();
+          EXPECT_NE(status.message().find("hand.mlir:"), std::string::npos) << status.message();
+        }
+        EXPECT_EQ(stub.countLive(), 0u);
+      }
+    }
+    stub.failNothing();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Packages, CudaFailure, testing::ValuesIn(getStubPackages()),
+                         [](const auto &info) { return info.param.name; });
