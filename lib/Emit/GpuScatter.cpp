@@ -25,11 +25,19 @@ static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Whether an element of `value` can be had: it is an argument of the kernel, or the same number everywhere.
-static bool isReadable(Value value) {
+/// What has the elements of `value` in the same order: an argument of the kernel, or a constant that is the same number
+/// everywhere; null where it is made of something else.
+static Value getSource(Value value) {
+  bool isBroadcast = false;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<net::ReshapeOp, net::BroadcastOp>(op))
+      break;
+    isBroadcast |= isa<net::BroadcastOp>(op);
+    value = op->getOperand(0);
+  }
   auto constant = value.getDefiningOp<net::ConstantOp>();
   auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
-  return isa<BlockArgument>(value) || (dense && dense.isSplat());
+  return (dense && dense.isSplat()) || (isa<BlockArgument>(value) && !isBroadcast) ? value : Value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,7 +84,7 @@ bool GpuScatter::windowsMeetWhole() {
 std::optional<GpuScatter> GpuScatter::match(dist::KernelOp kernel) {
   net::ScatterOp scatter;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<net::ConstantOp>(op))
+    if (isa<net::BroadcastOp, net::ConstantOp, net::ReshapeOp>(op))
       continue;
     if (scatter || !isa<net::ScatterOp>(op))
       return std::nullopt;
@@ -84,12 +92,12 @@ std::optional<GpuScatter> GpuScatter::match(dist::KernelOp kernel) {
   }
   if (!scatter || kernel.getNumResults() != 1 ||
       kernel.getBody().front().getTerminator()->getOperand(0) != scatter.getResult() ||
-      !llvm::all_of(scatter->getOperands(), isReadable))
+      !llvm::all_of(scatter->getOperands(), getSource))
     return std::nullopt;
   GpuScatter found(kernel, scatter);
   // The result may be where the operand was, but not where what is read later is.
   int64_t shared = kernel.getInPlace() ? (*kernel.getInPlace())[0] : -1;
-  auto operand = dyn_cast<BlockArgument>(scatter.getOperand());
+  auto operand = dyn_cast<BlockArgument>(getSource(scatter.getOperand()));
   if (shared >= 0 && (!operand || operand.getArgNumber() != shared))
     return std::nullopt;
   if (!found.windowsMeetWhole() || found.numWindows == 0 || found.windowSize == 0)
@@ -188,9 +196,10 @@ void ScatterWriter::store(Value base, Value value, Value index) {
 /// An element of an operand of the scatter: an argument of the kernel, or a constant.
 Value ScatterWriter::read(Value tensor, Value index) {
   Type element = schedule::getSignless(tensor.getType()).getElementType();
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
+  Value source = getSource(tensor);
+  if (auto argument = dyn_cast<BlockArgument>(source))
     return load(pointers[argument.getArgNumber()], element, index);
-  auto dense = cast<DenseElementsAttr>(tensor.getDefiningOp<net::ConstantOp>().getValue());
+  auto dense = cast<DenseElementsAttr>(source.getDefiningOp<net::ConstantOp>().getValue());
   TypedAttr value = dense.getSplatValue<TypedAttr>();
   if (auto integer = dyn_cast<IntegerAttr>(value))
     value = builder.getIntegerAttr(element, integer.getValue());

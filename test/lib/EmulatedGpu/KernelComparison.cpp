@@ -170,15 +170,17 @@ KernelComparison::~KernelComparison() {
       dlclose(library);
 }
 
-bool KernelComparison::compile() {
+bool KernelComparison::compile(StringRef real) {
   emit::loadKernelDialects(*module.getContext());
   std::string path = folder + "/kernels-native.so";
   emit::GpuCompiler compiler(jobs, folder, module.getLoc(), package);
   if (failed(emit::compileKernels(jobs, "native", path, module.getLoc())) || failed(compiler.compile("emulated")))
     return false;
+  mappings = compiler.countMappings();
+  if (!real.empty() && failed(compiler.compile(real)))
+    return false;
   for (const GpuKernel &kernel : package.libraries(0).gpu_kernels())
     launches[kernel.symbol()] = &kernel;
-  mappings = compiler.countMappings();
   cpu = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   gpu = dlopen((folder + "/" + package.libraries(0).file()).c_str(), RTLD_NOW | RTLD_LOCAL);
   return cpu && gpu;
@@ -209,8 +211,8 @@ std::string KernelComparison::compare(size_t index, uint64_t seed) {
   return compareOutputs(kernel, expected, first, tolerance);
 }
 
-std::vector<std::string> KernelComparison::run(uint64_t seed) {
-  if (!compile())
+std::vector<std::string> KernelComparison::run(uint64_t seed, StringRef real) {
+  if (!compile(real))
     return {"the kernels cannot be compiled and loaded"};
   std::vector<std::string> problems;
   for (size_t index = 0; index < jobs.size(); ++index)

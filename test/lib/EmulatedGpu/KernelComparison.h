@@ -25,8 +25,8 @@ public:
   KernelComparison(mlir::ModuleOp scheduled, std::string folder);
   ~KernelComparison();
 
-  /// What is wrong, a line each.
-  std::vector<std::string> run(uint64_t seed);
+  /// What is wrong, a line each. `real` names a GPU that the kernels have to compile for, too.
+  std::vector<std::string> run(uint64_t seed, llvm::StringRef real = "");
 
   /// How many kernels were compared, and how many of them bit by bit.
   int64_t numCompared = 0, numExact = 0;
@@ -36,7 +36,7 @@ public:
 private:
   struct Memory;
 
-  bool compile();
+  bool compile(llvm::StringRef real);
   std::string compare(size_t index, uint64_t seed);
   std::string compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual, double tolerance);
 
