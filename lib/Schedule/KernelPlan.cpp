@@ -479,8 +479,10 @@ void Planner::joinLoops() {
       --plan.numRowLoops;
   }
   // Without reductions nothing makes rows; the loops but the last are as good as rows, and what is the same all along
-  // the innermost loop is computed outside it.
-  if (plan.reductions.empty())
+  // the innermost loop is computed outside it. But what is stored once is stored at the end of a row, of which there
+  // may be one only.
+  bool storesOnce = llvm::any_of(plan.stores, [](const Store &store) { return store.position.isConstant(); });
+  if (plan.reductions.empty() && !storesOnce)
     plan.numRowLoops = plan.loops.empty() ? 0 : plan.loops.size() - 1;
 }
 

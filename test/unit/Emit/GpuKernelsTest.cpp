@@ -49,6 +49,11 @@ protected:
     PassManager manager(&context);
     schedule::buildPipeline(manager);
     ASSERT_TRUE(succeeded(manager.run(module)));
+    compare(module, seed, real);
+  }
+
+  /// Compares the kernels of a scheduled module.
+  void compare(ModuleOp module, uint64_t seed, StringRef real = "") {
     TempFolder folder;
     KernelComparison comparison(module, folder / ".");
     for (const std::string &problem : comparison.run(seed, real))
@@ -114,22 +119,26 @@ TEST_F(GpuKernels, RowsWriteOverWhatTheyRead) {
   EXPECT_EQ(mappings["rows"], 1);
 }
 
-// What is stored once beside many elements that read what it overwrites.
+// What is stored once, in the place of what all threads read.
 TEST_F(GpuKernels, OneElementBesideMany) {
-  check(R"(
-    net.variable counter @count : tensor<f32>
-    func.func @step(%x: tensor<40x30xf32>, %y: tensor<30x40xf32>) -> tensor<40x30xf32> {
-      %count = net.read @count : tensor<f32>
-      %one = net.constant dense<1.0> : tensor<f32>
-      %next = net.add %count, %one : tensor<f32>
-      %all = net.broadcast %next dims = [] : tensor<f32> -> tensor<40x30xf32>
-      %turned = net.transpose %y dims = [1, 0] : tensor<30x40xf32> -> tensor<40x30xf32>
-      %sum = net.add %x, %turned : tensor<40x30xf32>
-      %z = net.multiply %sum, %all : tensor<40x30xf32>
-      net.assign @count, %next : tensor<f32>
-      return %z : tensor<40x30xf32>
-    })");
-  EXPECT_GE(mappings["elements"], 1);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    func.func @step(%x: tensor<40x30xf32>, %y: tensor<30x40xf32>, %count: tensor<f32>) -> tensor<40x30xf32> {
+      %0:2 = dist.kernel(%x, %y, %count) in_place [-1, 2] {
+      ^bb0(%a: tensor<40x30xf32>, %b: tensor<30x40xf32>, %old: tensor<f32>):
+        %one = net.constant dense<1.0> : tensor<f32>
+        %new = net.add %old, %one : tensor<f32>
+        %turned = net.transpose %b dims = [1, 0] : tensor<30x40xf32> -> tensor<40x30xf32>
+        %sum = net.add %a, %turned : tensor<40x30xf32>
+        %all = net.broadcast %new dims = [] : tensor<f32> -> tensor<40x30xf32>
+        %product = net.multiply %sum, %all : tensor<40x30xf32>
+        dist.yield %product, %new : tensor<40x30xf32>, tensor<f32>
+      } : (tensor<40x30xf32>, tensor<30x40xf32>, tensor<f32>) -> (tensor<40x30xf32>, tensor<f32>)
+      return %0#0 : tensor<40x30xf32>
+    })",
+                                                             &context);
+  ASSERT_TRUE(module);
+  compare(*module, /*seed=*/1);
+  EXPECT_EQ(mappings["elements"], 2);
 }
 
 // Sums over columns of what is known only when the rows have been reduced.
