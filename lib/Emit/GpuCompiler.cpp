@@ -254,8 +254,9 @@ void GpuCompiler::warnOfSerial(const Target &target) {
     most = std::max(most, elements);
   }
   if (number != 0)
-    largest->emitWarning() << number << " of " << jobs.size() << " kernels run in one thread of a GPU; the largest, "
-                           << "this one, has " << most << " elements";
+    emitWarning(largest.getLoc()) << number << " of " << jobs.size()
+                                  << " kernels run in one thread of a GPU; the largest, "
+                                  << "this one, has " << most << " elements";
 }
 
 LogicalResult GpuCompiler::compile(StringRef name) {

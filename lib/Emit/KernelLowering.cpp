@@ -157,6 +157,7 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
   }
   auto func = func::FuncOp::create(builder, location, name, builder.getFunctionType(memrefs, {}));
   func.setPrivate();
+  func->setAttr("llvm.linkage", LLVM::LinkageAttr::get(func.getContext(), LLVM::Linkage::Internal));
   for (unsigned index = 0; index < memrefs.size(); ++index)
     func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   Block *block = func.addEntryBlock();

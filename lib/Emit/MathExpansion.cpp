@@ -232,11 +232,14 @@ Value Formulas::atan2(Value y, Value x) {
   return select(arith::CmpFOp::create(builder, Predicate::UNO, x, y), number(kNaN), result);
 }
 
-/// By the logarithm, and a step of Newton's.
+/// By the logarithm, and a step of Newton's, far from where its cube would underflow.
 Value Formulas::cbrt(Value x) {
-  Value size = abs(x), root = exp(divide(log(size), number(3)));
+  Value isTiny = compare(Predicate::OLT, abs(x), 0x1p-600);
+  Value size = select(isTiny, multiply(abs(x), number(0x1p600)), abs(x));
+  Value root = exp(divide(log(size), number(3)));
   Value square = multiply(root, root), excess = fma(square, root, subtract(number(0), size));
   root = subtract(root, divide(excess, multiply(square, number(3))));
+  root = select(isTiny, multiply(root, number(0x1p-200)), root);
   Value isSelf = arith::OrIOp::create(builder, compare(Predicate::OEQ, x, 0), compare(Predicate::UEQ, size, kInfinity));
   return select(isSelf, x, copySign(root, x));
 }

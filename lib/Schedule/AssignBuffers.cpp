@@ -181,13 +181,20 @@ void Assigner::placeOnHost() {
   }
 }
 
+/// Whether `kernel` is a scatter into this input: it changes single elements, which have been read before.
+static bool isScatteredInto(dist::KernelOp kernel, unsigned input) {
+  Block &body = kernel.getBody().front();
+  auto scatter = body.getTerminator()->getOperand(0).getDefiningOp<net::ScatterOp>();
+  Value argument = body.getArgument(input);
+  return scatter && kernel.getNumResults() == 1 && scatter.getOperand() == argument && argument.hasOneUse();
+}
+
 bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) {
   std::string text = getKernelText(kernel) + "/" + std::to_string(input) + "/" + std::to_string(output);
   auto [known, isNew] = shareable.try_emplace(StringAttr::get(kernel.getContext(), text));
   if (isNew) {
-    // Without a plan bufferization copies what would be overwritten too early.
     PlannedKernel planned = planKernel(kernel);
-    known->second = !planned.plan || planned.plan->canShare(input, output);
+    known->second = planned.plan ? planned.plan->canShare(input, output) : isScatteredInto(kernel, input);
   }
   return known->second;
 }
