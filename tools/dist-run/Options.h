@@ -38,6 +38,8 @@ struct Options {
   std::vector<runtime::InjectedFault> faults;
   std::string flightRecorder = "flight";
   double timeout = 600;
+  /// 0: never.
+  uint64_t checkReplicas = 0;
   bool checkCollectives = false, checkMessages = false;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };

@@ -273,6 +273,8 @@ private:
     progress.result(fmt::format("{}: {}{}{:.3f} s", name, loss, loss.empty() ? "" : ", ", seconds));
     if (checked)
       MW_TRY(checkStep(name));
+    if (options.checkReplicas != 0 && (step + 1) % options.checkReplicas == 0)
+      MW_TRY(checkReplicas().within(name));
     progress.step(step + 1, loss);
     if (writer)
       MW_TRY(writer->poll());
@@ -285,6 +287,14 @@ private:
   Status traceStep(uint64_t step) {
     MW_TRY_ASSIGN(StepTrace trace, runtime::traceStep(*session));
     traced.push_back({step, std::move(trace)});
+    return {};
+  }
+
+  Status checkReplicas() {
+    const ValueSet &variables = session->getVariables();
+    for (size_t i = 0; i != variables.size(); ++i)
+      if (!session->isIdle(i))
+        MW_TRY(session->checkReplicas(variables, i));
     return {};
   }
 

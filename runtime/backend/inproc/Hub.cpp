@@ -80,48 +80,47 @@ bool Hub::isWaiting(int64_t rank) const {
   return false;
 }
 
-/// Of those who do not come, the first that does not wait for somebody else.
-Status Hub::describeStop() const {
-  Status any = faultError("nothing has moved for {} s", timeout.count());
+std::vector<Hub::Wait> Hub::findWaits() const {
+  std::vector<Wait> waits;
   for (const auto &[members, group] : groups) {
     auto come = std::find_if(group->calls.begin(), group->calls.end(), [](const auto *call) { return call; });
     if (group->arrived == 0 || come == group->calls.end())
       continue;
-    for (size_t i = 0; i != members.size(); ++i) {
-      if (group->calls[i])
-        continue;
-      int64_t waiting = members[come - group->calls.begin()];
-      any = faultError("{} has waited for rank {} for {} s", describe(waiting, **come), members[i], timeout.count());
-      if (!isWaiting(members[i]))
-        return faultError("rank {} stopped before {}: rank {} has waited for it for {} s", members[i], describe(**come),
-                          waiting, timeout.count());
-    }
+    for (size_t i = 0; i != members.size(); ++i)
+      if (!group->calls[i])
+        waits.push_back({members[come - group->calls.begin()], members[i], *come});
   }
-  return any;
+  return waits;
+}
+
+/// Of those who do not come, the first that does not wait for somebody else is the cause.
+Status Hub::describeStop() const {
+  std::vector<Wait> waits = findWaits();
+  for (const Wait &wait : waits)
+    if (!isWaiting(wait.missing))
+      return faultError("rank {} stopped before {}: rank {} has waited for it for {} s", wait.missing,
+                        describe(*wait.call), wait.waiting, timeout.count());
+  return faultError("nothing has moved for {} s{}", timeout.count(), describeCircle(waits));
+}
+
+std::string Hub::describeCircle(const std::vector<Wait> &waits) {
+  std::string text;
+  for (const Wait &wait : waits)
+    text += fmt::format("; {} waits for rank {}", describe(wait.waiting, *wait.call), wait.missing);
+  return text;
 }
 
 /// Where nobody runs and somebody waits, nobody can come.
 void Hub::checkProgress() {
   if (running != 0 || !failure.ok())
     return;
-  for (auto &[members, group] : groups) {
-    if (group->arrived == 0)
-      continue;
-    // The first member of the group that came, and the first that did not.
-    const CollectiveCall *call = nullptr;
-    int64_t waiting = 0, missing = -1;
-    for (size_t i = 0; i != members.size(); ++i) {
-      if (group->calls[i] && !call) {
-        call = group->calls[i];
-        waiting = members[i];
-      } else if (!group->calls[i] && missing < 0) {
-        missing = members[i];
-      }
-    }
-    if (call)
+  std::vector<Wait> waits = findWaits();
+  for (const Wait &wait : waits)
+    if (!isWaiting(wait.missing))
       return abort(faultError("{} waits for rank {}, which is not coming: every rank waits or has finished",
-                              describe(waiting, *call), missing));
-  }
+                              describe(wait.waiting, *wait.call), wait.missing));
+  if (!waits.empty())
+    abort(faultError("ranks wait for each other{}", describeCircle(waits)));
 }
 
 void Hub::abort(Status status) {

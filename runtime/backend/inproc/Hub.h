@@ -67,8 +67,15 @@ public:
 private:
   Status wait(Lock &lock, Group &group);
   void checkProgress();
-  Status describeStop() const;
+  /// The first member of a group that has come to a collective, and one that has not.
+  struct Wait {
+    int64_t waiting, missing;
+    const CollectiveCall *call;
+  };
+  std::vector<Wait> findWaits() const;
   bool isWaiting(int64_t rank) const;
+  Status describeStop() const;
+  static std::string describeCircle(const std::vector<Wait> &waits);
 
   std::mutex mutex;
   std::function<void()> failed;
