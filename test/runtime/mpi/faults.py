@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 
@@ -20,6 +21,8 @@ ROUNDS = int(os.environ.get("MESHWRIGHT_TEST_ROUNDS", "1"))
 SEED = int(os.environ.get("MESHWRIGHT_TEST_SEED", time.time_ns() % 100000))
 draw = random.Random(SEED)
 MARK = f"MESHWRIGHT_TEST_RUN={uuid.uuid4()}"
+# What the processes of this test share, and no others that run beside it.
+SHARED = tempfile.TemporaryDirectory(dir="/dev/shm")
 PLACE = r"c_allreduce #(7|16|17) \(grad/w, model\.mlir:88\)"
 
 
@@ -40,7 +43,8 @@ def get_processes():
 def start(ranks, case, timeout):
     name, value = MARK.split("=")
     command = ["mpirun", "--oversubscribe", "-n", str(ranks), "mpi-faults", case, str(timeout)]
-    return subprocess.Popen(command, env={**os.environ, name: value}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, name: value, "OMPI_MCA_btl_vader_backing_directory": SHARED.name}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(run, what, expected, processes, within, code=None):
@@ -81,7 +85,6 @@ def disturb(ranks, which, timeout, expected, within):
     finish(run, f"{which.name} of rank {victim} of {ranks}", expected.format(victim=victim), others, within)
 
 
-before = set(os.listdir("/dev/shm"))
 meets = r"rank 0: c_allreduce #{} \(grad/w, model\.mlir:88\){} meets rank 1: c_allreduce #{} \(grad/w, model\.mlir:88\){}"
 waits = r"rank [02]: c_allreduce #7 \(grad/w, model\.mlir:88\) waits for rank [01], which is not coming: {}"
 CASES = [
@@ -100,6 +103,6 @@ for _ in range(ROUNDS):
         disturb(ranks, signal.SIGKILL, 600, rf"rank {{victim}} stopped before {PLACE}", 10)
     disturb(3, signal.SIGSTOP, 2, rf"rank {{victim}} stopped before {PLACE}: rank \d waits for it, nothing has moved for 2 s, "
             r"and its process does not answer", 15)
-left = set(os.listdir("/dev/shm")) - before
-if any("vader" in name or "mpi" in name for name in left):
-    sys.exit(f"left in /dev/shm: {left}")
+left = os.listdir(SHARED.name)
+if left:
+    sys.exit(f"shared memory is left: {left}")
