@@ -10,6 +10,7 @@
 #include "MathExpansion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <numbers>
 
@@ -36,6 +37,7 @@ public:
   Value atan2(Value y, Value x);
   Value cbrt(Value x);
   Value pow(Value x, Value y);
+  Value remainder(Value x, Value y);
 
 private:
   using Predicate = arith::CmpFPredicate;
@@ -61,6 +63,8 @@ private:
 
   Value series(Value x, ArrayRef<double> coefficients);
   Value powerOfTwo(Value exponent);
+  Value scaleByPowerOfTwo(Value x, Value exponent);
+  Value getExponent(Value x);
   Value wave(Value x, int64_t quarters);
   Value atanOfFraction(Value t);
 
@@ -109,17 +113,21 @@ Value Formulas::powerOfTwo(Value exponent) {
   return fromBits(arith::ShLIOp::create(builder, biased, integer(52)));
 }
 
-/// 2^n e^r with |r| at most half the logarithm of 2; in two steps, because 2^n alone may be out of range.
+/// In two steps, because the power alone may be out of range.
+Value Formulas::scaleByPowerOfTwo(Value x, Value exponent) {
+  Value half = arith::ShRSIOp::create(builder, exponent, integer(1));
+  Value rest = arith::SubIOp::create(builder, exponent, half);
+  return multiply(multiply(x, powerOfTwo(half)), powerOfTwo(rest));
+}
+
+/// 2^n e^r with |r| at most half the logarithm of 2.
 Value Formulas::exp(Value x) {
   Value bounded = select(compare(Predicate::OGT, x, 710), number(710), x);
   bounded = select(compare(Predicate::OLT, bounded, -746), number(-746), bounded);
   Value n = round(multiply(bounded, number(std::numbers::log2e)));
   Value r = fma(n, number(-kLn2Low), fma(n, number(-kLn2High), bounded));
   Value power = series(r, getFactorials(0, 1, 14));
-  Value exponent = toInteger(n), half = arith::ShRSIOp::create(builder, exponent, integer(1));
-  Value rest = arith::SubIOp::create(builder, exponent, half);
-  Value result = multiply(multiply(power, powerOfTwo(half)), powerOfTwo(rest));
-  return select(compare(Predicate::UNO, x, 0), x, result);
+  return select(compare(Predicate::UNO, x, 0), x, scaleByPowerOfTwo(power, toInteger(n)));
 }
 
 Value Formulas::expm1(Value x) {
@@ -130,10 +138,7 @@ Value Formulas::expm1(Value x) {
 /// n ln 2 + 2 artanh s, where x is 2^n (1 + s) / (1 - s) and the last factor between the roots of 1/2 and 2.
 Value Formulas::log(Value x) {
   Value isTiny = compare(Predicate::OLT, x, 0x1p-1022);
-  Value bits = toBits(select(isTiny, multiply(x, number(0x1p54)), x));
-  Value exponent = arith::SubIOp::create(
-      builder, arith::AndIOp::create(builder, arith::ShRUIOp::create(builder, bits, integer(52)), integer(0x7ff)),
-      select(isTiny, integer(1023 + 54), integer(1023)));
+  Value bits = toBits(select(isTiny, multiply(x, number(0x1p54)), x)), exponent = getExponent(x);
   Value mantissa = fromBits(arith::OrIOp::create(
       builder, arith::AndIOp::create(builder, bits, integer((int64_t(1) << 52) - 1)), integer(int64_t(1023) << 52)));
   Value isUpper = compare(Predicate::OGT, mantissa, std::numbers::sqrt2);
@@ -262,6 +267,42 @@ Value Formulas::pow(Value x, Value y) {
   return select(arith::OrIOp::create(builder, isUnit, isOne), number(1), result);
 }
 
+/// The exponent of a number that is positive and finite.
+Value Formulas::getExponent(Value x) {
+  Value isTiny = compare(Predicate::OLT, x, 0x1p-1022);
+  Value bits = toBits(select(isTiny, multiply(x, number(0x1p54)), x));
+  return arith::SubIOp::create(builder, arith::ShRUIOp::create(builder, bits, integer(52)),
+                               select(isTiny, integer(1023 + 54), integer(1023)));
+}
+
+/// Long division: as long as the rest is not less than the divisor, it loses a multiple of the divisor times a power of
+/// two. The quotient has at most 51 bits and may be one off; the new rest is exact.
+Value Formulas::remainder(Value x, Value y) {
+  Value divisor = abs(y);
+  auto isLonger = [&](OpBuilder &nested, Location, ValueRange rest) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
+    Value isLeft = arith::CmpFOp::create(builder, Predicate::OGE, rest[0], divisor);
+    isLeft = both(both(isLeft, compare(Predicate::OGT, divisor, 0)), compare(Predicate::OLT, rest[0], kInfinity));
+    scf::ConditionOp::create(builder, isLeft, rest);
+  };
+  auto divideOnce = [&](OpBuilder &nested, Location, ValueRange rest) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(nested.getInsertionBlock(), nested.getInsertionPoint());
+    Value distance = arith::SubIOp::create(builder, getExponent(rest[0]), getExponent(divisor));
+    Value shift = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, distance, integer(50)), integer(0));
+    Value multiple = scaleByPowerOfTwo(divisor, shift);
+    Value quotient = math::FloorOp::create(builder, divide(rest[0], multiple));
+    Value next = fma(subtract(number(0), quotient), multiple, rest[0]);
+    next = select(compare(Predicate::OLT, next, 0), add(next, multiple), next);
+    scf::YieldOp::create(builder, next);
+  };
+  auto loop = scf::WhileOp::create(builder, TypeRange{builder.getF64Type()}, ValueRange{abs(x)}, isLonger, divideOnce);
+  Value result = copySign(loop.getResult(0), x);
+  Value isDefined = both(compare(Predicate::OGT, divisor, 0), compare(Predicate::OLT, abs(x), kInfinity));
+  return select(isDefined, result, number(kNaN));
+}
+
 namespace {
 
 /// Replaces an operation by its formula, which it computes in f64.
@@ -299,8 +340,9 @@ void emit::populateMathExpansionPatterns(RewritePatternSet &patterns) {
                Expand<math::LogOp, &Formulas::log>, Expand<math::Log1pOp, &Formulas::log1p>,
                Expand<math::TanhOp, &Formulas::tanh>, Expand<math::ErfOp, &Formulas::erf>>(patterns.getContext(),
                                                                                            /*onlyDouble=*/true);
-  patterns.add<Expand<math::ErfcOp, &Formulas::erfc>, Expand<math::SinOp, &Formulas::sin>,
-               Expand<math::CosOp, &Formulas::cos>, Expand<math::TanOp, &Formulas::tan>,
-               Expand<math::Atan2Op, &Formulas::atan2>, Expand<math::CbrtOp, &Formulas::cbrt>,
-               Expand<math::PowFOp, &Formulas::pow>>(patterns.getContext(), /*onlyDouble=*/false);
+  patterns.add<Expand<arith::RemFOp, &Formulas::remainder>, Expand<math::ErfcOp, &Formulas::erfc>,
+               Expand<math::SinOp, &Formulas::sin>, Expand<math::CosOp, &Formulas::cos>,
+               Expand<math::TanOp, &Formulas::tan>, Expand<math::Atan2Op, &Formulas::atan2>,
+               Expand<math::CbrtOp, &Formulas::cbrt>, Expand<math::PowFOp, &Formulas::pow>>(patterns.getContext(),
+                                                                                            /*onlyDouble=*/false);
 }

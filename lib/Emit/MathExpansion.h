@@ -13,10 +13,11 @@ namespace meshwright::emit {
 
 /// Patterns that compute functions of scalars by additions, products, quotients and bits, for processors without a
 /// library of them: exponentials, logarithms, hyperbolic tangents and error functions of f64, and sines, cosines,
-/// tangents, angles, cube roots and powers of any float type, by way of f64.
+/// tangents, angles, cube roots, powers and remainders of any float type, by way of f64.
 ///
-/// Most results are within a few units of the last place. Those of `erfc` and `pow` have a relative error of up to
-/// 1e-12, and sines and cosines lose digits with the size of their argument, which is to be less than 2^30.
+/// Remainders are exact. Most results are within a few units of the last place. Those of `erfc` and `pow` have a
+/// relative error of up to 1e-12, and sines and cosines lose digits with the size of their argument, which is to be
+/// less than 2^30.
 void populateMathExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace meshwright::emit

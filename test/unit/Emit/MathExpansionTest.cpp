@@ -141,8 +141,16 @@ TEST_F(MathExpansion, OfTwoNumbers) {
   auto check = [&](StringRef operation, double (*reference)(double, double), double low, double tolerance) {
     SCOPED_TRACE(operation.str());
     std::vector<double> x = draw(low, 10, left), y = draw(-20, 20, right);
+    // Quotients of all sizes.
+    if (tolerance == 0)
+      for (int64_t index = left.size(); index < kSize; ++index)
+        x[index] = std::ldexp(x[index], static_cast<int>(index % 1000));
+    if (tolerance == 0)
+      for (int64_t index = left.size(); index < kSize; index += 7)
+        y[index] = std::ldexp(y[index], -static_cast<int>(index % 1060));
     compare(x, y, compute((operation + " %x, %y").str(), x, y), reference, tolerance);
   };
+  check("remainder", std::fmod, -10, 0);
   check("power", std::pow, 1e-3, 1e-12);
   check("atan2", std::atan2, -10, 8 * kUnit);
 }
