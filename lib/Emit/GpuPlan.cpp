@@ -17,8 +17,9 @@ static constexpr unsigned kThreads = 256;
 /// Threads for a row that is longer than this many elements for each of kThreads, and for a sum of as many.
 static constexpr unsigned kMostThreads = 1024;
 static constexpr int64_t kLong = 32;
-/// The block of an accumulation whose outputs lie side by side: a warp's width of them, and threads for each.
-static constexpr unsigned kSumWidth = 32, kSumDepth = 16;
+/// The block of an accumulation whose outputs lie side by side: at most a warp's width of them, and threads in all.
+static constexpr int64_t kSumWidth = 32;
+static constexpr unsigned kSumThreads = 512;
 
 StringRef emit::stringifyMapping(GpuLaunchPlan::Mapping mapping) {
   static constexpr StringLiteral names[] = {"elements", "rows", "sums", "serial", "copy", "scatter"};
@@ -79,8 +80,8 @@ void LaunchPlanner::setSumShape(GpuLaunchPlan &launch, bool outerFirst) const {
   launch.depth = getDepth(launch.numInner);
   if (!outerFirst)
     return;
-  launch.width = kSumWidth;
-  launch.depth = std::min(launch.depth, kSumDepth);
+  launch.width = std::min<uint64_t>(llvm::bit_ceil(static_cast<uint64_t>(launch.numOuter)), kSumWidth);
+  launch.depth = std::min(launch.depth, kSumThreads / launch.width);
 }
 
 /// Whether `node` can be computed when the rows have been stored: from what is stored, and without what was known in

@@ -10,6 +10,8 @@
 //     Elements  what is stored without any reduction: a thread for each element
 //     Serial    anything else: the loops of a CPU in one thread
 //
+// (and Copy and Scatter, which `GpuScatter` makes).
+//
 // Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
 // has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
 // that are where inputs were are written by the threads that have read them, or behind a barrier
@@ -36,7 +38,8 @@ struct GpuLaunchPlan {
   unsigned width = 1, depth = 1;
   /// Whether neighbouring threads are of neighbouring elements, and not of the same.
   bool outerFirst = false;
-  /// Bytes of shared memory: of one reduction's threads, and of one row of elements kept from stage to stage; for all.
+  /// Bytes of shared memory: for what the threads have of each reduction of a stage, and for elements that are kept
+  /// from stage to stage.
   int64_t sharedBytes = 0;
 
   int64_t getNumBlocks() const { return (numOuter + width - 1) / width; }
