@@ -27,6 +27,8 @@ struct Executor::Implementation {
   ExecutorContext context;
   Device &device;
   AllocationCount allocations;
+  /// Those before the last step.
+  uint64_t hostSyncs = 0;
   CompiledProgram compiled;
 
   Status loadConstants() {
@@ -51,6 +53,7 @@ struct Executor::Implementation {
 
   Status runStep(uint32_t position) {
     allocations = {};
+    hostSyncs = device.getHostSyncs();
     if (context.flight)
       context.flight->beginStep(position);
     uint64_t before = countAllocations();
@@ -205,7 +208,11 @@ Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds
 Status Executor::runTracedStep(uint32_t position, RankTrace &trace) {
   return implementation->runTraced(position, trace);
 }
-AllocationCount Executor::getStepAllocations() const { return implementation->allocations; }
+AllocationCount Executor::getStepAllocations() const {
+  AllocationCount count = implementation->allocations;
+  count.hostSyncs = implementation->device.getHostSyncs() - implementation->hostSyncs;
+  return count;
+}
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {
   return {implementation->compiled.getAddress(static_cast<uint32_t>(index)),
@@ -228,5 +235,7 @@ uint64_t Executor::getArenaBytes() const { return implementation->context.progra
 uint64_t Executor::getPersistentBytes() const { return implementation->context.program.persistent_bytes(); }
 uint64_t Executor::getHostArenaBytes() const { return implementation->context.program.host_arena_bytes(); }
 uint64_t Executor::getScratchBytes() const { return implementation->device.getScratchBytes(); }
-uint64_t Executor::getHostSyncs() const { return implementation->device.getHostSyncs(); }
+Status Executor::synchronize() const {
+  return implementation->device.synchronize().within(fmt::format("rank {}", implementation->context.rank));
+}
 std::vector<std::string> Executor::getWarnings() const { return implementation->device.getWarnings(); }

@@ -73,7 +73,9 @@ struct Session::Implementation {
 
   Status createPlatform() {
     if (options.cuda) {
-      MW_TRY_ASSIGN(platform, createCudaPlatform(package, world, mesh.getNumRanks(), *options.cuda));
+      CudaOptions cuda = *options.cuda;
+      cuda.timeoutSeconds = options.timeoutSeconds;
+      MW_TRY_ASSIGN(platform, createCudaPlatform(package, world, mesh.getNumRanks(), cuda));
       return {};
     }
     auto created = createCpuPlatform(package, world, options.target, options.serial ? std::nullopt : options.hostLink);
@@ -328,6 +330,17 @@ Status Session::step() {
   return {};
 }
 
+Status Session::synchronize() {
+  if (implementation->executors.empty() || implementation->executors.front()->isAddressable())
+    return {};
+  return implementation->team->run([this](int64_t rank) {
+    Status status = implementation->getExecutor(rank)->synchronize();
+    if (!status.ok())
+      implementation->backend->getCommunicator(rank).finishStep(status);
+    return status;
+  });
+}
+
 Result<std::vector<RankTrace>> Session::traceStep() {
   std::vector<RankTrace> traces(getRanks().size());
   implementation->backend->beginStep();
@@ -377,6 +390,7 @@ Result<AllocationCount> Session::gatherStepAllocations() const {
   for (const std::unique_ptr<Executor> &executor : implementation->executors) {
     sum.own += executor->getStepAllocations().own;
     sum.library += executor->getStepAllocations().library;
+    sum.hostSyncs += executor->getStepAllocations().hostSyncs;
   }
   if (getWorld().isAlone())
     return sum;
@@ -386,6 +400,7 @@ Result<AllocationCount> Session::gatherStepAllocations() const {
     std::memcpy(&other, all[process].data(), std::min(sizeof(other), all[process].size()));
     sum.own += other.own;
     sum.library += other.library;
+    sum.hostSyncs += other.hostSyncs;
   }
   return sum;
 }

@@ -179,12 +179,12 @@ def main():
     parser.add_argument("--no-optimize", action="store_true")
     parser.add_argument("--zero", default="", help="further fields of zero")
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--emulated-gpus", action="store_true", help="ranks compute on GPUs that the driver of %%cuda_stub emulates")
     parser.add_argument("--graph", type=pathlib.Path)
     parser.add_argument("--reference", type=pathlib.Path)
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--loss-tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--no-serial", action="store_true", help="without the serial program: two do not fit the memory")
+    parser.add_argument("--gpu", metavar="TARGET", help="run on GPUs: kernels for sm_90, say, or emulated ones for the stub")
     parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
     arguments = parser.parse_args()
     like = LIKE.get(arguments.network, arguments.network)
@@ -198,7 +198,7 @@ def main():
         (folder / "strategy.textproto").write_text(make_strategy(network, arguments.mesh, arguments.optimizer, arguments.zero))
         package = folder / "package"
         passes = ["--no-optimize"] if arguments.no_optimize else []
-        passes += ["--target=emulated"] if arguments.emulated_gpus else []
+        passes += [f"--target={arguments.gpu}"] if arguments.gpu else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
         merge = find_times(arguments.mesh, "merge")
@@ -208,8 +208,9 @@ def main():
             (folder / f"batch{step}.safetensors").unlink(missing_ok=True)
             (folder / f"batch{step}.safetensors").symlink_to((reference / f"batch{step % 5}.safetensors").resolve())
         common = ["dist-run", package, f"--init={init}",
-                  f"--feed={folder}/batch{{step}}.safetensors", "--quiet",
-                  *(["--device=cuda", "--kernels=emulated"] if arguments.emulated_gpus else [])]
+                  f"--feed={folder}/batch{{step}}.safetensors", "--quiet"]
+        if arguments.gpu:
+            common += ["--device=cuda", f"--kernels={arguments.gpu}"]
         run(*common, "--steps=1", f"--outputs={folder}/first.safetensors")
         run(*common, f"--steps={arguments.steps}", f"--save={folder}/final.safetensors",
             f"--metrics={folder}/metrics.jsonl", f"--outputs={folder}/outputs.safetensors",

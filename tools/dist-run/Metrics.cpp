@@ -50,6 +50,7 @@ std::string StepMetrics::toJson() const {
     json["host_bytes"] = hostBytes;
   json["allocations"] = allocations.own;
   json["library_allocations"] = allocations.library;
+  json["host_syncs"] = allocations.hostSyncs;
   return toText(json);
 }
 

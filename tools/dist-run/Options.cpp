@@ -225,6 +225,8 @@ Status checkCombination(const Options &options) {
     return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
   if (options.device == "cuda" && (options.link || options.hostLink))
     return usageError("a link is modelled between ranks on CPUs; --device=cuda has real ones");
+  if (options.device == "cuda" && !options.trace.empty())
+    return usageError("--trace times what ranks on CPUs do; a GPU does it later than it is asked for");
   if (options.device != "cuda" && (options.tf32 || options.noGraph))
     return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
   int standardInputs = (options.init == "-") + (options.feed == "-");

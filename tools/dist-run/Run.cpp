@@ -256,6 +256,7 @@ private:
       MW_TRY(session->step().within(name));
     else
       MW_TRY(traceStep(step).within(name));
+    MW_TRY(session->synchronize().within(name));
     double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     stepSeconds += seconds;
     MW_TRY_ASSIGN(StepMetrics metrics, readMetrics(*session, writer.get(), step, seconds));

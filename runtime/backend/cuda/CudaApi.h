@@ -36,6 +36,7 @@
   X(cuStreamCreate)                                                                                                    \
   X(cuStreamDestroy)                                                                                                   \
   X(cuStreamSynchronize)                                                                                               \
+  X(cuStreamQuery)                                                                                                     \
   X(cuStreamWaitEvent)                                                                                                 \
   X(cuStreamBeginCapture)                                                                                              \
   X(cuStreamEndCapture)                                                                                                \

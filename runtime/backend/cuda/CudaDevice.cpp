@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -194,32 +196,40 @@ bool CudaDevice::isInHostArena(const std::byte *address) const {
          std::less<>()(address, hostArena.data() + hostArenaBytes);
 }
 
+/// Looks from time to time, because a collective may wait for somebody who does not come.
 Status CudaDevice::synchronize() const {
+  using Clock = std::chrono::steady_clock;
+  MW_TRY(use());
   ++hostSyncs;
-  MW_CALL(api, cuStreamSynchronize, compute.get());
-  return {};
+  auto deadline = Clock::now() + std::chrono::duration<double>(shared.options.timeoutSeconds);
+  while (true) {
+    CUresult state = api.cuStreamQuery(compute.get());
+    if (state != CUDA_ERROR_NOT_READY)
+      return api.check(state, "cuStreamQuery");
+    if (Clock::now() > deadline)
+      return faultError("GPU {} has not come to the end of the step for {} s", ordinal, shared.options.timeoutSeconds);
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
 }
 
 Status CudaDevice::write(std::byte *to, std::span<const std::byte> from) {
   if (from.empty())
     return {};
+  if (isInHostArena(to)) {
+    MW_TRY(synchronize());
+    std::memcpy(to, from.data(), from.size());
+    return {};
+  }
   MW_TRY(use());
-  if (!isInHostArena(to))
-    return staging.upload(getPointer(to), from, compute.get());
-  MW_TRY(synchronize());
-  std::memcpy(to, from.data(), from.size());
-  return {};
+  return staging.upload(getPointer(to), from, compute.get());
 }
 
 Status CudaDevice::read(std::span<std::byte> to, const std::byte *from) const {
   if (to.empty())
     return {};
-  MW_TRY(use());
-  if (!isInHostArena(from)) {
-    ++hostSyncs;
-    return staging.download(to, getPointer(from), compute.get());
-  }
   MW_TRY(synchronize());
+  if (!isInHostArena(from))
+    return staging.download(to, getPointer(from), compute.get());
   std::memcpy(to.data(), from, to.size());
   return {};
 }

@@ -78,6 +78,7 @@ public:
 
   Status write(std::byte *to, std::span<const std::byte> from) override;
   Status read(std::span<std::byte> to, const std::byte *from) const override;
+  Status synchronize() const override;
   bool isAddressable() const override { return false; }
   uint64_t getScratchBytes() const override { return products ? products->getWorkspaceBytes() : 0; }
   uint64_t getHostSyncs() const override { return hostSyncs; }
@@ -104,7 +105,6 @@ private:
   CudaDevice(const CudaShared &shared, int ordinal) : shared(shared), api(*shared.api), ordinal(ordinal) {}
   Status prepareStreams();
   bool isInHostArena(const std::byte *address) const;
-  Status synchronize() const;
   CUstream getStream(CopyPath path) const { return (path == CopyPath::ToHost ? writeBack : fetch).get(); }
 
   const CudaShared &shared;

@@ -293,6 +293,12 @@ MW_STUB(cuStreamSynchronize)(CUstream stream) {
   return call.fails() ? CUDA_ERROR_LAUNCH_FAILED : toResult(getStream(stream).synchronize());
 }
 
+MW_STUB(cuStreamQuery)(CUstream stream) {
+  Call call("cuStreamQuery");
+  call.note("stream", getStream(stream).id);
+  return call.fails() ? CUDA_ERROR_LAUNCH_FAILED : getStream(stream).isIdle() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
 MW_STUB(cuStreamWaitEvent)(CUstream stream, CUevent handle, unsigned) {
   Call call("cuStreamWaitEvent");
   auto &event = *reinterpret_cast<Event *>(handle);

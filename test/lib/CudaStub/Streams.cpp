@@ -83,6 +83,11 @@ StreamStatus Stream::synchronize() {
   return StreamStatus::Ok;
 }
 
+bool Stream::isIdle() {
+  std::lock_guard held(mutex);
+  return queue.empty() && !isBusy;
+}
+
 StreamStatus Stream::synchronize(Event &event) {
   Event::State &state = *event.state;
   std::unique_lock held(state.mutex);

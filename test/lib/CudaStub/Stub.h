@@ -121,6 +121,7 @@ public:
   StreamStatus record(Event &event);
   StreamStatus waitFor(Event &event);
   StreamStatus synchronize();
+  bool isIdle();
   static StreamStatus synchronize(Event &event);
 
   StreamStatus beginCapture();

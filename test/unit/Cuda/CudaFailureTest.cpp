@@ -21,6 +21,7 @@ static Status live(const LoadedPackage &package, bool useGraphs) {
   fillWithNumbers(*session, 3);
   for (int step = 0; step != 3; ++step)
     MW_TRY(session->step());
+  MW_TRY(session->synchronize());
   for (const ValueSet *set : {&session->getVariables(), &session->getOutputs()})
     for (size_t i = 0; i != set->size(); ++i) {
       std::vector<std::byte> value(set->getBytes(i));
@@ -63,7 +64,8 @@ TEST_P(CudaFailure, IsReportedAndLeavesNothing) {
     for (auto [function, count] : counts) {
       if (isOfTheEnd(function))
         continue;
-      for (uint64_t call : std::set<uint64_t>{1, count / 2 + 1}) {
+      // How often somebody looks whether a stream is done is another number every time.
+      for (uint64_t call : std::set<uint64_t>{1, function == "cuStreamQuery" ? 1 : count / 2 + 1}) {
         SCOPED_TRACE(fmt::format("{} of {} calls of {}", call, count, function));
         stub.fail(function, call);
         Status status = live(package, useGraphs);

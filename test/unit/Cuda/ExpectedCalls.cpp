@@ -214,8 +214,9 @@ ActualCalls meshwright::test::readCalls(const Trace &trace, const RankHandles &h
   for (const RecordedCall &call : trace) {
     auto stream = handles.streams.find(call.get("stream"));
     bool isStaging = call.function == "cuMemcpyHtoDAsync" || call.function == "cuMemcpyDtoHAsync";
-    if (stream == handles.streams.end() || call.function == "cuStreamSynchronize" || call.function == "cuGraphLaunch" ||
-        call.function == "cuStreamBeginCapture" || call.function == "cuStreamEndCapture")
+    if (stream == handles.streams.end() || call.function == "cuStreamSynchronize" || call.function == "cuStreamQuery" ||
+        call.function == "cuGraphLaunch" || call.function == "cuStreamBeginCapture" ||
+        call.function == "cuStreamEndCapture")
       continue;
     if (call.function == "cuEventRecord") {
       if (!std::exchange(isTransfer, false)) {

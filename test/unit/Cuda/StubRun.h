@@ -29,7 +29,8 @@ struct RecordedCall {
 
 using Trace = std::vector<RecordedCall>;
 
-/// Puts the stub in the place of the driver, cuBLASLt and NCCL as long as it lives.
+/// Puts the stub in the place of the driver, cuBLASLt and NCCL as long as it lives. With MESHWRIGHT_TEST_GPU in the
+/// environment it leaves the real ones, for tests that look at results alone.
 class Stub {
 public:
   Stub();

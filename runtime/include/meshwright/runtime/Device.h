@@ -75,6 +75,9 @@ public:
   virtual Status write(std::byte *to, std::span<const std::byte> from) = 0;
   /// Copies from an arena to the host; waits until the device has come to it.
   virtual Status read(std::span<std::byte> to, const std::byte *from) const = 0;
+  /// Waits until all is done that the device was asked for; what went wrong with it meanwhile is an error here at the
+  /// latest.
+  virtual Status synchronize() const { return {}; }
   /// Whether the host reads and writes the device's memory by its addresses.
   virtual bool isAddressable() const = 0;
 

@@ -29,12 +29,14 @@ struct ExecutorContext {
   uint64_t (*countAllocations)() = nullptr;
 };
 
-/// Allocations of a step, on one rank or on all.
+/// What a step should do without, on one rank or on all: allocations, and waiting for devices.
 struct AllocationCount {
   /// By the runtime and its backends.
   uint64_t own = 0;
   /// By libraries for their own bookkeeping.
   uint64_t library = 0;
+  /// How often the host has waited for its device, since the step began.
+  uint64_t hostSyncs = 0;
 };
 
 /// A step of a rank as it went.
@@ -80,8 +82,8 @@ public:
   uint64_t getHostArenaBytes() const;
   /// Scratch memory of libraries.
   uint64_t getScratchBytes() const;
-  /// How often the host has waited until the device was done.
-  uint64_t getHostSyncs() const;
+  /// Waits until the device has done all that it was asked for.
+  Status synchronize() const;
   std::vector<std::string> getWarnings() const;
 
 private:

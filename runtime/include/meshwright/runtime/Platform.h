@@ -39,6 +39,8 @@ struct CudaOptions {
   bool allowTf32 = false;
   /// Records steps as graphs.
   bool useGraphs = true;
+  /// After so many seconds in which a GPU does not come to the end of what it was asked for, it has failed.
+  double timeoutSeconds = 600;
 };
 
 /// GPUs of NVIDIA, one for each of so many ranks, through the driver, cuBLASLt and, where ranks communicate, NCCL: they

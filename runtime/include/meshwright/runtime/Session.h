@@ -135,6 +135,8 @@ public:
   /// Runs one step on all ranks, and goes on to the next position in the merge. An error is that of a rank of this
   /// process; those of others come with what they leave undone.
   Status step();
+  /// Waits until the devices of this process have done all steps: GPUs may still be at them.
+  Status synchronize();
   /// The same, noting what the ranks of this process did and when, in their order.
   Result<std::vector<RankTrace>> traceStep();
   /// Runs the step at a position of a merge once to warm up and then `steps` times to measure it: the median of each
