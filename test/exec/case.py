@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an exported network for a mesh, trains it, and compares with the serial program and with JAX.
 
-usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again] [--emulated-gpus]
+usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again] [--gpu=TARGET]
 
 NETWORK is gpt2, bert, mlp, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
@@ -10,7 +10,7 @@ the factor of the mean over the batch's axes stands with the gradients. With `me
 reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
 with two chunks per rank, and with `keep` each of its stages fetches its parameters once in a step. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
-run is repeated and has to have the same bits; with --emulated-gpus ranks compute on emulated GPUs.
+run is repeated and has to have the same bits; with --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on what stands in for them.
 """
 import argparse
 import contextlib
