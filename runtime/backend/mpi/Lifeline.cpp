@@ -334,8 +334,9 @@ void Lifeline::endUnheard() {
     std::lock_guard guard(mutex);
     say = lastWords;
   }
+  // First the one line that has to come before mpirun ends this process.
+  fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   if (say)
     say(status);
-  fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   std::_Exit(static_cast<int>(status.code()));
 }
