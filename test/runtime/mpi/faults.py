@@ -98,6 +98,8 @@ CASES = [
 ]
 for case, ranks, expected, processes, code in CASES:
     finish(start(ranks, case, 20), case, expected, processes, 15, code)
+circle = r"ranks wait for each other for ever: rank \d waits for rank \d in c_allreduce #\d .*, rank \d for rank \d in c_allreduce #\d .*"
+finish(start(3, "circle", 2), "circle", circle, [0, 1, 2], 15, 4)
 for _ in range(ROUNDS):
     for ranks in (2, 4):
         disturb(ranks, signal.SIGKILL, 600, rf"rank {{victim}} stopped before {PLACE}", 10)

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/World.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -32,11 +33,16 @@ public:
   }
 
   Status prepare(uint32_t tag, uint64_t count, bool isStarted = false) {
+    std::vector<int64_t> all;
+    for (int64_t rank = 0; rank != world.getNumProcesses(); ++rank)
+      all.push_back(rank);
+    return prepareBetween(std::move(all), tag, count, isStarted);
+  }
+  Status prepareBetween(std::vector<int64_t> members, uint32_t tag, uint64_t count, bool isStarted = false) {
     CollectiveCall call;
     std::byte *buffer = reinterpret_cast<std::byte *>(buffers[tag % 4]);
     call.parts = {{count, buffer, buffer}};
-    for (int64_t rank = 0; rank != world.getNumProcesses(); ++rank)
-      call.members.push_back(rank);
+    call.members = std::move(members);
     call.tag = tag;
     call.name = "grad/w";
     call.location = "model.mlir:88";
@@ -101,6 +107,22 @@ Status leave(Run &run) {
   return run.step([&] { return run.world.getProcess() == 1 ? Status() : run.execute(7); });
 }
 
+/// Every rank has a collective with the next one first, and with the one before it then.
+Status waitInCircle(Run &run) {
+  int64_t n = run.world.getNumProcesses(), me = run.world.getProcess(), last = (me + n - 1) % n;
+  auto prepare = [&](int64_t first) {
+    return run.prepareBetween({std::min(first, (first + 1) % n), std::max(first, (first + 1) % n)},
+                              static_cast<uint32_t>(first), 2);
+  };
+  MW_TRY(prepare(std::min(me, last)));
+  MW_TRY(prepare(std::max(me, last)));
+  MW_TRY(run.connect());
+  return run.step([&]() -> Status {
+    MW_TRY(run.execute(static_cast<uint32_t>(me)));
+    return run.execute(static_cast<uint32_t>(last));
+  });
+}
+
 /// Rank 1's step fails while the others wait for it.
 Status failStep(Run &run) {
   MW_TRY(run.prepare(7, 2));
@@ -150,8 +172,9 @@ Status goOn(Run &run) {
 
 Status runCase(World &world, const std::string &name, double timeout) {
   const std::map<std::string, Status (*)(Run &)> cases = {
-      {"disagree", disagree},  {"disagree-later", disagreeLater}, {"stay-away", stayAway}, {"leave", leave},
-      {"fail-step", failStep}, {"fail-between", failBetween},     {"go-on", goOn},         {"compute", compute}};
+      {"disagree", disagree}, {"disagree-later", disagreeLater}, {"stay-away", stayAway},
+      {"leave", leave},       {"fail-step", failStep},           {"fail-between", failBetween},
+      {"go-on", goOn},        {"circle", waitInCircle},          {"compute", compute}};
   auto found = cases.find(name);
   if (found == cases.end())
     return usageError("there is no case {}", name);
