@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/World.h"
 #include "../backend/mpi/MpiWorld.h"
+#include "../backend/tcp/TcpWorld.h"
 #include <cstring>
 
 using namespace meshwright::runtime;
@@ -93,11 +94,13 @@ Result<std::unique_ptr<World>> meshwright::runtime::openWorld(std::string_view n
     return createLocalWorld();
   if (name == "mpi")
     return createMpiWorld();
-  return usageError("there is no backend \"{}\"; there are inproc and mpi", name);
+  if (name == "tcp")
+    return createTcpWorld();
+  return usageError("there is no backend \"{}\"; there are inproc, tcp and mpi", name);
 }
 
 std::vector<std::string> meshwright::runtime::listBackends() {
-  std::vector<std::string> backends = {"inproc"};
+  std::vector<std::string> backends = {"inproc", "tcp"};
   if (Result<std::string> version = getMpiVersion(); version.ok())
     backends.push_back(fmt::format("mpi ({})", *version));
   return backends;

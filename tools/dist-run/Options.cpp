@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "backend/tcp/Rendezvous.h"
 #include "meshwright/runtime/Platform.h"
+#include <algorithm>
 #include <charconv>
 #include <fmt/ranges.h>
 #include <functional>
@@ -122,9 +124,18 @@ const std::vector<Option> &getOptions() {
        "how many steps (1), those before a checkpoint included; 0 only makes the initial values",
        setCount(&Options::steps, 0)},
       {"Running", "comm", "NAME",
-       "how ranks reach each other: inproc (as threads of this process), or mpi (a process each, as mpirun starts "
-       "them)",
+       "how ranks reach each other: as threads of this process (inproc), or as a process each: over connections (tcp, "
+       "as "
+       "--nproc, torchrun or srun starts them) or by MPI (mpi, as mpirun does)",
        setText(&Options::comm)},
+      {"Running", "nproc", "N", "start so many processes on this host, a rank each, and wait for them",
+       setCount(&Options::nproc, 1)},
+      {"Running", "nnodes", "N", "with --nproc: the hosts on which dist-run is started (1)",
+       setCount(&Options::nnodes, 1)},
+      {"Running", "node-rank", "N", "with --nnodes: which of them this one is, from 0 on",
+       setCount(&Options::nodeRank, 0)},
+      {"Running", "rendezvous", "HOST:PORT", "with --nnodes: where all find the first process, on host 0",
+       setText(&Options::rendezvous)},
       {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run, or those for this GPU)",
@@ -201,9 +212,25 @@ const Option *find(std::string_view name) {
   return nullptr;
 }
 
+Status checkProcesses(const Options &options) {
+  if (options.nproc == 0 && (options.nnodes != 1 || options.nodeRank != 0 || !options.rendezvous.empty()))
+    return usageError("--nnodes, --node-rank and --rendezvous want --nproc=N, the processes of each host");
+  if (options.nproc != 0 && !options.comm.empty() && options.comm != "tcp")
+    return usageError("--nproc starts processes that reach each other over connections, not by --comm={}",
+                      options.comm);
+  if (options.nproc > 65536 || options.nnodes > 65536 / std::max<uint64_t>(options.nproc, 1))
+    return usageError("{} processes on each of {} hosts are above 65536", options.nproc, options.nnodes);
+  if (options.nodeRank >= options.nnodes)
+    return usageError("--node-rank={} is not below --nnodes={}", options.nodeRank, options.nnodes);
+  if (options.nnodes != 1 && options.rendezvous.empty())
+    return usageError("--nnodes={} wants --rendezvous=HOST:PORT, where host 0 is found", options.nnodes);
+  return options.rendezvous.empty() ? Status() : tcp::HostAndPort::parse(options.rendezvous).status();
+}
+
 Status checkCombination(const Options &options) {
   if (options.help || options.version)
     return {};
+  MW_TRY(checkProcesses(options));
   if (options.selfTest && !options.package.empty())
     return usageError("--self-test checks this machine and runs no package, but {} is given", options.package);
   if (options.ranks != 0 && !options.selfTest)

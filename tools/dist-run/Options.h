@@ -17,8 +17,12 @@ struct Options {
   std::string package;
   /// The command line as a whole.
   std::string command;
-  /// By what the ranks reach each other: a backend's name.
-  std::string comm = "inproc";
+  /// By what the ranks reach each other: a backend's name; empty where the command line does not say.
+  std::string comm;
+  /// How many processes this one starts on its host, 0 where it is one itself; of how many hosts, which it is, and
+  /// where the first process listens.
+  uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
+  std::string rendezvous;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
   std::optional<runtime::LinkModel> link, hostLink;

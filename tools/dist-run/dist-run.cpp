@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Instruments.h"
+#include "Launch.h"
 #include "Options.h"
 #include "Run.h"
 #include "SelfTest.h"
@@ -17,8 +18,27 @@
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
+/// All processes do the same things: they are asked for the same.
+static Status compareCommands(const Options &options, World &world) {
+  if (world.isAlone())
+    return {};
+  auto mine = std::as_bytes(std::span(options.command));
+  MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(mine));
+  auto getText = [](const Bytes &bytes) {
+    return std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  };
+  Status status;
+  for (size_t process = 1; process != all.size() && status.ok(); ++process)
+    if (all[process] != all[0])
+      status =
+          usageError("all processes of a run have one command line, but process {} has \"{}\" and process 0 \"{}\"",
+                     process, getText(all[process]), getText(all[0]));
+  return world.agree(status);
+}
+
 static Status runTool(const Options &options, Instruments &instruments) {
   World &world = instruments.getWorld();
+  MW_TRY(compareCommands(options, world));
   if (options.selfTest)
     return runSelfTest(world, options);
   auto package = LoadedPackage::open(options.package);
@@ -56,8 +76,13 @@ int main(int argc, char **argv) {
     std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout);
     if (std::fflush(stdout) != 0)
       status = inputError("cannot write standard output");
+  } else if (options.ok() && options->nproc != 0) {
+    auto code = launch(*options, argc, argv);
+    if (code.ok())
+      return *code;
+    status = code.status();
   } else if (options.ok()) {
-    auto world = openWorld(options->comm);
+    auto world = openWorld(options->comm.empty() ? "inproc" : options->comm);
     if (world.ok()) {
       Instruments instruments(**world, *options);
       return static_cast<int>(runOn(instruments, *options).code());

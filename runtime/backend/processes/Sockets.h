@@ -1,14 +1,13 @@
-//===- Sockets.h - connections beside MPI -----------------------*- C++ -*-===//
+//===- Sockets.h - connections between processes ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Connections of every process with the first one, over which short frames go. Unlike MPI a connection ends when its
-// process does: the system says so at once, on whatever host.
+// A connection ends when its process does: the system says so at once, on whatever host.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_SOCKETS_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_SOCKETS_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
 
 #include "meshwright/runtime/Status.h"
 #include <cstdint>
@@ -17,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// A file descriptor that is closed with its owner.
 class Socket {
@@ -38,7 +37,7 @@ private:
   int descriptor = -1;
 };
 
-/// Where the first process is to be found, and what it wants to hear.
+/// Where a process listens, and what it wants to hear.
 struct Address {
   /// Of the network that the process sees: the loopback of another one leads nowhere.
   std::string host;
@@ -47,15 +46,19 @@ struct Address {
   /// Numeric.
   std::vector<std::string> addresses;
 
+  /// Takes a token that both sides know already.
+  void setToken(const std::string &text);
   std::string pack() const;
   static Address unpack(std::string_view bytes);
 };
 
-/// Listens for connections from `address`, which is filled in.
-Result<Socket> listenForProcesses(Address &address);
-/// Takes connections until the processes 1 to `count` are there: in their order, at their number.
-Result<std::vector<Socket>> acceptProcesses(const Socket &listener, const Address &address, int count);
-Result<Socket> connectToFirst(const Address &address, int process);
+/// Listens at `port`, or where the system likes if it is 0; fills `address` in, with a token that nobody can guess.
+Result<Socket> listenForProcesses(Address &address, uint16_t port = 0);
+/// Takes connections until the processes `first` to `last` are there: at their numbers.
+Result<std::vector<Socket>> acceptProcesses(const Socket &listener, const Address &address, int first, int last);
+/// Connects process `process` with `other`, which listens there. Where that one may not have begun to listen,
+/// `isEarly`, it is given time to.
+Result<Socket> connectToProcess(const Address &address, int process, int other, bool isEarly = false);
 
 /// A message: its kind and its bytes.
 struct Frame {
@@ -79,6 +82,6 @@ private:
   std::string inbox;
 };
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -1,26 +1,26 @@
-//===- MpiCommunicator.h - the collectives of this process ------*- C++ -*-===//
+//===- ProcessCommunicator.h - the collectives of this process ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_MPICOMMUNICATOR_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_MPICOMMUNICATOR_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PROCESSCOMMUNICATOR_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PROCESSCOMMUNICATOR_H
 
 #include "PlanRunner.h"
 #include <condition_variable>
 #include <map>
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// A process has one rank. What is executed runs on the rank's own thread, what is started on another one, which takes
 /// it from a ring with a place for each.
-class MpiCommunicator : public Communicator {
+class ProcessCommunicator : public Communicator {
 public:
-  MpiCommunicator(Post &post, int64_t rank, uint64_t world, bool checkAlways)
+  ProcessCommunicator(Post &post, int64_t rank, uint64_t world, bool checkAlways)
       : post(post), postBehind(post.getTransport(), post.getLifeline(), 2), rank(rank), world(world),
         checkAlways(checkAlways) {}
-  ~MpiCommunicator() override;
+  ~ProcessCommunicator() override;
   Result<uint32_t> prepare(CollectiveCall call) override;
   Status connect() override;
   Status execute(uint32_t number) override;
@@ -73,6 +73,6 @@ private:
   std::condition_variable workToDo, done;
 };
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -1,10 +1,10 @@
-//===- MpiCommunicator.cpp - the collectives of this process --------------===//
+//===- ProcessCommunicator.cpp - the collectives of this process --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "MpiCommunicator.h"
+#include "ProcessCommunicator.h"
 #include "../Agreement.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
@@ -13,9 +13,9 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
-Result<uint32_t> MpiCommunicator::prepare(CollectiveCall call) {
+Result<uint32_t> ProcessCommunicator::prepare(CollectiveCall call) {
   if (call.isStarted && call.members.size() > 1)
     MW_TRY(startThread());
   collectives.push_back(std::make_unique<Prepared>(std::move(call), rank, post.getTransport(), world));
@@ -26,7 +26,7 @@ Result<uint32_t> MpiCommunicator::prepare(CollectiveCall call) {
   return static_cast<uint32_t>(collectives.size() - 1);
 }
 
-Status MpiCommunicator::connect() {
+Status ProcessCommunicator::connect() {
   wakeInTime();
   uint64_t bytes = 0;
   for (const auto &prepared : collectives)
@@ -56,7 +56,7 @@ Status MpiCommunicator::connect() {
 // The communication thread
 //===----------------------------------------------------------------------===//
 
-Status MpiCommunicator::startThread() {
+Status ProcessCommunicator::startThread() {
   if (thread.joinable())
     return {};
   // The standard library has no other way to say that there are no threads left.
@@ -68,7 +68,7 @@ Status MpiCommunicator::startThread() {
   return {};
 }
 
-MpiCommunicator::~MpiCommunicator() {
+ProcessCommunicator::~ProcessCommunicator() {
   if (!thread.joinable())
     return;
   {
@@ -79,7 +79,7 @@ MpiCommunicator::~MpiCommunicator() {
   thread.join();
 }
 
-void MpiCommunicator::serve() {
+void ProcessCommunicator::serve() {
   wakeInTime();
   Lock held(mutex);
   while (true) {
@@ -103,7 +103,7 @@ void MpiCommunicator::serve() {
   }
 }
 
-Status MpiCommunicator::enqueue(Prepared &prepared) {
+Status ProcessCommunicator::enqueue(Prepared &prepared) {
   MW_TRY(failure);
   queue[issued++ % queue.size()] = &prepared;
   prepared.ticket = issued;
@@ -114,12 +114,12 @@ Status MpiCommunicator::enqueue(Prepared &prepared) {
   return {};
 }
 
-Status MpiCommunicator::waitFor(Lock &held, uint64_t ticket) {
+Status ProcessCommunicator::waitFor(Lock &held, uint64_t ticket) {
   done.wait(held, [&] { return completed >= ticket || !failure.ok(); });
   return completed >= ticket ? Status() : failure;
 }
 
-Status MpiCommunicator::start(uint32_t number) {
+Status ProcessCommunicator::start(uint32_t number) {
   // In a group of one there is nothing to wait for.
   if (!thread.joinable())
     return run(*collectives[number], post);
@@ -127,12 +127,12 @@ Status MpiCommunicator::start(uint32_t number) {
   return enqueue(*collectives[number]);
 }
 
-Status MpiCommunicator::wait(uint32_t number) {
+Status ProcessCommunicator::wait(uint32_t number) {
   Lock held(mutex);
   return waitFor(held, collectives[number]->ticket);
 }
 
-Status MpiCommunicator::execute(uint32_t number) {
+Status ProcessCommunicator::execute(uint32_t number) {
   Prepared &prepared = *collectives[number];
   if (thread.joinable()) {
     // Behind what was started before it.
@@ -145,7 +145,7 @@ Status MpiCommunicator::execute(uint32_t number) {
   return run(prepared, post);
 }
 
-void MpiCommunicator::finishStep(const Status &status) {
+void ProcessCommunicator::finishStep(const Status &status) {
   if (!status.ok())
     post.getLifeline().fail(status);
   Lock held(mutex);
@@ -156,7 +156,7 @@ void MpiCommunicator::finishStep(const Status &status) {
 // One collective
 //===----------------------------------------------------------------------===//
 
-Status MpiCommunicator::run(Prepared &prepared, Post &post) {
+Status ProcessCommunicator::run(Prepared &prepared, Post &post) {
   if (post.getLifeline().hasFailed())
     return post.getLifeline().takeFailure(&prepared.runner.getCall());
   if (checkAlways || !prepared.same->isChecked) {
@@ -172,7 +172,7 @@ Status MpiCommunicator::run(Prepared &prepared, Post &post) {
   }
   if (profiling)
     prepared.cpuSeconds = getThreadSeconds() - before;
-  // MPI's own errors do not say where.
+  // A transport's errors do not say where.
   return status.ok() || post.getLifeline().hasFailed() ? status
                                                        : status.within(describe(rank, prepared.runner.getCall()));
 }

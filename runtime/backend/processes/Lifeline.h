@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MPI does not say that a process is gone, and mpirun ends a run without a word. So every process has a thread that
-// holds a connection with the first one, beside MPI:
+// holds a connection with the first one, beside the transport:
 //
 //   - A process that ends ends its connection; the first one tells all others at once.
 //   - Who fails says why, and all others fail with that.
@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_LIFELINE_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_LIFELINE_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_LIFELINE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_LIFELINE_H
 
 #include "Sockets.h"
 #include "meshwright/runtime/Communicator.h"
@@ -27,7 +27,7 @@
 #include <mutex>
 #include <thread>
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// What a process says of itself.
 struct Activity {
@@ -136,6 +136,6 @@ private:
   Activity saidActivity;
 };
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -9,7 +9,7 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 namespace {
 
@@ -300,6 +300,7 @@ private:
 
 } // namespace
 
-Plan meshwright::runtime::mpi::planCollective(const CollectiveCall &call, uint64_t member, const PlanLimits &limits) {
+Plan meshwright::runtime::processes::planCollective(const CollectiveCall &call, uint64_t member,
+                                                    const PlanLimits &limits) {
   return Planner(call, member, limits).run();
 }

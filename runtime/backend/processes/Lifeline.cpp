@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 // In seconds.
 /// The thread looks around that often when nobody writes; when there is a failure, more often.
@@ -316,7 +316,7 @@ void Lifeline::setLastWords(std::function<void(const Status &)> say) {
   lastWords = std::move(say);
 }
 
-/// Nobody in this process has asked whether all is well: its rank computes, or stands in MPI. It ends here.
+/// Nobody in this process has asked whether all is well: its rank computes, or stands in a library. It ends here.
 void Lifeline::endUnheard() {
   if (!hasFailed() || isTaken)
     return;

@@ -7,7 +7,7 @@
 #include "Post.h"
 
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 /// From then on it is worth saying for whom this process waits.
 static constexpr std::chrono::milliseconds longWait(20);
@@ -35,14 +35,17 @@ Status Post::waitFor(Message &message, int tag, const CollectiveCall *call, bool
   std::optional<int> other;
   std::optional<bool> said;
   while (true) {
-    if (lifeline.hasFailed())
+    if (lifeline.hasFailed()) {
+      transport.abandon();
       return lifeline.takeFailure(call);
+    }
     Result<bool> isOver = transport.test(message);
     if (!isOver.ok())
       return explain(isOver.status(), call);
     if (*isOver)
       return {};
-    patience.wait();
+    if (Patience::Clock::duration pause = patience.getPause(); pause != Patience::Clock::duration())
+      transport.sleep(pause);
     if (!call || patience.getElapsed() < longWait)
       continue;
     // A message with another tag that stays there is of something else: those of one process come in their order.

@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_POST_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_POST_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_POST_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_POST_H
 
 #include "Lifeline.h"
 #include "Transport.h"
 #include <span>
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// Messages between processes of which any may fail.
 class Post {
@@ -39,7 +39,7 @@ public:
 
 private:
   Status waitFor(Message &message, int tag, const CollectiveCall *call, bool &isSaid);
-  /// MPI's errors follow from what the lifeline knows better, soon.
+  /// A transport's errors follow from what the lifeline knows better, soon.
   Status explain(const Status &status, const CollectiveCall *call);
 
   Transport &transport;
@@ -47,6 +47,6 @@ private:
   bool isCrowded;
 };
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_PLANRUNNER_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_PLANRUNNER_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLANRUNNER_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLANRUNNER_H
 
 #include "../Reduce.h"
 #include "Plan.h"
 #include "Post.h"
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// A collective of one rank, with all that its execution needs at hand.
 class PlanRunner {
@@ -65,6 +65,6 @@ private:
   std::vector<Message> toFirst, fromFirst;
 };
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

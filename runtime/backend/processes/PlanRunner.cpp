@@ -15,7 +15,7 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 namespace {
 

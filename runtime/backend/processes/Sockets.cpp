@@ -1,4 +1,4 @@
-//===- Sockets.cpp - connections beside MPI -------------------------------===//
+//===- Sockets.cpp - connections between processes ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -17,10 +18,11 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 using Clock = std::chrono::steady_clock;
 /// All processes have been started when the first connects.
@@ -67,6 +69,11 @@ static std::vector<std::string> getAddresses() {
   }
   freeifaddrs(list);
   return addresses;
+}
+
+void Address::setToken(const std::string &text) {
+  token = text;
+  token.resize(tokenBytes);
 }
 
 std::string Address::pack() const {
@@ -117,22 +124,27 @@ static void configure(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
-Result<Socket> mpi::listenForProcesses(Address &address) {
+Result<Socket> processes::listenForProcesses(Address &address, uint16_t port) {
   // Both families where there are both.
   Socket socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in6 any = {};
   any.sin6_family = AF_INET6;
+  any.sin6_port = htons(port);
   sockaddr_in anyOld = {};
   anyOld.sin_family = AF_INET;
-  int off = 0;
+  anyOld.sin_port = htons(port);
+  int off = 0, on = 1;
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   bool isBound = socket.isOpen() && setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
                  bind(socket.get(), reinterpret_cast<sockaddr *>(&any), sizeof(any)) == 0;
   if (!isBound) {
     socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     isBound = socket.isOpen() && bind(socket.get(), reinterpret_cast<sockaddr *>(&anyOld), sizeof(anyOld)) == 0;
   }
   if (!isBound || listen(socket.get(), SOMAXCONN) != 0)
-    return faultError("the first process cannot listen for the others: {}", getErrorText());
+    return faultError("a process cannot listen for others{}: {}", port == 0 ? "" : fmt::format(" at port {}", port),
+                      getErrorText());
   sockaddr_storage bound;
   socklen_t length = sizeof(bound);
   getsockname(socket.get(), reinterpret_cast<sockaddr *>(&bound), &length);
@@ -162,24 +174,24 @@ static int readGreeting(int descriptor, const Address &address, Clock::time_poin
   return std::memcmp(greeting, address.token.data(), tokenBytes) == 0 ? static_cast<int>(process) : -1;
 }
 
-Result<std::vector<Socket>> mpi::acceptProcesses(const Socket &listener, const Address &address, int count) {
-  std::vector<Socket> processes(count + 1);
+Result<std::vector<Socket>> processes::acceptProcesses(const Socket &listener, const Address &address, int first,
+                                                       int last) {
+  std::vector<Socket> processes(last + 1);
   Clock::time_point end = Clock::now() + setupTime;
-  for (int missing = count; missing != 0;) {
+  for (int missing = last - first + 1; missing > 0;) {
     if (!waitFor(listener.get(), POLLIN, end)) {
-      int first = 1;
-      while (processes[first].isOpen())
-        ++first;
-      return faultError("{} of {} processes did not connect to the first one within {} s; process {} is the first of "
-                        "them",
-                        missing, count + 1, setupTime.count(), first);
+      int absent = first;
+      while (processes[absent].isOpen())
+        ++absent;
+      return faultError("{} of {} processes did not connect to process {} within {} s; process {} is the first of them",
+                        missing, last + 1, first - 1, setupTime.count(), absent);
     }
     Socket socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.isOpen())
       continue;
     // Whoever else knocks at the port is not let in, and does not keep others waiting.
     int process = readGreeting(socket.get(), address, std::min(end, Clock::now() + std::chrono::seconds(2)));
-    if (process < 1 || process > count || processes[process].isOpen())
+    if (process < first || process > last || processes[process].isOpen())
       continue;
     configure(socket.get());
     processes[process] = std::move(socket);
@@ -190,7 +202,7 @@ Result<std::vector<Socket>> mpi::acceptProcesses(const Socket &listener, const A
 
 static Socket tryToConnect(const std::string &address, uint16_t port, Clock::time_point end) {
   addrinfo hints = {}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_flags = AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
     return {};
@@ -206,16 +218,20 @@ static Socket tryToConnect(const std::string &address, uint16_t port, Clock::tim
   return {};
 }
 
-Result<Socket> mpi::connectToFirst(const Address &address, int process) {
+Result<Socket> processes::connectToProcess(const Address &address, int process, int other, bool isEarly) {
   std::vector<std::string> places = address.addresses;
   if (address.host == getHost())
     places = {"127.0.0.1", "::1"};
-  std::string tried, reason = "it has no address";
-  for (const std::string &place : places) {
-    Socket socket = tryToConnect(place, address.port, Clock::now() + setupTime / 6);
+  std::string reason = "it has no address";
+  Clock::time_point end = Clock::now() + setupTime;
+  for (size_t i = 0; i != places.size(); ++i) {
+    Socket socket = tryToConnect(places[i], address.port, Clock::now() + setupTime / 6);
     if (!socket.isOpen()) {
       reason = getErrorText();
-      tried += (tried.empty() ? " at " : ", ") + place;
+      if (isEarly && i + 1 == places.size() && Clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        i = -1;
+      }
       continue;
     }
     std::string greeting = address.token;
@@ -226,7 +242,8 @@ Result<Socket> mpi::connectToFirst(const Address &address, int process) {
       return socket;
     }
   }
-  return faultError("process {} cannot reach the first process{}, port {}: {}", process, tried, address.port, reason);
+  return faultError("process {} cannot reach process {} at {}, port {}: {}", process, other, fmt::join(places, ", "),
+                    address.port, reason);
 }
 
 //===----------------------------------------------------------------------===//

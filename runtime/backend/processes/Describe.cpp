@@ -8,9 +8,9 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
-std::string mpi::pack(const CollectiveCall &call) {
+std::string processes::pack(const CollectiveCall &call) {
   Instruction message;
   message.set_name(call.name);
   message.set_location(call.location);
@@ -27,7 +27,7 @@ std::string mpi::pack(const CollectiveCall &call) {
   return message.SerializeAsString();
 }
 
-CollectiveCall mpi::unpack(const std::string &bytes) {
+CollectiveCall processes::unpack(const std::string &bytes) {
   Instruction message;
   // What another process of this run has made.
   (void)message.ParseFromString(bytes);
@@ -52,7 +52,8 @@ static Status exchangeText(Post &post, const CollectiveCall &call, int peer, boo
   return post.exchange(std::span(&message, 1), tag, &call);
 }
 
-Result<std::vector<CollectiveCall>> mpi::gatherCalls(Post &post, const CollectiveCall &call, uint64_t member, int tag) {
+Result<std::vector<CollectiveCall>> processes::gatherCalls(Post &post, const CollectiveCall &call, uint64_t member,
+                                                           int tag) {
   std::vector<CollectiveCall> calls;
   if (member != 0) {
     std::string text = pack(call);

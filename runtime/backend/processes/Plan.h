@@ -17,12 +17,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_PLAN_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_PLAN_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLAN_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLAN_H
 
 #include "meshwright/runtime/Communicator.h"
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// Where something lies: an address, or an offset in the memory that all plans of a rank share.
 struct Place {
@@ -88,13 +88,13 @@ struct PlanLimits {
   uint64_t round = 256 << 10;
   /// Messages between two members that are smaller together are one.
   uint64_t packed = 16 << 10;
-  /// MPI counts in int.
+  /// Transports may count in int.
   uint64_t message = 1 << 30;
 };
 
 /// The plan of the member of that index.
 Plan planCollective(const CollectiveCall &call, uint64_t member, const PlanLimits &limits = {});
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -1,17 +1,17 @@
-//===- Transport.cpp - messages between processes -------------------------===//
+//===- MpiTransport.cpp - messages of MPI ---------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport.h"
-#include <algorithm>
+#include "MpiTransport.h"
+#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
-#include <thread>
 
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 
 //===----------------------------------------------------------------------===//
 // The plugin
@@ -46,32 +46,13 @@ Result<MwMpiFunctions> mpi::openPlugin() {
 }
 
 //===----------------------------------------------------------------------===//
-// Patience
+// MpiTransport
 //===----------------------------------------------------------------------===//
 
-void Patience::wait() {
-  using namespace std::chrono_literals;
-  // Asking MPI takes about as long as asking for the time.
-  if (++calls % 16 != 0 && elapsed < spinTime)
-    return;
-  Clock::time_point now = Clock::now();
-  if (begin == Clock::time_point())
-    begin = now;
-  elapsed = now - begin;
-  // Who yields stands behind all others; who sleeps is woken before them. An eighth of the time at most is lost by
-  // sleeping too long.
-  if (elapsed >= spinTime)
-    std::this_thread::sleep_for(std::clamp<Clock::duration>(elapsed / 8, 5us, 1ms));
-}
-
-//===----------------------------------------------------------------------===//
-// Transport
-//===----------------------------------------------------------------------===//
-
-Transport::Transport(const MwMpiFunctions &functions, const MwMpiProcess &process)
+MpiTransport::MpiTransport(const MwMpiFunctions &functions, const MwMpiProcess &process)
     : functions(functions), process(process) {}
 
-Result<std::unique_ptr<Transport>> Transport::create() {
+Result<std::unique_ptr<MpiTransport>> MpiTransport::create() {
   MW_TRY_ASSIGN(MwMpiFunctions functions, openPlugin());
   MwMpiProcess process = {};
   if (int error = functions.initialize(&process)) {
@@ -79,34 +60,45 @@ Result<std::unique_ptr<Transport>> Transport::create() {
     functions.describe(error, text, sizeof(text));
     return faultError("MPI cannot be initialized: {}", text);
   }
-  return std::unique_ptr<Transport>(new Transport(functions, process));
+  return std::unique_ptr<MpiTransport>(new MpiTransport(functions, process));
 }
 
-bool Transport::isCrowded(unsigned threads) const {
-  return threads * static_cast<unsigned>(process.numLocal) > std::thread::hardware_concurrency();
+int MpiTransport::getTag(uint64_t number) const { return static_cast<int>(number % (uint64_t(process.maxTag) + 1)); }
+
+Status MpiTransport::describeMismatch(int64_t ranks) const {
+  // Where srun and MPI do not speak the same language, every process is alone.
+  const char *tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (getNumProcesses() == 1 && tasks && std::string_view(tasks) != "1")
+    return usageError("the package is for {} ranks but MPI knows 1 process of the {} that SLURM has started; "
+                      "srun --mpi=pmix lets them find each other",
+                      ranks, tasks);
+  return makeMismatch(ranks, fmt::format("mpirun -n {}", ranks));
 }
 
-int Transport::getTag(uint64_t number) const { return static_cast<int>(number % (uint64_t(process.maxTag) + 1)); }
-
-Status Transport::makeError(const char *what, int peer, int error) {
+Status MpiTransport::makeError(const char *what, int peer, int error) {
   char text[256];
   functions.describe(error, text, sizeof(text));
   return faultError("{} rank {} failed: {}", what, peer, text);
 }
 
-Status Transport::post(Message &message, int tag) {
+Status MpiTransport::post(Message &message, int tag) {
   std::lock_guard guard(mutex);
   int size = static_cast<int>(message.size);
-  int error = message.isSend ? functions.send(message.bytes, size, message.peer, tag, &message.request)
-                             : functions.receive(message.bytes, size, message.peer, tag, &message.request);
+  MwMpiRequest request = {};
+  int error = message.isSend ? functions.send(message.bytes, size, message.peer, tag, &request)
+                             : functions.receive(message.bytes, size, message.peer, tag, &request);
+  message.handle = request.handle;
   return error ? makeError(message.isSend ? "sending to" : "receiving from", message.peer, error) : Status();
 }
 
-Result<bool> Transport::test(Message &message) {
+Result<bool> MpiTransport::test(Message &message) {
   int isOver = 0, count = 0;
   {
     std::lock_guard guard(mutex);
-    if (int error = functions.test(&message.request, &isOver, &count))
+    MwMpiRequest request{message.handle};
+    int error = functions.test(&request, &isOver, &count);
+    message.handle = request.handle;
+    if (error)
       return makeError(message.isSend ? "sending to" : "receiving from", message.peer, error);
   }
   if (isOver && !message.isSend && static_cast<uint64_t>(count) != message.size)
@@ -114,7 +106,7 @@ Result<bool> Transport::test(Message &message) {
   return isOver != 0;
 }
 
-Result<std::optional<int>> Transport::probe(int peer) {
+Result<std::optional<int>> MpiTransport::probe(int peer) {
   std::lock_guard guard(mutex);
   int isThere = 0, tag = 0;
   if (int error = functions.probe(peer, &isThere, &tag))
@@ -122,7 +114,7 @@ Result<std::optional<int>> Transport::probe(int peer) {
   return isThere ? std::optional<int>(tag) : std::nullopt;
 }
 
-Status Transport::finalize() {
+Status MpiTransport::finalize() {
   std::lock_guard guard(mutex);
   if (int error = functions.finalize())
     return makeError("ending MPI with", process.process, error);

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_DESCRIBE_H
-#define MESHWRIGHT_RUNTIME_BACKEND_MPI_DESCRIBE_H
+#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_DESCRIBE_H
+#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_DESCRIBE_H
 
 #include "Post.h"
 
-namespace meshwright::runtime::mpi {
+namespace meshwright::runtime::processes {
 
 /// What a member brings, without its buffers and its group.
 std::string pack(const CollectiveCall &call);
@@ -18,6 +18,6 @@ CollectiveCall unpack(const std::string &bytes);
 /// What all members of a group bring to a collective, in their order: on the first member; nothing on the others.
 Result<std::vector<CollectiveCall>> gatherCalls(Post &post, const CollectiveCall &call, uint64_t member, int tag);
 
-} // namespace meshwright::runtime::mpi
+} // namespace meshwright::runtime::processes
 
 #endif

@@ -1,4 +1,4 @@
-//===- MpiPlanTest.cpp - collectives as messages, without MPI -------------===//
+//===- CollectivePlanTest.cpp - collectives as messages ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/Reduce.h"
-#include "runtime/backend/mpi/Plan.h"
+#include "runtime/backend/processes/Plan.h"
 #include "test/runtime/mpi/CollectiveScript.h"
 #include "test/unit/Runtime/RunRanks.h"
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::mpi;
+using namespace meshwright::runtime::processes;
 using namespace meshwright::test;
 
 namespace {
@@ -127,8 +127,8 @@ private:
     return true;
   }
 
-  static void copyAll(Member &member, const std::vector<mpi::Copy> &copies) {
-    for (const mpi::Copy &copy : copies)
+  static void copyAll(Member &member, const std::vector<processes::Copy> &copies) {
+    for (const processes::Copy &copy : copies)
       std::memcpy(copy.to.resolve(member.scratch.data()), copy.from.resolve(member.scratch.data()), copy.bytes);
   }
 
