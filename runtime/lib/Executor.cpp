@@ -68,11 +68,17 @@ struct Executor::Implementation {
   /// From the recording where the device has one of the step.
   Status issueStep(uint32_t position) {
     size_t variant = context.package.getVariant(position);
-    MW_TRY_ASSIGN(bool replayed, device.replay(variant));
-    if (replayed)
+    std::string rank = fmt::format("rank {}", context.rank);
+    auto replayed = device.replay(variant);
+    MW_TRY(replayed.status().within(rank));
+    if (*replayed)
       return {};
     MW_TRY(run(position));
-    return device.record(variant, [&] { return run(position); });
+    Status issued;
+    auto issue = [&] { return issued = run(position); };
+    // As a reference, which takes no memory.
+    Status recorded = device.record(variant, std::ref(issue));
+    return issued.ok() ? recorded.within(rank) : issued;
   }
 
   /// Calls perform(item, instruction) for what a step runs, in its order.

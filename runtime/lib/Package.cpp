@@ -98,6 +98,24 @@ Status checkAddends(const Variable &variable, const Mesh &mesh) {
   return {};
 }
 
+/// Functions are launched as a GPU can launch them.
+Status checkLaunches(const GpuKernel &kernel) {
+  for (const GpuLaunch &launch : kernel.launches())
+    if (launch.blocks() == 0 || launch.blocks() > INT32_MAX || launch.threads() == 0 || launch.threads() > 1024)
+      return inputError("kernel {} launches {} with {} blocks of {} threads; 1 to 2147483647 of 1 to 1024 would do",
+                        kernel.symbol(), launch.function(), launch.blocks(), launch.threads());
+  return {};
+}
+
+Status checkLibrary(const KernelLibrary &library) {
+  if (library.file().empty() || library.file().find('/') != std::string::npos || library.file().starts_with("."))
+    return inputError("the kernels of target \"{}\" are in \"{}\", which is no file of the package", library.target(),
+                      library.file());
+  for (const GpuKernel &kernel : library.gpu_kernels())
+    MW_TRY(checkLaunches(kernel).within(fmt::format("target \"{}\"", library.target())));
+  return {};
+}
+
 void narrow(DType type, DType &narrowest) {
   if (isFloat(type) && (getSize(type) < getSize(narrowest) || (type == BF16 && narrowest == F16)))
     narrowest = type;
@@ -125,9 +143,7 @@ Status LoadedPackage::check() {
   MW_TRY(checkValues());
   MW_TRY(checkPrograms());
   for (const KernelLibrary &library : message.libraries())
-    if (library.file().empty() || library.file().find('/') != std::string::npos || library.file().starts_with("."))
-      return inputError("the kernels of target \"{}\" are in \"{}\", which is no file of the package", library.target(),
-                        library.file());
+    MW_TRY(checkLibrary(library));
   return {};
 }
 

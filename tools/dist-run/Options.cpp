@@ -237,6 +237,8 @@ Status checkCombination(const Options &options) {
     return usageError("--ranks={} is of --self-test; a package has its own number of ranks", options.ranks);
   if (options.ranks > 1024)
     return usageError("--ranks={} is above 1024", options.ranks);
+  if (options.selfTest && options.device != "cpu")
+    return usageError("--self-test checks the collectives of ranks on CPUs, but --device={} is given", options.device);
   if (options.selfTest)
     return {};
   if (options.package.empty())

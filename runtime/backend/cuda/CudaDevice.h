@@ -121,7 +121,7 @@ private:
   std::unique_ptr<CudaKernels> kernels;
   std::unique_ptr<CudaProducts> products;
   std::vector<Copy> copies;
-  /// Recorded steps, by variant; and all that could not be recorded.
+  /// Recorded steps, by variant.
   std::map<size_t, GraphExec> graphs;
   mutable uint64_t hostSyncs = 0;
 };

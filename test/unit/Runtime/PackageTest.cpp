@@ -59,6 +59,13 @@ TEST(Package, TablesAreChecked) {
             "variable \"w\": the initializer's standard deviation is -1, below 0");
   EXPECT_EQ(getError([](Package &p) { p.mutable_libraries(0)->set_file("../x.so"); }),
             "the kernels of target \"test\" are in \"../x.so\", which is no file of the package");
+  EXPECT_EQ(
+      getError([](Package &p) {
+        GpuLaunch *launch = p.mutable_libraries(1)->mutable_gpu_kernels(0)->mutable_launches(0);
+        launch->set_threads(1025);
+      }),
+      "target \"emulated\": kernel test_add launches test_add with 2 blocks of 1025 threads; 1 to 2147483647 of 1 "
+      "to 1024 would do");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->clear_input_buffers(); }),
             "program 0: the program gives places to 0 inputs but the package has 1");
 }
