@@ -6,6 +6,7 @@ ends all, with what went wrong and nothing left behind.
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,8 @@ import uuid
 from commands import run
 
 fixtures, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
-folder.mkdir(parents=True, exist_ok=True)
+shutil.rmtree(folder, ignore_errors=True)
+folder.mkdir(parents=True)
 DATA = f"--data=ids={__file__}:u8"
 MARK = ("MESHWRIGHT_TEST_RUN", str(uuid.uuid4()))
 
