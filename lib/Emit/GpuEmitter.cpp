@@ -44,6 +44,7 @@ void GpuEmitter::emit() {
   case GpuLaunchPlan::Serial:
   case GpuLaunchPlan::Copy:
   case GpuLaunchPlan::Scatter:
+  case GpuLaunchPlan::Search:
     llvm_unreachable("launches of other emitters");
   }
 }

@@ -7,6 +7,7 @@
 #include "GpuKernelModule.h"
 #include "GpuEmitter.h"
 #include "GpuScatter.h"
+#include "GpuSearch.h"
 #include "LoopEmitter.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 
@@ -28,6 +29,8 @@ private:
   LogicalResult addFunctions();
   void addLaunches(std::vector<GpuLaunchPlan> plans,
                    function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit);
+  /// Adds the launches of operations that have a mapping of their own; false where the kernel is none of them.
+  template <typename Mapping> bool addMatched();
   void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
   LogicalResult checkLaunches();
   /// The name of the next function, and that of its body.
@@ -65,13 +68,18 @@ void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFir
               });
 }
 
-LogicalResult GpuKernelBuilder::addFunctions() {
-  if (std::optional<GpuScatter> scatter = GpuScatter::match(kernel)) {
-    addLaunches(scatter->planLaunches(), [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
-      scatter->emit(launch, machine, builder, pointers);
+template <typename Mapping> bool GpuKernelBuilder::addMatched() {
+  std::optional<Mapping> mapping = Mapping::match(kernel);
+  if (mapping)
+    addLaunches(mapping->planLaunches(), [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
+      mapping->emit(launch, machine, builder, pointers);
     });
+  return mapping.has_value();
+}
+
+LogicalResult GpuKernelBuilder::addFunctions() {
+  if (addMatched<GpuScatter>() || addMatched<GpuSearch>())
     return success();
-  }
   // What is made of a sum, its rounding to 16 bits for instance, has to be known where the sum ends.
   for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
     schedule::PlannedKernel planned = schedule::planKernel(kernel, order);

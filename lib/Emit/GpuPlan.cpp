@@ -22,7 +22,7 @@ static constexpr int64_t kSumWidth = 32;
 static constexpr unsigned kSumThreads = 512;
 
 StringRef emit::stringifyMapping(GpuLaunchPlan::Mapping mapping) {
-  static constexpr StringLiteral names[] = {"elements", "rows", "sums", "serial", "copy", "scatter"};
+  static constexpr StringLiteral names[] = {"elements", "rows", "sums", "serial", "copy", "scatter", "search"};
   return names[mapping];
 }
 

@@ -10,7 +10,7 @@
 //     Elements  what is stored without any reduction: a thread for each element
 //     Serial    anything else: the loops of a CPU in one thread
 //
-// (and Copy and Scatter, which `GpuScatter` makes).
+// (and Copy, Scatter and Search, which `GpuScatter` and `GpuSearch` make).
 //
 // Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
 // has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
@@ -27,7 +27,7 @@
 namespace meshwright::emit {
 
 struct GpuLaunchPlan {
-  enum Mapping { Elements, Rows, Sums, Serial, Copy, Scatter };
+  enum Mapping { Elements, Rows, Sums, Serial, Copy, Scatter, Search };
   Mapping mapping = Serial;
   /// The loops that tell elements, rows or sums apart, and those that the threads of one go along.
   llvm::SmallVector<unsigned> outer, inner;

@@ -5,11 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuScatter.h"
-#include "meshwright/Rules/Scatter.h"
+#include "GpuWriter.h"
+#include "meshwright/Rules/Elements.h"
 #include "meshwright/Schedule/KernelBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -131,24 +130,16 @@ std::vector<GpuLaunchPlan> GpuScatter::planLaunches() {
 namespace meshwright::emit {
 
 /// Writes what a thread does.
-class ScatterWriter {
+class ScatterWriter : GpuWriter {
 public:
   ScatterWriter(GpuScatter &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
                 ValueRange pointers)
-      : plan(plan), scatter(plan.scatter), launch(launch), machine(machine), builder(builder), pointers(pointers) {}
+      : GpuWriter(launch, machine, builder, pointers), plan(plan), scatter(plan.scatter) {}
 
   void emitCopy();
   void emitScatter();
 
 private:
-  Value getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, value); }
-  Value add(Value a, Value b) { return arith::AddIOp::create(builder, a, b); }
-  Value scale(Value value, int64_t factor) { return arith::MulIOp::create(builder, value, getIndex(factor)); }
-  Value isEqual(Value a, Value b) { return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, a, b); }
-  Value isLess(Value a, Value b) { return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, a, b); }
-  void emitIf(Value condition, function_ref<void()> body);
-  Value load(Value base, Type element, Value index);
-  void store(Value base, Value value, Value index);
   Value read(Value tensor, Value index);
   SmallVector<Value> split(ArrayRef<GpuScatter::Dim> dims, Value number);
   Value getTarget(Value window);
@@ -159,39 +150,11 @@ private:
 
   GpuScatter &plan;
   net::ScatterOp scatter;
-  GpuLaunchPlan &launch;
-  const GpuMachine &machine;
-  LoopBuilder &builder;
-  ValueRange pointers;
   /// The thread, how many there are, and a byte of shared memory for each.
   Value thread, threads, flags;
 };
 
 } // namespace meshwright::emit
-
-void ScatterWriter::emitIf(Value condition, function_ref<void()> body) {
-  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
-Value ScatterWriter::load(Value base, Type element, Value index) {
-  Type memory = getMemoryType(element);
-  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
-  Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
-  Value value = LLVM::LoadOp::create(builder, memory, address, memory.getIntOrFloatBitWidth() / 8);
-  return memory == element ? value : arith::TruncIOp::create(builder, element, value).getResult();
-}
-
-void ScatterWriter::store(Value base, Value value, Value index) {
-  Type memory = getMemoryType(value.getType());
-  if (memory != value.getType())
-    value = arith::ExtUIOp::create(builder, memory, value);
-  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
-  Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
-  LLVM::StoreOp::create(builder, value, address, memory.getIntOrFloatBitWidth() / 8);
-}
 
 /// An element of an operand of the scatter: an argument of the kernel, or a constant.
 Value ScatterWriter::read(Value tensor, Value index) {

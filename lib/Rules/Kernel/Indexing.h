@@ -8,7 +8,7 @@
 #define MESHWRIGHT_LIB_RULES_KERNEL_INDEXING_H
 
 #include "Kernel.h"
-#include "meshwright/Rules/Scatter.h"
+#include "meshwright/Rules/Elements.h"
 
 namespace meshwright::kernel {
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "meshwright/Rules/Elements.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -18,6 +19,23 @@ static AffineMap dropDims(Builder &builder, int64_t rank, ArrayRef<int64_t> dims
     if (!llvm::is_contained(dims, dim))
       kept.push_back(builder.getAffineDimExpr(dim));
   return AffineMap::get(rank, 0, kept, builder.getContext());
+}
+
+Value kernel::isBetter(Builder &builder, ArgReduceOp reduce, Value element, Value best) {
+  Type type = elementOf(reduce.getOperand());
+  bool larger = reduce.getKind() == ArgKind::Max;
+  if (isa<FloatType>(type)) {
+    // NaN wins over numbers, and the first NaN over the others.
+    auto predicate = larger ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    Value better = arith::CmpFOp::create(builder, predicate, element, best);
+    Value elementIsNaN = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, element, element);
+    Value bestIsNumber = arith::CmpFOp::create(builder, arith::CmpFPredicate::ORD, best, best);
+    return arith::OrIOp::create(builder, better, arith::AndIOp::create(builder, elementIsNaN, bestIsNumber));
+  }
+  using Predicate = arith::CmpIPredicate;
+  auto predicate = kernel::isUnsigned(type) ? (larger ? Predicate::ugt : Predicate::ult)
+                                            : (larger ? Predicate::sgt : Predicate::slt);
+  return arith::CmpIOp::create(builder, predicate, element, best);
 }
 
 namespace {
@@ -50,7 +68,6 @@ struct ArgReduceKernel : KernelOpInterface::ExternalModel<ArgReduceKernel, ArgRe
     auto reduce = cast<ArgReduceOp>(op);
     int64_t dim = reduce.getDim(), rank = kernel::typeOf(operands[0]).getRank();
     kernel::Builder builder(op->getLoc(), outer);
-    Type element = kernel::elementOf(reduce.getOperand());
     auto valueType = kernel::getSignless(kernel::typeOf(reduce.getValue()));
     auto indexType = kernel::getSignless(kernel::typeOf(reduce.getIndex()));
     AffineMap kept = dropDims(builder, rank, dim);
@@ -70,7 +87,7 @@ struct ArgReduceKernel : KernelOpInterface::ExternalModel<ArgReduceKernel, ArgRe
                                   ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(rank), kept, kept}, iterators,
                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
                                     kernel::Builder inner(loc, nested);
-                                    Value better = isBetter(inner, reduce.getKind(), element, args[0], args[1]);
+                                    Value better = kernel::isBetter(inner, reduce, args[0], args[1]);
                                     Value position = linalg::IndexOp::create(inner, dim);
                                     position = arith::IndexCastOp::create(inner, indexType.getElementType(), position);
                                     Value value = arith::SelectOp::create(inner, better, args[0], args[1]);
@@ -78,22 +95,6 @@ struct ArgReduceKernel : KernelOpInterface::ExternalModel<ArgReduceKernel, ArgRe
                                     linalg::YieldOp::create(inner, ValueRange{value, position});
                                   });
     return llvm::to_vector_of<Value>(generic.getResults());
-  }
-
-  static Value isBetter(kernel::Builder &builder, ArgKind kind, Type type, Value element, Value best) {
-    bool larger = kind == ArgKind::Max;
-    if (isa<FloatType>(type)) {
-      // NaN wins over numbers, and the first NaN over the others.
-      auto predicate = larger ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
-      Value better = arith::CmpFOp::create(builder, predicate, element, best);
-      Value elementIsNaN = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, element, element);
-      Value bestIsNumber = arith::CmpFOp::create(builder, arith::CmpFPredicate::ORD, best, best);
-      return arith::OrIOp::create(builder, better, arith::AndIOp::create(builder, elementIsNaN, bestIsNumber));
-    }
-    using Predicate = arith::CmpIPredicate;
-    auto predicate = kernel::isUnsigned(type) ? (larger ? Predicate::ugt : Predicate::ult)
-                                              : (larger ? Predicate::sgt : Predicate::slt);
-    return arith::CmpIOp::create(builder, predicate, element, best);
   }
 };
 

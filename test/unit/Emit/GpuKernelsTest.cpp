@@ -94,7 +94,7 @@ TEST_F(GpuKernels, DoWhatTheCpuDoes) {
   llvm::outs() << "\n";
   if (cases < kCases)
     return;
-  for (const char *mapping : {"elements", "rows", "sums", "copy", "scatter", "serial"})
+  for (const char *mapping : {"elements", "rows", "sums", "copy", "scatter", "search", "serial"})
     EXPECT_GT(mappings[mapping], 0) << mapping << " does not occur";
   EXPECT_GE(numExact * 2, numCompared);
 }
@@ -191,5 +191,23 @@ TEST_F(GpuKernels, Scatters) {
     check(text);
   }
   EXPECT_EQ(mappings["scatter"], 5);
+  EXPECT_EQ(mappings["serial"], 0);
+}
+
+// Many elements are equal, so that the lowest index has to be found among those of all threads.
+TEST_F(GpuKernels, Searches) {
+  for (StringRef kind : {"max", "min"}) {
+    std::string text = R"(
+      func.func @step(%x: tensor<4x700x3xi32>, %y: tensor<5x9xbf16>)
+          -> (tensor<4x3xi32>, tensor<4x3xi32>, tensor<5xbf16>, tensor<5xi64>) {
+        %a, %b = net.arg_reduce KIND %x dim = 1 : tensor<4x700x3xi32> -> tensor<4x3xi32>, tensor<4x3xi32>
+        %c, %d = net.arg_reduce KIND %y dim = 1 : tensor<5x9xbf16> -> tensor<5xbf16>, tensor<5xi64>
+        return %a, %b, %c, %d : tensor<4x3xi32>, tensor<4x3xi32>, tensor<5xbf16>, tensor<5xi64>
+      })";
+    for (size_t at; (at = text.find("KIND")) != std::string::npos;)
+      text.replace(at, 4, kind);
+    check(text);
+  }
+  EXPECT_EQ(mappings["search"], 4);
   EXPECT_EQ(mappings["serial"], 0);
 }

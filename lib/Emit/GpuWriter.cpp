@@ -1,0 +1,36 @@
+//===- GpuWriter.cpp - arithmetic and memory of a thread ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuWriter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace meshwright::emit;
+
+void GpuWriter::emitIf(Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+Value GpuWriter::load(Value base, Type element, Value index) {
+  Type memory = getMemoryType(element);
+  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+  Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
+  Value value = LLVM::LoadOp::create(builder, memory, address, memory.getIntOrFloatBitWidth() / 8);
+  return memory == element ? value : arith::TruncIOp::create(builder, element, value).getResult();
+}
+
+void GpuWriter::store(Value base, Value value, Value index) {
+  Type memory = getMemoryType(value.getType());
+  if (memory != value.getType())
+    value = arith::ExtUIOp::create(builder, memory, value);
+  Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+  Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
+  LLVM::StoreOp::create(builder, value, address, memory.getIntOrFloatBitWidth() / 8);
+}
