@@ -227,10 +227,19 @@ Status checkProcesses(const Options &options) {
   return options.rendezvous.empty() ? Status() : tcp::HostAndPort::parse(options.rendezvous).status();
 }
 
-Status checkCombination(const Options &options) {
-  if (options.help || options.version)
-    return {};
-  MW_TRY(checkProcesses(options));
+/// Faults and checks of messages are the host's.
+Status checkFaultsOnGpus(const Options &options) {
+  bool corrupts = std::any_of(options.faults.begin(), options.faults.end(),
+                              [](const InjectedFault &fault) { return fault.kind == InjectedFault::Kind::Corrupt; });
+  if (options.checkMessages || corrupts)
+    return usageError("{} reads what ranks send on the host, but --device=cuda has it on GPUs",
+                      corrupts ? "--fault of kind corrupt" : "--check-messages");
+  if (!options.faults.empty() && !options.noGraph)
+    return usageError("--fault counts what the host issues, and a recorded step issues nothing; --no-graph would do");
+  return {};
+}
+
+Status checkSelfTest(const Options &options) {
   if (options.selfTest && !options.package.empty())
     return usageError("--self-test checks this machine and runs no package, but {} is given", options.package);
   if (options.ranks != 0 && !options.selfTest)
@@ -239,6 +248,14 @@ Status checkCombination(const Options &options) {
     return usageError("--ranks={} is above 1024", options.ranks);
   if (options.selfTest && options.device != "cpu")
     return usageError("--self-test checks the collectives of ranks on CPUs, but --device={} is given", options.device);
+  return {};
+}
+
+Status checkCombination(const Options &options) {
+  if (options.help || options.version)
+    return {};
+  MW_TRY(checkProcesses(options));
+  MW_TRY(checkSelfTest(options));
   if (options.selfTest)
     return {};
   if (options.package.empty())
@@ -256,6 +273,8 @@ Status checkCombination(const Options &options) {
     return usageError("a link is modelled between ranks on CPUs; --device=cuda has real ones");
   if (options.device == "cuda" && !options.trace.empty())
     return usageError("--trace times what ranks on CPUs do; a GPU does it later than it is asked for");
+  if (options.device == "cuda")
+    MW_TRY(checkFaultsOnGpus(options));
   if (options.device != "cuda" && (options.tf32 || options.noGraph))
     return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
   int standardInputs = (options.init == "-") + (options.feed == "-");

@@ -54,7 +54,8 @@ public:
 
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
                                                  std::span<const std::unique_ptr<Device>> devices) override {
-    return NcclBackend::create(world, options, devices);
+    MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, NcclBackend::create(world, options, devices));
+    return world.decorate(std::move(backend), options);
   }
 
 private:

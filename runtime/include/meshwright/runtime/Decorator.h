@@ -66,6 +66,10 @@ public:
     MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, inner.createBackend(options));
     return change(std::move(backend), options);
   }
+  Result<std::unique_ptr<Backend>> decorate(std::unique_ptr<Backend> backend, const BackendOptions &options) override {
+    MW_TRY_ASSIGN(std::unique_ptr<Backend> decorated, inner.decorate(std::move(backend), options));
+    return change(std::move(decorated), options);
+  }
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override { return inner.gather(mine); }
   Status broadcast(std::span<std::byte> bytes) override { return inner.broadcast(bytes); }
   void abort(const Status &status) override { inner.abort(status); }

@@ -41,6 +41,10 @@ public:
   virtual int64_t getNumProcesses() const = 0;
   /// A backend for that many ranks, in neighbouring parts over the processes, in their order.
   virtual Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) = 0;
+  /// What stands between ranks and a backend that somebody else has made for them; nothing in most worlds.
+  virtual Result<std::unique_ptr<Backend>> decorate(std::unique_ptr<Backend> backend, const BackendOptions &options) {
+    return backend;
+  }
   /// What every process brings, in their order: on the first one; nothing on the others. Any sizes.
   virtual Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) = 0;
   /// Overwrites `bytes` with those of the first process; of one size everywhere.
