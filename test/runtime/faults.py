@@ -48,6 +48,8 @@ def compile_package(fixtures, folder, name):
 
 def get_command(backend, arguments, folder):
     command = ["dist-run", *arguments]
+    if backend == "tcp":
+        return [*command, f"--nproc={RANKS}"]
     if backend == "mpi":
         # What MPI shares between processes goes where nobody else's does.
         places = [f"OMPI_MCA_{name}={folder}/mpi" for name in ("orte_tmpdir_base", "btl_vader_backing_directory")]
@@ -148,7 +150,7 @@ def main():
     data = options.fixtures / "reference" / "gpt2-tiny-f64"
     arguments = [f"--feed={data}/batch{{step}}.safetensors", "--steps=3", "--quiet"]
     versions = subprocess.run(["dist-run", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    backends = options.backend or ["inproc"] + (["mpi"] if "mpi" in versions and shutil.which("mpirun") else [])
+    backends = options.backend or ["inproc", "tcp"] + (["mpi"] if "mpi" in versions and shutil.which("mpirun") else [])
     done = 0
     for backend in backends:
         for kind in KINDS:
