@@ -8,6 +8,7 @@
 #define MESHWRIGHT_RUNTIME_PLATFORM_H
 
 #include "meshwright/runtime/Device.h"
+#include "meshwright/runtime/Package.h"
 #include "meshwright/runtime/World.h"
 
 namespace meshwright::runtime {
