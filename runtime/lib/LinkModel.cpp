@@ -63,3 +63,32 @@ Result<LinkModel> LinkModel::parse(const std::string &text) {
 std::chrono::nanoseconds LinkModel::getDuration(double bytes) const {
   return std::chrono::nanoseconds(std::llround(std::min(getSeconds(bytes), 86400.0) * 1e9));
 }
+
+LinkModel LinkModel::fit(std::span<const Point> points) {
+  // Faster than anything: a slope of nothing has no bandwidth.
+  constexpr double kLeastSlope = 1e-15;
+  // Divided by the measured time, a point asks for latency * one + slope * bytes = 1.
+  double oneOne = 0, oneBytes = 0, bytesBytes = 0, one = 0, bytes = 0;
+  for (const Point &point : points) {
+    double a = 1 / point.seconds, b = point.bytes / point.seconds;
+    oneOne += a * a;
+    oneBytes += a * b;
+    bytesBytes += b * b;
+    one += a;
+    bytes += b;
+  }
+  double determinant = oneOne * bytesBytes - oneBytes * oneBytes;
+  double latency = (one * bytesBytes - bytes * oneBytes) / determinant;
+  double slope = (oneOne * bytes - oneBytes * one) / determinant;
+  // Neither is below nothing; then the other one alone comes nearest.
+  if (!(latency >= 0)) {
+    latency = 0;
+    slope = bytes / bytesBytes;
+  } else if (!(slope > kLeastSlope)) {
+    latency = one / oneOne;
+    slope = kLeastSlope;
+  }
+  return {latency, 1 / slope};
+}
+
+std::string LinkModel::toString() const { return fmt::format("{:.3g}us,{:.3g}GB/s", latency * 1e6, bandwidth / 1e9); }

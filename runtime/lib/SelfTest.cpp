@@ -37,6 +37,14 @@ std::string SelfTestReport::formatTimings() const {
   return text;
 }
 
+LinkModel SelfTestReport::fitLink() const {
+  std::vector<LinkModel::Point> points;
+  for (const SelfTestTiming &timing : timings)
+    points.push_back(
+        {getSentBytes(timing.kind, static_cast<uint64_t>(numRanks), timing.count * getSize(F32)), timing.seconds});
+  return LinkModel::fit(points);
+}
+
 namespace {
 
 /// A batch on a backend of its own.

@@ -30,7 +30,8 @@ Status meshwright::tool::runSelfTest(World &world, const Options &options) {
     std::fputs("\r\x1b[K", stderr);
   MW_TRY(report.status().within("self-test"));
   if (world.isFirst() && !options.quiet && !report->timings.empty())
-    fmt::print("{} ranks over {}, f32:\n{}", report->numRanks, world.getName(), report->formatTimings());
+    fmt::print("{} ranks over {}, f32:\n{}nearest to --link={}\n", report->numRanks, world.getName(),
+               report->formatTimings(), report->fitLink().toString());
   if (world.isFirst() && !options.quiet && report->verdict.ok())
     fmt::print("self-test: {} cases, every element as it should be\n", report->cases);
   return report->verdict.within(fmt::format("self-test: {} wrong elements in {} cases", report->wrong, report->cases));

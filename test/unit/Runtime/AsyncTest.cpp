@@ -11,6 +11,7 @@
 #include "meshwright/runtime/Communicator.h"
 #include "test/unit/Random.h"
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -346,6 +347,42 @@ TEST(Link, BytesSentAreThoseOfTheSpecification) {
   EXPECT_EQ(getSentBytes(Collective::ALL_REDUCE, 1, 12), 0);
 }
 
+/// The sum of the squares of the relative errors.
+static double getError(const LinkModel &link, std::span<const LinkModel::Point> points) {
+  double sum = 0;
+  for (const LinkModel::Point &point : points)
+    sum += std::pow(link.getSeconds(point.bytes) / point.seconds - 1, 2);
+  return sum;
+}
+
+// Tests that a link is found again from the times that it takes, and that no link near the one that is found is better.
+TEST(Link, IsFitted) {
+  LinkModel exact{20e-6, 2e9};
+  std::vector<LinkModel::Point> points;
+  for (double bytes : {0.0, 1e3, 65e3, 1e6, 8e6})
+    points.push_back({bytes, exact.getSeconds(bytes)});
+  LinkModel found = LinkModel::fit(points);
+  EXPECT_NEAR(found.latency, 20e-6, 1e-15);
+  EXPECT_NEAR(found.bandwidth, 2e9, 1);
+
+  for (size_t i = 0; i != points.size(); ++i)
+    points[i].seconds *= i % 2 ? 1.3 : 0.8;
+  found = LinkModel::fit(points);
+  for (double latency : {0.99, 1.0, 1.01})
+    for (double bandwidth : {0.99, 1.0, 1.01})
+      EXPECT_LE(getError(found, points),
+                getError({found.latency * latency, found.bandwidth * bandwidth}, points) + 1e-15);
+
+  // Small messages that are faster than any latency allows, and large ones that cost nothing.
+  std::vector<LinkModel::Point> convex = {{1e3, 1e-7}, {1e6, 1e-3}}, flat = {{1e3, 1e-3}, {1e6, 0.9e-3}};
+  EXPECT_EQ(LinkModel::fit(convex).latency, 0);
+  EXPECT_NEAR(LinkModel::fit(flat).getSeconds(1e6), 0.945e-3, 1e-5);
+  auto parsed = LinkModel::parse(found.toString());
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_NEAR(parsed->latency, found.latency, 0.01 * found.latency);
+  EXPECT_NEAR(parsed->bandwidth, found.bandwidth, 0.01 * found.bandwidth);
+}
+
 TEST(Link, IsParsed) {
   auto link = LinkModel::parse("20us,2GB/s");
   ASSERT_TRUE(link.ok());
@@ -353,6 +390,7 @@ TEST(Link, IsParsed) {
   EXPECT_DOUBLE_EQ(link->bandwidth, 2e9);
   EXPECT_DOUBLE_EQ(link->getSeconds(4e9), 2 + 20e-6);
   EXPECT_DOUBLE_EQ(LinkModel::parse("0s,0.5KiB/s")->bandwidth, 512);
+  EXPECT_EQ(link->toString(), "20us,2GB/s");
   EXPECT_DOUBLE_EQ(LinkModel::parse("1.5ms,100Gbit/s")->bandwidth, 12.5e9);
   auto getError = [](const char *text) {
     Status status = LinkModel::parse(text).status();

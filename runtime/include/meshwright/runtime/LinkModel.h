@@ -9,6 +9,7 @@
 
 #include "meshwright/runtime/Status.h"
 #include <chrono>
+#include <span>
 
 namespace meshwright::runtime {
 
@@ -22,6 +23,14 @@ struct LinkModel {
   /// Errors are of wrong usage.
   static Result<LinkModel> parse(const std::string &text);
   double getSeconds(double bytes) const { return latency + bytes / bandwidth; }
+  /// The link that comes nearest to measured times: the sum of the squares of their relative errors is smallest. Of
+  /// points with at least two different numbers of bytes, and times above 0.
+  struct Point {
+    double bytes, seconds;
+  };
+  static LinkModel fit(std::span<const Point> points);
+  /// As `parse` reads it: `20.1us,1.96GB/s`.
+  std::string toString() const;
   /// The same as a clock counts; a day at most, which is as good as for ever.
   std::chrono::nanoseconds getDuration(double bytes) const;
 };

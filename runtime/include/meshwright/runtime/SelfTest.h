@@ -57,6 +57,8 @@ struct SelfTestReport {
 
   /// The times as a table with a line per collective.
   std::string formatTimings() const;
+  /// The link that explains the times best: what --link takes, to plan steps for this machine.
+  LinkModel fitLink() const;
 };
 
 /// Runs the suite; all processes of the run call it. Each collective is checked element by element against its closed
