@@ -384,8 +384,10 @@ static void restoreVariable(const Session &session, const Checkpoint &checkpoint
 
 Status meshwright::runtime::restore(Session &session, const Checkpoint &checkpoint) {
   const CheckpointIndex &index = checkpoint.getIndex();
-  MW_TRY(restorePosition(session, checkpoint));
-  MW_TRY_ASSIGN(std::vector<std::optional<size_t>> places, matchVariables(session, checkpoint));
+  MW_TRY(session.getWorld().agree(restorePosition(session, checkpoint)));
+  auto found = matchVariables(session, checkpoint);
+  MW_TRY(session.getWorld().agree(found.status()));
+  const std::vector<std::optional<size_t>> &places = *found;
   // The ranks share the parts.
   MW_TRY(session.forEachRank([&](int64_t rank) -> Status {
     int64_t number = 0;

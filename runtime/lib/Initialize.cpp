@@ -65,16 +65,14 @@ static void copyInitial(const Session &session, size_t variable, int64_t rank) {
   }
 }
 
-Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
-  InitialReport report;
-  setMergePosition(0);
-  const auto &messages = getPackage().message().variables();
-  const ValueSet &set = getVariables();
-  std::vector<const TensorView *> sources(messages.size(), nullptr);
-  for (int i = 0; i != messages.size(); ++i) {
-    const Variable &variable = messages[i];
-    const TensorView *source = file ? file->find(variable.name()) : nullptr;
-    sources[i] = source;
+/// For every variable of a session the tensor of the file that gives it its value; null where there is none.
+static Result<std::vector<const TensorView *>> findSources(const Session &session, const SafeTensors *file,
+                                                           InitialReport &report) {
+  const ValueSet &set = session.getVariables();
+  std::vector<const TensorView *> sources;
+  for (size_t i = 0; i != set.size(); ++i) {
+    const Variable &variable = session.getPackage().message().variables(static_cast<int>(i));
+    const TensorView *source = sources.emplace_back(file ? file->find(variable.name()) : nullptr);
     if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
       return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
                         toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
@@ -91,14 +89,23 @@ Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed
     for (const auto &[name, view] : file->tensors())
       if (!set.find(name))
         report.notInPackage.push_back(name);
+  return sources;
+}
+
+Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
+  InitialReport report;
+  setMergePosition(0);
+  const ValueSet &set = getVariables();
+  auto sources = findSources(*this, file, report);
+  MW_TRY(getWorld().agree(sources.status()));
   MW_TRY(forEachRank([&](int64_t rank) -> Status {
     for (size_t i = 0; i != set.size(); ++i)
-      computeInitial(*this, i, rank, sources[i], seed);
+      computeInitial(*this, i, rank, (*sources)[i], seed);
     return {};
   }));
   MW_TRY(forEachRank([&](int64_t rank) -> Status {
     for (size_t i = 0; i != set.size(); ++i)
-      if (!sources[i])
+      if (!(*sources)[i])
         copyInitial(*this, i, rank);
     return {};
   }));

@@ -127,6 +127,20 @@ struct Session::Implementation {
     return {};
   }
 
+  Status createAllValues() {
+    const meshwright::Package &message = package.message();
+    const ProgramLayouts &layouts = options.serial ? package.getSerialLayouts() : package.getLayouts();
+    MW_TRY(createValues(
+        variables, message.variables(), layouts.variables,
+        [](const Program &program) -> const auto & { return program.variable_buffers(); }, "variable"));
+    MW_TRY(createValues(
+        inputs, message.inputs(), layouts.inputs,
+        [](const Program &program) -> const auto & { return program.input_buffers(); }, "input"));
+    return createValues(
+        outputs, message.outputs(), layouts.outputs,
+        [](const Program &program) -> const auto & { return program.output_buffers(); }, "output");
+  }
+
   /// Collects where the ranks hold the values; `getPlaces` is the program's list for them.
   template <typename Messages, typename GetPlaces>
   Status createValues(ValueSet &set, const Messages &messages, const std::vector<Layout> &layouts, GetPlaces getPlaces,
@@ -154,6 +168,13 @@ struct Session::Implementation {
     return options.serial && variable.kind() == Variable::ACCUMULATOR && package.getMergeSteps() == 1;
   }
   bool isLeftOut(const Port &) const { return false; }
+
+  /// A step was run on all ranks of this process.
+  void endStep() {
+    mirrors->noteComputed(variables);
+    mirrors->noteComputed(outputs);
+    position = (position + 1) % package.getMergeSteps();
+  }
 
   /// The first process takes the packed values apart.
   Status unpack(std::span<const Gathered> values, std::span<const Bytes> packed) const {
@@ -216,17 +237,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
     return inputError("the package was made without its serial program");
   auto implementation = std::make_unique<Implementation>(package, options);
   MW_TRY(implementation->createExecutors());
-  const meshwright::Package &message = package.message();
-  const ProgramLayouts &layouts = options.serial ? package.getSerialLayouts() : package.getLayouts();
-  MW_TRY(implementation->createValues(
-      implementation->variables, message.variables(), layouts.variables,
-      [](const Program &program) -> const auto & { return program.variable_buffers(); }, "variable"));
-  MW_TRY(implementation->createValues(
-      implementation->inputs, message.inputs(), layouts.inputs,
-      [](const Program &program) -> const auto & { return program.input_buffers(); }, "input"));
-  MW_TRY(implementation->createValues(
-      implementation->outputs, message.outputs(), layouts.outputs,
-      [](const Program &program) -> const auto & { return program.output_buffers(); }, "output"));
+  MW_TRY(implementation->world.agree(implementation->createAllValues()));
   auto *self = implementation.get();
   self->stepWork = [self](int64_t rank) {
     Status status = self->mirrors->push(rank);
@@ -324,9 +335,7 @@ bool Session::isKnown(size_t i) const {
 Status Session::step() {
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run(implementation->stepWork));
-  implementation->mirrors->noteComputed(getVariables());
-  implementation->mirrors->noteComputed(getOutputs());
-  implementation->position = (implementation->position + 1) % implementation->package.getMergeSteps();
+  implementation->endStep();
   return {};
 }
 
@@ -345,14 +354,16 @@ Result<std::vector<RankTrace>> Session::traceStep() {
   std::vector<RankTrace> traces(getRanks().size());
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run([&](int64_t rank) {
-    Status status =
-        implementation->getExecutor(rank)->runTracedStep(implementation->position, traces[rank - getRanks().begin]);
+    Status status = implementation->mirrors->push(rank);
+    if (status.ok())
+      status =
+          implementation->getExecutor(rank)->runTracedStep(implementation->position, traces[rank - getRanks().begin]);
     Communicator &communicator = implementation->backend->getCommunicator(rank);
     communicator.finishStep(status);
     communicator.setTrace(nullptr);
     return status;
   }));
-  implementation->position = (implementation->position + 1) % implementation->package.getMergeSteps();
+  implementation->endStep();
   return traces;
 }
 
