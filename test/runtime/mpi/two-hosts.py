@@ -14,25 +14,11 @@ import sys
 import tempfile
 import time
 
-HOSTS = {f"mw{os.getpid()}{side}": f"10.77.{os.getpid() % 250}.{number}" for number, side in enumerate("ab", 1)}
+from hosts import connected, name_hosts
+
+HOSTS = name_hosts("mw", 77)
 FIRST = next(iter(HOSTS))
 NETWORK = HOSTS[FIRST].rsplit(".", 1)[0] + ".0/24"
-
-
-def run(*command):
-    subprocess.run(command, check=True)
-
-
-def lay_cable():
-    for host in HOSTS:
-        run("ip", "netns", "add", host)
-    ends = [f"{host}v"[-15:] for host in HOSTS]
-    run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
-    for end, (host, address) in zip(ends, HOSTS.items()):
-        run("ip", "link", "set", end, "netns", host)
-        run("ip", "-n", host, "address", "add", f"{address}/24", "dev", end)
-        for device in ("lo", end):
-            run("ip", "-n", host, "link", "set", device, "up")
 
 
 def write_agent(folder):
@@ -96,10 +82,5 @@ def test(folder):
         disturb(agent, signal.SIGSTOP, victim, rf"rank {victim} stopped before c_allreduce .* does not answer")
 
 
-try:
-    lay_cable()
-    with tempfile.TemporaryDirectory() as name:
-        test(name)
-finally:
-    for host in HOSTS:
-        subprocess.run(["ip", "netns", "delete", host], check=False)
+with connected(HOSTS), tempfile.TemporaryDirectory() as name:
+    test(name)

@@ -16,28 +16,17 @@ import time
 import numpy as np
 
 from commands import run
+from hosts import connected, name_hosts
 
 folder = pathlib.Path(sys.argv[1])
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
-HOSTS = {f"mt{os.getpid()}{side}": f"10.78.{os.getpid() % 250}.{number}" for number, side in enumerate("ab", 1)}
+HOSTS = name_hosts("mt", 78)
 FIRST = next(iter(HOSTS))
 RENDEZVOUS = f"--rendezvous={HOSTS[FIRST]}:29511"
 # Four ranks: two on each host.
 run("make-test-package", folder / "package", "none")
 np.save(folder / "x.npy", (np.arange(96) % 13 - 5).astype("f4") / 3)
-
-
-def lay_cable():
-    for host in HOSTS:
-        run("ip", "netns", "add", host)
-    ends = [f"{host}v"[-15:] for host in HOSTS]
-    run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
-    for end, (host, address) in zip(ends, HOSTS.items()):
-        run("ip", "link", "set", end, "netns", host)
-        run("ip", "-n", host, "address", "add", f"{address}/24", "dev", end)
-        for device in ("lo", end):
-            run("ip", "-n", host, "link", "set", device, "up")
 
 
 def start(number, *options):
@@ -84,9 +73,5 @@ def test():
     finish([start(0, "--steps=1"), start(1, "--steps=2")], 2, "all processes of a run have one command line, but process 2 has .*--steps=2", 0)
 
 
-try:
-    lay_cable()
+with connected(HOSTS):
     test()
-finally:
-    for host in HOSTS:
-        subprocess.run(["ip", "netns", "delete", host], check=False)
