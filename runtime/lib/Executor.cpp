@@ -26,6 +26,8 @@ struct Executor::Implementation {
 
   ExecutorContext context;
   Device &device;
+  /// In front of errors.
+  std::string rank = fmt::format("rank {}", context.rank);
   AllocationCount allocations;
   /// Those before the last step.
   uint64_t hostSyncs = 0;
@@ -54,12 +56,18 @@ struct Executor::Implementation {
   Status runStep(uint32_t position) {
     allocations = {};
     hostSyncs = device.getHostSyncs();
+    uint64_t before = countAllocations();
+    Status status = fly(position, [&] { return issueStep(position); });
+    allocations.own = countAllocations() - before - allocations.library;
+    return status;
+  }
+
+  /// A step that is on record: issued, and finished on the device.
+  template <typename Fn> Status fly(uint32_t position, Fn &&issue) {
     if (context.flight)
       context.flight->beginStep(position);
-    uint64_t before = countAllocations();
-    Status status = issueStep(position);
-    Status finished = device.finishStep().within(fmt::format("rank {}", context.rank));
-    allocations.own = countAllocations() - before - allocations.library;
+    Status status = issue();
+    Status finished = device.finishStep().within(rank);
     if (context.flight && status.ok() && finished.ok())
       context.flight->endStep();
     return status.ok() ? finished : status;
@@ -68,7 +76,6 @@ struct Executor::Implementation {
   /// From the recording where the device has one of the step.
   Status issueStep(uint32_t position) {
     size_t variant = context.package.getVariant(position);
-    std::string rank = fmt::format("rank {}", context.rank);
     auto replayed = device.replay(variant);
     MW_TRY(replayed.status().within(rank));
     if (*replayed)
@@ -103,9 +110,7 @@ struct Executor::Implementation {
 
   Status runTraced(uint32_t position, RankTrace &trace) {
     context.communicator.setTrace(&trace.collectives);
-    if (context.flight)
-      context.flight->beginStep(position);
-    Status status = walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) {
+    auto perform = [&](const CompiledItem &item, const CompiledInstruction &instruction) {
       RankTrace::Entry entry{static_cast<uint32_t>(&item - compiled.getItems().data()),
                              static_cast<uint32_t>(&instruction - item.task->data())};
       entry.time.begin = TimeRange::now();
@@ -113,11 +118,8 @@ struct Executor::Implementation {
       entry.time.end = TimeRange::now();
       trace.entries.push_back(entry);
       return done;
-    });
-    Status finished = device.finishStep();
-    if (context.flight && status.ok() && finished.ok())
-      context.flight->endStep();
-    return status.ok() ? finished : status;
+    };
+    return fly(position, [&] { return walk(position, perform); });
   }
 
   /// Items of the compiled program and of its schedule, instructions of a compiled task and of the task are the same.
