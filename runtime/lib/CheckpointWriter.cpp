@@ -242,7 +242,7 @@ struct CheckpointWriter::Implementation {
     for (size_t process = 0; process != messages.size(); ++process) {
       if (messages[process].empty())
         continue;
-      MW_TRY(takeIn(messages[process], session.getProcesses()[process]));
+      MW_TRY(takeIn(messages[process], world.getRanks(session.getNumRanks(), static_cast<int64_t>(process))));
       if (++numReported == world.getNumProcesses())
         return complete();
     }

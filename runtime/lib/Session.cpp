@@ -32,8 +32,6 @@ struct Session::Implementation {
   std::vector<std::unique_ptr<Executor>> executors;
   std::optional<Mirrors> mirrors;
   std::vector<RankMemory> memory;
-  /// The ranks of every process.
-  std::vector<RankRange> processes;
   ValueSet variables, inputs, outputs;
   /// Of the next step in its merge.
   uint32_t position = 0;
@@ -115,15 +113,12 @@ struct Session::Implementation {
       mine.push_back(executor->getScratchBytes());
     MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(std::as_bytes(std::span(mine))));
     // Each process has a number for each of its ranks.
-    for (const Bytes &scratch : all) {
-      auto begin = static_cast<int64_t>(memory.size());
-      processes.push_back({begin, begin + static_cast<int64_t>(scratch.size() / sizeof(uint64_t))});
-      for (int64_t rank = begin; rank != processes.back().end; ++rank) {
-        const Program &program = getProgram(rank);
+    for (const Bytes &scratch : all)
+      for (size_t at = 0; at + sizeof(uint64_t) <= scratch.size(); at += sizeof(uint64_t)) {
+        const Program &program = getProgram(static_cast<int64_t>(memory.size()));
         memory.push_back({program.persistent_bytes(), program.arena_bytes(), program.host_arena_bytes(), 0});
-        std::memcpy(&memory.back().scratch, scratch.data() + (rank - begin) * sizeof(uint64_t), sizeof(uint64_t));
+        std::memcpy(&memory.back().scratch, scratch.data() + at, sizeof(uint64_t));
       }
-    }
     return {};
   }
 
@@ -183,7 +178,8 @@ struct Session::Implementation {
     for (const Gathered &value : values) {
       joined.clear();
       for (size_t process = 0; process != packed.size(); ++process) {
-        uint64_t bytes = value.set->getPackedBytes(value.index, processes[process]);
+        uint64_t bytes =
+            value.set->getPackedBytes(value.index, world.getRanks(mesh.getNumRanks(), static_cast<int64_t>(process)));
         if (packed[process].size() - offsets[process] < bytes)
           return faultError("process {} sent {} bytes of \"{}\" where {} are wanted", process,
                             packed[process].size() - offsets[process], value.set->getName(value.index), bytes);
@@ -252,7 +248,6 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
 int64_t Session::getNumRanks() const { return implementation->mesh.getNumRanks(); }
 RankRange Session::getRanks() const { return implementation->getRanks(); }
 World &Session::getWorld() const { return implementation->world; }
-const std::vector<RankRange> &Session::getProcesses() const { return implementation->processes; }
 const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
 const SessionOptions &Session::getOptions() const { return implementation->options; }

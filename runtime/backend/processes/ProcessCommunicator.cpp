@@ -1,4 +1,4 @@
-//===- ProcessCommunicator.cpp - the collectives of this process --------------===//
+//===- ProcessCommunicator.cpp - the collectives of this process ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -83,8 +83,6 @@ public:
   int64_t getNumRanks() const;
   RankRange getRanks() const;
   World &getWorld() const;
-  /// The ranks of every process.
-  const std::vector<RankRange> &getProcesses() const;
   /// The mesh of the programs that run: of the package, or without axes.
   const Mesh &getMesh() const;
   const LoadedPackage &getPackage() const;

@@ -35,7 +35,7 @@ using Bytes = std::vector<std::byte>;
 class World {
 public:
   virtual ~World() = default;
-  /// `inproc`, `mpi`.
+  /// `inproc`, `tcp`, `mpi`.
   virtual std::string_view getName() const = 0;
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
@@ -79,10 +79,11 @@ private:
 /// The world of a process that is alone: ranks are its threads.
 std::unique_ptr<World> createLocalWorld();
 
-/// The world of that name: `inproc`, or `mpi` in a process that mpirun has started. Made once in a process.
+/// The world of that name: `inproc`; `tcp` in a process that dist-run --nproc, torchrun or srun has started; or `mpi` in
+/// one of mpirun. Made once in a process.
 Result<std::unique_ptr<World>> openWorld(std::string_view name);
 
-/// The names of the backends that this build has, with the versions of what they use: `inproc`, `mpi (Open MPI
+/// The names of the backends that this build has, with the versions of what they use: `inproc`, `tcp`, `mpi (Open MPI
 /// v4.1.4)`.
 std::vector<std::string> listBackends();
 
