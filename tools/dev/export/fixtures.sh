@@ -24,6 +24,10 @@ for network in gpt2-dropout-tiny-f64 gpt2-rbg-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw --small
 done
+for network in t5-tiny-f64 llama-tiny-f64; do
+  export_text "$network" ""
+  "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw
+done
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64; do
   export_text "$network" .gradient --gradient
 done

@@ -1,44 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The networks of the fixtures: each is a loss of a parameter tree and a batch, and the shapes of both.
+"""The networks of the fixtures.
 
 Flax models are built with `_do_init=False` and their parameters by `jax.eval_shape`, so that no weight is made.
 """
 
-import dataclasses
-import itertools
+import contextlib
 import logging
-from typing import Any, Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
+
+from llama import llama
+from mixture import mixture
+from network import Network, in_type, next_token_loss, token_batch, tokens, with_keys
 
 # Transformers warns that no PyTorch was found; its Flax classes do not need it.
 logging.getLogger("transformers").setLevel(logging.ERROR)
-from transformers import BertConfig, FlaxBertForMaskedLM, FlaxGPT2LMHeadModel, GPT2Config  # noqa: E402
-
-# The first word of every key that is drawn; the second is the number of the batch.
-KEY_SEED = 42
-
-
-@dataclasses.dataclass
-class Network:
-    """`loss(p, *inputs)`, the shapes of `p` and of the inputs by name, and how to draw a batch."""
-
-    loss: Callable
-    parameters: Any
-    inputs: dict[str, jax.ShapeDtypeStruct]
-    draw: Callable  # draw(rng) -> dict of arrays, named like `inputs`
-
-
-def next_token_loss(logits, ids):
-    """Cross entropy of every token but the first, predicted from those before it."""
-    return optax.softmax_cross_entropy_with_integer_labels(logits[:, :-1], ids[:, 1:]).mean()
-
-
-def token_batch(vocabulary, batch, sequence):
-    return lambda rng: {"ids": rng.integers(0, vocabulary, (batch, sequence), dtype="int32")}
+from transformers import (  # noqa: E402
+    BertConfig, FlaxBertForMaskedLM, FlaxGPT2LMHeadModel, FlaxOPTForCausalLM, FlaxT5ForConditionalGeneration, GPT2Config, OPTConfig,
+    T5Config)
 
 
 def gpt2(layers, width, heads, vocabulary, sequence, batch, dtype, dropout=0.0, generator="threefry2x32"):
@@ -54,18 +35,12 @@ def gpt2(layers, width, heads, vocabulary, sequence, batch, dtype, dropout=0.0, 
             key = jax.random.wrap_key_data(key, impl=generator)
         return next_token_loss(model(ids, params=p, train=key is not None, dropout_rng=key).logits, ids)
 
-    inputs = {"ids": jax.ShapeDtypeStruct((batch, sequence), jnp.int32)}
+    inputs = {"ids": tokens(batch, sequence)}
     draw = token_batch(vocabulary, batch, sequence)
     if dropout > 0:
         inputs["key"] = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0, impl=generator)))
         draw = with_keys(draw, inputs["key"].size)
     return Network(loss, in_type(parameters, dtype), inputs, draw)
-
-
-def with_keys(draw, size):
-    """Batches with a `key` of `size` words: pairs of a seed and the number of the batch."""
-    steps = itertools.count()
-    return lambda rng: draw(rng) | {"key": np.tile(np.array([KEY_SEED, next(steps)], "uint32"), size // 2)}
 
 
 def bert(layers, width, heads, vocabulary, sequence, batch, dtype):
@@ -90,8 +65,60 @@ def bert(layers, width, heads, vocabulary, sequence, batch, dtype):
         chosen = (rng.random((batch, sequence)) < 0.3) & (mask == 1)
         return {"ids": ids, "mask": mask, "labels": jnp.where(chosen, ids, -100).astype("int32")}
 
-    tokens = jax.ShapeDtypeStruct((batch, sequence), jnp.int32)
-    inputs = {"ids": tokens, "mask": tokens, "labels": tokens}
+    inputs = {name: tokens(batch, sequence) for name in ("ids", "mask", "labels")}
+    return Network(loss, in_type(parameters, dtype), inputs, draw)
+
+
+def opt(layers, width, heads, vocabulary, sequence, batch, dtype):
+    config = OPTConfig(
+        vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, ffn_dim=4 * width,
+        word_embed_proj_dim=width, max_position_embeddings=sequence, dropout=0.0)
+    model = FlaxOPTForCausalLM(config, _do_init=False, dtype=dtype)
+    parameters = jax.eval_shape(lambda: model.init_weights(jax.random.PRNGKey(0), (1, sequence)))
+
+    def loss(p, ids):
+        return next_token_loss(model(ids, params=p).logits, ids)
+
+    return Network(loss, in_type(parameters, dtype), {"ids": tokens(batch, sequence)}, token_batch(vocabulary, batch, sequence))
+
+
+@contextlib.contextmanager
+def older_clip():
+    """JAX 0.10 has dropped a name of `clip`'s arguments that this release of transformers uses."""
+    clip = jnp.clip
+    jnp.clip = lambda x, *bounds, a_max=None: clip(x, *bounds, max=a_max) if a_max is not None else clip(x, *bounds)
+    try:
+        yield
+    finally:
+        jnp.clip = clip
+
+
+def t5(layers, width, heads, vocabulary, sequence, batch, dtype):
+    """Encoder and decoder with gated GELU; the decoder predicts `labels` from those before them, for what `ids` holds."""
+    config = T5Config(
+        vocab_size=vocabulary, d_model=width, d_kv=width // heads, d_ff=2 * width, num_layers=layers, num_heads=heads,
+        relative_attention_num_buckets=8, relative_attention_max_distance=16, dropout_rate=0.0,
+        feed_forward_proj="gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0)
+    with older_clip():
+        model = FlaxT5ForConditionalGeneration(config, _do_init=False, dtype=dtype)
+        parameters = jax.eval_shape(lambda: model.init_weights(jax.random.PRNGKey(0), (1, sequence)))
+
+    def loss(p, ids, mask, labels):
+        """Mean cross entropy of the positions whose label is not 0, which stands for padding."""
+        before = jnp.pad(labels[:, :-1], ((0, 0), (1, 0)))
+        with older_clip():
+            logits = model(ids, attention_mask=mask, decoder_input_ids=before, params=p, train=False).logits
+        each = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return jnp.where(labels != 0, each, 0).sum() / (labels != 0).sum()
+
+    def draw(rng):
+        def pad(ids):
+            return ids * (jnp.arange(sequence)[None] < rng.integers(sequence // 2, sequence + 1, (batch, 1)))
+
+        ids, labels = (pad(rng.integers(1, vocabulary, (batch, sequence), dtype="int32")) for _ in range(2))
+        return {"ids": ids.astype("int32"), "mask": (ids != 0).astype("int32"), "labels": labels.astype("int32")}
+
+    inputs = {name: tokens(batch, sequence) for name in ("ids", "mask", "labels")}
     return Network(loss, in_type(parameters, dtype), inputs, draw)
 
 
@@ -120,10 +147,6 @@ def mlp(widths, batch, dtype):
     return Network(loss, parameters, inputs, draw)
 
 
-def in_type(parameters, dtype):
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, dtype), parameters)
-
-
 # Everything that can be exported. Names end in the element type unless it is f32.
 NETWORKS = {
     "gpt2-12": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float32),
@@ -139,6 +162,12 @@ NETWORKS = {
     "gpt2-dropout-12": lambda: gpt2(12, 768, 12, 50257, 128, 8, jnp.float32, 0.1),
     "bert-tiny": lambda: bert(2, 32, 4, 89, 16, 8, jnp.float32),
     "bert-tiny-f64": lambda: bert(2, 32, 4, 89, 16, 8, jnp.float64),
+    "opt-tiny-f64": lambda: opt(2, 16, 4, 61, 12, 8, jnp.float64),
+    "t5-tiny-f64": lambda: t5(2, 16, 4, 61, 12, 8, jnp.float64),
+    "llama-tiny-f64": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.float64),
+    "llama-tiny-bf16": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.bfloat16),
+    "llama-checkpoint-tiny-f64": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.float64, checkpoint=True),
+    "mixture-tiny-f64": lambda: mixture(2, 16, 4, 4, 61, 12, 8, jnp.float64),
     "mlp-tiny": lambda: mlp((12, 24, 16, 10), 8, jnp.float32),
     "mlp-tiny-f64": lambda: mlp((12, 24, 16, 10), 8, jnp.float64),
 }

@@ -106,7 +106,8 @@ def draw_parameters(shapes, seed):
 
     def draw(path, leaf):
         values = 0.1 * rng.standard_normal(leaf.shape)
-        return (values + (path[-1].key == "scale")).astype(leaf.dtype)
+        # T5 calls its scales weights, and nothing else.
+        return (values + (path[-1].key in ("scale", "weight"))).astype(leaf.dtype)
 
     return jax.tree_util.tree_map_with_path(draw, shapes)
 
