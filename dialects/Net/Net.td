@@ -6,4 +6,5 @@
 
 include "dialects/Net/Elementwise.td"
 include "dialects/Net/Structured.td"
+include "dialects/Net/Loop.td"
 include "dialects/Net/State.td"

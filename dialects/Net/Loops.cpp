@@ -1,0 +1,173 @@
+//===- Loops.cpp - counted loops ------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Net/Loops.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoopOp::verify() {
+  // loop_c1
+  if (int64_t count = getCount(); count < 1 || count > std::numeric_limits<int32_t>::max())
+    return emitOpError() << "has " << count << " trips, not 1 to " << std::numeric_limits<int32_t>::max();
+  return success();
+}
+
+/// Checks that `index` is what a loop counts.
+static FailureOr<LoopOp> verifyIndex(Operation *op, Value index) {
+  if (auto loop = index.getDefiningOp<LoopOp>())
+    return loop;
+  return op->emitOpError() << "is not in the loop of its index, which no net.loop makes";
+}
+
+/// Checks that `stack` has an element of type `element` for every trip.
+static LogicalResult verifyStack(Operation *op, Value index, Type stack, Type element) {
+  FailureOr<LoopOp> loop = verifyIndex(op, index);
+  if (failed(loop))
+    return failure();
+  auto whole = cast<RankedTensorType>(stack), part = cast<RankedTensorType>(element);
+  bool isStack = whole.getRank() == part.getRank() + 1 && whole.getElementType() == part.getElementType() &&
+                 whole.getShape().drop_front() == part.getShape();
+  if (!isStack || whole.getDimSize(0) != static_cast<int64_t>(loop->getCount()))
+    return op->emitOpError() << "has a stack of " << whole << ", but its loop has " << loop->getCount() << " trips of "
+                             << part;
+  return success();
+}
+
+// end_loop_c1
+LogicalResult EndLoopOp::verify() { return verifyIndex(*this, getIndex()); }
+// carry_c1, total_c1
+LogicalResult CarryOp::verify() { return verifyIndex(*this, getIndex()); }
+LogicalResult TotalOp::verify() { return verifyIndex(*this, getIndex()); }
+// take_c1, take_c2
+LogicalResult TakeOp::verify() { return verifyStack(*this, getIndex(), getStack().getType(), getType()); }
+// stack_c1, stack_c2
+LogicalResult StackOp::verify() { return verifyStack(*this, getIndex(), getType(), getValue().getType()); }
+
+LogicalResult NextOp::verify() {
+  // next_c1
+  if (!getCarry().getDefiningOp<CarryOp>())
+    return emitOpError() << "is for a value that no net.carry makes";
+  return success();
+}
+
+bool net::leavesLoop(Operation *op) { return isa<NextOp, StackOp, TotalOp>(op); }
+
+NextOp net::getNext(CarryOp carry) {
+  for (OpOperand &use : carry->getUses())
+    if (auto next = dyn_cast<NextOp>(use.getOwner());
+        next && use.get() == next.getCarry() && use.getOperandNumber() == 1)
+      return next;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// LoopNest
+//===----------------------------------------------------------------------===//
+
+/// The index of the loop that `op` says it is of; null where it says none.
+static Value getIndex(Operation *op) {
+  if (auto next = dyn_cast<NextOp>(op))
+    return next.getCarry().getDefiningOp<CarryOp>().getIndex();
+  if (auto end = dyn_cast<EndLoopOp>(op))
+    return end.getIndex();
+  return isa<CarryOp, TakeOp, StackOp, TotalOp>(op) ? op->getOperand(1) : Value();
+}
+
+bool LoopNest::contains(LoopOp loop, Operation *op) const {
+  LoopOp mine = getLoop(op);
+  while (mine && mine != loop)
+    mine = getParent(mine);
+  return mine == loop;
+}
+
+int64_t LoopNest::getTrips(Operation *op) const {
+  int64_t trips = 1;
+  for (LoopOp loop = getLoop(op); loop; loop = getParent(loop))
+    trips *= loop.getCount();
+  return trips;
+}
+
+Operation *LoopNest::hoist(Operation *user, ValueRange values) const {
+  Operation *place = user;
+  for (LoopOp loop = getLoop(user); loop; loop = getParent(loop)) {
+    auto isMadeInside = [&](Value value) {
+      Operation *maker = value.getDefiningOp();
+      return maker && contains(loop, maker) && !(leavesLoop(maker) && getLoop(maker) == loop);
+    };
+    if (llvm::any_of(values, isMadeInside))
+      break;
+    place = loop;
+  }
+  return place;
+}
+
+void LoopNest::add(Operation *op, Operation *like) {
+  if (LoopOp loop = getLoop(like))
+    loopOf[op] = loop;
+}
+
+/// Checks what `op` reads: of its own loop and those around it what a trip makes, of loops inside them what leaves
+/// them.
+static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    LoopOp home = maker ? nest.getLoop(maker) : LoopOp();
+    if (!home)
+      continue;
+    bool leaves = leavesLoop(maker);
+    if (leaves && nest.contains(home, op))
+      return op->emitOpError() << "reads in a loop what " << maker->getName() << " completes behind it";
+    if (!nest.contains(leaves ? nest.getParent(home) : home, op))
+      return op->emitOpError() << "reads behind a loop what " << maker->getName() << " makes in a trip";
+  }
+  return success();
+}
+
+/// Checks that what a carried value or a stack starts from is there before the loop.
+static LogicalResult verifyStart(Operation *op, const LoopNest &nest) {
+  Operation *maker = isa<CarryOp, TakeOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
+  if (maker && nest.contains(nest.getLoop(op), maker))
+    return op->emitOpError() << "starts from a value that its own loop makes";
+  if (auto carry = dyn_cast<CarryOp>(op); carry && !getNext(carry))
+    return op->emitOpError() << "has no net.next";
+  return success();
+}
+
+FailureOr<LoopNest> LoopNest::find(Block &block) {
+  LoopNest nest;
+  LoopOp current;
+  llvm::DenseMap<Value, Operation *> nextOf;
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<LoopOp>(op)) {
+      nest.parents[loop] = current;
+      current = loop;
+    }
+    if (current)
+      nest.loopOf[&op] = current;
+    if (Value index = getIndex(&op); index && (!current || index != current.getIndex()))
+      return op.emitOpError() << "does not stand in the body of its loop";
+    if (auto next = dyn_cast<NextOp>(op); next && !nextOf.try_emplace(next.getCarry(), next).second)
+      return op.emitOpError() << "is the second for one net.carry";
+    if (failed(verifyStart(&op, nest)) || failed(verifyOperands(&op, nest)))
+      return failure();
+    if (auto end = dyn_cast<EndLoopOp>(op)) {
+      nest.ends[current] = end;
+      current = nest.parents.lookup(current);
+    }
+  }
+  if (current)
+    return current.emitOpError() << "has no net.end_loop";
+  return nest;
+}
