@@ -61,33 +61,48 @@ FailureOr<Tensors> Program::run(ArrayRef<Tensor> inputs) {
     values[argument] = input;
   }
   std::map<std::string, Tensor> assigned;
-  for (Operation &op : func.getBody().front()) {
-    if (auto read = dyn_cast<net::ReadOp>(op)) {
-      auto found = variables.find(read.getVariable().str());
-      if (found == variables.end() || found->second.type != read.getResult().getType())
-        return read.emitOpError() << "finds no value of " << read.getResult().getType();
-      values[read.getResult()] = found->second;
-      continue;
-    }
+  std::optional<Tensors> results;
+  auto visit = [&](Operation *op, Trip trip) -> LogicalResult {
     SmallVector<const Tensor *> operands;
-    for (Value operand : op.getOperands())
+    for (Value operand : op->getOperands())
       operands.push_back(&values.find(operand)->second);
     if (auto assign = dyn_cast<net::AssignOp>(op)) {
       assigned[assign.getVariable().str()] = *operands.front();
-    } else if (isa<func::ReturnOp>(op)) {
-      Tensors results;
-      for (const Tensor *operand : operands)
-        results.push_back(*operand);
-      for (auto &[name, value] : assigned)
-        variables[name] = std::move(value);
-      return results;
-    } else {
-      FailureOr<Tensors> results = evaluateOperation(&op, operands);
-      if (failed(results))
-        return failure();
-      for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results))
-        values[value] = std::move(tensor);
+      return success();
     }
+    if (isa<func::ReturnOp>(op)) {
+      results.emplace();
+      for (const Tensor *operand : operands)
+        results->push_back(*operand);
+      return success();
+    }
+    FailureOr<Tensors> computed = compute(op, operands, trip, values);
+    if (failed(computed))
+      return failure();
+    for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *computed))
+      values[value] = std::move(tensor);
+    return success();
+  };
+  if (failed(forEachDone(func.getBody().front(), visit)))
+    return failure();
+  if (!results)
+    return func.emitError() << "does not return";
+  for (auto &[name, value] : assigned)
+    variables[name] = std::move(value);
+  return *results;
+}
+
+FailureOr<Tensors> Program::compute(Operation *op, ArrayRef<const Tensor *> operands, Trip trip,
+                                    const llvm::DenseMap<Value, Tensor> &values) {
+  if (auto read = dyn_cast<net::ReadOp>(op)) {
+    auto found = variables.find(read.getVariable().str());
+    if (found == variables.end() || found->second.type != read.getResult().getType())
+      return read.emitOpError() << "finds no value of " << read.getResult().getType();
+    return Tensors{found->second};
   }
-  return func.emitError() << "does not return";
+  auto before = values.find(getBefore(op));
+  if (std::optional<Tensor> result =
+          evaluateLoop(op, operands, trip, before == values.end() ? nullptr : &before->second))
+    return Tensors{std::move(*result)};
+  return evaluateOperation(op, operands);
 }

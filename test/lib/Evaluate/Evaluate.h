@@ -30,6 +30,24 @@ std::optional<Tensor> evaluateLayout(mlir::Operation *op, llvm::ArrayRef<const T
 std::optional<Tensors> evaluateReduction(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensor> evaluateIndexing(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 
+/// One time that an operation is done: the number of the trip of the innermost loop around it, and whether it is the
+/// first of the loop.
+struct Trip {
+  int64_t index = 0;
+  bool isFirst = true;
+};
+
+/// Calls `visit` for the operations of `block` in the order in which they are done: those of a loop, `net.loop` among
+/// them, in every trip, and never its end. Emits an error where loops are not as they should be.
+mlir::LogicalResult forEachDone(mlir::Block &block,
+                                llvm::function_ref<mlir::LogicalResult(mlir::Operation *, Trip)> visit);
+/// The value whose last one `op`, of a loop, goes on from in the next trip; null where it needs none.
+mlir::Value getBefore(mlir::Operation *op);
+/// Computes one of the operations that make up a loop; nothing for any other. `before` is the last value of
+/// `getBefore(op)`, which is not looked at in the first trip.
+std::optional<Tensor> evaluateLoop(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Trip trip,
+                                   const Tensor *before);
+
 /// A program with the state of its variables.
 class Program {
 public:
@@ -45,6 +63,9 @@ public:
   std::map<std::string, Tensor> variables;
 
 private:
+  mlir::FailureOr<Tensors> compute(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Trip trip,
+                                   const llvm::DenseMap<mlir::Value, Tensor> &values);
+
   mlir::func::FuncOp func;
 };
 

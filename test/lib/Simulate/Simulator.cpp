@@ -222,7 +222,7 @@ FailureOr<RankTensors> Simulator::accumulate(net::AccumulateOp op, const RankTen
   return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), sums, runs);
 }
 
-FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTensors *> operands) {
+FailureOr<RankTensors> Simulator::simulate(Operation *op, Trip trip, ArrayRef<const RankTensors *> operands) {
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return convert(conversion, *operands[0]);
   if (auto maskOp = dyn_cast<MaskOp>(op))
@@ -251,7 +251,7 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTen
     }
     SmallVector<const Tensor *> local =
         llvm::map_to_vector(operands, [&](const RankTensors *operand) { return &(*operand)[rank]; });
-    FailureOr<Tensors> computed = evaluateOperation(op, local);
+    FailureOr<Tensors> computed = compute(op, trip, rank, local);
     if (failed(computed))
       return failure();
     llvm::append_range(results, *computed);
@@ -259,8 +259,17 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, ArrayRef<const RankTen
   return results;
 }
 
+/// What `rank` computes.
+FailureOr<Tensors> Simulator::compute(Operation *op, Trip trip, int64_t rank, ArrayRef<const Tensor *> operands) {
+  auto before = values.find(getBefore(op));
+  if (std::optional<Tensor> result =
+          evaluateLoop(op, operands, trip, before == values.end() ? nullptr : &before->second[rank]))
+    return Tensors{std::move(*result)};
+  return evaluateOperation(op, operands);
+}
+
 /// Runs an operation that is not the last and keeps what it computes.
-LogicalResult Simulator::step(Operation *op) {
+LogicalResult Simulator::step(Operation *op, Trip trip) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     auto found = variables.find(read.getVariable().str());
     if (found == variables.end())
@@ -270,7 +279,7 @@ LogicalResult Simulator::step(Operation *op) {
   }
   SmallVector<const RankTensors *> operands =
       llvm::map_to_vector(op->getOperands(), [&](Value operand) -> const RankTensors * { return &values[operand]; });
-  FailureOr<RankTensors> results = simulate(op, operands);
+  FailureOr<RankTensors> results = simulate(op, trip, operands);
   if (failed(results))
     return failure();
   // Several results of one operation lie rank by rank.
@@ -357,23 +366,25 @@ LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
     values[func.getArgument(index)] = distribute(input, placed->second);
   }
   std::map<std::string, RankTensors> assigned;
-  for (Operation &op : func.getBody().front().without_terminator()) {
-    if (auto assign = dyn_cast<net::AssignOp>(op)) {
-      if (!isOn(op.getAttrOfType<DictionaryAttr>(kDuringAttr), 0))
-        continue;
-      // Who does not keep the variable has nothing of it, whatever the value is.
-      RankTensors tensors = values[assign.getValue()];
-      auto runs = [&](int64_t rank) { return isOn(getOn(&op), rank); };
-      if (failed(checkHeld(assign, tensors, runs)))
-        return failure();
-      for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
-        if (!runs(rank))
-          tensors[rank] = Tensor();
-      assigned[assign.getVariable().str()] = tensors;
-    } else if (failed(step(&op))) {
+  auto visit = [&](Operation *op, Trip trip) -> LogicalResult {
+    auto assign = dyn_cast<net::AssignOp>(op);
+    if (!assign)
+      return op->hasTrait<OpTrait::IsTerminator>() ? success() : step(op, trip);
+    if (!isOn(op->getAttrOfType<DictionaryAttr>(kDuringAttr), 0))
+      return success();
+    // Who does not keep the variable has nothing of it, whatever the value is.
+    RankTensors tensors = values[assign.getValue()];
+    auto runs = [&](int64_t rank) { return isOn(getOn(op), rank); };
+    if (failed(checkHeld(assign, tensors, runs)))
       return failure();
-    }
-  }
+    for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+      if (!runs(rank))
+        tensors[rank] = Tensor();
+    assigned[assign.getVariable().str()] = tensors;
+    return success();
+  };
+  if (failed(forEachDone(func.getBody().front(), visit)))
+    return failure();
   for (auto &[name, tensors] : assigned)
     variables[name] = tensors;
   return success();

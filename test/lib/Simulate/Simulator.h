@@ -34,14 +34,17 @@ public:
   mlir::FailureOr<evaluate::Tensors> run(llvm::ArrayRef<evaluate::Tensor> inputs);
 
 private:
-  mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, llvm::ArrayRef<const RankTensors *> operands);
+  mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, evaluate::Trip trip,
+                                        llvm::ArrayRef<const RankTensors *> operands);
+  mlir::FailureOr<evaluate::Tensors> compute(mlir::Operation *op, evaluate::Trip trip, int64_t rank,
+                                             llvm::ArrayRef<const evaluate::Tensor *> operands);
   mlir::FailureOr<RankTensors> convert(dist::ConversionOpInterface op, const RankTensors &input);
   mlir::LogicalResult checkHeld(mlir::Operation *op, const RankTensors &input, llvm::function_ref<bool(int64_t)> reads);
   mlir::FailureOr<RankTensors> choose(dist::EitherOp op, const RankTensors &held, const RankTensors &other);
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> exchange(dist::CollectiveOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> accumulate(net::AccumulateOp op, const RankTensors &before, const RankTensors &addend);
-  mlir::LogicalResult step(mlir::Operation *op);
+  mlir::LogicalResult step(mlir::Operation *op, evaluate::Trip trip);
   mlir::LogicalResult runSlice(llvm::ArrayRef<evaluate::Tensor> inputs);
   void clearAccumulators();
   /// Whether `on` names `rank` and the present slice.

@@ -258,6 +258,40 @@ TEST(Evaluate, VariablesAreReadAtTheEntryAndAssignedAtTheExit) {
   EXPECT_EQ(program->variables["n"].data[0].i, 12);
 }
 
+TEST(Evaluate, LoopsGoOnFromTripToTrip) {
+  // c = 10 c + w[i], with what c was before in every trip.
+  std::string start = constant("x", "7", "tensor<i32>") + constant("ten", "10", "tensor<i32>") +
+                      constant("w", "[1, 2, 3]", "tensor<3xi32>");
+  auto makeLoop = [&](const std::string &direction, const std::string &all) {
+    return start + "%i = net.loop count = 3 " + direction +
+           "\n%c = net.carry %x in %i : tensor<i32>\n"
+           "%wi = net.take %w in %i : tensor<3xi32> -> tensor<i32>\n"
+           "%t = net.multiply %ten, %c : tensor<i32>\n%n = net.add %t, %wi : tensor<i32>\n" +
+           all + "\nnet.end_loop %i";
+  };
+  std::string next = "%r = net.next %n for %c : tensor<i32>", unused = "%y = net.next %n for %c : tensor<i32>\n";
+  std::string all = unused + "%r = net.stack %c in %i : tensor<i32> -> tensor<3xi32>";
+  std::string total = unused + "%r = net.total %n in %i : tensor<i32>";
+  std::string numbers = unused + "%r = net.stack %i in %i : tensor<i32> -> tensor<3xi32>";
+  expectIntegers(makeLoop("", next), "tensor<i32>", {7123});
+  expectIntegers(makeLoop("reverse", next), "tensor<i32>", {7321});
+  expectIntegers(makeLoop("", all), "tensor<3xi32>", {7, 71, 712});
+  expectIntegers(makeLoop("reverse", all), "tensor<3xi32>", {732, 73, 7});
+  expectIntegers(makeLoop("reverse", total), "tensor<i32>", {73 + 732 + 7321});
+  expectIntegers(makeLoop("reverse", numbers), "tensor<3xi32>", {0, 1, 2});
+}
+
+TEST(Evaluate, LoopsInLoopsBeginAgain) {
+  // The inner loop counts from the outer one's number; what it makes is added up.
+  expectIntegers(constant("one", "1", "tensor<i32>") +
+                     "%i = net.loop count = 3\n%j = net.loop count = 2\n"
+                     "%c = net.carry %i in %j : tensor<i32>\n%n = net.add %c, %one : tensor<i32>\n"
+                     "%e = net.next %n for %c : tensor<i32>\n%s = net.total %c in %j : tensor<i32>\nnet.end_loop %j\n"
+                     "%p = net.multiply %s, %e : tensor<i32>\n"
+                     "%r = net.stack %p in %i : tensor<i32> -> tensor<3xi32>\nnet.end_loop %i",
+                 "tensor<3xi32>", {1 * 2, 3 * 3, 5 * 4});
+}
+
 TEST(Evaluate, SafetensorsKeepEveryType) {
   llvm::SmallString<64> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("tensors", "safetensors", path));
