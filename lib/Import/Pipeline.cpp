@@ -30,7 +30,7 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   // Before conversion, so that a function that is called many times is looked at with the constants it is given.
   passes.addPass(createInlineCallsPass());
   // After calls, which loops have in their bodies.
-  passes.addPass(createUnrollLoopsPass());
+  passes.addPass(createLoopsPass({.unroll = options.unrollLoops}));
   passes.addPass(createConvertStableHLOPass());
   MaterializeVariablesPassOptions variables;
   llvm::append_range(variables.parameters, options.parameters);

@@ -33,6 +33,8 @@ struct Options {
   std::vector<std::string> parameters;
   /// The first rule that matches counts; a variable without one has no initializer.
   std::vector<InitRule> inits;
+  /// Every loop is written as often as it runs, instead of those of integers alone.
+  bool unrollLoops = true;
 };
 
 /// The name of the function that a graph becomes, unless a variable has it.

@@ -43,12 +43,14 @@ def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "num-inlined", "Calls that were replaced">];
 }
 
-def UnrollLoopsPass : Pass<"dist-import-unroll-loops", "::mlir::ModuleOp"> {
-  let summary = "Write the body of a counted loop as often as it runs";
+def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
+  let summary = "Make a loop of net, or straight code, of every counted loop";
   let description = [{
-    A loop is counted if it compares a number with a constant, and its body adds a constant to that number, which starts as one; JAX
-    prints the rounds of threefry so. Afterwards there are no loops: one that is not counted is an error, and so is one
-    that makes more than ten thousand operations.
+    A loop is counted if it compares a number with a constant, and its body adds a constant to that number, which starts as one. What is not
+    counted is an error. A loop that computes with floats becomes a `net.loop`: what no trip changes is read from in front of
+    it; a dynamic slice of element i of such a value becomes `net.take`, the update of slice i of a value that is for nothing else
+    `net.stack`, anything else `net.carry` and `net.next`. A loop of integers alone, as JAX prints the rounds of threefry,
+    is written as often as it runs, and so is any with `unroll`; more than ten thousand operations are an error then.
 
     ```mlir
     %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
@@ -63,9 +65,19 @@ def UnrollLoopsPass : Pass<"dist-import-unroll-loops", "::mlir::ModuleOp"> {
       stablehlo.return %2, %3 : tensor<i32>, tensor<4xf32>
     }
     ```
-    becomes three times `stablehlo.tanh`, and three additions that nobody uses.
+    becomes
+    ```mlir
+    %i = net.loop count = 3
+    %x = net.carry %0 in %i : tensor<4xf32>
+    %3 = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = net.next %3 for %x : tensor<4xf32>
+    net.end_loop %i
+    ```
   }];
-  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were unrolled">];
+  let options = [Option<"unroll", "unroll", "bool", "false", "Write out every loop">];
+  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were written out">,
+                    Statistic<"numRolled", "num-rolled", "Loops that stay loops">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
 def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {

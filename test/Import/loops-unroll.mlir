@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --dist-import-unroll-loops | FileCheck %s --implicit-check-not=stablehlo.while
+// RUN: dist-opt %s --dist-import-loops=unroll | FileCheck %s --implicit-check-not=stablehlo.while
 
 // Tests that counted loops become straight code.
 

@@ -1,0 +1,96 @@
+//===- Loops.cpp - loops stay loops or become straight code ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Frameworks roll up short loops of integers: JAX prints the twenty rounds of threefry as five trips of four. Written
+// out, constants that a trip hands to the next fold, and the rounds of one element are one kernel. A loop that computes
+// with floats is one that the user wrote, over layers or over time, and stays one. How often a loop runs is counted as
+// the loop itself counts; what decides otherwise than by a counter is known at run time only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CountedLoop.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_LOOPSPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+/// What one loop and what all loops together may make.
+static constexpr int64_t kMaxOperations = 10'000, kMaxOperationsOfAll = 10'000'000;
+
+void importer::unroll(const CountedLoop &loop) {
+  Operation *op = loop.getOp();
+  OpBuilder builder(op);
+  SmallVector<Value> values(op->getOperands());
+  for (int64_t trip = 0; trip < loop.getTrips(); ++trip) {
+    IRMapping mapping;
+    mapping.map(loop.getBody().getArguments(), values);
+    for (Operation &inner : loop.getBodyOperations())
+      builder.clone(inner, mapping);
+    for (auto [index, value] : llvm::enumerate(values))
+      value = mapping.lookupOrDefault(loop.getNext(index));
+  }
+  op->replaceAllUsesWith(values);
+  op->erase();
+}
+
+/// Whether a trip computes with floats.
+static bool computesFloats(const CountedLoop &loop) {
+  auto isFloat = [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); };
+  return llvm::any_of(loop.getBodyOperations(),
+                      [&](Operation &inner) { return llvm::any_of(inner.getResultTypes(), isFloat); });
+}
+
+namespace {
+
+struct Loops : importer::impl::LoopsPassBase<Loops> {
+  using LoopsPassBase::LoopsPassBase;
+
+  void runOnOperation() override {
+    // Inner loops first, so that what the outer one holds is straight code.
+    SmallVector<Operation *> loops;
+    getOperation().walk([&](Operation *op) {
+      if (op->getName().getStringRef() == "stablehlo.while")
+        loops.push_back(op);
+    });
+    for (Operation *op : loops)
+      if (failed(replace(op)))
+        return signalPassFailure();
+  }
+
+  LogicalResult replace(Operation *op) {
+    std::optional<CountedLoop> loop = CountedLoop::create(op);
+    if (!loop)
+      return failure();
+    if (unroll || loop->getTrips() < 2 || !computesFloats(*loop))
+      return writeOut(*loop);
+    roll(*loop);
+    ++numRolled;
+    return success();
+  }
+
+  LogicalResult writeOut(const CountedLoop &loop) {
+    int64_t operations = loop.countOperations(), trips = loop.getTrips();
+    if (trips * operations > kMaxOperations)
+      return loop.getOp()->emitError() << "stablehlo.while runs " << operations << " operations " << trips
+                                       << " times; what is written out has up to " << kMaxOperations << " operations";
+    numWritten += trips * operations;
+    if (numWritten > kMaxOperationsOfAll)
+      return loop.getOp()->emitError() << "writing out loops makes more than " << kMaxOperationsOfAll << " operations";
+    importer::unroll(loop);
+    ++numUnrolled;
+    return success();
+  }
+
+  int64_t numWritten = 0;
+};
+
+} // namespace
