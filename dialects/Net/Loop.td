@@ -77,6 +77,8 @@ def Net_CarryOp : Net_Op<"carry", [AllTypesMatch<["init", "result"]>]> {
 def Net_NextOp : Net_Op<"next", [AllTypesMatch<["value", "carry", "result"]>]> {
   let summary = "what a carried value is in the next trip, and behind the last one";
   let description = [{
+    All carried values of a loop change together, at its end: `value` may be another carried value of this trip.
+
     - **C1**: `carry` is the result of a `net.carry` of the same loop.
     - **C2**: operands and result have the same type.
 

@@ -6,6 +6,7 @@
 
 #include "dialects/Net/Loops.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -118,6 +119,14 @@ void LoopNest::add(Operation *op, Operation *like) {
     loopOf[op] = loop;
 }
 
+void LoopNest::hoist(Operation *op) {
+  Operation *place = hoist(op, op->getOperands());
+  if (place == op)
+    return;
+  op->moveBefore(place);
+  loopOf[op] = getParent(cast<LoopOp>(place));
+}
+
 /// Checks what `op` reads: of its own loop and those around it what a trip makes, of loops inside them what leaves
 /// them.
 static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
@@ -145,27 +154,48 @@ static LogicalResult verifyStart(Operation *op, const LoopNest &nest) {
   return success();
 }
 
+/// Notes where `op` is, behind everything in `current`.
+void LoopNest::enter(Operation *op, LoopOp &current) {
+  if (auto loop = dyn_cast<LoopOp>(op)) {
+    parents[loop] = current;
+    current = loop;
+  }
+  if (current)
+    loopOf[op] = current;
+}
+
+/// Notes what `op` ends.
+void LoopNest::leave(Operation *op, LoopOp &current) {
+  auto end = dyn_cast<EndLoopOp>(op);
+  if (!end || !current)
+    return;
+  ends[current] = end;
+  current = parents.lookup(current);
+}
+
+LoopNest LoopNest::findBodies(Block &block) {
+  LoopNest nest;
+  LoopOp current;
+  for (Operation &op : block) {
+    nest.enter(&op, current);
+    nest.leave(&op, current);
+  }
+  return nest;
+}
+
 FailureOr<LoopNest> LoopNest::find(Block &block) {
   LoopNest nest;
   LoopOp current;
-  llvm::DenseMap<Value, Operation *> nextOf;
+  llvm::DenseSet<Value> handedOn;
   for (Operation &op : block) {
-    if (auto loop = dyn_cast<LoopOp>(op)) {
-      nest.parents[loop] = current;
-      current = loop;
-    }
-    if (current)
-      nest.loopOf[&op] = current;
+    nest.enter(&op, current);
     if (Value index = getIndex(&op); index && (!current || index != current.getIndex()))
       return op.emitOpError() << "does not stand in the body of its loop";
-    if (auto next = dyn_cast<NextOp>(op); next && !nextOf.try_emplace(next.getCarry(), next).second)
+    if (auto next = dyn_cast<NextOp>(op); next && !handedOn.insert(next.getCarry()).second)
       return op.emitOpError() << "is the second for one net.carry";
     if (failed(verifyStart(&op, nest)) || failed(verifyOperands(&op, nest)))
       return failure();
-    if (auto end = dyn_cast<EndLoopOp>(op)) {
-      nest.ends[current] = end;
-      current = nest.parents.lookup(current);
-    }
+    nest.leave(&op, current);
   }
   if (current)
     return current.emitOpError() << "has no net.end_loop";

@@ -22,6 +22,9 @@ public:
   /// Finds the loops of `block`; an error at the first operation that breaks the rules of `net.loop`.
   static mlir::FailureOr<LoopNest> find(mlir::Block &block);
 
+  /// The same of a block that may break the rules in what its operations read: while it is being rewritten.
+  static LoopNest findBodies(mlir::Block &block);
+
   bool empty() const { return ends.empty(); }
   /// The innermost loop whose body `op` is in; null where it is in none.
   LoopOp getLoop(mlir::Operation *op) const { return loopOf.lookup(op); }
@@ -37,8 +40,13 @@ public:
   mlir::Operation *hoist(mlir::Operation *user, mlir::ValueRange values) const;
   /// Says that `op`, which is new, is in the innermost loop of `like`.
   void add(mlir::Operation *op, mlir::Operation *like);
+  /// Moves `op` in front of the outermost loop that makes none of its operands.
+  void hoist(mlir::Operation *op);
 
 private:
+  void enter(mlir::Operation *op, LoopOp &current);
+  void leave(mlir::Operation *op, LoopOp &current);
+
   llvm::DenseMap<mlir::Operation *, LoopOp> loopOf;
   llvm::DenseMap<mlir::Operation *, LoopOp> parents;
   llvm::DenseMap<mlir::Operation *, EndLoopOp> ends;

@@ -55,12 +55,12 @@ static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
   return value;
 }
 
-/// Names the operation that makes a gradient. One that already bears another name is followed by one of the gradient's
-/// own.
+/// Names the operation that makes a gradient. One that already bears another name, or that stands in a loop which the
+/// gradient leaves, is followed by one of the gradient's own.
 static void nameGradient(RoleBuilder &builder, StringRef parameter, Value gradient) {
   auto name = builder.getStringAttr(net::kGradientPrefix + parameter);
   Operation *op = gradient.getDefiningOp();
-  if (!op || op->hasAttr(net::kNameAttr) || op->getResult(0) != gradient) {
+  if (!op || op->hasAttr(net::kNameAttr) || op->getResult(0) != gradient || net::leavesLoop(op)) {
     builder.setScope(op ? op->getDiscardableAttr(net::kScopeAttr) : Attribute());
     op = net::ReshapeOp::create(builder, gradient.getLoc(), gradient.getType(), gradient);
   }
@@ -87,12 +87,17 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
     numShifts += shifts.size();
     SmallVector<Value> sources =
         llvm::map_to_vector(*parameters, [](net::ReadOp read) -> Value { return read.getResult(); });
-    ReverseMode reverse(func.getBody().front(), sources, shifts);
+    Block &block = func.getBody().front();
+    FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
+    if (failed(loops))
+      return failure();
+    ReverseMode reverse(block, *loops, sources, shifts);
     RoleBuilder builder(func, net::Role::Backward);
     if (Operation *op = lossValue->getDefiningOp())
       builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
     if (failed(reverse.run(*lossValue, builder, makeSeed(func, builder, *lossValue))))
       return failure();
+    stackForBackward(block, reverse.getForwardOf());
     for (net::ReadOp read : *parameters) {
       StringRef name = read.getVariable();
       if (Value gradient = reverse.getCotangent(read.getResult())) {

@@ -2,11 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One sweep forward and one backward; both are linear in the number of operations. Unlike MLIR's own canonicalization
-// and CSE this keeps names, lets operations of different roles and scopes be one, and visits every operation once.
+// One sweep forward and one over what is needed; both are linear in the number of operations. Unlike MLIR's own
+// canonicalization and CSE this keeps names, lets operations of different roles and scopes be one, and visits every
+// operation once. What a loop computes without regard to the trip moves in front of it: so an operation behind a loop
+// is never merged with one that only a trip has.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Net/Loops.h"
 #include "lib/Train/Fold.h"
 #include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
@@ -63,7 +66,8 @@ private:
 
 class Simplifier {
 public:
-  explicit Simplifier(Block &block) : block(block), builder(block.getParentOp()->getContext()) {}
+  Simplifier(Block &block, net::LoopNest &loops)
+      : block(block), loops(loops), builder(block.getParentOp()->getContext()) {}
 
   void foldAndMerge();
   void dropDead();
@@ -78,6 +82,7 @@ private:
   bool replace(Operation *op, ValueRange values);
 
   Block &block;
+  net::LoopNest &loops;
   OpBuilder builder;
   llvm::DenseSet<Operation *, EqualOperations> known;
 };
@@ -120,6 +125,7 @@ Value Simplifier::fold(Operation *op) {
   builder.setListener(nullptr);
   // What a fold makes may fold again; it is simpler than what it came from, so this ends.
   for (Operation *made : listener.made) {
+    loops.add(made, op);
     bool isResult = folded == made->getResult(0);
     SmallVector<Value> values = visit(made);
     if (isResult)
@@ -129,9 +135,15 @@ Value Simplifier::fold(Operation *op) {
 }
 
 SmallVector<Value> Simplifier::visit(Operation *op) {
+  // What a value from in front of a loop is repeated for stays with whom it is repeated for.
+  if (!isa<net::BroadcastOp>(op))
+    loops.hoist(op);
   if (Value folded = fold(op); folded && replace(op, folded))
     return {folded};
   auto [found, inserted] = known.insert(op);
+  // All operations see what the operands are made of, and so can the one that all have in common.
+  if (!inserted && !loops.contains(loops.getLoop(*found), op))
+    loops.hoist(*found);
   auto values = llvm::to_vector_of<Value>((*found)->getResults());
   if (!inserted && !replace(op, values))
     values.assign(op->result_begin(), op->result_end());
@@ -144,18 +156,48 @@ void Simplifier::foldAndMerge() {
       visit(&op);
 }
 
+/// Whether an operation is needed only if something that is needed reads it, or is in its loop.
+static bool isOnlyForReaders(Operation &op) {
+  return isa<net::ReadOp, net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp>(op) ||
+         (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>());
+}
+
 void Simplifier::dropDead() {
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Operation *> next;
+  auto need = [&](Operation *op) {
+    if (op && needed.insert(op).second)
+      next.push_back(op);
+  };
+  for (Operation &op : block)
+    if (!isOnlyForReaders(op))
+      need(&op);
+  while (!next.empty()) {
+    Operation *op = next.pop_back_val();
+    for (Value operand : op->getOperands())
+      need(operand.getDefiningOp());
+    if (net::LoopOp loop = loops.getLoop(op)) {
+      need(loop);
+      need(loops.getEnd(loop));
+    }
+    if (auto carry = dyn_cast<net::CarryOp>(op))
+      need(net::getNext(carry));
+  }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && (isa<net::ReadOp>(op) || (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>())))
+    if (!needed.contains(&op))
       op.erase();
 }
 
-void train::simplify(func::FuncOp func) {
+LogicalResult train::simplify(func::FuncOp func) {
   for (Block &block : func.getBody()) {
-    Simplifier simplifier(block);
+    FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
+    if (failed(loops))
+      return failure();
+    Simplifier simplifier(block, *loops);
     simplifier.foldAndMerge();
     simplifier.dropDead();
   }
+  return success();
 }
 
 namespace {
@@ -163,7 +205,8 @@ namespace {
 struct SimplifyPass : train::impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      simplify(func);
+      if (failed(simplify(func)))
+        return signalPassFailure();
   }
 };
 

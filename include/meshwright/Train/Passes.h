@@ -62,7 +62,7 @@ void buildPipeline(mlir::OpPassManager &manager, const Options &options);
 
 /// The cleanup that follows Import and Train: folds, merges equal operations and drops what nobody uses. The function
 /// is left with the operations that its results and assignments depend on.
-void simplify(mlir::func::FuncOp func);
+mlir::LogicalResult simplify(mlir::func::FuncOp func);
 
 } // namespace meshwright::train
 
