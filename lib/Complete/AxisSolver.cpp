@@ -31,9 +31,13 @@ namespace {
 /// A weight that moves, and a digit of the batch that is gathered, cost this much more than their bytes.
 constexpr double kWeightPenalty = 1e6;
 constexpr double kDataPenalty = 1e3;
+/// What is sent with every trip of a loop costs a little more than its bytes.
+constexpr double kTripPenalty = 1.001;
 constexpr double kImpossible = 1e30;
 /// How many operations a conversion is followed back; in longer chains it stands on the way.
 constexpr int kMaxLength = 256;
+/// How often values that trips hand on are placed anew, as what becomes of them shows.
+constexpr int kMaxCarried = 4;
 } // namespace
 
 AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dataAxis,
@@ -42,6 +46,9 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
       offered(graph.values.size()), isOwedInTime(graph.values.size(), false) {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
+    // Of two places with equal bytes the one behind a loop has fewer launches.
+    if (graph.values[value].trips > 1)
+      size *= kTripPenalty * graph.values[value].trips;
     for (const auto &[other, decided] : done) {
       const State &state = decided.values[value];
       // Along times, every slice is sent, and a part of a sum is sent as often as there are parts.
@@ -58,7 +65,8 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
   llvm::SmallVector<int> rank(graph.ops.size());
   constant.assign(graph.values.size(), false);
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    bool isConstant = !op.sink && llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
+    bool isConstant = !op.sink && !isa<net::LoopOp>(op.op) &&
+                      llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
     bool isSource = !op.results.empty() && graph.source[op.results.front()];
     bool isWeight = !op.results.empty() && graph.weight[op.results.front()];
     for (ValueIndex result : op.results)
@@ -252,7 +260,7 @@ void AxisSolver::require(OpIndex op, unsigned operand, const State &target) {
   ValueIndex value = graph.ops[op].operands[operand];
   plan.operands[op][operand] = target;
   const State &kept = plan.values[value];
-  if (kept == target || kept.isReplicated() || target.isPartial() || graph.accumulated[value])
+  if (kept == target || kept.isReplicated() || target.isPartial() || graph.pinned[value])
     return;
   if (kept.isPartial() || cheapest(value, target).length > 0)
     settle(value, target);
@@ -333,12 +341,25 @@ void AxisSolver::visitAccumulate(OpIndex op) {
   placed[before] = placed[sum] = true;
 }
 
+/// A trip leaves what it hands on where the next one finds it.
+void AxisSolver::visitHandOn(OpIndex op) {
+  const GraphOp &graphOp = graph.ops[op];
+  State state = plan.values[graphOp.operands[1]];
+  kinds[op] = Candidate::Kind::Whole;
+  plan.operands[op] = {state, state};
+  plan.computes[op] = {state};
+  require(op, 0, state);
+  keep(graphOp.results.front());
+}
+
 void AxisSolver::visit(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   if (graphOp.sink)
     return visitSink(op);
   if (graphOp.accumulates)
     return visitAccumulate(op);
+  if (graphOp.handsOn)
+    return visitHandOn(op);
   if (!graphOp.results.empty() && graph.source[graphOp.results.front()]) {
     // What is read from a variable is where the variable is kept.
     ValueIndex value = graphOp.results.front();
@@ -351,6 +372,11 @@ void AxisSolver::visit(OpIndex op) {
   }
   for (ValueIndex result : graphOp.results)
     keep(result);
+  if (graphOp.carries) {
+    // Where it begins is where it stays.
+    kinds[op] = Candidate::Kind::Whole;
+    plan.values[graphOp.results.front()] = plan.computes[op].front();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,6 +426,8 @@ void AxisSolver::improve(bool (AxisSolver::*look)()) {
 
 AxisPlan AxisSolver::solve() {
   run();
+  for (int round = 0; round < kMaxCarried && annotateCarried(); ++round)
+    run();
   // What most uses slice is followed through even where it sends a little more: it is what was annotated.
   if (annotateSliced())
     run();

@@ -61,6 +61,7 @@ private:
   void visit(OpIndex op);
   void visitSink(OpIndex op);
   void visitAccumulate(OpIndex op);
+  void visitHandOn(OpIndex op);
   void addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const;
   Candidate choose(OpIndex op, double *chosenCost = nullptr);
   void apply(OpIndex op, Candidate candidate);
@@ -72,7 +73,7 @@ private:
   void addAvailable(ValueIndex value);
 
   /// Whether the placement of `value` is not for a second look to change.
-  bool isFixed(ValueIndex value) const { return graph.source[value] || graph.accumulated[value] || given[value]; }
+  bool isFixed(ValueIndex value) const { return graph.source[value] || graph.pinned[value] || given[value]; }
 
   // The second look; each returns whether there is reason for another sweep.
   void sweepBack();
@@ -80,6 +81,7 @@ private:
   std::optional<State> slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const;
   bool annotateSliced();
   bool annotateStored();
+  bool annotateCarried();
   bool wantBefore(OpIndex op, const State &target, double limit,
                   llvm::MutableArrayRef<std::optional<State>> wanted) const;
   bool paysAfter(const Use &use) const;

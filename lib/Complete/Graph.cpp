@@ -7,6 +7,7 @@
 #include "Graph.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
@@ -40,7 +41,7 @@ ValueIndex Graph::addValue(Value value, OpIndex def, unsigned result) {
   numbers[value] = index;
   values.push_back(std::move(entry));
   source.push_back(false);
-  accumulated.push_back(false);
+  pinned.push_back(false);
   weight.push_back(false);
   for (auto &column : given)
     column.emplace_back();
@@ -180,6 +181,8 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
   entry.travels = dist::travels(&op);
   entry.stage = meshwright::getStage(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);
+  entry.carries = isa<net::CarryOp>(op);
+  entry.handsOn = isa<net::NextOp>(op);
   if (entry.accumulates && failed(addLike(entry, mesh, symbols)))
     return failure();
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
@@ -205,16 +208,30 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
       everyAxis = !followsAddend(variable);
       source[value] = true;
       weight[value] = variable.getKind() != net::VariableKind::Accumulator;
-    } else if (entry.layout) {
+    } else if (entry.layout || isa<net::TakeOp>(op)) {
       weight[value] = weight[entry.operands.front()];
     }
-    accumulated[value] = entry.accumulates;
+    pinned[value] = entry.accumulates || entry.carries || entry.handsOn;
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();
   }
   if (isa<net::AssignOp>(op) && failed(addAssigned(entry, mesh, symbols)))
     return failure();
   ops.push_back(std::move(entry));
+  return success();
+}
+
+/// Says how often values are made that loops make.
+LogicalResult Graph::countTrips(Block &block) {
+  FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
+  if (failed(loops))
+    return failure();
+  for (GraphValue &value : values)
+    if (Operation *op = value.value.getDefiningOp(); op && !loops->empty()) {
+      net::LoopOp loop = loops->getLoop(op);
+      value.trips = loop && net::leavesLoop(op) ? loops->getTrips(op) / static_cast<int64_t>(loop.getCount())
+                                                : loops->getTrips(op);
+    }
   return success();
 }
 
@@ -236,5 +253,7 @@ FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
   for (Operation &op : func.getBody().front())
     if (failed(graph.addOp(op, mesh, symbols)))
       return failure();
+  if (failed(graph.countTrips(func.getBody().front())))
+    return failure();
   return graph;
 }

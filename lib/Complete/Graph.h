@@ -49,6 +49,8 @@ struct GraphValue {
   mlir::Value value;
   llvm::SmallVector<int64_t, 4> shape;
   int64_t bytes = 0;
+  /// How often it is made in a step: more than once in the body of a loop.
+  int64_t trips = 1;
   OpIndex def = -1;
   unsigned result = 0;
   llvm::SmallVector<Use, 2> uses;
@@ -65,6 +67,9 @@ struct GraphOp {
   bool travels = false;
   /// Adds its second operand to what an accumulator holds.
   bool accumulates = false;
+  /// Begins a value that the trips of a loop hand on, or hands it on: its first operand becomes the second in the next
+  /// trip, and is in the same placement.
+  bool carries = false, handsOn = false;
   /// Per axis how the parameter is kept that an accumulator which nobody placed is like; empty for every other
   /// operation.
   llvm::SmallVector<State, 0> like;
@@ -105,8 +110,8 @@ public:
   /// Values that come from outside: arguments and variables. Their placement is given on every axis, but for those of
   /// accumulators that nobody placed: they are kept as what is added is.
   llvm::SmallVector<bool, 0> source;
-  /// Sums over times: they stay what they are, partial or not.
-  llvm::SmallVector<bool, 0> accumulated;
+  /// Sums over times, and what trips of loops hand on: they stay what they are, partial or not.
+  llvm::SmallVector<bool, 0> pinned;
   /// Whether `value` is given to one coordinate of some axis.
   bool isHeld(ValueIndex value) const;
   /// The stage of the operation that makes `value`; nothing where that has none, or there is no operation.
@@ -121,6 +126,7 @@ private:
   mlir::LogicalResult addGiven(ValueIndex value, dist::MappingAttr mapping, const dist::Mesh &mesh, bool everyAxis,
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
+  mlir::LogicalResult countTrips(mlir::Block &block);
   mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
 

@@ -18,6 +18,7 @@
 #include "RecomputeBlocks.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
@@ -87,8 +88,8 @@ class Recomputer {
 public:
   Recomputer(func::FuncOp func, std::optional<Mesh> mesh, const RecomputePassOptions &options,
              const RecomputeLocations &locations)
-      : func(func), mesh(std::move(mesh)), exchanges(this->mesh), options(options), locations(locations),
-        builder(func.getContext()) {}
+      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), mesh(std::move(mesh)),
+        exchanges(this->mesh), options(options), locations(locations), builder(func.getContext()) {}
 
   LogicalResult run();
 
@@ -117,6 +118,8 @@ private:
   Operation *clone(unsigned item, Operation *before, const DenseMap<unsigned, Operation *> &clones);
 
   func::FuncOp func;
+  /// Nothing of a loop is computed again: what its trips leave for backward is stacked.
+  net::LoopNest loops;
   std::optional<Mesh> mesh;
   Exchanges exchanges;
   const RecomputePassOptions &options;
@@ -203,7 +206,7 @@ void Recomputer::describe(Item &item) {
   item.generated = count > kMostGenerating;
   // From there on it is a value like others.
   generating[op] = item.generated ? 0 : count;
-  bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op);
+  bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) && !loops.getLoop(op);
   item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !exchanges.areRepeatedBy(op));
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
@@ -367,7 +370,9 @@ void Recomputer::delayProducts() {
         if (isa<net::DotOp>(user) && net::getRole(user) == net::Role::Backward && product->isBeforeInBlock(user) &&
             (!last || last->isBeforeInBlock(user)))
           last = user;
-    if (last && llvm::all_of(product->getUsers(), [&](Operation *user) { return last->isBeforeInBlock(user); }))
+    bool isInLoop = last && (loops.getLoop(product) || loops.getLoop(last));
+    if (last && !isInLoop &&
+        llvm::all_of(product->getUsers(), [&](Operation *user) { return last->isBeforeInBlock(user); }))
       moveBehind(product, last);
   }
 }
@@ -414,7 +419,7 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
 void Recomputer::write(Work &work) {
   DenseMap<unsigned, Operation *> firstUser = findFirstUsers(work), clones;
   for (unsigned number : work.computed) {
-    Operation *user = firstUser.lookup(number), *made = clone(number, user, clones);
+    Operation *user = firstUser.lookup(number), *made = clone(number, loops.hoist(user, {}), clones);
     clones[number] = made;
     // What lies in front of the block is the block's now.
     if (Attribute scope = user->getDiscardableAttr(net::kScopeAttr); scope && !work.members.contains(number))

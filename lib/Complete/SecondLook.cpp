@@ -115,7 +115,7 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
       moved.insert(operand);
   double paid = 0;
   for (ValueIndex operand : moved) {
-    if (graph.source[operand] || graph.accumulated[operand] || (wanted[operand] && *wanted[operand] != target))
+    if (graph.source[operand] || graph.pinned[operand] || (wanted[operand] && *wanted[operand] != target))
       return false;
     paid += convertCost(operand, forward[operand], target);
   }
@@ -124,6 +124,22 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
   for (ValueIndex operand : moved)
     wanted[operand] = target;
   return true;
+}
+
+/// What begins replicated, as zeros do, and is handed on split is split from the beginning, for nothing.
+bool AxisSolver::annotateCarried() {
+  bool found = false;
+  for (const GraphOp &op : graph.ops) {
+    if (!op.handsOn)
+      continue;
+    ValueIndex carried = op.operands[1];
+    const State &made = plan.values[op.operands[0]];
+    if (given[carried] || !plan.values[carried].isReplicated() || !made.isSplit() || !fitsOthers(carried, made))
+      continue;
+    given[carried] = made;
+    found = true;
+  }
+  return found;
 }
 
 /// Annotates values that lead to an assignment through elementwise operations with the placement of the variable, at
@@ -171,8 +187,7 @@ bool AxisSolver::paysAfter(const Use &use) const {
 bool AxisSolver::offerGathered() {
   bool any = false;
   for (auto [value, entry] : llvm::enumerate(graph.values)) {
-    if (!forward[value].isSplit() || graph.accumulated[value] ||
-        llvm::is_contained(offered[value], State::replicated()) ||
+    if (!forward[value].isSplit() || graph.pinned[value] || llvm::is_contained(offered[value], State::replicated()) ||
         llvm::count_if(entry.uses, [&](const Use &use) { return paysAfter(use); }) < 2)
       continue;
     offered[value].push_back(State::replicated());

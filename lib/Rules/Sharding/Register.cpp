@@ -16,6 +16,7 @@ void meshwright::registerNetSharding(mlir::DialectRegistry &registry) {
     sharding::registerElementwise(context);
     sharding::registerIndexing(context);
     sharding::registerLayout(context);
+    sharding::registerLoop(context);
     sharding::registerReduction(context);
   });
 }

@@ -28,6 +28,7 @@ void registerContraction(mlir::MLIRContext *context);
 void registerElementwise(mlir::MLIRContext *context);
 void registerIndexing(mlir::MLIRContext *context);
 void registerLayout(mlir::MLIRContext *context);
+void registerLoop(mlir::MLIRContext *context);
 void registerReduction(mlir::MLIRContext *context);
 
 } // namespace meshwright::sharding

@@ -1,0 +1,77 @@
+//===- Loop.cpp - how what goes into and out of loops splits --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Trips follow each other on every rank: the dimension of a stack that counts them is whole. That a carried value is
+// handed on in the placement in which it was begun is Complete's to see to: no rule of a single operation says it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharding.h"
+#include "dialects/Net/Loops.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::net;
+
+/// A value of `shape` per trip; the index that is read beside it is a scalar.
+static ShardingRule perTrip(ArrayRef<int64_t> shape) {
+  ShardingRule rule = ShardingRule::elementwise(shape, 1);
+  rule.operands.emplace_back();
+  return rule;
+}
+
+/// Lets `stack` be what `element` is of each of `count` trips.
+static void addTrips(ShardingRule &rule, TensorRule &stack, int64_t count) {
+  unsigned trips = rule.addFactor(count);
+  rule.factors[trips].splittable = false;
+  stack.dims.insert(stack.dims.begin(), SmallVector<FactorUse, 1>{FactorUse{trips, count}});
+}
+
+namespace {
+
+struct CarrySharding : ShardingOpInterface::ExternalModel<CarrySharding, CarryOp> {
+  ShardingRule getShardingRule(Operation *op) const { return perTrip(sharding::shapeOf(op->getResult(0))); }
+};
+
+struct NextSharding : ShardingOpInterface::ExternalModel<NextSharding, NextOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    return ShardingRule::elementwise(sharding::shapeOf(op->getResult(0)), 2);
+  }
+};
+
+struct TakeSharding : ShardingOpInterface::ExternalModel<TakeSharding, TakeOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule = perTrip(sharding::shapeOf(op->getResult(0)));
+    addTrips(rule, rule.operands[0], sharding::shapeOf(op->getOperand(0)).front());
+    return rule;
+  }
+};
+
+struct StackSharding : ShardingOpInterface::ExternalModel<StackSharding, StackOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule = perTrip(sharding::shapeOf(op->getOperand(0)));
+    addTrips(rule, rule.results[0], sharding::shapeOf(op->getResult(0)).front());
+    sharding::passEveryReduction(rule, {0});
+    return rule;
+  }
+};
+
+struct TotalSharding : ShardingOpInterface::ExternalModel<TotalSharding, TotalOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    ShardingRule rule = perTrip(sharding::shapeOf(op->getResult(0)));
+    rule.partials.push_back({ReduceKind::Sum, {0}});
+    return rule;
+  }
+};
+
+} // namespace
+
+void sharding::registerLoop(MLIRContext *context) {
+  CarryOp::attachInterface<CarrySharding>(*context);
+  NextOp::attachInterface<NextSharding>(*context);
+  TakeOp::attachInterface<TakeSharding>(*context);
+  StackOp::attachInterface<StackSharding>(*context);
+  TotalOp::attachInterface<TotalSharding>(*context);
+}
