@@ -10,6 +10,7 @@
 
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Partition/Origin.h"
@@ -65,6 +66,7 @@ private:
 
   PlacementTable &table;
   const Mesh &mesh;
+  net::LoopNest loops;
   llvm::MapVector<Value, Requests> requests;
   DenseMap<Operation *, SmallVector<MappingAttr>> targets;
   DenseMap<std::pair<Value, Attribute>, Value> converted;
@@ -129,7 +131,8 @@ LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   if (failed(results))
     return failure();
   OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
+  // What leaves a loop is there behind it.
+  builder.setInsertionPointAfter(net::leavesLoop(op) ? loops.getEnd(loops.getLoop(op)).getOperation() : op);
   for (auto [result, from, to] : llvm::zip(op->getResults(), *computes, *results)) {
     Value value = result;
     if (from != to) {
@@ -294,7 +297,8 @@ void Materializer::shareSends(Value value, Requests &request) {
 Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
   if (Value known = converted.lookup({value, target}))
     return known;
-  OpBuilder builder(user);
+  // What is there before a loop is converted once, and not with every trip.
+  OpBuilder builder(loops.hoist(user, value));
   const Requests &request = requests[value];
   MappingAttr from = request.placement;
   Value source = value;
@@ -317,6 +321,10 @@ LogicalResult Materializer::run(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitOpError() << "has " << func.getBody().getBlocks().size()
                               << " blocks, but only straight programs are partitioned";
+  FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+  if (failed(nest))
+    return failure();
+  loops = std::move(*nest);
   SmallVector<Operation *> ops;
   for (Operation &op : func.getBody().front())
     ops.push_back(&op);
