@@ -14,6 +14,7 @@ import optax
 from llama import llama
 from mixture import mixture
 from network import Network, in_type, next_token_loss, token_batch, tokens, with_keys
+from recurrent import lstm, scan_gpt
 
 # Transformers warns that no PyTorch was found; its Flax classes do not need it.
 logging.getLogger("transformers").setLevel(logging.ERROR)
@@ -168,6 +169,8 @@ NETWORKS = {
     "llama-tiny-bf16": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.bfloat16),
     "llama-checkpoint-tiny-f64": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.float64, checkpoint=True),
     "mixture-tiny-f64": lambda: mixture(2, 16, 4, 4, 61, 12, 8, jnp.float64),
+    "scan-gpt-tiny-f64": lambda: scan_gpt(3, 16, 4, 61, 12, 8, jnp.float64),
+    "lstm-tiny-f64": lambda: lstm(16, 61, 12, 8, jnp.float64),
     "mlp-tiny": lambda: mlp((12, 24, 16, 10), 8, jnp.float32),
     "mlp-tiny-f64": lambda: mlp((12, 24, 16, 10), 8, jnp.float64),
 }
