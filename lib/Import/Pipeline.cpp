@@ -29,7 +29,8 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createAnnotateNamesPass());
   // Before conversion, so that a function that is called many times is looked at with the constants it is given.
   passes.addPass(createInlineCallsPass());
-  // After calls, which loops have in their bodies.
+  // After calls, which conditionals and loops have in their bodies; a loop with a conditional in it is straight then.
+  passes.addPass(createConditionalsPass());
   passes.addPass(createLoopsPass({.unroll = options.unrollLoops}));
   passes.addPass(createConvertStableHLOPass());
   MaterializeVariablesPassOptions variables;

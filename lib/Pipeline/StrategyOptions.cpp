@@ -40,6 +40,8 @@ importer::Options meshwright::getImportOptions(const strategy::Strategy &strateg
   options.parameters.assign(strategy.model().parameters().begin(), strategy.model().parameters().end());
   for (const strategy::Init &init : strategy.init())
     options.inits.push_back(getInitRule(init));
+  // The stages of a pipeline are cut out of straight code.
+  options.unrollLoops = strategy.model().unroll_loops() || strategy.has_pipeline();
   return options;
 }
 

@@ -80,6 +80,31 @@ def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
+def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
+  let summary = "Compute all branches of a conditional and select among their results";
+  let description = [{
+    A predicate that is a constant leaves its branch alone; otherwise the operations of all branches take place, whatever the predicate,
+    and the results are selected. So nothing that ranks do together depends on data. A gradient passes the selection as it passes any:
+    a branch that is not taken gets zeros, which what is not finite in it turns into NaN.
+
+    ```mlir
+    %1 = "stablehlo.if"(%p) ({
+      %2 = stablehlo.tanh %0 : tensor<4xf32>
+      stablehlo.return %2 : tensor<4xf32>
+    }, {
+      stablehlo.return %0 : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %2 = stablehlo.tanh %0 : tensor<4xf32>
+    %1 = stablehlo.select %p, %2, %0 : tensor<i1>, tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numReplaced", "num-replaced", "Conditionals that were replaced">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
 def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
   let summary = "Turn operations of StableHLO and CHLO into operations of net";
   let description = [{

@@ -402,3 +402,96 @@ TEST(Derivatives, ValueUsedManyTimes) {
          "  %r = net.multiply %d, %a : tensor<4xf64>",
          {4}});
 }
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, LoopsOverLayers) {
+  // A carried value, layers taken from a stack, a parameter that all trips read, and the trips' values as a stack.
+  for (const char *order : {"", " reverse"})
+    check({"layers",
+           {{3, 4}, {5, 4, 4}, {4}},
+           std::string("  %i = net.loop count = 5") + order + R"mlir(
+  %c = net.carry %p0 in %i : tensor<3x4xf64>
+  %w = net.take %p1 in %i : tensor<5x4x4xf64> -> tensor<4x4xf64>
+  %d = net.dot %c, %w batch = [] x [] contract = [1] x [0] : tensor<3x4xf64>, tensor<4x4xf64> -> tensor<3x4xf64>
+  %b = net.broadcast %p2 dims = [1] : tensor<4xf64> -> tensor<3x4xf64>
+  %m = net.multiply %d, %b : tensor<3x4xf64>
+  %t = net.tanh %m : tensor<3x4xf64>
+  %n = net.convert %i : tensor<i32> -> tensor<f64>
+  %nb = net.broadcast %n dims = [] : tensor<f64> -> tensor<3x4xf64>
+  %v = net.multiply %t, %nb : tensor<3x4xf64>
+  %s = net.add %t, %c : tensor<3x4xf64>
+  %y = net.next %s for %c : tensor<3x4xf64>
+  %all = net.stack %v in %i : tensor<3x4xf64> -> tensor<5x3x4xf64>
+  net.end_loop %i
+  %last = net.reshape %y : tensor<3x4xf64> -> tensor<1x3x4xf64>
+  %r = net.concatenate %all, %last dim = 0 : tensor<5x3x4xf64>, tensor<1x3x4xf64> -> tensor<6x3x4xf64>)mlir",
+           {6, 3, 4},
+           -1,
+           1});
+}
+
+TEST(Derivatives, LoopsThatExchangeWhatTheyCarry) {
+  // Both values change at once, and only the sum over the trips is read behind the loop.
+  check({"exchange",
+         {{4}, {4}, {4}},
+         R"mlir(  %i = net.loop count = 3
+  %a = net.carry %p0 in %i : tensor<4xf64>
+  %b = net.carry %p1 in %i : tensor<4xf64>
+  %s = net.sine %a : tensor<4xf64>
+  %m = net.multiply %s, %b : tensor<4xf64>
+  %k = net.multiply %m, %p2 : tensor<4xf64>
+  %x = net.next %b for %a : tensor<4xf64>
+  %y = net.next %k for %b : tensor<4xf64>
+  %r = net.total %k in %i : tensor<4xf64>
+  net.end_loop %i)mlir",
+         {4}});
+}
+
+TEST(Derivatives, LoopsThatBeginWithConstants) {
+  check({"constant",
+         {{6, 4}},
+         R"mlir(  %zero = net.constant dense<0.5> : tensor<4xf64>
+  %i = net.loop count = 6
+  %h = net.carry %zero in %i : tensor<4xf64>
+  %x = net.take %p0 in %i : tensor<6x4xf64> -> tensor<4xf64>
+  %m = net.multiply %x, %h : tensor<4xf64>
+  %t = net.sine %m : tensor<4xf64>
+  %a = net.add %t, %x : tensor<4xf64>
+  %r = net.next %a for %h : tensor<4xf64>
+  net.end_loop %i)mlir",
+         {4}});
+}
+
+TEST(Derivatives, LoopsInLoops) {
+  check({"nested",
+         {{4}, {2, 3, 4}, {2, 4}, {4}},
+         R"mlir(  %i = net.loop count = 2
+  %c = net.carry %p0 in %i : tensor<4xf64>
+  %w = net.take %p1 in %i : tensor<2x3x4xf64> -> tensor<3x4xf64>
+  %v = net.take %p2 in %i : tensor<2x4xf64> -> tensor<4xf64>
+  %e = net.sine %v : tensor<4xf64>
+  %j = net.loop count = 3 reverse
+  %d = net.carry %c in %j : tensor<4xf64>
+  %x = net.take %w in %j : tensor<3x4xf64> -> tensor<4xf64>
+  %m = net.multiply %d, %x : tensor<4xf64>
+  %n = net.multiply %m, %e : tensor<4xf64>
+  %o = net.multiply %n, %p3 : tensor<4xf64>
+  %q = net.sine %o : tensor<4xf64>
+  %f = net.add %q, %d : tensor<4xf64>
+  %g = net.next %f for %d : tensor<4xf64>
+  %u = net.stack %q in %j : tensor<4xf64> -> tensor<3x4xf64>
+  net.end_loop %j
+  %h = net.cosine %g : tensor<4xf64>
+  %y = net.next %h for %c : tensor<4xf64>
+  %all = net.stack %u in %i : tensor<3x4xf64> -> tensor<2x3x4xf64>
+  net.end_loop %i
+  %flat = net.reshape %all : tensor<2x3x4xf64> -> tensor<6x4xf64>
+  %last = net.reshape %y : tensor<4xf64> -> tensor<1x4xf64>
+  %r = net.concatenate %flat, %last dim = 0 : tensor<6x4xf64>, tensor<1x4xf64> -> tensor<7x4xf64>)mlir",
+         {7, 4},
+         -1,
+         1});
+}

@@ -1,0 +1,149 @@
+//===- Conditionals.cpp - all branches are computed, one is taken ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a predicate decides becomes a selection among what all branches make: values have no effects, and what every
+// rank does is then the same whatever the data, so that collectives may stand anywhere. A predicate that is a constant
+// leaves its branch alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CountedLoop.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_CONDITIONALSPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+/// Checks that `op` takes one scalar of `width` bits, and that every branch returns its results.
+static LogicalResult verifyForm(Operation *op, unsigned width) {
+  auto type = op->getNumOperands() == 1 ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
+  if (!type || type.getRank() != 0 || !type.getElementType().isInteger(width))
+    return op->emitError() << op->getName() << " does not choose by one scalar of " << width
+                           << (width == 1 ? " bit" : " bits");
+  bool isIf = width == 1;
+  if (op->getNumRegions() == 0 || (isIf && op->getNumRegions() != 2))
+    return op->emitError() << op->getName() << " has " << op->getNumRegions() << " branches";
+  for (Region &region : op->getRegions()) {
+    bool isBranch = region.hasOneBlock() && region.getNumArguments() == 0 && !region.front().empty();
+    Operation *end = isBranch ? &region.front().back() : nullptr;
+    if (!end || end->getName().getStringRef() != "stablehlo.return" || end->getOperandTypes() != op->getResultTypes())
+      return op->emitError() << "branch " << region.getRegionNumber() << " of " << op->getName()
+                             << " does not return the operation's " << op->getNumResults() << " results";
+  }
+  return success();
+}
+
+namespace {
+
+/// Replaces one operation.
+class Chooser {
+public:
+  explicit Chooser(Operation *op) : op(op), builder(op), isIf(op->getName().getStringRef() == "stablehlo.if") {}
+
+  LogicalResult run();
+
+private:
+  Value create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes = {});
+  Value isBranch(unsigned branch);
+  std::optional<unsigned> getKnownBranch();
+  SmallVector<Value> moveOut(unsigned branch);
+
+  Operation *op;
+  OpBuilder builder;
+  bool isIf;
+};
+
+} // namespace
+
+/// An operation at the place of the one that is replaced, and with its names.
+Value Chooser::create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes) {
+  OperationState state(op->getLoc(), name, operands, type, attributes);
+  Operation *made = builder.create(state);
+  for (StringRef kept : {StringRef(net::kScopeAttr), StringRef(net::kRoleAttr)})
+    if (Attribute attribute = op->getAttr(kept))
+      made->setAttr(kept, attribute);
+  return made->getResult(0);
+}
+
+/// Of i1: whether `branch` is the one that is taken.
+Value Chooser::isBranch(unsigned branch) {
+  Value chosen = op->getOperand(0);
+  // The first branch of an `if` is the one for true.
+  if (isIf)
+    return chosen;
+  auto type = cast<RankedTensorType>(chosen.getType());
+  Value number = create("stablehlo.constant", type, {},
+                        builder.getNamedAttr("value", DenseElementsAttr::get(type, APInt(32, branch))));
+  return create("stablehlo.compare", type.clone(builder.getI1Type()), {chosen, number},
+                builder.getNamedAttr("comparison_direction", builder.getStringAttr("EQ")));
+}
+
+/// The branch that a constant chooses. Numbers that no branch has choose the last one.
+std::optional<unsigned> Chooser::getKnownBranch() {
+  std::optional<llvm::APSInt> number = getInteger(op->getOperand(0));
+  if (!number)
+    return std::nullopt;
+  if (isIf)
+    return number->isZero() ? 1 : 0;
+  unsigned last = op->getNumRegions() - 1;
+  return number->ult(last) ? static_cast<unsigned>(number->getZExtValue()) : last;
+}
+
+/// Puts the operations of a branch in front of the operation, and returns what it returns.
+SmallVector<Value> Chooser::moveOut(unsigned branch) {
+  Block &block = op->getRegion(branch).front();
+  SmallVector<Value> results(block.back().getOperands());
+  op->getBlock()->getOperations().splice(op->getIterator(), block.getOperations(), block.begin(),
+                                         block.back().getIterator());
+  return results;
+}
+
+LogicalResult Chooser::run() {
+  if (failed(verifyForm(op, isIf ? 1 : 32)))
+    return failure();
+  SmallVector<Value> results;
+  if (std::optional<unsigned> known = getKnownBranch()) {
+    results = moveOut(*known);
+  } else {
+    // What no other branch is taken for is the last one's.
+    results = moveOut(op->getNumRegions() - 1);
+    for (int branch = static_cast<int>(op->getNumRegions()) - 2; branch >= 0; --branch) {
+      SmallVector<Value> mine = moveOut(branch);
+      Value isMine = isBranch(branch);
+      for (auto [result, value] : llvm::zip_equal(results, mine))
+        result = create("stablehlo.select", value.getType(), {isMine, value, result});
+    }
+  }
+  op->replaceAllUsesWith(results);
+  op->erase();
+  return success();
+}
+
+namespace {
+
+struct Conditionals : importer::impl::ConditionalsPassBase<Conditionals> {
+  void runOnOperation() override {
+    // Inner ones first: what a branch holds is straight code then.
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      StringRef name = op->getName().getStringRef();
+      if (name == "stablehlo.if" || name == "stablehlo.case")
+        found.push_back(op);
+    });
+    for (Operation *op : found) {
+      if (failed(Chooser(op).run()))
+        return signalPassFailure();
+      ++numReplaced;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,58 @@
+// RUN: dist-opt %s --dist-import-conditionals | FileCheck %s --implicit-check-not=stablehlo.if --implicit-check-not=stablehlo.case
+
+// Tests that all branches are computed, and that one is taken.
+
+// The example of the pass.
+// CHECK-LABEL: func @either
+// CHECK: %[[TANH:.*]] = "stablehlo.tanh"(%arg1)
+// CHECK: "stablehlo.select"(%arg0, %[[TANH]], %arg1)
+func.func @either(%p: tensor<i1>, %0: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = "stablehlo.if"(%p) ({
+    %2 = stablehlo.tanh %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }, {
+    stablehlo.return %0 : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// Of three branches the last is taken for all numbers that no other has.
+// CHECK-LABEL: func @one_of_three
+// CHECK: %[[LAST:.*]] = "stablehlo.sine"
+// CHECK: %[[MIDDLE:.*]] = "stablehlo.cosine"
+// CHECK: %[[ONE:.*]] = "stablehlo.constant"() {value = dense<1> : tensor<i32>}
+// CHECK: %[[IS_ONE:.*]] = "stablehlo.compare"(%arg0, %[[ONE]]) {comparison_direction = "EQ"}
+// CHECK: %[[BEHIND:.*]] = "stablehlo.select"(%[[IS_ONE]], %[[MIDDLE]], %[[LAST]])
+// CHECK: %[[FIRST:.*]] = "stablehlo.tanh"
+// CHECK: %[[IS_ZERO:.*]] = "stablehlo.compare"
+// CHECK: "stablehlo.select"(%[[IS_ZERO]], %[[FIRST]], %[[BEHIND]])
+func.func @one_of_three(%index: tensor<i32>, %0: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = "stablehlo.case"(%index) ({
+    %2 = stablehlo.tanh %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }, {
+    %2 = stablehlo.cosine %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }, {
+    %2 = stablehlo.sine %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// What is known is taken alone.
+// CHECK-LABEL: func @known
+// CHECK-NOT: stablehlo.tanh
+// CHECK: stablehlo.sine
+// CHECK-NOT: stablehlo.select
+func.func @known(%0: tensor<4xf32>) -> tensor<4xf32> {
+  %index = stablehlo.constant dense<-1> : tensor<i32>
+  %1 = "stablehlo.case"(%index) ({
+    %2 = stablehlo.tanh %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }, {
+    %2 = stablehlo.sine %0 : tensor<4xf32>
+    stablehlo.return %2 : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
