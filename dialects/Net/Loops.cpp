@@ -119,6 +119,14 @@ void LoopNest::add(Operation *op, Operation *like) {
     loopOf[op] = loop;
 }
 
+void LoopNest::addBefore(Operation *op, Operation *next) {
+  LoopOp loop = getLoop(next);
+  if (loop == next)
+    loop = getParent(loop);
+  if (loop)
+    loopOf[op] = loop;
+}
+
 void LoopNest::hoist(Operation *op) {
   Operation *place = hoist(op, op->getOperands());
   if (place == op)

@@ -40,6 +40,8 @@ public:
   mlir::Operation *hoist(mlir::Operation *user, mlir::ValueRange values) const;
   /// Says that `op`, which is new, is in the innermost loop of `like`.
   void add(mlir::Operation *op, mlir::Operation *like);
+  /// The same of `op`, which stands in front of `next`.
+  void addBefore(mlir::Operation *op, mlir::Operation *next);
   /// Moves `op` in front of the outermost loop that makes none of its operands.
   void hoist(mlir::Operation *op);
 

@@ -13,6 +13,7 @@
 #include "SegmentPlanner.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Complete/Passes.h"
@@ -40,7 +41,8 @@ class Segmenter {
 public:
   Segmenter(func::FuncOp func, const Mesh &mesh, const std::optional<StageMap> &stages,
             const SegmentPassOptions &options, const SegmentLocations &locations)
-      : func(func), mesh(mesh), stages(stages), options(options), locations(locations), builder(func.getContext()) {}
+      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), mesh(mesh), stages(stages),
+        options(options), locations(locations), builder(func.getContext()) {}
 
   LogicalResult run();
   const SegmentPlan &getPlan() const { return plan; }
@@ -84,6 +86,8 @@ private:
   void eraseDead();
 
   func::FuncOp func;
+  /// What is fetched for a trip of a loop is fetched in front of all trips.
+  net::LoopNest loops;
   const Mesh &mesh;
   const std::optional<StageMap> &stages;
   const SegmentPassOptions &options;
@@ -315,7 +319,7 @@ Value Segmenter::createReshard(Value value, const Placement &from, const Placeme
 Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
   const ParameterFetch &fetch = plan.fetches[index];
   const Parameter &parameter = parameters[fetch.parameter];
-  builder.setInsertionPoint(user);
+  builder.setInsertionPoint(loops.hoist(user, {}));
   Value result = parameter.held && plan.segments[fetch.segment].backward
                      ? createReshard(parameter.held, *parameter.slice, parameter.compute, parameter)
                      : cloneFetched(value);
@@ -334,7 +338,7 @@ Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
 /// `value`, which is fetched, as `user` in `segment` reads it.
 Value Segmenter::getFetched(Value value, std::optional<unsigned> segment, Operation *user) {
   if (!segment) {
-    builder.setInsertionPoint(user);
+    builder.setInsertionPoint(loops.hoist(user, {}));
     return cloneFetched(value);
   }
   unsigned index = plan.fetchOf.lookup({*segment, source.lookup(value)});
@@ -355,7 +359,7 @@ Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operatio
     current = chain.back()->getOperand(0);
   }
   current = isFetched(current) ? getFetched(current, segment, user) : getKnown(current);
-  builder.setInsertionPoint(user);
+  builder.setInsertionPoint(loops.hoist(user, {}));
   for (Operation *op : llvm::reverse(chain)) {
     Operation *clone = builder.clone(*op);
     clone->setOperand(0, current);
@@ -374,7 +378,8 @@ void Segmenter::holdSlices(Operation *op, unsigned segment) {
     Parameter &parameter = parameters[number];
     if (!parameter.slice || parameter.lastForward != op)
       continue;
-    builder.setInsertionPointAfter(op);
+    auto loop = dyn_cast<net::LoopOp>(loops.hoist(op, {}));
+    builder.setInsertionPointAfter(loop ? loops.getEnd(loop).getOperation() : op);
     unsigned fetch = plan.fetchOf.lookup({segment, number});
     Value held = createReshard(fetched.lookup(fetch), parameter.compute, *parameter.slice, parameter);
     setPlace(held.getDefiningOp(), segment, op);

@@ -84,6 +84,7 @@ static void setMappings(Operation *op, StringRef name, ArrayRef<MappingAttr> map
 Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like) {
   auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, from, to);
   inheritOrigin(reshard, like);
+  loops.addBefore(reshard, &*builder.getInsertionPoint());
   ++numReshards;
   return reshard.getResult();
 }
