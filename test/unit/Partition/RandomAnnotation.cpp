@@ -230,10 +230,24 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
   Builder builder(op->getContext());
   op->setAttr(kOperandsAttr, builder.getArrayAttr(operands));
   op->setAttr(kComputesAttr, builder.getArrayAttr(computes));
-  op->setAttr(kResultsAttr, builder.getArrayAttr(results));
+  // What is handed on stays where it begins.
+  op->setAttr(kResultsAttr, builder.getArrayAttr(isa<net::CarryOp>(op) ? computes : results));
+}
+
+/// A value is handed on where it is, and may be left elsewhere behind the loop.
+void RandomAnnotation::annotateNext(Operation *op) {
+  Builder builder(op->getContext());
+  Type type = op->getResult(0).getType();
+  Attribute kept = op->getOperand(1).getDefiningOp()->getAttrOfType<ArrayAttr>(kResultsAttr)[0];
+  auto placement = Placement::resolve(cast<MappingAttr>(kept), mesh, shapeOf(type), [&] { return op->emitOpError(); });
+  op->setAttr(kOperandsAttr, builder.getArrayAttr({kept, kept}));
+  op->setAttr(kComputesAttr, builder.getArrayAttr(kept));
+  op->setAttr(kResultsAttr, builder.getArrayAttr(toAttr(leave(*placement, type), type)));
 }
 
 void RandomAnnotation::annotate(Operation *op) {
+  if (isa<net::NextOp>(op))
+    return annotateNext(op);
   auto interface = dyn_cast<ShardingOpInterface>(op);
   if (interface && !isa<net::ReadOp, net::AssignOp>(op))
     return annotateWith(op, interface.getShardingRule());
@@ -252,6 +266,8 @@ void RandomAnnotation::annotate(Operation *op) {
 void RandomAnnotation::annotate(ModuleOp module) {
   OpBuilder builder(module.getBodyRegion());
   MeshOp::create(builder, module.getLoc(), "mesh", mesh);
+  // All ranks go through loops together.
+  module.walk([&](net::LoopOp) { withHolders = false; });
   for (auto variable : module.getOps<net::VariableOp>())
     variable->setAttr(kMappingAttr, toAttr(makeAny(variable.getType()), variable.getType()));
   for (auto func : module.getOps<func::FuncOp>()) {

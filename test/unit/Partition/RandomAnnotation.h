@@ -50,6 +50,7 @@ public:
 private:
   void annotate(mlir::Operation *op);
   void annotateWith(mlir::Operation *op, const dist::ShardingRule &rule);
+  void annotateNext(mlir::Operation *op);
   bool trySplit(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
   bool tryPartial(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
   std::optional<dist::FactorSplit> pickSplit(const dist::ShardingRule &rule, dist::Axis axis);

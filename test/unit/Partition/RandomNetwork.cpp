@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/RandomNetwork.h"
+#include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -580,16 +581,66 @@ void RandomNetwork::addScatter() {
   add(ScatterOp::create(builder, x.getType(), kind, x, indices, updates, dims));
 }
 
+/// Some operations, done several times: from values that are handed on and elements of stacks, and from any that were
+/// there before. A loop may hold another.
+void RandomNetwork::addLoop() {
+  if (depth == 0)
+    return;
+  int64_t count = random.pick(2, 4);
+  SmallVector<Value> inits, stacks;
+  for (int64_t more = random.pick(1, 2); more > 0; --more)
+    if (Value init = pick(random.chance(80) ? real : i32))
+      inits.push_back(init);
+  for (int64_t more = random.pick(0, 2); more > 0; --more) {
+    Shape shape{count};
+    llvm::append_range(shape, pickShape(2));
+    stacks.push_back(make(shape, random.chance(80) ? real : i32));
+  }
+  Value index = LoopOp::create(builder, count, random.chance(30)).getIndex();
+  std::vector<Value> outside = values;
+  --depth;
+  add(index);
+  SmallVector<Value> carried;
+  for (Value init : inits)
+    carried.push_back(add(CarryOp::create(builder, init, index)));
+  for (Value stack : stacks)
+    add(TakeOp::create(builder, typeOf(stack).clone(shapeOf(stack).drop_front()), stack, index));
+  for (int64_t more = random.pick(1, 6); more > 0; --more)
+    addOperation();
+  ++depth;
+  closeLoop(index, carried, count, std::move(outside));
+}
+
+/// Hands on, stacks and adds up values of the loop, and forgets the others.
+void RandomNetwork::closeLoop(Value index, ArrayRef<Value> carried, int64_t count, std::vector<Value> outside) {
+  for (Value value : carried) {
+    Value next = pickLike(value);
+    if (typeOf(next).getElementType() == real)
+      next = restrict(next, Domain::Small);
+    outside.push_back(NextOp::create(builder, next, value));
+  }
+  for (int64_t more = random.pick(0, 2); more > 0; --more) {
+    Value value = random.choose(values);
+    Shape shape{count};
+    llvm::append_range(shape, shapeOf(value));
+    outside.push_back(StackOp::create(builder, typeOf(value).clone(shape), value, index));
+  }
+  if (Value value = random.chance(50) ? pick(real) : Value())
+    outside.push_back(TotalOp::create(builder, value, index));
+  EndLoopOp::create(builder, index);
+  values = std::move(outside);
+}
+
 void RandomNetwork::addOperation() {
   static constexpr void (RandomNetwork::*kAll[])() = {
-      &RandomNetwork::addUnary,         &RandomNetwork::addBinary,       &RandomNetwork::addBinary,
-      &RandomNetwork::addBinary,        &RandomNetwork::addChoice,       &RandomNetwork::addConstant,
-      &RandomNetwork::addIota,          &RandomNetwork::addConvert,      &RandomNetwork::addBroadcast,
-      &RandomNetwork::addReshape,       &RandomNetwork::addTranspose,    &RandomNetwork::addSlice,
-      &RandomNetwork::addPad,           &RandomNetwork::addConcatenate,  &RandomNetwork::addDot,
-      &RandomNetwork::addDot,           &RandomNetwork::addReduce,       &RandomNetwork::addReduce,
-      &RandomNetwork::addArgReduce,     &RandomNetwork::addGather,       &RandomNetwork::addScatter,
-      &RandomNetwork::addNormalization, &RandomNetwork::addNormalization};
+      &RandomNetwork::addUnary,         &RandomNetwork::addBinary,        &RandomNetwork::addBinary,
+      &RandomNetwork::addBinary,        &RandomNetwork::addChoice,        &RandomNetwork::addConstant,
+      &RandomNetwork::addIota,          &RandomNetwork::addConvert,       &RandomNetwork::addBroadcast,
+      &RandomNetwork::addReshape,       &RandomNetwork::addTranspose,     &RandomNetwork::addSlice,
+      &RandomNetwork::addPad,           &RandomNetwork::addConcatenate,   &RandomNetwork::addDot,
+      &RandomNetwork::addDot,           &RandomNetwork::addReduce,        &RandomNetwork::addReduce,
+      &RandomNetwork::addArgReduce,     &RandomNetwork::addGather,        &RandomNetwork::addScatter,
+      &RandomNetwork::addNormalization, &RandomNetwork::addNormalization, &RandomNetwork::addLoop};
   (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
 }
 
@@ -632,8 +683,9 @@ Value RandomNetwork::update(Value old) {
 // The module
 //===----------------------------------------------------------------------===//
 
-OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps) {
+OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps, bool withLoops) {
   values.clear();
+  depth = withLoops ? 2 : 0;
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getLoc());
   builder.setInsertionPointToEnd(module->getBody());
   std::vector<VariableOp> variables;
@@ -662,10 +714,14 @@ OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps) {
       AssignOp::create(builder, variable.getSymName(), random.chance(60) ? update(value) : pickLike(value));
   // Everything that nobody uses is returned, so that nothing is computed in vain.
   SmallVector<Value> results;
+  LoopNest loops = LoopNest::findBodies(*block);
   for (Operation &op : *block)
-    for (Value result : op.getResults())
-      if (result.use_empty())
+    for (Value result : op.getResults()) {
+      LoopOp loop = loops.getLoop(&op);
+      bool isSeen = !loop || (leavesLoop(&op) && !loops.getParent(loop));
+      if (result.use_empty() && isSeen)
         results.push_back(result);
+    }
   func::ReturnOp::create(builder, results);
   func.setFunctionType(builder.getFunctionType(inputs, ValueRange(results).getTypes()));
   return module;

@@ -21,7 +21,7 @@ public:
   RandomNetwork(Random &random, mlir::MLIRContext &context, mlir::Type real = {});
 
   /// A module with a function @step, some variables, and no placements.
-  mlir::OwningOpRef<mlir::ModuleOp> build(int64_t numOps);
+  mlir::OwningOpRef<mlir::ModuleOp> build(int64_t numOps, bool withLoops = false);
 
 private:
   using Builder = mlir::ImplicitLocOpBuilder;
@@ -51,6 +51,9 @@ private:
   void addArgReduce();
   void addGather();
   void addScatter();
+  void addLoop();
+  void closeLoop(mlir::Value index, llvm::ArrayRef<mlir::Value> carried, int64_t count,
+                 std::vector<mlir::Value> outside);
   /// A new value of a variable from its old one: element by element, or from elements elsewhere.
   mlir::Value update(mlir::Value old);
 
@@ -78,6 +81,8 @@ private:
   Builder builder;
   mlir::Type real, i32, i1;
   std::vector<mlir::Value> values;
+  /// How many more loops an operation may be in.
+  int64_t depth = 0;
 };
 
 /// `module` as it is printed, for messages.
