@@ -114,17 +114,14 @@ Operation *LoopNest::hoist(Operation *user, ValueRange values) const {
   return place;
 }
 
-void LoopNest::add(Operation *op, Operation *like) {
-  if (LoopOp loop = getLoop(like))
-    loopOf[op] = loop;
-}
+// An operation that was erased may have had the same address.
+void LoopNest::add(Operation *op, Operation *like) { loopOf[op] = getLoop(like); }
 
 void LoopNest::addBefore(Operation *op, Operation *next) {
   LoopOp loop = getLoop(next);
   if (loop == next)
     loop = getParent(loop);
-  if (loop)
-    loopOf[op] = loop;
+  loopOf[op] = loop;
 }
 
 void LoopNest::hoist(Operation *op) {

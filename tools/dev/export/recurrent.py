@@ -23,13 +23,13 @@ def scan_gpt(layers, width, heads, vocabulary, sequence, batch, dtype):
 
     def block(x, p):
         h = normalize(x, p["ln_1"])
-        q, k, v = (jnp.einsum("btd,dhe->bhte", h, p["attn"][name]) for name in ("q", "k", "v"))
+        q, k, v = (jnp.einsum("btd,dhe->bhte", h, p["attn"][name]["kernel"]) for name in ("q", "k", "v"))
         scores = jnp.einsum("bhte,bhse->bhts", q, k) / jnp.sqrt(width // heads).astype(dtype)
         past = jnp.tril(jnp.ones((sequence, sequence), bool))
         weights = jax.nn.softmax(jnp.where(past, scores, jnp.finfo(dtype).min))
-        x = x + jnp.einsum("bhts,bhse,hed->btd", weights, v, p["attn"]["o"])
-        h = jax.nn.gelu(normalize(x, p["ln_2"]) @ p["mlp"]["up"] + p["mlp"]["bias"])
-        return x + h @ p["mlp"]["down"], None
+        x = x + jnp.einsum("bhts,bhse,hed->btd", weights, v, p["attn"]["o"]["kernel"])
+        h = jax.nn.gelu(normalize(x, p["ln_2"]) @ p["mlp"]["up"]["kernel"] + p["mlp"]["up"]["bias"])
+        return x + h @ p["mlp"]["down"]["kernel"], None
 
     def loss(p, ids):
         x = p["wte"][ids] + p["wpe"]
@@ -44,8 +44,8 @@ def scan_gpt(layers, width, heads, vocabulary, sequence, batch, dtype):
         "ln_f": jax.tree.map(lambda size: jax.ShapeDtypeStruct(size, dtype), norm, is_leaf=lambda node: isinstance(node, tuple)),
         "h": shapes(layers, {
             "ln_1": norm, "ln_2": norm,
-            "attn": {"q": head, "k": head, "v": head, "o": (heads, width // heads, width)},
-            "mlp": {"up": (width, 4 * width), "bias": (4 * width,), "down": (4 * width, width)}}, dtype)}
+            "attn": {"q": {"kernel": head}, "k": {"kernel": head}, "v": {"kernel": head}, "o": {"kernel": (heads, width // heads, width)}},
+            "mlp": {"up": {"kernel": (width, 4 * width), "bias": (4 * width,)}, "down": {"kernel": (4 * width, width)}}}, dtype)}
     return Network(loss, in_type(parameters, dtype), {"ids": tokens(batch, sequence)}, token_batch(vocabulary, batch, sequence))
 
 
@@ -55,7 +55,7 @@ def lstm(width, vocabulary, sequence, batch, dtype):
     def loss(p, ids):
         def step(state, x):
             h, c = state
-            i, f, g, o = jnp.split(x @ p["input"] + h @ p["hidden"] + p["bias"], 4, axis=-1)
+            i, f, g, o = jnp.split(x @ p["input"]["kernel"] + h @ p["hidden"]["kernel"] + p["bias"], 4, axis=-1)
             c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
             h = jax.nn.sigmoid(o) * jnp.tanh(c)
             return (h, c), h
@@ -63,12 +63,12 @@ def lstm(width, vocabulary, sequence, batch, dtype):
         x = jnp.swapaxes(p["embedding"][ids], 0, 1)
         start = jnp.zeros((batch, width), dtype)
         _, h = jax.lax.scan(step, (start, start), x)
-        return next_token_loss(jnp.swapaxes(h, 0, 1) @ p["head"], ids)
+        return next_token_loss(jnp.swapaxes(h, 0, 1) @ p["head"]["kernel"], ids)
 
     parameters = {
         "embedding": jax.ShapeDtypeStruct((vocabulary, width), dtype),
-        "input": jax.ShapeDtypeStruct((width, 4 * width), dtype),
-        "hidden": jax.ShapeDtypeStruct((width, 4 * width), dtype),
+        "input": {"kernel": jax.ShapeDtypeStruct((width, 4 * width), dtype)},
+        "hidden": {"kernel": jax.ShapeDtypeStruct((width, 4 * width), dtype)},
         "bias": jax.ShapeDtypeStruct((4 * width,), dtype),
-        "head": jax.ShapeDtypeStruct((width, vocabulary), dtype)}
+        "head": {"kernel": jax.ShapeDtypeStruct((width, vocabulary), dtype)}}
     return Network(loss, parameters, {"ids": tokens(batch, sequence)}, token_batch(vocabulary, batch, sequence))
