@@ -201,3 +201,22 @@ func.func @indexing_in_batches(%x: tensor<8x10xf32>, %ids: tensor<8x3x1xi32>, %u
      : tensor<8x10xf32>, tensor<8x3x1xi32>, tensor<8x3xf32> -> tensor<8x10xf32>
   return
 }
+
+// CHECK-LABEL: @loops
+func.func @loops(%x: tensor<4xf32>, %w: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>) {
+  // CHECK: %[[I:.*]] = net.loop count = 3 reverse
+  %i = net.loop count = 3 reverse
+  // CHECK: %[[C:.*]] = net.carry %{{.*}} in %[[I]] : tensor<4xf32>
+  %c = net.carry %x in %i : tensor<4xf32>
+  // CHECK: net.take %{{.*}} in %[[I]] : tensor<3x4xf32> -> tensor<4xf32>
+  %t = net.take %w in %i : tensor<3x4xf32> -> tensor<4xf32>
+  // CHECK: net.next %{{.*}} for %[[C]] : tensor<4xf32>
+  %y = net.next %t for %c : tensor<4xf32>
+  // CHECK: net.stack %{{.*}} in %[[I]] : tensor<4xf32> -> tensor<3x4xf32>
+  %s = net.stack %c in %i : tensor<4xf32> -> tensor<3x4xf32>
+  // CHECK: net.total %{{.*}} in %[[I]] : tensor<4xf32>
+  %a = net.total %t in %i : tensor<4xf32>
+  // CHECK: net.end_loop %[[I]]
+  net.end_loop %i
+  return %y, %s, %a : tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>
+}
