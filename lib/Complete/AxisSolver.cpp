@@ -345,6 +345,8 @@ void AxisSolver::visitAccumulate(OpIndex op) {
 void AxisSolver::visitHandOn(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   State state = plan.values[graphOp.operands[1]];
+  // Bringing it there changes how it is made, so this is the time to see how that would be otherwise.
+  made[graphOp.operands[1]] = plan.values[graphOp.operands[0]];
   kinds[op] = Candidate::Kind::Whole;
   plan.operands[op] = {state, state};
   plan.computes[op] = {state};
@@ -392,6 +394,7 @@ void AxisSolver::run() {
   placed.assign(graph.values.size(), false);
   available = offered;
   places.assign(graph.values.size(), {});
+  made.assign(graph.values.size(), {});
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
     if (graph.values[value].def < 0) {
       plan.values[value] = *given[value];

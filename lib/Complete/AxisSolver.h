@@ -109,6 +109,8 @@ private:
   /// Where values were kept before the sweep in reverse.
   llvm::SmallVector<State, 0> forward;
   llvm::SmallVector<Candidate::Kind, 0> kinds;
+  /// Of values that trips hand on where the next ones were made before they were brought there.
+  llvm::SmallVector<State, 0> made;
   llvm::SmallVector<bool, 0> placed;
   /// States in which a value is there beside the one it is kept in, because somebody converts it anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> available;

@@ -133,10 +133,10 @@ bool AxisSolver::annotateCarried() {
     if (!op.handsOn)
       continue;
     ValueIndex carried = op.operands[1];
-    const State &made = plan.values[op.operands[0]];
-    if (given[carried] || !plan.values[carried].isReplicated() || !made.isSplit() || !fitsOthers(carried, made))
+    const State &next = made[carried];
+    if (given[carried] || !plan.values[carried].isReplicated() || !next.isSplit() || !fitsOthers(carried, next))
       continue;
-    given[carried] = made;
+    given[carried] = next;
     found = true;
   }
   return found;

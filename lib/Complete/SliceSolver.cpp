@@ -65,7 +65,8 @@ bool SliceSolver::passes(OpIndex op) const {
   for (ValueIndex operand : entry.operands)
     if (isSum(operand))
       largest = std::max(largest, graph.values[operand].bytes);
-  if (isWidening(entry.op))
+  // A stack is as much as what all trips make.
+  if (isWidening(entry.op) || isa<net::StackOp>(entry.op))
     return true;
   auto isWhole = [&](ValueIndex value) { return infos[value].state.isReplicated() && !infos[value].waitsFor; };
   return graph.values[entry.results.front()].bytes <= largest &&
@@ -149,6 +150,8 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
 void SliceSolver::addUp(ValueIndex value) {
   infos[value].state = State::replicated();
   infos[value].waitsFor = value;
+  if (graph.values[value].trips > 1 && !addedInLoop)
+    addedInLoop = value;
   ++numMade;
 }
 
@@ -257,6 +260,10 @@ FailureOr<AxisPlan> SliceSolver::solve() {
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     if (failed(visit(op)))
       return failure();
+  if (addedInLoop)
+    return graph.ops[graph.values[*addedInLoop].def].op->emitOpError()
+           << "is added up over the " << n << " slices of axis \"" << name
+           << "\" in a loop, which each slice goes through by itself; model.unroll_loops writes loops out";
   if (numMade == 0)
     return graph.ops.back().op->getParentOp()->emitOpError()
            << "leaves nothing to compute for each of the " << n << " slices of axis \"" << name

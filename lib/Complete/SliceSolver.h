@@ -62,6 +62,8 @@ private:
   llvm::SmallVector<OpIndex, 0> widened;
   /// How many sums are made over the slices, and values put together of them.
   int64_t numMade = 0;
+  /// The first value of a loop's trips that would be such a sum.
+  std::optional<ValueIndex> addedInLoop;
 };
 
 } // namespace meshwright::complete

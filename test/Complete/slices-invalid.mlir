@@ -52,3 +52,21 @@ func.func @nothing_in_slices(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dim
   %w = net.read @w : tensor<8xf32>
   return %w : tensor<8xf32>
 }
+
+// -----
+
+// A trip's sum over the batch is squared before the next trip: no slice goes through the loop by itself.
+dist.mesh @mesh <[slices "micro" = 4]>
+net.variable parameter @w : tensor<3x8xf32>
+func.func @sum_in_a_loop(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<f32> {
+  %w = net.read @w : tensor<3x8xf32>
+  %i = net.loop count = 3
+  %t = net.take %w in %i : tensor<3x8xf32> -> tensor<8xf32>
+  %y = net.multiply %x, %t : tensor<8xf32>
+  // expected-error @below {{is added up over the 4 slices of axis "micro" in a loop, which each slice goes through by itself; model.unroll_loops writes loops out}}
+  %s = net.reduce sum %y dims = [0] : tensor<8xf32> -> tensor<f32>
+  %q = net.multiply %s, %s : tensor<f32>
+  %z = net.total %q in %i : tensor<f32>
+  net.end_loop %i
+  return %z : tensor<f32>
+}
