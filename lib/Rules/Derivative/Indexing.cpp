@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A gather clamps positions and a scatter drops what falls outside, so neither is the other's transpose as it stands.
-// The cotangent of a gather is scattered to clamped positions; that of a scatter's updates is gathered from a tensor
-// that is surrounded by zeros for positions outside to read.
+// A gather clamps positions and a scatter drops windows that do not lie inside, so neither is the other's transpose as
+// it stands. The cotangent of a gather is scattered to clamped positions; that of a scatter's updates is gathered from
+// a tensor that zeros follow, for what was dropped to read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,21 +108,21 @@ static SmallVector<int64_t> windowSizes(ScatterOp op) {
 static Value gatherUpdates(NetBuilder &build, ScatterOp op, Value source, double outside) {
   ScatterDimsAttr dims = op.getDims();
   SmallVector<int64_t> sizes = windowSizes(op), margin(sizes.size(), 0), none(sizes.size(), 0);
-  SmallVector<int64_t> shifts, lowest, highest;
+  SmallVector<int64_t> last, behind;
   for (int64_t dim : dims.getScatterDimsToOperandDims()) {
     margin[dim] = sizes[dim];
-    shifts.push_back(sizes[dim]);
-    lowest.push_back(-sizes[dim]);
-    highest.push_back(shapeOf(op.getOperand())[dim]);
+    behind.push_back(shapeOf(op.getOperand())[dim]);
+    last.push_back(behind.back() - sizes[dim]);
   }
-  // A window that starts one window before the tensor, or right behind it, lies in the margin.
-  Value padded = build.pad(source, outside, margin, margin, none);
+  // A window that does not lie inside is read right behind the tensor, in the margin.
+  Value padded = build.pad(source, outside, none, margin, none);
   Value indices = build.convert(op.getIndices(), build.builder.getI64Type());
-  if (!shifts.empty()) {
+  if (!behind.empty()) {
     int64_t vectorDim = dims.getIndexVectorDim();
-    indices = build.binary<MaximumOp>(indices, componentConstant(build, indices, vectorDim, lowest));
-    indices = build.binary<MinimumOp>(indices, componentConstant(build, indices, vectorDim, highest));
-    indices = build.add(indices, componentConstant(build, indices, vectorDim, shifts));
+    Value isBefore = build.compare(CompareDirection::Lt, indices, build.splatLike(indices, 0));
+    Value isBeyond = build.compare(CompareDirection::Gt, indices, componentConstant(build, indices, vectorDim, last));
+    Value isOutside = build.binary<OrOp>(isBefore, isBeyond);
+    indices = build.select(isOutside, componentConstant(build, indices, vectorDim, behind), indices);
   }
   auto gatherDims = GatherDimsAttr::get(op.getContext(), dims.getUpdateWindowDims(), dims.getInsertedDims(),
                                         dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),

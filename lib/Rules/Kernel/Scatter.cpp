@@ -116,7 +116,7 @@ struct ScatterKernel : KernelOpInterface::ExternalModel<ScatterKernel, ScatterOp
       return loop.getResult(0);
     }
 
-    /// The element of the operand that the current update goes to; `inside` says whether there is one.
+    /// The element of the operand that the current update goes to; `inside` says whether its window lies inside.
     SmallVector<Value> getTarget(kernel::Builder &builder, Value &inside) {
       ScatterDimsAttr dims = scatter.getDims();
       SmallVector<Value> target(layout.offsetOf.size());
@@ -132,8 +132,9 @@ struct ScatterKernel : KernelOpInterface::ExternalModel<ScatterKernel, ScatterOp
           at.push_back(window < 0 ? arith::ConstantIndexOp::create(builder, component).getResult() : position[window]);
         Value start = kernel::toIndex(builder, tensor::ExtractOp::create(builder, operands[1], at), isUnsigned);
         target[dim] = target[dim] ? arith::AddIOp::create(builder, start, target[dim]).getResult() : start;
-        Value size = arith::ConstantIndexOp::create(builder, kernel::shapeOf(operands[0])[dim]);
-        Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, target[dim], size);
+        int64_t window = layout.offsetOf[dim] < 0 ? 1 : kernel::shapeOf(operands[2])[layout.offsetOf[dim]];
+        Value end = arith::ConstantIndexOp::create(builder, kernel::shapeOf(operands[0])[dim] - window + 1);
+        Value fits = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, start, end);
         inside = inside ? arith::AndIOp::create(builder, inside, fits).getResult() : fits;
       }
       for (Value &index : target)

@@ -56,6 +56,16 @@ static Index offsetOf(const Numbers &numbers, int64_t rank, Shape index, const I
   return offset;
 }
 
+/// The sizes of a box in the dimensions of the operand.
+static Index boxOf(const Numbers &numbers, int64_t rank, Shape windows) {
+  Index sizes(rank, 1);
+  size_t next = 0;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(numbers.droppedDims, dim) && !llvm::is_contained(numbers.operandBatching, dim))
+      sizes[dim] = windows[numbers.windowDims[next++]];
+  return sizes;
+}
+
 /// An unsigned position of 64 bits is large, not negative.
 static int64_t asPosition(const Tensor &indices, int64_t value) {
   return indices.isUnsigned() && value < 0 ? INT64_MAX : value;
@@ -110,15 +120,16 @@ static Tensor evaluateScatter(net::ScatterOp op, const Tensor &operand, const Te
                   dims.getScatterDimsToOperandDims(), dims.getIndexVectorDim()};
   Tensor result = operand;
   int64_t rank = operand.type.getRank();
+  Index sizes = boxOf(numbers, rank, updates.shape());
   size_t next = 0;
   forEachIndex(updates.shape(), [&](Shape index) {
     Element update = updates.data[next++];
     Index batch = batchOf(numbers, index);
     Index target = startOf(numbers, indices, rank, batch), offset = offsetOf(numbers, rank, index, batch);
     for (int64_t dim = 0; dim < rank; ++dim) {
-      int64_t start = asPosition(indices, target[dim]), size = operand.shape()[dim];
-      // Compared before it is added, because positions may be as large as integers get.
-      if (start >= size - offset[dim] || start < -offset[dim])
+      // Positions may be as large as integers get.
+      int64_t start = asPosition(indices, target[dim]);
+      if (start < 0 || start > operand.shape()[dim] - sizes[dim])
         return;
       target[dim] = start + offset[dim];
     }

@@ -231,14 +231,14 @@ TEST(Evaluate, Scatter) {
   expectIntegers(indices + updates + "%r = net.scatter assign" + rest, "tensor<3xi32>", {1, 20, 3});
   expectIntegers(indices + updates + "%r = net.scatter multiply" + rest, "tensor<3xi32>", {1, 400, 3});
   expectIntegers(indices + updates + "%r = net.scatter min" + rest, "tensor<3xi32>", {1, 2, 3});
-  // A box that lies outside in part is written in part.
-  expectIntegers(constant("i", "[[2], [-1]]", "tensor<2x1xi32>") +
-                     constant("u", "[[10, 20], [30, 40]]", "tensor<2x2xi32>") +
+  // A box that lies outside in part is dropped whole, as XLA does it.
+  expectIntegers(constant("i", "[[2], [-1], [1]]", "tensor<3x1xi32>") +
+                     constant("u", "[[10, 20], [30, 40], [50, 60]]", "tensor<3x2xi32>") +
                      constant("x", "[1, 2, 3]", "tensor<3xi32>") +
                      "%r = net.scatter assign %x, %i, %u <updateWindowDims = [1], scatterDimsToOperandDims = [0], "
                      "indexVectorDim = 1>"
-                     " : tensor<3xi32>, tensor<2x1xi32>, tensor<2x2xi32> -> tensor<3xi32>",
-                 "tensor<3xi32>", {40, 2, 10});
+                     " : tensor<3xi32>, tensor<3x1xi32>, tensor<3x2xi32> -> tensor<3xi32>",
+                 "tensor<3xi32>", {1, 50, 60});
 }
 
 TEST(Evaluate, VariablesAreReadAtTheEntryAndAssignedAtTheExit) {
