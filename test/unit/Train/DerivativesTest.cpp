@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Random.h"
-#include "test/unit/Train/Gradients.h"
+#include "test/unit/Train/Differences.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -27,9 +27,6 @@ static std::vector<int64_t> shuffle(size_t count, test::Random &random) {
   }
   return order;
 }
-
-/// A number between -1 and 1.
-static double drawNumber(test::Random &random) { return static_cast<double>(random.pick(-1000000, 1000000)) / 1e6; }
 
 /// Distinct values from an interval, none closer than 0.01 to a multiple of one half.
 static void draw(Tensor &tensor, const Function &function, test::Random &random) {
@@ -50,21 +47,6 @@ static void separate(const Tensor &first, Tensor &second) {
         second.data[at].f += 0.03;
 }
 
-/// The derivative of the loss along `direction` in one parameter, by differences that are exact to the fourth order.
-static double differentiateByDifferences(Differentiated &program, unsigned index,
-                                         const std::vector<double> &direction) {
-  constexpr double kStep = 1e-3;
-  auto at = [&](double distance) {
-    Tensor saved = program.parameter(index);
-    for (size_t element = 0; element < direction.size(); ++element)
-      program.parameter(index).data[element].f += distance * direction[element];
-    double loss = program.loss();
-    program.parameter(index) = saved;
-    return loss;
-  };
-  return (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) / (12 * kStep);
-}
-
 static void check(const Function &function, int64_t round = 0) {
   Differentiated program(function);
   ASSERT_TRUE(program.isValid()) << function.name << "\n" << function.body;
@@ -73,24 +55,7 @@ static void check(const Function &function, int64_t round = 0) {
     draw(program.parameter(index), function, random);
   if (program.getNumParameters() > 1)
     separate(program.parameter(0), program.parameter(1));
-  for (evaluate::Element &weight : program.weights.data)
-    weight.f = drawNumber(random);
-  for (unsigned index = 0; index < program.getNumParameters(); ++index) {
-    Tensor gradient = program.gradient(index);
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      std::vector<double> direction;
-      double expected = 0, size = 1;
-      for (evaluate::Element element : gradient.data) {
-        direction.push_back(drawNumber(random));
-        expected += element.f * direction.back();
-        size += std::abs(element.f * direction.back());
-      }
-      double found = differentiateByDifferences(program, index, direction);
-      EXPECT_NEAR(expected, found, 1e-8 * size)
-          << function.name << ", parameter " << index << ", " << random.describe(round) << "\n"
-          << function.body;
-    }
-  }
+  compareWithDifferences(program, random, function.name + ", " + random.describe(round) + "\n" + function.body);
 }
 
 //===----------------------------------------------------------------------===//

@@ -44,7 +44,7 @@ static std::string printProgram(const Function &function) {
   os << "func.func @step(%weights: " << type << ") -> tensor<f64> {\n";
   for (auto [index, shape] : llvm::enumerate(function.shapes))
     os << "  %p" << index << " = net.read @p" << index << " : " << printType(shape) << "\n";
-  os << function.body << "\n  %weighted = net.multiply %r, %weights : " << type << "\n";
+  os << function.body << "\n  %weighted = net.multiply " << function.resultName << ", %weights : " << type << "\n";
   os << "  %loss = net.reduce sum %weighted dims = [";
   llvm::interleaveComma(llvm::seq<size_t>(0, function.result.size()), os);
   os << "] : " << type << " -> tensor<f64>\n  return %loss : tensor<f64>\n}\n";

@@ -21,6 +21,8 @@ struct Function {
   /// The shape of `%r`, which is of f64.
   std::vector<int64_t> result;
   double low = -2, high = 2;
+  /// What the result is called.
+  std::string resultName = "%r";
 };
 
 /// `tensor<2x3xf64>`.

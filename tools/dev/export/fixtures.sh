@@ -36,6 +36,7 @@ export_text gpt2-tiny .generic --generic
 export_text mlp-tiny .generic-no-names --generic --no-names
 "$python" "$here/operations.py" "$out"
 "$python" "$here/random_bits.py" "$out"
+"$python" "$here/derivatives.py" "$out"
 
 for network in gpt2-tiny-f64 mlp-tiny-f64; do
   "$python" "$here/reference.py" "$network" "$out/reference/$network"

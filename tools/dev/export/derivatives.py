@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports graphs of all differentiable operations, and JAX's gradients of them: `derivatives.py FOLDER [FAMILY ...]`.
+
+For each family of operations:
+derivatives-FAMILY.mlir                    the sum over all cases of the weighted sum of a case's results, in f64
+derivatives-FAMILY.init.safetensors        the operands of the cases, `p.CASE.0`, `p.CASE.1`, …
+derivatives-FAMILY.gradients.safetensors   `loss` and the gradients `grad/p.CASE.0`, …
+"""
+
+import pathlib
+import re
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from safetensors.numpy import save_file
+
+jax.config.update("jax_enable_x64", True)
+
+
+class Cases:
+    """Functions of arrays by name, and the arrays."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.all = {}
+
+    def add(self, name, function, *operands):
+        assert name not in self.all, name
+        self.all[name] = (function, [np.asarray(operand, "float64") for operand in operands])
+
+    def draw(self, *shape, low=-2.0, high=2.0):
+        return self.rng.uniform(low, high, shape)
+
+    def shape(self, rank):
+        return tuple(self.rng.integers(1, 5, rank))
+
+
+def add_unary(cases):
+    anywhere = {"abs": jnp.abs, "cosine": jnp.cos, "erf": jax.scipy.special.erf, "erfc": jax.scipy.special.erfc, "exp": jnp.exp,
+                "expm1": jnp.expm1, "floor": jnp.floor, "ceil": jnp.ceil, "logistic": lax.logistic, "negate": lambda x: -x,
+                "sign": jnp.sign, "sine": jnp.sin, "tanh": jnp.tanh, "square": lax.square,
+                "round": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), "cube": lambda x: lax.integer_pow(x, 3)}
+    positive = {"cbrt": jnp.cbrt, "log": jnp.log, "log1p": jnp.log1p, "rsqrt": lax.rsqrt, "sqrt": jnp.sqrt, "tan": jnp.tan,
+                "root": lambda x: x**0.37}
+    for name, function in (anywhere | positive).items():
+        draw = lambda *shape: cases.draw(*shape, low=0.3, high=1.4) if name in positive else cases.draw(*shape)
+        cases.add(name, function, draw(*cases.shape(2)))
+        cases.add(f"{name}, used twice", lambda x, function=function: function(x) * x, draw(*cases.shape(1)))
+        cases.add(f"{name} of nothing", function, draw(0, 3))
+    cases.add("erf_inv", jax.scipy.special.erfinv, cases.draw(5, low=-0.9, high=0.9))
+    cases.add("converted", lambda x: x.astype(jnp.float32).astype(jnp.float64) * x, cases.draw(3, 2))
+    cases.add("abs at 0", jnp.abs, [-1, 0, 2])
+
+
+def add_binary(cases):
+    functions = {"add": lax.add, "atan2": lax.atan2, "divide": lax.div, "maximum": lax.max, "minimum": lax.min, "multiply": lax.mul,
+                 "subtract": lax.sub, "power": lax.pow, "remainder": lax.rem}
+    for name, function in functions.items():
+        draw = lambda *shape: cases.draw(*shape, low=0.4, high=2.3)
+        shape = cases.shape(2)
+        cases.add(name, function, draw(*shape), draw(*shape))
+        # Operands of one shape are broadcast to another, as numpy does it.
+        broadcast = lambda x, y, function=function: function(*jnp.broadcast_arrays(x, y))
+        cases.add(f"{name}, broadcast", broadcast, draw(3, 1), draw(4))
+        cases.add(f"{name}, used twice", lambda x, y, function=function: function(x, y) * x + y, draw(4), draw(4))
+        cases.add(f"{name} of nothing", function, draw(2, 0), draw(2, 0))
+        if name not in ("remainder", "subtract"):
+            cases.add(f"{name} of one value", lambda x, function=function: function(x, x), draw(5))
+    for name in ("maximum", "minimum"):
+        cases.add(f"{name}, ties", functions[name], [1, 2, 3, 4], [1, 3, 3, 2])
+    cases.add("select", lambda x, y: jnp.where(x > y, x * y, y), cases.draw(3, 4), cases.draw(3, 4))
+    cases.add("clip", lambda x: jnp.clip(x, -1, 0.5), cases.draw(3, 4))
+    cases.add("power, bases 0", lax.pow, [0, 0, 2.0], [2, 3, 0])
+
+
+def add_layout(cases):
+    for round in range(2):
+        rows, columns = cases.rng.integers(3, 6, 2)
+        order = tuple(cases.rng.permutation(3))
+        cases.add(f"broadcast {round}", lambda x, rows=rows: jnp.broadcast_to(x[None, :, None], (rows, x.shape[0], 2)), cases.draw(columns))
+        cases.add(f"reshape {round}", lambda x: x.reshape(-1, 2) * 3, cases.draw(rows, 2, columns))
+        cases.add(f"transpose {round}", lambda x, order=order: x.transpose(order), cases.draw(*cases.shape(3)))
+        cases.add(f"slice {round}", lambda x, round=round: x[1:, round::2], cases.draw(rows, columns))
+        low, high, inner = cases.rng.integers(-1, 3, 2), cases.rng.integers(-1, 3, 2), cases.rng.integers(0, 3, 2)
+        config = [tuple(int(number) for number in numbers) for numbers in zip(low, high, inner)]
+        cases.add(f"pad {round}", lambda x, value, config=config: lax.pad(x, value, config), cases.draw(rows, columns), cases.draw())
+        cases.add(f"concatenate {round}", lambda x, y, round=round: jnp.concatenate([x, y, x], axis=round), cases.draw(3, 3), cases.draw(3, 3))
+    cases.add("slices that tile", lambda x: x[:, :2] * x[:, 2:4] + x[:, 4:], cases.draw(3, 6))
+    cases.add("slices that overlap", lambda x: x[:, :4] * x[:, 2:], cases.draw(3, 6))
+    cases.add("slice of nothing", lambda x: x[2:2] * 2, cases.draw(4, 2))
+    cases.add("pad of nothing", lambda x, value: lax.pad(x, value, [(1, 2, 0)]), cases.draw(0), cases.draw())
+    cases.add("concatenate with nothing", lambda x, y: jnp.concatenate([x, y]), cases.draw(0, 2), cases.draw(3, 2))
+
+
+def add_products(cases):
+    for name in ("ik,kj->ij", "bik,bjk->bij", "abij,abjk->abik", "ijk,kl->lij", "bqgrd,bkgd->bgrqk", "ij,ij->", "i,j->ij", "bi,bi->b",
+                 "kb,bjk->bj"):
+        left, right = name.split("->")[0].split(",")
+        sizes = {letter: cases.rng.integers(1, 4) for letter in left + right}
+        operands = (cases.draw(*(sizes[letter] for letter in side)) for side in (left, right))
+        cases.add(name, lambda x, y, name=name: jnp.einsum(name, x, y), *operands)
+    cases.add("product with itself", lambda x: x @ x.T, cases.draw(3, 4))
+    cases.add("product of nothing", lambda x, y: x @ y, cases.draw(2, 0), cases.draw(0, 3))
+
+
+def add_reductions(cases):
+    for name, function in {"sum": jnp.sum, "max": jnp.max, "min": jnp.min, "prod": jnp.prod}.items():
+        for axes in ((0,), (1, 2), (0, 1, 2)):
+            cases.add(f"{name} over {axes}", lambda x, function=function, axes=axes: function(x, axis=axes), cases.draw(2, 3, 4))
+        cases.add(f"{name}, used twice", lambda x, function=function: function(x, axis=1, keepdims=True) * x, cases.draw(3, 4))
+        cases.add(f"{name}, ties", lambda x, function=function: function(x, axis=1), [[1, 3, 3, 2], [5, 5, 5, 5], [1, 1, 2, 1]])
+    cases.add("product with zeros", lambda x: jnp.prod(x, axis=1), [[1, 2, 3], [2, 0, 3], [0, 0, 5]])
+    cases.add("sum of nothing", lambda x: jnp.sum(x, axis=0), cases.draw(0, 3))
+    cases.add("sum over nothing", lambda x: jnp.sum(x, axis=1), cases.draw(0, 3))
+    for name, function in {"argmax": jnp.argmax, "argmin": jnp.argmin}.items():
+        found = lambda x, function=function: jnp.take_along_axis(x, function(x, axis=1)[:, None], axis=1)
+        cases.add(f"{name}, taken", found, cases.draw(3, 4))
+        cases.add(f"{name}, ties", found, [[1, 3, 3, 1], [2, 2, 2, 2]])
+    cases.add("softmax", lambda x: jax.nn.softmax(x, axis=0), cases.draw(3, 4))
+    cases.add("logsumexp", lambda x: jax.nn.logsumexp(x, axis=1), cases.draw(3, 4))
+    cases.add("variance", lambda x: (x - x.mean(1, keepdims=True)) * lax.rsqrt(x.var(1, keepdims=True) + 1e-5), cases.draw(3, 4))
+
+
+def add_indexing(cases):
+    rows = jnp.array([1, 4, 1, 0, 4, 4])
+    far = jnp.array([1, 9, -3, 0, 4, -9])
+    for mode in ("fill", "wrap"):
+        cases.add(f"take, {mode}", lambda x, mode=mode: jnp.take(x, rows, axis=0, mode=mode), cases.draw(5, 3))
+    cases.add("take, used twice", lambda x: jnp.take(x, rows, axis=0) * x[2], cases.draw(5, 3))
+    cases.add("take along", lambda x: jnp.take_along_axis(x, jnp.array([[2, 2, 0], [3, 1, 1]]), axis=1), cases.draw(2, 4))
+    cases.add("pairs", lambda x: x[jnp.array([0, 2, 2]), jnp.array([1, 0, 0])], cases.draw(3, 2))
+    boxes = lax.GatherDimensionNumbers(offset_dims=(1, 2), collapsed_slice_dims=(), start_index_map=(0, 1))
+    corners = jnp.array([[0, 1], [2, 2], [1, 1], [1, 1]])
+    cases.add("boxes", lambda x: lax.gather(x, corners, boxes, (2, 3), mode="promise_in_bounds"), cases.draw(4, 5))
+    cases.add("added", lambda x, u: x.at[far].add(u, mode="drop"), cases.draw(5, 3), cases.draw(6, 3))
+    cases.add("set", lambda x, u: x.at[jnp.array([3, 0, 4])].set(u), cases.draw(5, 2), cases.draw(3, 2))
+    cases.add("set, one place", lambda x, u: x.at[1, 2].set(u) * x, cases.draw(3, 4), cases.draw())
+    into = lax.ScatterDimensionNumbers(update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1))
+    # The last two boxes do not lie inside, and are dropped.
+    spread = jnp.array([[0, 1], [1, 0], [1, 2], [3, 1], [-1, 0]])
+    cases.add("added boxes", lambda x, u: lax.scatter_add(x, spread, u, into, mode="drop"), cases.draw(4, 5), cases.draw(5, 2, 3))
+    cases.add("segments", lambda x: jax.ops.segment_sum(x, jnp.array([0, 2, 2, 1, 0]), num_segments=4), cases.draw(5, 2))
+    cases.add("taken of nothing", lambda x: jnp.take(x, jnp.zeros((0,), int), axis=0), cases.draw(3, 2))
+
+
+FAMILIES = {"unary": add_unary, "binary": add_binary, "layout": add_layout, "products": add_products, "reductions": add_reductions,
+            "indexing": add_indexing}
+
+
+def weigh(result):
+    """Different weights for all elements, so that none stands for another."""
+    numbers = jnp.arange(result.size, dtype=result.dtype).reshape(result.shape)
+    return jnp.sum(result * jnp.cos(1 + numbers))
+
+
+def with_names(text, names):
+    """The text with a location for each argument of the main function, which is what it is called by."""
+    head = re.search(r"func.func public @main\(.*\n", text)
+    signature = re.sub(r"%arg(\d+): tensor<[^>]*>", lambda found: f'{found[0]} loc("{names[int(found[1])]}")', head[0])
+    return text[:head.start()] + signature + text[head.end():]
+
+
+def write(folder, family):
+    cases = Cases(seed=7)
+    FAMILIES[family](cases)
+
+    def loss(p):
+        return sum(weigh(function(*p[name])) for name, (function, _) in cases.all.items())
+
+    operands = {name: arrays for name, (_, arrays) in cases.all.items()}
+    value, gradients = jax.value_and_grad(loss)(operands)
+    # In the order in which jit hands arguments on.
+    paths, _ = jax.tree_util.tree_flatten_with_path(operands)
+    keys = [f"p.{path[0].key}.{path[1].idx}" for path, _ in paths]
+    locations = [f"p['{path[0].key}'][{path[1].idx}]" for path, _ in paths]
+    start = folder / f"derivatives-{family}"
+    text = jax.jit(loss, keep_unused=True).lower(operands).as_text()
+    start.with_suffix(".mlir").write_text(with_names(text, locations))
+    save_file({key: np.asarray(leaf) for key, (_, leaf) in zip(keys, paths)}, f"{start}.init.safetensors")
+    found = {f"grad/{key}": np.asarray(leaf) for key, leaf in zip(keys, jax.tree.leaves(gradients))}
+    save_file(found | {"loss": np.asarray(value)}, f"{start}.gradients.safetensors")
+    print(f"derivatives-{family}: {len(cases.all)} cases, {len(keys)} operands")
+
+
+def main():
+    for family in sys.argv[2:] or FAMILIES:
+        write(pathlib.Path(sys.argv[1]), family)
+
+
+if __name__ == "__main__":
+    main()
