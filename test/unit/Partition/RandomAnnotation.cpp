@@ -8,6 +8,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Net/Net.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "test/unit/Partition/OperationPlacements.h"
 #include "test/unit/Partition/RandomPlacement.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,23 +45,6 @@ std::string Coverage::print() const {
   return text;
 }
 
-/// The operands (o) and results (r) that have a factor; of concatenate, whose operands are alike, only whether any.
-static std::string getRole(Operation *op, const ShardingRule &rule, unsigned factor) {
-  auto has = [&](const TensorRule &tensor) {
-    return llvm::any_of(tensor.dims, [&](const auto &uses) {
-      return llvm::any_of(uses, [&](const FactorUse &use) { return use.factor == factor; });
-    });
-  };
-  std::string role = op->getName().getStringRef().str() + ":";
-  for (auto [index, tensor] : llvm::enumerate(rule.operands))
-    if (has(tensor) && (index == 0 || !isa<net::ConcatenateOp>(op)))
-      role += " o" + std::to_string(index);
-  for (auto [index, tensor] : llvm::enumerate(rule.results))
-    if (has(tensor))
-      role += " r" + std::to_string(index);
-  return role;
-}
-
 MappingAttr RandomAnnotation::toAttr(const Placement &placement, Type type) {
   return placement.toAttr(type.getContext(), mesh, shapeOf(type));
 }
@@ -95,79 +79,23 @@ std::optional<FactorSplit> RandomAnnotation::pickSplit(const ShardingRule &rule,
   return FactorSplit{use.factor, extent, stride, extent == use.size && use.offset == 0};
 }
 
-bool RandomAnnotation::trySplit(Operation *op, const ShardingRule &rule, Axis axis) {
+bool RandomAnnotation::trySplit(Operation *op, const ShardingRule &rule, Axis axis, OperationPlacements &placements) {
   std::optional<FactorSplit> split = pickSplit(rule, axis);
-  if (!split)
+  std::optional<bool> isUneven = split ? placements.split(axis, *split) : std::nullopt;
+  if (!isUneven)
     return false;
-  const FactorInfo &info = rule.factors[split->factor];
-  int64_t n = mesh.getSize(axis);
-  std::vector<Placement> next = placements;
-  bool isUneven = false;
-  for (auto [index, placement] : llvm::enumerate(next)) {
-    bool isOperand = index < rule.operands.size();
-    const TensorRule &tensor = isOperand ? rule.operands[index] : rule.results[index - rule.operands.size()];
-    ArrayRef<int64_t> shape =
-        shapeOf(isOperand ? op->getOperand(index).getType() : op->getResult(index - rule.operands.size()).getType());
-    TensorSplit part = toTensorSplit(tensor, *split, n);
-    if (part.kind == TensorSplit::Kind::Illegal)
-      return false;
-    if (part.kind == TensorSplit::Kind::Present) {
-      Placement before = placement;
-      if (!placement.insert(part.dim, {axis, part.extent, part.stride}) || !isNested(placement, shape) ||
-          !keepsDigits(before, placement, shape))
-        return false;
-      // The digit has to mean the factor, alone and under the others.
-      Placement alone = Placement::replicated(shape.size());
-      alone.dims[part.dim].push_back({axis, part.extent, part.stride});
-      if (!keepsDigits(alone, placement, shape))
-        return false;
-      isUneven |= part.extent != part.stride * n;
-    } else if (!isOperand || llvm::is_contained(info.partialOperands, index)) {
-      if (!placement.partialAxes.empty() && placement.partialKind != info.reduction)
-        return false;
-      placement.partialKind = info.reduction;
-      placement.partialAxes.push_back(axis);
-    }
-  }
-  if (isUneven && !info.uneven)
-    return false;
-  placements = std::move(next);
-  Coverage::Count &count = coverage.factors[getRole(op, rule, split->factor)];
-  ++(isUneven ? count.uneven : count.even);
-  uneven |= isUneven;
+  Coverage::Count &count = coverage.factors[describeRole(op, rule, split->factor)];
+  ++(*isUneven ? count.uneven : count.even);
+  uneven |= *isUneven;
   return true;
 }
 
-bool RandomAnnotation::tryPartial(Operation *op, const ShardingRule &rule, Axis axis) {
+void RandomAnnotation::tryPartial(Operation *op, const ShardingRule &rule, Axis axis, OperationPlacements &placements) {
   if (rule.partials.empty())
-    return false;
+    return;
   const PartialRule &partial = rule.partials[random.pick(0, rule.partials.size() - 1)];
-  bool isBitwise = partial.kind == ReduceKind::And || partial.kind == ReduceKind::Or;
-  std::vector<Placement> next = placements;
-  std::string name = (op->getName().getStringRef() + " " + stringifyReduceKind(partial.kind) + ":").str();
-  auto owe = [&](Placement &placement, Type type) {
-    // No reduction adds booleans, or combines the bits of floats.
-    Type element = getElementTypeOrSelf(type);
-    if (isBitwise ? !isa<IntegerType>(element) : element.isInteger(1))
-      return false;
-    if (!placement.partialAxes.empty() && placement.partialKind != partial.kind)
-      return false;
-    placement.partialKind = partial.kind;
-    placement.partialAxes.push_back(axis);
-    return true;
-  };
-  for (unsigned operand : partial.operands) {
-    if (!owe(next[operand], op->getOperand(operand).getType()))
-      return false;
-    if (operand == 0 || !isa<net::ConcatenateOp>(op))
-      name += " o" + std::to_string(operand);
-  }
-  for (auto [index, result] : llvm::enumerate(op->getResults()))
-    if (!owe(next[op->getNumOperands() + index], result.getType()))
-      return false;
-  placements = std::move(next);
-  ++coverage.partials[name];
-  return true;
+  if (placements.pass(axis, partial))
+    ++coverage.partials[describePartial(op, partial)];
 }
 
 /// Any placement but a partial one.
@@ -187,14 +115,10 @@ Placement RandomAnnotation::leave(const Placement &computed, Type type) {
 }
 
 void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
-  placements.clear();
-  for (Value operand : op->getOperands())
-    placements.push_back(Placement::replicated(shapeOf(operand.getType()).size()));
-  for (Value result : op->getResults())
-    placements.push_back(Placement::replicated(shapeOf(result.getType()).size()));
+  OperationPlacements placements(op, rule, mesh);
   for (auto [index, factor] : llvm::enumerate(rule.factors))
     if (factor.splittable && factor.size > 1)
-      coverage.factors[getRole(op, rule, index)].mayBeUneven |= factor.uneven;
+      coverage.factors[describeRole(op, rule, index)].mayBeUneven |= factor.uneven;
   std::vector<Axis> axes;
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis)
     if (mesh.getSize(axis) > 1)
@@ -202,36 +126,25 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
   bool isHeld = false;
   for (Axis axis : axes) {
     if (withHolders && random.chance(15)) {
-      int64_t holder = random.pick(0, mesh.getSize(axis) - 1);
-      for (Placement &placement : placements)
-        placement.setHolder(axis, holder);
+      placements.hold(axis, random.pick(0, mesh.getSize(axis) - 1));
       isHeld = true;
       continue;
     }
     int64_t choice = random.pick(0, 9);
     if (choice < 7)
-      for (int attempt = 0; attempt < 3 && !trySplit(op, rule, axis); ++attempt)
+      for (int attempt = 0; attempt < 3 && !trySplit(op, rule, axis, placements); ++attempt)
         continue;
     else if (choice < 9)
-      tryPartial(op, rule, axis);
+      tryPartial(op, rule, axis, placements);
   }
   coverage.held += isHeld;
-  SmallVector<Attribute> operands, computes, results;
-  for (auto [index, placement] : llvm::enumerate(placements)) {
-    llvm::sort(placement.partialAxes);
-    if (index < op->getNumOperands()) {
-      operands.push_back(toAttr(placement, op->getOperand(index).getType()));
-      continue;
-    }
-    Type type = op->getResult(index - op->getNumOperands()).getType();
-    computes.push_back(toAttr(placement, type));
-    results.push_back(toAttr(leave(placement, type), type));
+  std::vector<Placement> results;
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    // What is handed on stays where it begins.
+    const Placement &computed = placements.result(index);
+    results.push_back(isa<net::CarryOp>(op) ? computed : leave(computed, result.getType()));
   }
-  Builder builder(op->getContext());
-  op->setAttr(kOperandsAttr, builder.getArrayAttr(operands));
-  op->setAttr(kComputesAttr, builder.getArrayAttr(computes));
-  // What is handed on stays where it begins.
-  op->setAttr(kResultsAttr, builder.getArrayAttr(isa<net::CarryOp>(op) ? computes : results));
+  placements.annotate(results);
 }
 
 /// A value is handed on where it is, and may be left elsewhere behind the loop.

@@ -13,6 +13,8 @@
 
 namespace meshwright::test {
 
+class OperationPlacements;
+
 /// What random placements have exercised.
 struct Coverage {
   struct Count {
@@ -51,8 +53,9 @@ private:
   void annotate(mlir::Operation *op);
   void annotateWith(mlir::Operation *op, const dist::ShardingRule &rule);
   void annotateNext(mlir::Operation *op);
-  bool trySplit(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
-  bool tryPartial(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis);
+  bool trySplit(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis, OperationPlacements &placements);
+  void tryPartial(mlir::Operation *op, const dist::ShardingRule &rule, dist::Axis axis,
+                  OperationPlacements &placements);
   std::optional<dist::FactorSplit> pickSplit(const dist::ShardingRule &rule, dist::Axis axis);
   dist::Placement leave(const dist::Placement &computed, mlir::Type type);
   dist::Placement makeAny(mlir::Type type);
@@ -62,8 +65,6 @@ private:
   const dist::Mesh &mesh;
   Coverage &coverage;
   bool withHolders, uneven = false;
-  /// The placements of the operation at hand, operands first.
-  std::vector<dist::Placement> placements;
 };
 
 } // namespace meshwright::test

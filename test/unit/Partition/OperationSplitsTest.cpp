@@ -1,0 +1,219 @@
+//===- OperationSplitsTest.cpp - no rule untested -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Goes through the register of operations (test/lib/Operations): each, in random shapes with random attributes, is
+// split in every way that its sharding rule allows, partitioned, run on 2 to 4 ranks, and compared with the serial
+// operation. Partial operands are what ranks contribute to a reduction, different on every rank.
+//
+// MESHWRIGHT_TEST_CASES says how many cases of each family there are (3 if it is not set), MESHWRIGHT_TEST_SEED which,
+// and MESHWRIGHT_TEST_TABLE=1 asks for a table of what was tried.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/Partition/OperationSplits.h"
+#include "meshwright/Partition/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/lib/Operations/OperationCases.h"
+#include "test/lib/Simulate/Simulator.h"
+#include "test/unit/Partition/CompareSteps.h"
+#include "test/unit/Partition/RandomNetwork.h"
+#include "test/unit/Partition/RandomTensor.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::dist;
+using namespace meshwright::test;
+
+namespace {
+
+/// A case's program in one way of splitting, before and after it is partitioned.
+class SplitCase {
+public:
+  SplitCase(ModuleOp original, const OperationCase &drawn, const SplitPlan &plan, const ShardingRule &rule)
+      : drawn(drawn), plan(plan), mesh(plan.makeMesh()), serial(cast<ModuleOp>(original->clone())),
+        placements(getOperation(*serial), rule, mesh) {}
+
+  /// Whether the rule allows the plan, whose placements then are on the operation.
+  bool place();
+  bool isUneven() const { return uneven; }
+  /// Partitions, runs both, and compares.
+  void check(Random &random);
+
+private:
+  void makePartial(unsigned index);
+  void annotateFunction();
+  Placement withoutPartials(Placement placement) const;
+  void setOperands(Operation *op, ArrayRef<Placement> placements) const;
+
+  OperationCase drawn;
+  const SplitPlan &plan;
+  Mesh mesh;
+  OwningOpRef<ModuleOp> serial, partitioned;
+  OperationPlacements placements;
+  bool uneven = false;
+};
+
+} // namespace
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+bool SplitCase::place() {
+  Operation *op = getOperation(*serial);
+  auto rule = cast<ShardingOpInterface>(op).getShardingRule();
+  for (auto [axis, choice] : llvm::enumerate(plan.choices)) {
+    if (!choice.split) {
+      if (!placements.pass(axis, rule.partials[choice.partial]))
+        return false;
+      continue;
+    }
+    std::optional<bool> isUneven = placements.split(axis, *choice.split);
+    if (!isUneven)
+      return false;
+    uneven |= *isUneven;
+  }
+  return true;
+}
+
+Placement SplitCase::withoutPartials(Placement placement) const {
+  placement.partialAxes.clear();
+  return normalize(placement, mesh);
+}
+
+/// Makes a partial operand of an argument that is larger by a leading dimension, which is split and reduced.
+void SplitCase::makePartial(unsigned index) {
+  Operation *op = getOperation(*serial);
+  auto func = op->getParentOfType<func::FuncOp>();
+  auto argument = cast<BlockArgument>(op->getOperand(index));
+  const Placement &placement = placements.operand(index);
+  Placement whole = withoutPartials(placement);
+  int64_t size = 2, extent;
+  for (Axis axis : placement.partialAxes)
+    size *= mesh.getSize(axis);
+  whole.dims.insert(whole.dims.begin(), SmallVector<Split, 2>());
+  extent = size;
+  for (Axis axis : placement.partialAxes) {
+    whole.dims.front().push_back({axis, extent, extent / mesh.getSize(axis)});
+    extent /= mesh.getSize(axis);
+  }
+  auto type = cast<RankedTensorType>(argument.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), size);
+  drawn.operands[argument.getArgNumber()].shape.assign(shape.begin(), shape.end());
+  argument.setType(type.clone(shape));
+  setMapping(argument, whole.toAttr(op->getContext(), mesh, shape));
+  OpBuilder builder(op);
+  auto reduce = net::ReduceOp::create(builder, op->getLoc(), type, placement.partialKind, argument,
+                                      builder.getDenseI64ArrayAttr({0}));
+  op->setOperand(index, reduce.getResult());
+  Attribute left = placement.toAttr(op->getContext(), mesh, type.getShape());
+  setOperands(reduce, {whole});
+  reduce->setAttr(kComputesAttr, builder.getArrayAttr({left}));
+  reduce->setAttr(kResultsAttr, builder.getArrayAttr({left}));
+  func.setFunctionType(FunctionType::get(op->getContext(), func.getBody().getArgumentTypes(), func.getResultTypes()));
+}
+
+void SplitCase::setOperands(Operation *op, ArrayRef<Placement> placements) const {
+  SmallVector<Attribute> operands;
+  for (auto [operand, placement] : llvm::zip_equal(op->getOperands(), placements))
+    operands.push_back(placement.toAttr(op->getContext(), mesh, shapeOf(operand)));
+  op->setAttr(kOperandsAttr, ArrayAttr::get(op->getContext(), operands));
+}
+
+/// Arguments come as the operation reads them, and results are returned as it leaves them, but for sums they owe.
+void SplitCase::annotateFunction() {
+  Operation *op = getOperation(*serial);
+  OpBuilder builder(serial->getBodyRegion());
+  MeshOp::create(builder, serial->getLoc(), "mesh", mesh);
+  SmallVector<Placement> results, returned;
+  for (unsigned index = 0; index < op->getNumResults(); ++index) {
+    results.push_back(placements.result(index));
+    returned.push_back(withoutPartials(placements.result(index)));
+  }
+  placements.annotate(results);
+  for (unsigned index = 0; index < op->getNumOperands(); ++index) {
+    if (!placements.operand(index).partialAxes.empty())
+      makePartial(index);
+    else
+      setMapping(cast<BlockArgument>(op->getOperand(index)),
+                 placements.operand(index).toAttr(op->getContext(), mesh, shapeOf(op->getOperand(index))));
+  }
+  Operation *terminator = op->getBlock()->getTerminator();
+  setOperands(terminator, returned);
+  terminator->setAttr(kResultsAttr, builder.getArrayAttr({}));
+}
+
+void SplitCase::check(Random &random) {
+  annotateFunction();
+  partitioned = cast<ModuleOp>(serial->clone());
+  PassManager manager(serial->getContext());
+  partition::buildPipeline(manager);
+  ASSERT_TRUE(succeeded(manager.run(*partitioned))) << print(*serial);
+  auto program = evaluate::Program::create(*serial);
+  auto simulator = simulate::Simulator::create(*partitioned);
+  ASSERT_TRUE(succeeded(program) && succeeded(simulator));
+  auto inputs = drawOperands(drawn, llvm::to_vector(program->getFunction().getArgumentTypes()), random);
+  auto expected = program->run(inputs), actual = simulator->run(inputs);
+  ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(*serial) << print(*partitioned);
+  for (auto [left, right] : llvm::zip_equal(*actual, *expected))
+    ASSERT_LE(getDistance(left, right), 1e-12) << print(*serial) << print(*partitioned);
+}
+
+namespace {
+
+class OperationSplits : public StepsTest {
+protected:
+  /// Tries all plans for one case of a family.
+  void checkAll(const CaseFamily &family, Random &random);
+
+  SplitCoverage coverage;
+};
+
+void OperationSplits::checkAll(const CaseFamily &family, Random &random) {
+  CaseSource source(random, {2, 3, 4, 4, 5, 6, 6, 7, 8});
+  OperationCase drawn = family.draw(source);
+  OwningOpRef<ModuleOp> module = parseCase(drawn, context);
+  ASSERT_TRUE(module) << drawn.text;
+  Operation *op = getOperation(*module);
+  auto interface = dyn_cast<ShardingOpInterface>(op);
+  ASSERT_TRUE(interface) << drawn.text << " has no sharding rule";
+  ShardingRule rule = interface.getShardingRule();
+  ASSERT_TRUE(succeeded(rule.verify(op)));
+  coverage.expect(op, rule);
+  for (const SplitPlan &plan : enumeratePlans(rule)) {
+    SplitCase split(*module, drawn, plan, rule);
+    if (!split.place())
+      continue;
+    SCOPED_TRACE(drawn.text + "\n" + plan.describe());
+    coverage.count(op, rule, plan, split.isUneven());
+    split.check(random);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+TEST_F(OperationSplits, equalTheSerialOperation) {
+  const char *cases = std::getenv("MESHWRIGHT_TEST_CASES");
+  int64_t rounds = cases ? std::atoll(cases) : 3;
+  // Rounds are added until the floor is reached, within limits: other seeds take a little longer.
+  for (int64_t round = 0; round < rounds || (round < 4 * rounds && !coverage.findMissing().empty()); ++round) {
+    for (auto [index, family] : llvm::enumerate(getCaseFamilies())) {
+      Random random(5000 + static_cast<uint64_t>(index) * 1000 + static_cast<uint64_t>(round));
+      SCOPED_TRACE(family.operation + ", " + family.what + ", " + random.describe(round));
+      checkAll(family, random);
+      if (HasFatalFailure())
+        return;
+    }
+  }
+  if (std::getenv("MESHWRIGHT_TEST_TABLE"))
+    llvm::outs() << coverage.print();
+  // The floor: every factor alone, in parts of equal and unequal size, and over two axes; every kind of partial
+  // operand.
+  for (const std::string &name : coverage.findMissing())
+    ADD_FAILURE() << name << " was not split in all ways";
+  for (const std::string &name : findWithoutFamily(context))
+    ADD_FAILURE() << name << " has no case in test/lib/Operations";
+}
+
+} // namespace
