@@ -28,6 +28,8 @@ for network in t5-tiny-f64 llama-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw
 done
+export_text llama-tiny-bf16 ""
+"$python" "$here/reference.py" llama-tiny-bf16 "$out/reference/llama-tiny-bf16" --optimizers ""
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64; do
   export_text "$network" .gradient --gradient
 done

@@ -229,7 +229,7 @@ def main():
     for index, batch in enumerate(batches):
         arrays = {name: np.ascontiguousarray(value) for name, value in batch.items()}
         save_file(arrays, folder / f"batch{index}.safetensors")
-    for name in arguments.optimizers.split(","):
+    for name in filter(None, arguments.optimizers.split(",")):
         optimizer = optimizers(parameters, BOUNDS.get(arguments.network))[name]
         saved, _, scalars = train(gradient, optimizer, parameters, batches)
         # Norms are of interest where they do something.
