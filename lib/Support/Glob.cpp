@@ -9,7 +9,6 @@
 
 #include "meshwright/Support/Glob.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/SmallVector.h"
 
 using namespace llvm;
 
@@ -57,4 +56,58 @@ bool meshwright::matchGlob(StringRef glob, StringRef name) {
     std::swap(states, next);
   }
   return states.test(end);
+}
+
+static bool isWild(StringRef pattern) { return pattern == "*" || pattern == "?"; }
+
+/// For every end of the glob, those ends of the name that it matches: `[pattern][piece]`.
+static SmallVector<BitVector> matchEnds(ArrayRef<StringRef> patterns, ArrayRef<StringRef> name) {
+  size_t end = name.size();
+  SmallVector<BitVector> matches(patterns.size() + 1, BitVector(end + 1));
+  matches.back().set(end);
+  for (size_t i = patterns.size(); i-- > 0;)
+    for (size_t j = end + 1; j-- > 0;) {
+      bool isRun = j < end && (patterns[i] == "*" || (patterns[i] == "?" && name[j] != "."));
+      bool isHere = patterns[i] == "*"   ? matches[i + 1][j] || (isRun && matches[i][j + 1])
+                    : patterns[i] == "?" ? isRun && (matches[i + 1][j + 1] || matches[i][j + 1])
+                                         : j < end && isLiteral(patterns[i], name[j]) && matches[i + 1][j + 1];
+      if (isHere)
+        matches[i].set(j);
+    }
+  return matches;
+}
+
+std::optional<SmallVector<StringRef>> meshwright::captureGlob(StringRef glob, StringRef name) {
+  SmallVector<StringRef> patterns = pieces(glob), parts = pieces(name), captures;
+  SmallVector<BitVector> matches = matchEnds(patterns, parts);
+  if (!matches[0][0])
+    return std::nullopt;
+  size_t j = 0;
+  auto getOffset = [&](size_t part) { return part < parts.size() ? parts[part].data() - name.data() : name.size(); };
+  for (auto [i, pattern] : enumerate(patterns)) {
+    size_t begin = j;
+    if (pattern != "*")
+      ++j;
+    while (isWild(pattern) && !matches[i + 1][j])
+      ++j;
+    if (isWild(pattern))
+      captures.push_back(name.slice(getOffset(begin), getOffset(j)));
+  }
+  return captures;
+}
+
+std::optional<std::string> meshwright::fillGlob(StringRef glob, ArrayRef<StringRef> captures) {
+  std::string name;
+  for (StringRef pattern : pieces(glob)) {
+    if (!isWild(pattern)) {
+      // A backslash that is no part of a name takes the meaning from what follows.
+      name += pattern.size() == 2 && pattern != "\\." ? pattern.drop_front() : pattern;
+      continue;
+    }
+    if (captures.empty())
+      return std::nullopt;
+    name += captures.front();
+    captures = captures.drop_front();
+  }
+  return captures.empty() ? std::optional(name) : std::nullopt;
 }

@@ -8,6 +8,8 @@
 #include "gtest/gtest.h"
 #include <string>
 
+using meshwright::captureGlob;
+using meshwright::fillGlob;
 using meshwright::matchGlob;
 
 TEST(Glob, TakesTextLiterally) {
@@ -53,4 +55,23 @@ TEST(Glob, ManyStarsTakeNoExponentialTime) {
     glob += "*a";
   EXPECT_TRUE(matchGlob(glob, name));
   EXPECT_FALSE(matchGlob(glob + "b", name));
+}
+
+TEST(Glob, CapturesAsLittleAsPossible) {
+  using Captures = llvm::SmallVector<llvm::StringRef>;
+  EXPECT_EQ(captureGlob("state.*", "state.mu.w"), Captures({"mu.w"}));
+  EXPECT_EQ(captureGlob("*.*", "a.b.c"), Captures({"a", "b.c"}));
+  EXPECT_EQ(captureGlob("h.?.*", "h.11.w"), Captures({"11", "w"}));
+  EXPECT_EQ(captureGlob("*", ""), Captures({""}));
+  EXPECT_EQ(captureGlob("a\\.b", "a\\.b"), Captures());
+  EXPECT_EQ(captureGlob("h.?", "h."), std::nullopt);
+  EXPECT_EQ(captureGlob("h.?", "h.1.w"), std::nullopt);
+}
+
+TEST(Glob, FillsInWhatWasCaptured) {
+  EXPECT_EQ(fillGlob("0.*", {"mu.w"}), "0.mu.w");
+  EXPECT_EQ(fillGlob("*.x.?", {"a", "b"}), "a.x.b");
+  EXPECT_EQ(fillGlob("a\\.b", {}), "a\\.b");
+  EXPECT_EQ(fillGlob("0.*", {}), std::nullopt);
+  EXPECT_EQ(fillGlob("0", {"a"}), std::nullopt);
 }
