@@ -1,9 +1,10 @@
-//===- MaterializeVariables.cpp - parameters become variables -------------===//
+//===- MaterializeVariables.cpp - parameters and state become variables ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "CarriedState.h"
 #include "Graph.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Support/Glob.h"
@@ -25,6 +26,8 @@ namespace {
 struct Rule {
   StringRef glob;
   net::InitializerAttr initializer;
+  /// Whether it is for a parameter. `*` is not meant for the state of an optimizer.
+  bool isOfParameters = false;
 };
 
 struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<MaterializeVariables> {
@@ -33,23 +36,97 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
   void runOnOperation() override {
     func::FuncOp graph = findGraph(getOperation());
     SmallVector<Rule> rules;
-    if (!graph || failed(checkReplicas()) || failed(parseRules(rules)) || failed(checkGlobs(graph, rules)))
+    if (!graph || failed(checkReplicas()) || failed(parseRules(rules)))
       return signalPassFailure();
+    SmallVector<Port> arguments = getArguments(graph), results = getResults(graph);
+    CarriedState state(arguments, results);
+    if (failed(pairState(graph, state)) || failed(checkGlobs(graph, arguments, state, rules)))
+      return signalPassFailure();
+    leaveOutForeignAttributes(graph);
+    if (failed(materialize(graph, state, rules)))
+      signalPassFailure();
+  }
+
+  static SmallVector<Port> getArguments(func::FuncOp graph) {
+    return llvm::map_to_vector(graph.getArguments(), [&](BlockArgument argument) {
+      return Port{getName(graph, argument.getArgNumber()), argument.getType()};
+    });
+  }
+
+  static SmallVector<Port> getResults(func::FuncOp graph) {
+    SmallVector<Port> results;
+    for (auto [index, type] : llvm::enumerate(graph.getResultTypes())) {
+      auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      results.push_back({name ? name.getValue() : StringRef(), type});
+    }
+    return results;
+  }
+
+  bool isParameter(StringRef name) const { return matches(parameters, name) || llvm::is_contained(variables, name); }
+
+  /// Finds what is carried from step to step: what the options say first, then what was donated.
+  LogicalResult pairState(func::FuncOp graph, CarriedState &state) {
+    SmallVector<CarryRule> carryRules;
+    for (const std::string &text : carries) {
+      auto [argument, result] = StringRef(text).split('=');
+      carryRules.push_back({argument.str(), result.str()});
+    }
+    if (failed(state.pairByRules(carryRules, [&](std::optional<unsigned> argument) {
+          return argument ? emitError(graph.getArgument(*argument).getLoc()) : graph.emitError();
+        })))
+      return failure();
+    SmallVector<unsigned> donated;
+    for (unsigned index = 0; index < graph.getNumArguments(); ++index)
+      if (graph.getArgAttr(index, "tf.aliasing_output") || graph.getArgAttr(index, "jax.buffer_donor"))
+        donated.push_back(index);
+    state.pairDonated(donated);
+    for (unsigned argument : donated)
+      if (!state.getResult(argument) && failed(reportUnpaired(graph, argument)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult reportUnpaired(func::FuncOp graph, unsigned argument) {
+    StringRef name = getName(graph, argument);
+    Location loc = graph.getArgument(argument).getLoc();
+    if (isParameter(name))
+      return emitError(loc) << "variable " << name << " is donated, but no result is known to be its next value; "
+                            << "model.carry says which is";
+    emitWarning(loc) << "argument " << name
+                     << " is donated, but no result is known to be its next value: it is an input "
+                     << "of every step; model.carry says which result is";
+    return success();
+  }
+
+  /// Makes the variables, and takes their arguments and results from the signature.
+  LogicalResult materialize(func::FuncOp graph, const CarriedState &state, ArrayRef<Rule> rules) {
     SymbolTable symbols(getOperation());
     OpBuilder reads = OpBuilder::atBlockBegin(&graph.getBody().front());
-    llvm::BitVector isVariable(graph.getNumArguments());
-    for (BlockArgument argument : graph.getArguments())
-      if (matches(parameters, getName(graph, argument.getArgNumber()))) {
-        isVariable.set(argument.getArgNumber());
-        if (failed(materialize(graph, argument, rules, symbols, reads)))
-          return signalPassFailure();
-      }
-    leaveOutForeignAttributes(graph);
+    Operation *results = graph.getBody().front().getTerminator();
+    OpBuilder assigns(results);
+    llvm::BitVector isVariable(graph.getNumArguments()), isAssigned(graph.getNumResults());
+    for (BlockArgument argument : graph.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      std::optional<unsigned> result = state.getResult(index);
+      if (!result && !isParameter(getName(graph, index)))
+        continue;
+      isVariable.set(index);
+      FailureOr<net::ReadOp> read = materialize(graph, argument, rules, symbols, reads);
+      if (failed(read))
+        return failure();
+      if (!result)
+        continue;
+      isAssigned.set(*result);
+      ++numCarried;
+      // What is given back as it came needs no assignment.
+      if (Value next = results->getOperand(*result); next != read->getResult())
+        net::AssignOp::create(assigns, argument.getLoc(), read->getVariableAttr(), next);
+    }
     // A variable's name is the user's, the function's is nobody's: nothing refers to it.
     if (!symbols.lookup(kStepName))
       graph.setSymName(kStepName);
-    if (failed(graph.eraseArguments(isVariable)))
-      signalPassFailure();
+    results->eraseOperands(isAssigned);
+    return success(succeeded(graph.eraseResults(isAssigned)) && succeeded(graph.eraseArguments(isVariable)));
   }
 
   static StringRef getName(func::FuncOp graph, unsigned argument) {
@@ -87,19 +164,23 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
   }
 
   /// Checks that every glob matches something: arguments, or the variables among them.
-  LogicalResult checkGlobs(func::FuncOp graph, ArrayRef<Rule> rules) {
-    SmallVector<StringRef> arguments, variables;
-    for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
-      arguments.push_back(getName(graph, index));
-      if (matches(parameters, arguments.back()))
-        variables.push_back(arguments.back());
+  LogicalResult checkGlobs(func::FuncOp graph, ArrayRef<Port> arguments, const CarriedState &state,
+                           MutableArrayRef<Rule> rules) {
+    SmallVector<StringRef> names, variables;
+    for (auto [index, argument] : llvm::enumerate(arguments)) {
+      names.push_back(argument.name);
+      if (state.getResult(index) || isParameter(argument.name))
+        variables.push_back(argument.name);
     }
     for (const std::string &glob : parameters)
-      if (failed(checkGlob(graph, glob, arguments, "argument")))
+      if (failed(checkGlob(graph, glob, names, "argument")))
         return failure();
-    for (const Rule &rule : rules)
+    for (Rule &rule : rules) {
       if (failed(checkGlob(graph, rule.glob, variables, "variable")))
         return failure();
+      rule.isOfParameters =
+          llvm::any_of(variables, [&](StringRef name) { return isParameter(name) && matchGlob(rule.glob, name); });
+    }
     return success();
   }
 
@@ -113,14 +194,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return diagnostic;
   }
 
-  LogicalResult materialize(func::FuncOp graph, BlockArgument argument, ArrayRef<Rule> rules, SymbolTable &symbols,
-                            OpBuilder &reads) {
-    unsigned index = argument.getArgNumber();
-    StringRef name = getName(graph, index);
-    if (auto result = graph.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output"))
-      return emitError(argument.getLoc())
-             << "variable " << name << " is given back as result " << result.getValue().getSExtValue()
-             << "; graphs that update their own state are not known, export the loss";
+  FailureOr<net::ReadOp> materialize(func::FuncOp graph, BlockArgument argument, ArrayRef<Rule> rules,
+                                     SymbolTable &symbols, OpBuilder &reads) {
+    StringRef name = getName(graph, argument.getArgNumber());
     if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
       return emitError(argument.getLoc()) << "variable " << name << " is of " << argument.getType() << ", " << *problem;
     auto type = cast<RankedTensorType>(argument.getType());
@@ -131,16 +207,17 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     }
     net::InitializerAttr initializer;
     for (const Rule &rule : llvm::reverse(rules))
-      if (matchGlob(rule.glob, name))
+      if ((isParameter(name) || !rule.isOfParameters) && matchGlob(rule.glob, name))
         initializer = rule.initializer;
     OpBuilder builder(graph);
-    auto variable = net::VariableOp::create(builder, argument.getLoc(), net::VariableKind::Parameter, name, type,
-                                            initializer, FlatSymbolRefAttr());
+    auto kind = isParameter(name) ? net::VariableKind::Parameter : net::VariableKind::Buffer;
+    auto variable =
+        net::VariableOp::create(builder, argument.getLoc(), kind, name, type, initializer, FlatSymbolRefAttr());
     symbols.insert(variable);
     auto read = net::ReadOp::create(reads, argument.getLoc(), type, name);
     argument.replaceAllUsesWith(read.getResult());
     ++numVariables;
-    return success();
+    return read;
   }
 
   /// What exporters attach for other compilers is not carried along.

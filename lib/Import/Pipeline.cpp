@@ -35,9 +35,14 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createConvertStableHLOPass());
   MaterializeVariablesPassOptions variables;
   llvm::append_range(variables.parameters, options.parameters);
+  llvm::append_range(variables.variables, options.variables);
   for (const InitRule &rule : options.inits)
     variables.inits.push_back(printRule(rule));
+  for (const CarryRule &rule : options.carries)
+    variables.carries.push_back(rule.argument + "=" + rule.result);
   passes.addPass(createMaterializeVariablesPass(variables));
+  // What is state, and what updates it, is seen by what is assigned.
+  passes.addPass(createRecognizeStepPass());
   passes.addPass(createVerifyImportPass());
 }
 

@@ -14,9 +14,16 @@ func.func public @main() {
 
 // -----
 
-// expected-error @below {{variable p.w is given back as result 0; graphs that update their own state are not known, export the loss}}
-func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+// expected-error @below {{variable p.w is donated, but no result is known to be its next value; model.carry says which is}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {net.name = "0.v"}) {
   return %arg0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-warning @below {{argument x is donated, but no result is known to be its next value: it is an input of every step; model.carry says which result is}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x", jax.buffer_donor = true}) -> (tensor<4xf32> {net.name = "0"}) {
+  return %arg1 : tensor<4xf32>
 }
 
 // -----

@@ -19,7 +19,7 @@
 // ONE: func.func public @step(%{{.*}}: tensor<8xf32> {net.name = "p.ln.scale"}, %{{.*}}: tensor<4xf32> {net.name = "x"}
 // CHECK-NOT: mhlo
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x8xf32> {net.name = "p.mlp.kernel", jax.buffer_donor = true}, %arg1: tensor<8xf32> {net.name = "p.ln.scale"},
+  func.func public @main(%arg0: tensor<4x8xf32> {net.name = "p.mlp.kernel", mhlo.memory_kind = "device"}, %arg1: tensor<8xf32> {net.name = "p.ln.scale"},
                          %arg2: tensor<4xf32> {net.name = "x", mhlo.memory_kind = "device"}, %arg3: tensor<8xf32> {net.name = "p.a\\.b"})
       -> (tensor<8xf32> {net.name = "out", mhlo.layout_mode = "default"}) {
     %0 = net.dot %arg2, %arg0 batch = [] x [] contract = [0] x [0] : tensor<4xf32>, tensor<4x8xf32> -> tensor<8xf32>

@@ -27,14 +27,24 @@ struct InitRule {
   double a = 0, b = 0;
 };
 
+/// Arguments of a whole training step and the results that are their next values: what `*` and `?` stand for in the name
+/// of an argument they stand for in that of its result.
+struct CarryRule {
+  std::string argument, result;
+};
+
 /// What a strategy says about the graph's arguments. Names are matched as Glob.h says.
 struct Options {
   /// Arguments that become variables; the others are the inputs of a step.
   std::vector<std::string> parameters;
+  /// Names, not globs, of further arguments that become variables where the graph has them.
+  std::vector<std::string> variables;
   /// The first rule that matches counts; a variable without one has no initializer.
   std::vector<InitRule> inits;
   /// Every loop is written as often as it runs, instead of those of integers alone.
   bool unrollLoops = true;
+  /// State that the graph gives back, beside what it was exported with as donated. The first rule that matches counts.
+  std::vector<CarryRule> carries;
 };
 
 /// The name of the function that a graph becomes, unless a variable has it.

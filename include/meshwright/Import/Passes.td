@@ -125,25 +125,75 @@ def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::Module
 }
 
 def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir::ModuleOp"> {
-  let summary = "Make variables of the arguments that are parameters";
+  let summary = "Make variables of parameters and of state that is carried from step to step";
   let description = [{
     An argument whose name matches a glob of `parameters` becomes a `net.variable` and a `net.read` at the entry; the function is then
     called `@step`, unless a variable is. A glob that matches nothing is an error.
 
+    So does an argument that the graph gives back: its result is assigned to it instead of returned. Those are the arguments that `carry` pairs with
+    results, and those that were donated (`tf.aliasing_output`, `jax.buffer_donor`), paired tree by tree by their paths:
+    `opt_state.0.mu.w` with `1.0.mu.w` if all of `opt_state` is found below `1`. A donated parameter without such a result is an
+    error, another donated argument stays an input with a warning. What is no parameter is a buffer so far; initializers that match a
+    parameter are not for it.
+
     ```mlir
-    func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x"})
+    func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}, %arg1: tensor<4xf32> {net.name = "x"})
+        -> (tensor<4xf32> {net.name = "0.w"}, tensor<f32> {net.name = "1"})
     ```
     with `parameters=p.*` becomes
     ```mlir
     net.variable parameter @p.w : tensor<4xf32>
-    func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) { %0 = net.read @p.w : tensor<4xf32> ... }
+    func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) -> (tensor<f32> {net.name = "1"}) {
+      %0 = net.read @p.w : tensor<4xf32>
+      ...
+      net.assign @p.w, %8 : tensor<4xf32>
+    }
     ```
   }];
   let options = [
     ListOption<"parameters", "parameters", "std::string", "Globs of the arguments that become variables">,
-    ListOption<"inits", "init", "std::string", "Initializers as GLOB:KIND:A:B, for instance *.kernel:normal:0:0.02">
+    ListOption<"variables", "variables", "std::string", "Names of further arguments that become variables, where there are any">,
+    ListOption<"inits", "init", "std::string", "Initializers as GLOB:KIND:A:B, for instance *.kernel:normal:0:0.02">,
+    ListOption<"carries", "carry", "std::string",
+               "Arguments and the results that are their next values, as GLOB=GLOB, for instance state.*=0.*">
   ];
-  let statistics = [Statistic<"numVariables", "num-variables", "Variables that were made">];
+  let statistics = [
+    Statistic<"numVariables", "num-variables", "Variables that were made">,
+    Statistic<"numCarried", "num-carried", "Variables that the graph gives back">
+  ];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def RecognizeStepPass : Pass<"dist-import-recognize-step", "::mlir::ModuleOp"> {
+  let summary = "Tell forward, backward and update of a whole training step apart";
+  let description = [{
+    For a graph that assigns variables and has operations of role backward, which the exporter's scopes say (`transpose(jvp(…))`). What depends on those
+    is of role optimize, and so is what only updates read. The value of backward from which alone a parameter is updated, and that has its shape, is
+    named `grad/…`.
+
+    Variables that are no parameters get their kind: optimizer state, if they are floats that are read and whose new value depends on a
+    gradient; a counter, if they are integers without dimensions; else they stay buffers. State is `like` the parameter that shares the end of its name
+    and the shape. Optimizer state and counters without initializer begin at 0. Without any parameter, floats that forward reads and
+    gradients update are parameters.
+
+    ```mlir
+    %g = net.reduce %d sum dims = [0] {net.role = #net.role<backward>} : tensor<8x4xf32> -> tensor<4xf32>
+    %s = net.multiply %rate, %g {net.role = #net.role<forward>} : tensor<4xf32>
+    %n = net.subtract %w, %s {net.role = #net.role<forward>} : tensor<4xf32>
+    net.assign @p.w, %n {net.role = #net.role<forward>} : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %g = net.reduce %d sum dims = [0] {net.name = "grad/p.w", net.role = #net.role<backward>} : tensor<8x4xf32> -> tensor<4xf32>
+    %s = net.multiply %rate, %g {net.role = #net.role<optimize>} : tensor<4xf32>
+    %n = net.subtract %w, %s {net.role = #net.role<optimize>} : tensor<4xf32>
+    net.assign @p.w, %n {net.role = #net.role<optimize>} : tensor<4xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numUpdates", "num-updates", "Operations of the update">,
+    Statistic<"numGradients", "num-gradients", "Gradients that were found">
+  ];
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 

@@ -1,0 +1,243 @@
+//===- RecognizeStep.cpp - the parts of a whole training step -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A graph that assigns its variables itself says as much about them as a strategy would: what reads them, what their
+// new values depend on. Later stages ask for roles, kinds and the names of gradients, and nothing here is needed for
+// the step to be right: what is not recognized is distributed like any other value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Import/Names.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace meshwright::importer {
+#define GEN_PASS_DEF_RECOGNIZESTEPPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace meshwright::importer
+
+static ArrayRef<int64_t> getShape(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+static bool isBackward(Operation *op) { return op && net::getRole(op) == net::Role::Backward; }
+
+static bool isUpdate(Operation *op) { return op && net::getRole(op) == net::Role::Optimize; }
+
+/// The parts of `func`, once roles are known from scopes as far as they say them.
+static SmallVector<Operation *> findUpdate(func::FuncOp func) {
+  // Forward in program order: what depends on backward, without being of it.
+  llvm::DenseSet<Operation *> behind;
+  for (Operation &op : func.getBody().front().without_terminator())
+    if (!isBackward(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
+          Operation *maker = operand.getDefiningOp();
+          return isBackward(maker) || behind.contains(maker);
+        }))
+      behind.insert(&op);
+  // In reverse: what a result or backward reads is needed before the update, unless it lies behind backward.
+  llvm::DenseSet<Operation *> before;
+  auto need = [&](Operation *reader) {
+    for (Value operand : reader->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && !behind.contains(maker))
+        before.insert(maker);
+  };
+  SmallVector<Operation *> update;
+  for (Operation &op : llvm::reverse(func.getBody().front())) {
+    // What forward assigns, as statistics of the batch, is not of the update either.
+    bool isForwardAssign = isa<net::AssignOp>(op) && !behind.contains(&op);
+    if (isa<func::ReturnOp>(op) || isBackward(&op) || before.contains(&op) || isForwardAssign)
+      need(&op);
+    else
+      update.push_back(&op);
+  }
+  std::reverse(update.begin(), update.end());
+  return update;
+}
+
+namespace {
+
+/// Finds the gradients that an update works on, each operation of it visited once.
+class GradientFinder {
+public:
+  /// The one value of backward from which, beside values that are no gradients, the value of `assign` is computed, and
+  /// that has its shape. Null where there is none, several, or one that another variable's update reads too. Scalars
+  /// are not followed: a norm depends on all gradients.
+  Value find(net::AssignOp assign);
+
+private:
+  void follow(Value value, Operation *assign);
+
+  llvm::DenseMap<Operation *, Operation *> visitedFor;
+  SmallVector<Operation *> pending;
+  SetVector<Value> found;
+  bool isShared = false;
+};
+
+/// The parameters of a module by the ends of their names.
+class ParameterIndex {
+public:
+  explicit ParameterIndex(ModuleOp module);
+
+  /// The parameter whose name has the longest end in common with that of `state`, if it has its shape too.
+  net::VariableOp findLike(net::VariableOp state) const;
+
+private:
+  /// Null where several parameters have the end in common.
+  llvm::StringMap<net::VariableOp> byEnd;
+};
+
+} // namespace
+
+void GradientFinder::follow(Value value, Operation *assign) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker || getShape(value).empty())
+    return;
+  if (isBackward(maker)) {
+    found.insert(value);
+    return;
+  }
+  // What is made of scalars alone, several updates may share.
+  bool isSpread = llvm::all_of(maker->getOperands(), [](Value operand) { return getShape(operand).empty(); });
+  if (!isUpdate(maker) || isSpread)
+    return;
+  auto [entry, isNew] = visitedFor.try_emplace(maker, assign);
+  isShared |= entry->second != assign;
+  if (isNew)
+    pending.push_back(maker);
+}
+
+Value GradientFinder::find(net::AssignOp assign) {
+  found.clear();
+  isShared = false;
+  follow(assign.getValue(), assign);
+  while (!pending.empty())
+    for (Value operand : pending.pop_back_val()->getOperands())
+      follow(operand, assign);
+  bool isOne = found.size() == 1 && !isShared && getShape(found.front()) == getShape(assign.getValue());
+  return isOne ? found.front() : Value();
+}
+
+ParameterIndex::ParameterIndex(ModuleOp module) {
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable.getKind() != net::VariableKind::Parameter)
+      continue;
+    for (StringRef end = variable.getSymName(); !end.empty(); end = splitComponent(end).second) {
+      auto [entry, isNew] = byEnd.try_emplace(end, variable);
+      if (!isNew)
+        entry->second = net::VariableOp();
+    }
+  }
+}
+
+net::VariableOp ParameterIndex::findLike(net::VariableOp state) const {
+  if (state.getTensorType().getRank() == 0)
+    return {};
+  for (StringRef end = state.getSymName(); !end.empty(); end = splitComponent(end).second)
+    if (auto known = byEnd.find(end); known != byEnd.end()) {
+      net::VariableOp parameter = known->second;
+      bool isLike = parameter && parameter.getTensorType().getShape() == state.getTensorType().getShape();
+      return isLike ? parameter : net::VariableOp();
+    }
+  return {};
+}
+
+namespace {
+
+struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
+  void runOnOperation() override {
+    func::FuncOp graph = findGraph(getOperation());
+    if (!graph)
+      return signalPassFailure();
+    Block &body = graph.getBody().front();
+    // A step that was recognized before, or whose parts nobody tells apart, stays as it is.
+    if (body.getOps<net::AssignOp>().empty() || llvm::none_of(body, [](Operation &op) { return isBackward(&op); }) ||
+        llvm::any_of(body, [](Operation &op) { return isUpdate(&op); }))
+      return;
+    for (Operation *op : findUpdate(graph)) {
+      // A loop ends where it began: nothing reads that.
+      auto end = dyn_cast<net::EndLoopOp>(op);
+      Operation *begin = end ? end.getIndex().getDefiningOp() : nullptr;
+      net::setRole(op, begin ? net::getRole(begin).value_or(net::Role::Forward) : net::Role::Optimize);
+      ++numUpdates;
+    }
+    chooseKinds(graph);
+    nameGradients(graph);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Variables
+  //===--------------------------------------------------------------------===//
+
+  void chooseKinds(func::FuncOp graph) {
+    SymbolTable symbols(getOperation());
+    llvm::DenseMap<StringAttr, net::ReadOp> reads;
+    for (auto read : graph.getOps<net::ReadOp>())
+      reads.try_emplace(read.getVariableAttr().getAttr(), read);
+    auto variables = getOperation().getOps<net::VariableOp>();
+    bool hasParameters = llvm::any_of(
+        variables, [](net::VariableOp variable) { return variable.getKind() == net::VariableKind::Parameter; });
+    for (auto assign : graph.getOps<net::AssignOp>()) {
+      auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
+      net::ReadOp read = reads.lookup(assign.getVariableAttr().getAttr());
+      if (variable.getKind() == net::VariableKind::Buffer && read)
+        variable.setKind(chooseKind(variable, read, isUpdate(assign), hasParameters));
+    }
+    ParameterIndex parameters(getOperation());
+    for (net::VariableOp variable : variables)
+      describeState(variable, parameters);
+  }
+
+  static net::VariableKind chooseKind(net::VariableOp variable, net::ReadOp read, bool isUpdated, bool hasParameters) {
+    auto type = variable.getTensorType();
+    if (isa<IntegerType>(type.getElementType()))
+      return type.getRank() == 0 ? net::VariableKind::Counter : net::VariableKind::Buffer;
+    if (!isUpdated)
+      return net::VariableKind::Buffer;
+    return hasParameters || isUpdate(read) ? net::VariableKind::OptimizerState : net::VariableKind::Parameter;
+  }
+
+  /// What Train would have said of state of its own.
+  static void describeState(net::VariableOp variable, const ParameterIndex &parameters) {
+    net::VariableKind kind = variable.getKind();
+    if (kind != net::VariableKind::OptimizerState && kind != net::VariableKind::Counter)
+      return;
+    if (!variable.getInitAttr())
+      variable.setInitAttr(net::InitializerAttr::get(variable.getContext(), net::InitializerKind::Constant, 0.0, 0.0));
+    if (net::VariableOp parameter = parameters.findLike(variable))
+      variable.setLike(parameter.getSymName());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Gradients
+  //===--------------------------------------------------------------------===//
+
+  void nameGradients(func::FuncOp graph) {
+    SymbolTable symbols(getOperation());
+    GradientFinder finder;
+    SmallVector<std::pair<StringRef, Value>> gradients;
+    for (auto assign : graph.getOps<net::AssignOp>())
+      if (symbols.lookup<net::VariableOp>(assign.getVariable()).getKind() == net::VariableKind::Parameter)
+        if (Value gradient = finder.find(assign))
+          gradients.emplace_back(assign.getVariable(), gradient);
+    for (auto [parameter, gradient] : gradients)
+      nameGradient(parameter, gradient);
+    numGradients += gradients.size();
+  }
+
+  void nameGradient(StringRef parameter, Value gradient) {
+    Operation *maker = gradient.getDefiningOp();
+    // The same value may be the gradient of two parameters.
+    if (maker->hasAttr(net::kNameAttr))
+      return;
+    maker->setDiscardableAttr(net::kNameAttr, StringAttr::get(&getContext(), net::kGradientPrefix + parameter));
+  }
+};
+
+} // namespace
