@@ -27,11 +27,11 @@ public:
   Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override {
     MW_TRY(arena.allocate(deviceBytes));
     MW_TRY(hostArena.allocate(hostBytes));
-    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
-    return {};
+    return begin(arena.data(), hostArena.data());
   }
+  Status share(const Device &owner) override { return begin(owner.getArena(DEVICE), owner.getArena(HOST)); }
 
-  std::byte *getArena(Memory memory) const override { return (memory == HOST ? hostArena : arena).data(); }
+  std::byte *getArena(Memory memory) const override { return memory == HOST ? hostAddress : address; }
 
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> addresses) override {
     MW_TRY_ASSIGN(KernelFn function, kernels.find(symbol));
@@ -130,10 +130,18 @@ private:
     uint64_t bytes;
   };
 
+  Status begin(std::byte *used, std::byte *usedOfHost) {
+    address = used;
+    hostAddress = usedOfHost;
+    MW_TRY_ASSIGN(matmuls, MatmulSet::create());
+    return {};
+  }
   CopyQueue &getQueue(CopyPath path) { return path == CopyPath::ToHost ? writeBacks : fetches; }
 
   const LoadedKernels &kernels;
   Arena arena, hostArena;
+  /// Of the arenas that are used, its own or others.
+  std::byte *address = nullptr, *hostAddress = nullptr;
   std::unique_ptr<MatmulSet> matmuls;
   /// The first number of every product.
   std::map<const Instruction *, uint32_t> firstMatmuls;

@@ -45,7 +45,8 @@ struct Executor::Implementation {
   Status prepare() {
     if (context.flight)
       context.flight->setProgram(context.program);
-    MW_TRY(device.allocate(context.program.arena_bytes(), context.program.host_arena_bytes()));
+    MW_TRY(context.owner ? device.share(*context.owner)
+                         : device.allocate(context.program.arena_bytes(), context.program.host_arena_bytes()));
     MW_TRY(loadConstants());
     MW_TRY(compiled.compile());
     return device.finishPreparation();
@@ -215,6 +216,9 @@ Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds
 }
 Status Executor::runTracedStep(uint32_t position, RankTrace &trace) {
   return implementation->runTraced(position, trace);
+}
+Status Executor::restore() {
+  return implementation->loadConstants().within(fmt::format("rank {}", implementation->context.rank));
 }
 AllocationCount Executor::getStepAllocations() const {
   AllocationCount count = implementation->allocations;

@@ -45,7 +45,8 @@ Result<LoadedPackage> LoadedPackage::create(meshwright::Package message, std::st
   LoadedPackage package;
   package.content = std::make_unique<meshwright::Package>(std::move(message));
   package.folder = std::move(folder);
-  package.constants = std::move(constants);
+  if (constants)
+    package.constants = std::make_shared<const InputFile>(std::move(*constants));
   MW_TRY(package.check());
   return package;
 }
@@ -144,7 +145,24 @@ Status LoadedPackage::check() {
   MW_TRY(checkPrograms());
   for (const KernelLibrary &library : message.libraries())
     MW_TRY(checkLibrary(library));
-  return {};
+  return message.has_evaluation() ? openEvaluation().within("evaluation") : Status();
+}
+
+/// A package of its own, but for what it has in common with this one.
+Status LoadedPackage::openEvaluation() {
+  if (content->evaluation().has_evaluation())
+    return inputError("programs that evaluate have such programs themselves");
+  evaluation.reset(new LoadedPackage);
+  evaluation->content = std::make_unique<meshwright::Package>(content->evaluation());
+  meshwright::Package &message = *evaluation->content;
+  message.set_version(content->version());
+  message.set_producer(content->producer());
+  *message.mutable_axes() = content->axes();
+  *message.mutable_libraries() = content->libraries();
+  evaluation->folder = folder;
+  evaluation->constants = constants;
+  MW_TRY(evaluation->check());
+  return checkEvaluation(*content, message);
 }
 
 Status LoadedPackage::checkValues() {

@@ -59,6 +59,7 @@ Result<std::unique_ptr<SerialCheck>> SerialCheck::create(const Session &session,
   std::unique_ptr<SerialCheck> check(new SerialCheck(session));
   options.serial = true;
   options.world = nullptr;
+  options.beside = nullptr;
   if (session.getWorld().isFirst()) {
     MW_TRY_ASSIGN(check->serial, Session::create(session.getPackage(), options));
   }

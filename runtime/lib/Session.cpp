@@ -94,14 +94,21 @@ struct Session::Implementation {
     return options.serial || !options.flights ? nullptr : &options.flights->getRank(rank);
   }
 
+  const Device *getOwner(int64_t rank) const {
+    if (!options.beside)
+      return nullptr;
+    const Implementation &other = *options.beside->implementation;
+    return other.devices[rank - other.getRanks().begin].get();
+  }
+
   Status prepareExecutors() {
     MW_TRY_ASSIGN(team, RankTeam::create(getRanks()));
     return team->run([this](int64_t rank) -> Status {
       setLibraryThreads(options.threads);
-      MW_TRY_ASSIGN(
-          getExecutor(rank),
-          Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
-                            backend->getCommunicator(rank), rank, getFlight(rank), options.countAllocations}));
+      MW_TRY_ASSIGN(getExecutor(rank),
+                    Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
+                                      backend->getCommunicator(rank), rank, getFlight(rank), getOwner(rank),
+                                      options.countAllocations}));
       return {};
     });
   }
@@ -332,6 +339,11 @@ Status Session::step() {
   MW_TRY(implementation->team->run(implementation->stepWork));
   implementation->endStep();
   return {};
+}
+
+Status Session::resume() {
+  implementation->mirrors->noteComputed(implementation->variables);
+  return implementation->team->run([this](int64_t rank) { return implementation->getExecutor(rank)->restore(); });
 }
 
 Status Session::synchronize() {

@@ -22,6 +22,8 @@ public:
   Instruments(runtime::World &world, const Options &options);
   ~Instruments();
   runtime::World &getWorld() { return decorated; }
+  /// The processes alone, for programs that run beside those that are disturbed and recorded.
+  runtime::World &getBareWorld() { return world; }
   runtime::FlightRecorder &getFlights() { return flights; }
 
   /// The run has failed while the package is still there: writes the flight of every rank of this process, and says on

@@ -60,11 +60,15 @@ auto setFlag(bool Options::*member) {
   };
 }
 
-Status addData(Options &options, const std::string &text) {
-  MW_TRY_ASSIGN(DataSource source, DataSource::parse(text));
-  options.data.push_back(std::move(source));
-  return {};
+auto addData(std::vector<DataSource> Options::*member) {
+  return [member](Options &options, const std::string &text) -> Status {
+    MW_TRY_ASSIGN(DataSource source, DataSource::parse(text));
+    (options.*member).push_back(std::move(source));
+    return {};
+  };
 }
+
+Status setEvalEvery(Options &options, const std::string &text) { return parseCount(text, options.evalEvery.emplace()); }
 
 auto setLink(std::optional<LinkModel> Options::*member) {
   return [member](Options &options, const std::string &text) -> Status {
@@ -119,7 +123,16 @@ const std::vector<Option> &getOptions() {
        "cut batches of an input from a file: raw bytes of that type, or .npy or .safetensors; or NAME=step:SEED, a key "
        "of "
        "random numbers: SEED and the batch's number; may be repeated",
-       addData},
+       addData(&Options::data)},
+      {"Evaluation", "eval-feed", "FILE",
+       "as --feed, for the programs that evaluate; {step} is the number of the batch", setText(&Options::evalFeed)},
+      {"Evaluation", "eval-data", "NAME=FILE[:TYPE]", "as --data, for the programs that evaluate",
+       addData(&Options::evalData)},
+      {"Evaluation", "eval-steps", "N", "how many batches an evaluation takes, always the same ones (1)",
+       setCount(&Options::evalSteps, 1)},
+      {"Evaluation", "eval-every", "N",
+       "evaluate after every so many steps, and after the last one (as the package says); 0 evaluates never",
+       setEvalEvery},
       {"Running", "steps", "N",
        "how many steps (1), those before a checkpoint included; 0 only makes the initial values",
        setCount(&Options::steps, 0)},
@@ -277,9 +290,10 @@ Status checkCombination(const Options &options) {
     MW_TRY(checkFaultsOnGpus(options));
   if (options.device != "cuda" && (options.tf32 || options.noGraph))
     return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
-  int standardInputs = (options.init == "-") + (options.feed == "-");
-  for (const DataSource &source : options.data)
-    standardInputs += source.path == "-";
+  int standardInputs = (options.init == "-") + (options.feed == "-") + (options.evalFeed == "-");
+  for (const std::vector<DataSource> *sources : {&options.data, &options.evalData})
+    for (const DataSource &source : *sources)
+      standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
   if (!options.trace.empty() && options.steps == 0)

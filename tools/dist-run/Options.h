@@ -25,6 +25,11 @@ struct Options {
   std::string rendezvous;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
   std::vector<runtime::DataSource> data;
+  /// What is evaluated, how many batches of it, and after how many steps; 0 is never, nothing what the package says.
+  std::string evalFeed;
+  std::vector<runtime::DataSource> evalData;
+  uint64_t evalSteps = 1;
+  std::optional<uint64_t> evalEvery;
   std::optional<runtime::LinkModel> link, hostLink;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
   /// The last steps of the run.

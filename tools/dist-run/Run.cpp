@@ -6,6 +6,7 @@
 
 #include "Run.h"
 #include "Allocations.h"
+#include "Evaluation.h"
 #include "Interrupt.h"
 #include "Metrics.h"
 #include "Plans.h"
@@ -59,6 +60,9 @@ private:
       if (isInterrupted())
         return Status(Code::Fault, fmt::format("interrupted before step {}", step));
       MW_TRY(runStep(step));
+      // After the last step results come first: evaluation works where they lie.
+      if (step + 1 != options.steps)
+        MW_TRY(evaluate(step + 1));
     }
     MW_TRY_ASSIGN(std::string straggler, instruments.getFlights().findStraggler(world, stepSeconds));
     if (!straggler.empty())
@@ -71,6 +75,8 @@ private:
     if (!options.outputs.empty() && options.steps == first)
       return usageError("--outputs wants the outputs of a step, but --steps={} runs none", options.steps);
     Status written = writeResults(options, *session, plans, traced, progress);
+    if (written.ok() && options.steps != first)
+      written = evaluate(options.steps);
     if (written.ok() && metricsFile)
       written = metricsFile->commit();
     return world.agree(written);
@@ -116,6 +122,10 @@ private:
     if (options.checkSerial) {
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
       MW_TRY(check->initialize(fill));
+    }
+    if (options.steps != first) {
+      sessionOptions.world = &instruments.getBareWorld();
+      MW_TRY_ASSIGN(evaluation, Evaluation::create(*session, options, sessionOptions));
     }
     return {};
   }
@@ -301,10 +311,29 @@ private:
 
   Status checkStep(const std::string &name) {
     auto report = check->check(*feeder);
-    if (!report.ok())
-      return report.status().within(name);
-    MW_TRY(world.agree(report->agrees() ? Status() : Status(Code::CheckFailed, name + ": " + report->toString())));
-    progress.result(name + ": " + report->toString());
+    return report.ok() ? judge(name, *report) : report.status().within(name);
+  }
+
+  Status judge(const std::string &name, const CheckReport &report) {
+    MW_TRY(world.agree(report.agrees() ? Status() : Status(Code::CheckFailed, name + ": " + report.toString())));
+    progress.result(name + ": " + report.toString());
+    return {};
+  }
+
+  /// Evaluates if it is time for it after so many steps.
+  Status evaluate(uint64_t done) {
+    if (!evaluation || !evaluation->isDue(done, options.steps))
+      return {};
+    MW_TRY_ASSIGN(EvaluationMetrics metrics, evaluation->run(done));
+    if (metricsFile) {
+      MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
+      MW_TRY(metricsFile->flush());
+    }
+    std::string name = fmt::format("evaluation after step {}", done - 1);
+    std::string loss = metrics.loss ? fmt::format("loss {:.6g}, ", *metrics.loss) : "";
+    progress.result(fmt::format("{}: {}{:.3f} s", name, loss, metrics.seconds));
+    for (const CheckReport &report : metrics.checks)
+      MW_TRY(judge(name, report));
     return {};
   }
 
@@ -325,6 +354,7 @@ private:
   /// Ends before the session of which it writes.
   std::unique_ptr<CheckpointWriter> writer;
   std::unique_ptr<SerialCheck> check;
+  std::unique_ptr<Evaluation> evaluation;
   std::optional<Feeder> feeder;
   std::optional<OutputFile> metricsFile, reportFile;
   /// One per variant of the step, where a link is modelled.

@@ -253,6 +253,22 @@ static void showValues(const LoadedPackage &package) {
   }
 }
 
+/// What goes in and out, and the programs of all ranks.
+static void showPrograms(const LoadedPackage &package) {
+  const meshwright::Package &message = package.message();
+  const Mesh &mesh = package.getMesh();
+  showValues(package);
+  for (int i = 0; i != message.programs_size(); ++i) {
+    std::vector<int64_t> ranks;
+    for (int rank = 0; rank != message.program_of_rank_size(); ++rank)
+      if (message.program_of_rank(rank) == static_cast<uint32_t>(i))
+        ranks.push_back(rank);
+    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i), package, mesh);
+  }
+  if (message.has_serial())
+    showProgram("serial program", message.serial(), package, Mesh());
+}
+
 Status meshwright::tool::show(const LoadedPackage &package) {
   const meshwright::Package &message = package.message();
   const Mesh &mesh = package.getMesh();
@@ -264,16 +280,13 @@ Status meshwright::tool::show(const LoadedPackage &package) {
   fmt::print("mesh [{}], {} ranks\n", fmt::join(axes, ", "), mesh.getNumRanks());
   if (package.getMergeSteps() != 1)
     fmt::print("merges {} steps into one update\n", package.getMergeSteps());
-  showValues(package);
-  for (int i = 0; i != message.programs_size(); ++i) {
-    std::vector<int64_t> ranks;
-    for (int rank = 0; rank != message.program_of_rank_size(); ++rank)
-      if (message.program_of_rank(rank) == static_cast<uint32_t>(i))
-        ranks.push_back(rank);
-    showProgram(fmt::format("program {} of ranks {}", i, fmt::join(ranks, ", ")), message.programs(i), package, mesh);
+  showPrograms(package);
+  if (const LoadedPackage *evaluation = package.getEvaluation()) {
+    uint32_t every = message.evaluate_every();
+    fmt::print("\nevaluation{}, in the same arenas\n", every == 0 ? "" : fmt::format(" after every {} steps", every));
+    showPrograms(*evaluation);
+    fmt::print("\n");
   }
-  if (message.has_serial())
-    showProgram("serial program", message.serial(), package, Mesh());
   for (const KernelLibrary &library : message.libraries())
     fmt::print("kernels for {} in {}\n", library.target(), library.file());
   return {};

@@ -65,8 +65,8 @@ CudaDevice::~CudaDevice() {
   for (const Stream *stream : {&compute, &communication, &fetch, &writeBack})
     if (*stream)
       (void)api.cuStreamSynchronize(stream->get());
-  if (arena)
-    (void)api.cuMemFree(arena);
+  if (ownArena)
+    (void)api.cuMemFree(ownArena);
 }
 
 Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes) {
@@ -74,22 +74,37 @@ Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes) {
   if (deviceBytes != 0) {
     size_t free = 0, total = 0;
     MW_CALL(api, cuMemGetInfo, &free, &total);
-    MW_TRY(api.check(api.cuMemAlloc(&arena, deviceBytes), "cuMemAlloc")
+    MW_TRY(api.check(api.cuMemAlloc(&ownArena, deviceBytes), "cuMemAlloc")
                .within(fmt::format("{} bytes cannot be had on GPU {}, which has {} free of {}", deviceBytes, ordinal,
                                    free, total)));
-    MW_CALL(api, cuMemsetD8Async, arena, 0, deviceBytes, compute.get());
+    MW_CALL(api, cuMemsetD8Async, ownArena, 0, deviceBytes, compute.get());
   }
-  MW_TRY(hostArena.allocate(api, hostBytes));
-  hostArenaBytes = hostBytes;
+  MW_TRY(ownHostArena.allocate(api, hostBytes));
   if (hostBytes != 0)
-    std::memset(hostArena.data(), 0, hostBytes);
+    std::memset(ownHostArena.data(), 0, hostBytes);
+  arena = ownArena;
+  hostArena = ownHostArena.data();
+  hostArenaBytes = hostBytes;
+  return prepareLibraries();
+}
+
+Status CudaDevice::share(const Device &owner) {
+  MW_TRY(use());
+  const auto &other = static_cast<const CudaDevice &>(owner);
+  arena = other.arena;
+  hostArena = other.hostArena;
+  hostArenaBytes = other.hostArenaBytes;
+  return prepareLibraries();
+}
+
+Status CudaDevice::prepareLibraries() {
   MW_TRY_ASSIGN(kernels, CudaKernels::create(api, shared.image));
   MW_TRY_ASSIGN(products, CudaProducts::create(api, *shared.lt, shared.options.allowTf32));
   return {};
 }
 
 std::byte *CudaDevice::getArena(Memory memory) const {
-  return memory == HOST ? hostArena.data() : reinterpret_cast<std::byte *>(arena);
+  return memory == HOST ? hostArena : reinterpret_cast<std::byte *>(arena);
 }
 
 Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) {
@@ -192,8 +207,8 @@ Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) 
 //===----------------------------------------------------------------------===//
 
 bool CudaDevice::isInHostArena(const std::byte *address) const {
-  return hostArena.data() && std::less_equal<>()(hostArena.data(), address) &&
-         std::less<>()(address, hostArena.data() + hostArenaBytes);
+  return hostArena && std::less_equal<>()(static_cast<const std::byte *>(hostArena), address) &&
+         std::less<>()(address, static_cast<const std::byte *>(hostArena) + hostArenaBytes);
 }
 
 /// Looks from time to time, because a collective may wait for somebody who does not come.

@@ -57,6 +57,7 @@ public:
   ~CudaDevice() override;
 
   Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override;
+  Status share(const Device &owner) override;
   std::byte *getArena(Memory memory) const override;
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) override;
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
@@ -104,6 +105,7 @@ private:
   };
   CudaDevice(const CudaShared &shared, int ordinal) : shared(shared), api(*shared.api), ordinal(ordinal) {}
   Status prepareStreams();
+  Status prepareLibraries();
   bool isInHostArena(const std::byte *address) const;
   CUstream getStream(CopyPath path) const { return (path == CopyPath::ToHost ? writeBack : fetch).get(); }
 
@@ -114,8 +116,11 @@ private:
   PrimaryContext context;
   Stream compute, communication, fetch, writeBack;
   Event forked;
+  CUdeviceptr ownArena = 0;
+  PinnedMemory ownHostArena;
+  /// Those that are used, its own or another's.
   CUdeviceptr arena = 0;
-  PinnedMemory hostArena;
+  std::byte *hostArena = nullptr;
   uint64_t hostArenaBytes = 0;
   mutable Staging staging;
   std::unique_ptr<CudaKernels> kernels;

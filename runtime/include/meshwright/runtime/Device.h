@@ -37,6 +37,9 @@ public:
 
   /// Allocates the arenas of both memories, filled with zeros; once, before all else.
   virtual Status allocate(uint64_t deviceBytes, uint64_t hostBytes) = 0;
+  /// Instead: works in the arenas of `owner`, a device of the same kind and rank that outlives this one. They are never
+  /// at work at once.
+  virtual Status share(const Device &owner) = 0;
   /// Where an arena begins. What the host may not touch is an address all the same.
   virtual std::byte *getArena(Memory memory) const = 0;
   /// Describes a call of a kernel. Returns its number.

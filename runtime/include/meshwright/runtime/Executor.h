@@ -25,6 +25,8 @@ struct ExecutorContext {
   int64_t rank;
   /// Where the rank notes what it does; null where nobody wants to know.
   RankFlight *flight = nullptr;
+  /// The device in whose arenas the program runs; null where it gets its own.
+  const Device *owner = nullptr;
   /// Counts the allocations of the calling thread so far; null where nobody counts.
   uint64_t (*countAllocations)() = nullptr;
 };
@@ -66,6 +68,8 @@ public:
   Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
   /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended: on a GPU, was issued.
   Status runTracedStep(uint32_t position, RankTrace &trace);
+  /// Writes the constants again, where another program has run in the same arena.
+  Status restore();
   /// Allocations of the last step.
   AllocationCount getStepAllocations() const;
 

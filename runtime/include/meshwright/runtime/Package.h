@@ -68,6 +68,8 @@ public:
   const std::vector<StepVariant> &getVariants() const { return variants; }
   /// The index of the variant that runs at a position.
   size_t getVariant(uint32_t position) const;
+  /// The programs that evaluate, which share variables and arenas with these; null where there are none.
+  const LoadedPackage *getEvaluation() const { return evaluation.get(); }
   bool hasSerial() const { return content->has_serial(); }
   const ProgramLayouts &getLayouts() const { return layouts; }
   const ProgramLayouts &getSerialLayouts() const { return serialLayouts; }
@@ -81,10 +83,13 @@ private:
   Status checkValues();
   Status checkPrograms();
   Status checkSupports() const;
+  Status openEvaluation();
 
   std::unique_ptr<meshwright::Package> content;
   std::string folder;
-  std::optional<InputFile> constants;
+  /// Shared with the programs that evaluate; null where there are none.
+  std::shared_ptr<const InputFile> constants;
+  std::unique_ptr<LoadedPackage> evaluation;
   Mesh mesh;
   std::vector<StepVariant> variants;
   ProgramLayouts layouts, serialLayouts;
@@ -93,6 +98,10 @@ private:
 /// Checks one program against the package that holds it and the ranks that run it. `context` names it in errors.
 Status checkProgram(const LoadedPackage &package, const Program &program, const Mesh &mesh,
                     const ProgramLayouts &layouts, std::span<const int64_t> ranks, const std::string &context);
+
+/// Checks that the programs of `evaluation` find their variables where those of `package` keep them, and write nothing
+/// that these keep from step to step.
+Status checkEvaluation(const meshwright::Package &package, const meshwright::Package &evaluation);
 
 /// The bytes of a checked buffer's array (the buffer may be larger).
 uint64_t getArrayBytes(const Buffer &buffer);

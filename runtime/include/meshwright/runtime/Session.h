@@ -21,6 +21,7 @@
 namespace meshwright::runtime {
 
 class FlightRecorder;
+class Session;
 
 struct SessionOptions {
   /// The processes over which the ranks are spread, which outlives the session; null for this one alone.
@@ -37,6 +38,9 @@ struct SessionOptions {
   std::optional<LinkModel> link;
   /// The link between device and host, in each direction, that their copies are delayed by.
   std::optional<LinkModel> hostLink = {};
+  /// Runs in the arenas of this session, which outlives it and has programs whose variables the package's share; null
+  /// for arenas of its own. The two take turns.
+  const Session *beside = nullptr;
   /// See BackendOptions.
   double timeoutSeconds = 600;
   bool checkCollectives = false;
@@ -133,6 +137,9 @@ public:
   /// Runs one step on all ranks, and goes on to the next position in the merge. An error is that of a rank of this
   /// process; those of others come with what they leave undone.
   Status step();
+  /// Before steps that follow on those of the session beside which this one runs: writes constants again, and takes the
+  /// variables to be what they have become.
+  Status resume();
   /// Waits until the devices of this process have done all steps: GPUs may still be at them.
   Status synchronize();
   /// The same, noting what the ranks of this process did and when, in their order.
