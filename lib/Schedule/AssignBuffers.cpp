@@ -50,6 +50,8 @@ public:
 
 private:
   int64_t place(Type type, DictionaryAttr holders, dist::MemoryKind memory = dist::MemoryKind::Device);
+  void placeVariables(bool shared);
+  void reserve();
   void placeSlots();
 
   ArrayRef<func::FuncOp> variants;
@@ -128,10 +130,9 @@ void PersistentPlacer::placeSlots() {
   }
 }
 
-Persistent PersistentPlacer::run() {
-  func::FuncOp func = dist::getResultFunction(variants);
+void PersistentPlacer::placeVariables(bool shared) {
   for (auto variable : module.getOps<net::VariableOp>()) {
-    if (variable->hasAttr(dist::kSlotsAttr))
+    if (variable->hasAttr(dist::kSlotsAttr) || variable->hasAttr(kSharedAttr) != shared)
       continue;
     auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
     int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr(),
@@ -139,6 +140,22 @@ Persistent PersistentPlacer::run() {
     if (offset >= 0)
       persistent.variables[variable.getSymNameAttr()] = offset;
   }
+}
+
+/// Leaves what the programs keep whose variables these share.
+void PersistentPlacer::reserve() {
+  auto reserved = module->getAttrOfType<DenseI64ArrayAttr>(kReservedAttr);
+  if (!reserved)
+    return;
+  persistent.bytes = std::max(persistent.bytes, reserved[0]);
+  persistent.hostBytes = std::max(persistent.hostBytes, reserved[1]);
+}
+
+Persistent PersistentPlacer::run() {
+  func::FuncOp func = dist::getResultFunction(variants);
+  placeVariables(/*shared=*/true);
+  reserve();
+  placeVariables(/*shared=*/false);
   for (BlockArgument argument : func.getArguments())
     persistent.arguments.push_back(place(argument.getType(), dist::getOn(argument)));
   if (dist::hasTimes(func))

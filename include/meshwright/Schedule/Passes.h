@@ -27,6 +27,11 @@ inline constexpr llvm::StringLiteral kHostArenaBytesAttr = "dist.host_arena_byte
 inline constexpr llvm::StringLiteral kInHostArenaAttr = "dist.in_host_arena";
 inline constexpr llvm::StringLiteral kPersistentBytesAttr = "dist.persistent_bytes";
 inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
+/// On a variable, a unit: another program reads it where it is kept. Those come first in the memory of both.
+inline constexpr llvm::StringLiteral kSharedAttr = "dist.shared";
+/// On a module whose programs share the variables of others: the bytes at the beginning of the arenas, of the device
+/// and of the host, that those keep from step to step. Nothing but shared variables has a place there.
+inline constexpr llvm::StringLiteral kReservedAttr = "dist.reserved_bytes";
 /// On programs of some times: the places of the function's results.
 inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
 /// On collectives of the programs of different ranks: a number that all members of a group have for one and the same.
