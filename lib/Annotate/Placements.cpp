@@ -187,7 +187,7 @@ LogicalResult Annotator::placeBatches() {
         if (failed(placeBatch(input, batch.dim(), loc)))
           return failure();
       }
-      if (!any)
+      if (!any && file.matchesAll())
         return emitError(loc) << "no input matches \"" << batch.inputs(glob) << "\"";
     }
   }
@@ -202,7 +202,9 @@ LogicalResult Annotator::placeSplits() {
     Location loc = getLoc("tensor.split[" + Twine(index) + "]");
     bool any = false;
     for (const Target &variable : variables) {
-      if (cast<net::VariableOp>(variable.variable).getLike() || !matchGlob(rule.match(), variable.name))
+      // State that is not like a parameter has other dimensions than that.
+      auto op = cast<net::VariableOp>(variable.variable);
+      if (op.getLike() || op.getKind() == net::VariableKind::OptimizerState || !matchGlob(rule.match(), variable.name))
         continue;
       any = true;
       // The first rule that matches counts.
@@ -220,7 +222,7 @@ LogicalResult Annotator::placeSplits() {
       if (failed(place(variable, dims, loc)))
         return failure();
     }
-    if (!any)
+    if (!any && file.matchesAll())
       return emitError(loc) << "no variable matches \"" << rule.match() << "\"";
   }
   return success();
@@ -306,7 +308,7 @@ LogicalResult Annotator::placeByHand() {
         if (failed(place(target, *dims, loc)))
           return failure();
       }
-    if (!any)
+    if (!any && file.matchesAll())
       return emitError(loc) << "no value matches \"" << rule.match() << "\"";
   }
   return success();

@@ -35,18 +35,20 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
   }
 }
 
-/// Checks that backward and the update of a step are those that Train makes, which says what they are. A network
-/// without them is a pipeline of forwards.
+/// Checks that backward and the update of a step are told apart, as they are where Train makes them or Import has
+/// recognized them. A network without them is a pipeline of forwards.
 static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::StrategyFile &file) {
   SymbolTable symbols(module);
   for (auto func : module.getOps<func::FuncOp>())
     for (auto assign : func.getOps<net::AssignOp>()) {
       auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
-      if (variable.getKind() != net::VariableKind::Parameter)
+      if (variable.getKind() != net::VariableKind::Parameter || net::getRole(assign) == net::Role::Optimize)
         continue;
-      auto error = emitError(file.getLoc(module.getContext(), "pipeline"))
-                   << "a pipeline trains the step that train makes, but there is no train and the graph assigns "
-                   << assign.getVariableAttr() << " itself";
+      auto error =
+          emitError(file.getLoc(module.getContext(), "pipeline"))
+          << "a pipeline trains a step whose backward is known, but there is no train, and no scope of the graph "
+             "says what is backward, which assigns "
+          << assign.getVariableAttr() << " itself";
       error.attachNote(assign.getLoc()) << "assigned here";
       return failure();
     }

@@ -50,6 +50,11 @@ const std::vector<Flag> &getFlags() {
        [](Options &o, StringRef v) { return o.strategy = v.str(), !v.empty(); }},
       {"The whole way", "emit", "FOLDER", "write a package for dist-run there",
        [](Options &o, StringRef v) { return o.emit = v.str(), !v.empty(); }},
+      {"The whole way", "eval", "FILE",
+       "the graph of a program that evaluates, over the same variables; default: with eval in the strategy, the "
+       "forward "
+       "part of the input",
+       [](Options &o, StringRef v) { return o.eval = v.str(), !v.empty(); }},
       {"The whole way", "ranks", "N", "number of ranks, for an axis of size 0",
        [](Options &o, StringRef v) { return parseInteger(v, o.ranks) && o.ranks > 0; }},
       {"The whole way", "from", "STAGE",
@@ -200,5 +205,7 @@ int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegi
     return usageError("--plan and --explain need conversions, which there are from partition on");
   if (options.from > options.to)
     return usageError("--from=" + stringifyStage(options.from) + " comes after --to=" + stringifyStage(options.to));
+  if (!options.eval.empty() && options.from != Stage::Import)
+    return usageError("--eval goes through import, but --from=" + stringifyStage(options.from) + " leaves it out");
   return compile(options, registry);
 }

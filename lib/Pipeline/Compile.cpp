@@ -6,10 +6,12 @@
 
 #include "meshwright/Pipeline/Compile.h"
 #include "Diagnostics.h"
+#include "Evaluation.h"
 #include "Fit.h"
 #include "Metrics.h"
 #include "Plan.h"
 #include "RankProgram.h"
+#include "StrategyChecks.h"
 #include "StrategyOptions.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
@@ -73,13 +75,19 @@ private:
 
   LogicalResult readStrategy();
   LogicalResult readInput();
+  FailureOr<OwningOpRef<ModuleOp>> parse(const std::string &path, llvm::SourceMgr &buffers);
   LogicalResult runStage(Stage stage);
   LogicalResult runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  LogicalResult runPassesOn(OwningOpRef<ModuleOp> &other, llvm::function_ref<void(OpPassManager &)> build);
+  LogicalResult import();
+  LogicalResult importEvaluation();
   LogicalResult train();
   LogicalResult annotate();
+  LogicalResult annotateEvaluation();
   LogicalResult complete();
   LogicalResult optimize();
   LogicalResult schedule();
+  LogicalResult scheduleEvaluation();
   LogicalResult fit();
   LogicalResult tryChoice(const FitChoice &choice);
   LogicalResult emit();
@@ -103,6 +111,12 @@ private:
   emit::EmitOptions emitOptions;
   /// The training step before it was distributed.
   OwningOpRef<ModuleOp> serial;
+  /// The program that evaluates, where there is one: its text, what the strategy says of it, and before it was
+  /// distributed.
+  llvm::SourceMgr evaluationSources;
+  strategy::StrategyFile evaluationStrategy;
+  OwningOpRef<ModuleOp> evaluation, evaluationSerial;
+  emit::ProgramMetrics evaluationMetrics;
 };
 
 } // namespace
@@ -125,16 +139,25 @@ LogicalResult Compiler::readStrategy() {
   return strategy.check(options.ranks, &context);
 }
 
-LogicalResult Compiler::readInput() {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
+FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::SourceMgr &buffers) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
-    return emitError(UnknownLoc::get(&context))
-           << "cannot read \"" << options.input << "\": " << buffer.getError().message();
+    return emitError(UnknownLoc::get(&context)) << "cannot read \"" << path << "\": " << buffer.getError().message();
   diagnostics.addText((*buffer)->getBufferIdentifier(), (*buffer)->getBuffer());
-  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  module = options.from == Stage::Import ? importer::parseGraph(sources, &context)
-                                         : parseSourceFile<ModuleOp>(sources, &context);
-  return success(static_cast<bool>(module));
+  buffers.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  auto parsed = options.from == Stage::Import ? importer::parseGraph(buffers, &context)
+                                              : parseSourceFile<ModuleOp>(buffers, &context);
+  if (!parsed)
+    return failure();
+  return parsed;
+}
+
+LogicalResult Compiler::readInput() {
+  auto parsed = parse(options.input, sources);
+  if (failed(parsed))
+    return failure();
+  module = std::move(*parsed);
+  return success();
 }
 
 /// Writes a file whole or not at all.
@@ -166,22 +189,84 @@ LogicalResult Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> buil
   return success(succeeded(manager.run(*module)) && succeeded(verify(*module)));
 }
 
-LogicalResult Compiler::train() {
-  if (strategy.get().has_train() && failed(runPasses([&](OpPassManager &manager) {
-        train::buildPipeline(manager, getTrainOptions(strategy, &context));
-      })))
+LogicalResult Compiler::runPassesOn(OwningOpRef<ModuleOp> &other, llvm::function_ref<void(OpPassManager &)> build) {
+  std::swap(module, other);
+  LogicalResult result = runPasses(build);
+  std::swap(module, other);
+  return result;
+}
+
+LogicalResult Compiler::import() {
+  auto build = [&](OpPassManager &manager) {
+    importer::buildImportPipeline(manager, getImportOptions(strategy.get()));
+  };
+  if (failed(runPasses(build)) || failed(checkGlobs(*module, strategy)) || failed(markInputs(*module, strategy)))
     return failure();
-  // A graph that already is a whole step passes through.
-  return success();
+  return options.eval.empty() && !strategy.get().has_eval() ? success() : importEvaluation();
+}
+
+/// A graph of its own, whose variables are those that training has, or what is imported so far.
+LogicalResult Compiler::importEvaluation() {
+  evaluationStrategy = strategy.forEvaluation();
+  if (options.eval.empty()) {
+    evaluation = module->clone();
+    return cutEvaluation(*evaluation, strategy);
+  }
+  auto parsed = parse(options.eval, evaluationSources);
+  if (failed(parsed))
+    return failure();
+  evaluation = std::move(*parsed);
+  importer::Options importOptions;
+  importOptions.unrollLoops = getImportOptions(strategy.get()).unrollLoops;
+  for (auto variable : module->getOps<net::VariableOp>())
+    importOptions.variables.push_back(variable.getSymName().str());
+  if (failed(runPassesOn(evaluation,
+                         [&](OpPassManager &manager) { importer::buildImportPipeline(manager, importOptions); })))
+    return failure();
+  return success(succeeded(markInputs(*evaluation, evaluationStrategy)) &&
+                 succeeded(cutEvaluation(*evaluation, strategy)));
+}
+
+LogicalResult Compiler::train() {
+  bool isWhole = train::isWholeStep(*module);
+  if (isWhole && failed(checkWholeStep(*module, strategy)))
+    return failure();
+  if (!isWhole && !strategy.get().has_train())
+    return checkUntrained(&context, strategy);
+  if (isWhole)
+    return runPasses(
+        [&](OpPassManager &manager) { train::buildWholeStepPipeline(manager, getFetchOptions(strategy, &context)); });
+  train::Options trainOptions = getTrainOptions(strategy, &context);
+  if (failed(runPasses([&](OpPassManager &manager) { train::buildPipeline(manager, trainOptions); })))
+    return failure();
+  // Evaluation rounds as the forward part of training does.
+  if (!evaluation)
+    return success();
+  return runPassesOn(evaluation, [&](OpPassManager &manager) {
+    manager.addPass(train::createAssignPrecisionPass(trainOptions.precision, trainOptions.keepLocations));
+    manager.addPass(train::createSimplifyPass());
+  });
 }
 
 LogicalResult Compiler::annotate() {
+  if (evaluation && failed(shareVariables(*evaluation, *module)))
+    return failure();
   if (!options.emit.empty() && options.serial)
     serial = module->clone();
   plan.addSerial(*module);
-  describeMetrics(*module, emitOptions);
-  emitOptions.modelFlopsPerStep = static_cast<double>(plan.getSerialFlops());
-  return annotate::annotate(*module, strategy);
+  describeMetrics(*module, emitOptions.metrics);
+  emitOptions.metrics.modelFlopsPerStep = static_cast<double>(plan.getSerialFlops());
+  if (failed(annotate::annotate(*module, strategy)))
+    return failure();
+  return evaluation ? annotateEvaluation() : success();
+}
+
+LogicalResult Compiler::annotateEvaluation() {
+  if (serial)
+    evaluationSerial = evaluation->clone();
+  describeMetrics(*evaluation, evaluationMetrics);
+  return success(succeeded(annotate::annotate(*evaluation, evaluationStrategy)) &&
+                 succeeded(keepAsTrained(*evaluation, *module, evaluationStrategy)));
 }
 
 LogicalResult Compiler::complete() {
@@ -203,17 +288,33 @@ LogicalResult Compiler::schedule() {
   auto build = [&](OpPassManager &manager) {
     schedule::buildPipeline(manager, getScheduleOptions(strategy.get(), options.optimize));
   };
+  if (serial && failed(runPassesOn(serial, [&](OpPassManager &manager) {
+        manager.addPass(complete::createRecomputePass(completeOptions.recompute, completeOptions.recomputeLocations));
+        build(manager);
+      })))
+    return failure();
+  if (failed(runPasses(build)))
+    return failure();
+  return evaluation ? scheduleEvaluation() : success();
+}
+
+/// All stages from Complete on: where the variables lie is known now.
+LogicalResult Compiler::scheduleEvaluation() {
+  schedule::Options scheduleOptions = getScheduleOptions(evaluationStrategy.get(), options.optimize);
+  reserveMemory(*evaluation, *module);
   if (serial) {
-    std::swap(module, serial);
-    LogicalResult scheduled = runPasses([&](OpPassManager &manager) {
-      manager.addPass(complete::createRecomputePass(completeOptions.recompute, completeOptions.recomputeLocations));
-      build(manager);
-    });
-    std::swap(module, serial);
-    if (failed(scheduled))
+    reserveMemory(*evaluationSerial, *serial);
+    if (failed(runPassesOn(evaluationSerial,
+                           [&](OpPassManager &manager) { schedule::buildPipeline(manager, scheduleOptions); })))
       return failure();
   }
-  return runPasses(build);
+  return runPassesOn(evaluation, [&](OpPassManager &manager) {
+    complete::buildPipeline(manager, getCompleteOptions(evaluationStrategy, &context));
+    partition::buildPipeline(manager, getPartitionOptions(evaluationStrategy.get()));
+    if (options.optimize)
+      optimize::buildPipeline(manager, getOptimizeOptions(evaluationStrategy.get()));
+    schedule::buildPipeline(manager, scheduleOptions);
+  });
 }
 
 LogicalResult Compiler::emit() {
@@ -221,6 +322,8 @@ LogicalResult Compiler::emit() {
   emitOptions.gpuReport = options.gpuReport;
   if (!options.targets.empty())
     emitOptions.targets.assign(options.targets.begin(), options.targets.end());
+  if (evaluation)
+    emitOptions.evaluation = {*evaluation, evaluationSerial.get(), evaluationMetrics, strategy.get().eval().every()};
   return emit::emitPackage(*module, serial.get(), emitOptions);
 }
 
@@ -234,7 +337,7 @@ LogicalResult Compiler::tryChoice(const FitChoice &choice) {
   // What the stages warn of is said when the choice is compiled for good.
   ScopedDiagnosticHandler silent(
       &context, [](Diagnostic &diagnostic) { return success(diagnostic.getSeverity() != DiagnosticSeverity::Error); });
-  OwningOpRef<ModuleOp> serialBefore = std::move(serial);
+  OwningOpRef<ModuleOp> serialBefore = std::move(serial), evaluationBefore = std::move(evaluation);
   OwningOpRef<ModuleOp> before = module->clone();
   LogicalResult compiled = complete();
   for (Stage stage : {Stage::Partition, Stage::Optimize, Stage::Schedule})
@@ -243,6 +346,7 @@ LogicalResult Compiler::tryChoice(const FitChoice &choice) {
     plan.addMemory(*module);
   module = std::move(before);
   serial = std::move(serialBefore);
+  evaluation = std::move(evaluationBefore);
   return compiled;
 }
 
@@ -278,10 +382,7 @@ LogicalResult Compiler::fit() {
 LogicalResult Compiler::runStage(Stage stage) {
   switch (stage) {
   case Stage::Import:
-    return success(succeeded(runPasses([&](OpPassManager &manager) {
-                     importer::buildImportPipeline(manager, getImportOptions(strategy.get()));
-                   })) &&
-                   succeeded(checkGlobs(*module, strategy)) && succeeded(markInputs(*module, strategy)));
+    return import();
   case Stage::Train:
     return train();
   case Stage::Annotate:
@@ -330,6 +431,8 @@ LogicalResult Compiler::finish() {
     if (options.to == Stage::Partition)
       plan.addProgram(*module);
     plan.addMemory(*module);
+    if (evaluation)
+      plan.addEvaluation(*evaluation);
     if ((!options.plan.empty() &&
          failed(writeFile(options.plan, [&](llvm::raw_ostream &out) { plan.printJson(out); }))) ||
         (!options.explain.empty() &&

@@ -41,27 +41,35 @@ static FloatType findNarrowest(func::FuncOp func) {
   return narrowest;
 }
 
-void meshwright::describeMetrics(ModuleOp serial, emit::EmitOptions &options) {
+/// The last component of a name: a step of its own may return `2.grad_norm`.
+static StringRef getLastComponent(StringRef name) {
+  size_t dot = name.rfind('.');
+  return dot == StringRef::npos ? name : name.drop_front(dot + 1);
+}
+
+void meshwright::describeMetrics(ModuleOp serial, emit::ProgramMetrics &metrics) {
   for (auto func : serial.getOps<func::FuncOp>()) {
     for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
       auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!name || !tensor || tensor.getRank() != 0)
         continue;
-      if (name == "lr")
-        options.learningRate = name.str();
-      else if (name == "grad_norm")
-        options.gradNorm = name.str();
-      else if (name == "loss_scale")
-        options.lossScale = name.str();
-      else if (name == "found_inf")
-        options.foundInf = name.str();
-      else if (name == "skipped_steps")
-        options.skippedSteps = name.str();
-      else if (options.loss.empty() && isa<FloatType>(tensor.getElementType()))
-        options.loss = name.str();
+      StringRef last = getLastComponent(name.getValue());
+      bool isFirst = metrics.loss.empty() && isa<FloatType>(tensor.getElementType());
+      if (last == "lr")
+        metrics.learningRate = name.str();
+      else if (last == "grad_norm")
+        metrics.gradNorm = name.str();
+      else if (last == "loss_scale")
+        metrics.lossScale = name.str();
+      else if (last == "found_inf")
+        metrics.foundInf = name.str();
+      else if (last == "skipped_steps")
+        metrics.skippedSteps = name.str();
+      else if (last == "loss" || isFirst)
+        metrics.loss = name.str();
     }
-    options.arithmetic = findNarrowest(func);
-    options.tokensPerStep = countTokens(func);
+    metrics.arithmetic = findNarrowest(func);
+    metrics.tokensPerStep = countTokens(func);
   }
 }

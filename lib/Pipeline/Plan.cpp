@@ -389,6 +389,12 @@ void Plan::addMemory(ModuleOp module) {
   }
 }
 
+void Plan::addEvaluation(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr))
+      evaluationBytes = std::max(evaluationBytes.value_or(0), arena.getInt());
+}
+
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
@@ -509,6 +515,8 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
 void Plan::printJson(llvm::raw_ostream &out) const {
   llvm::json::OStream json(out, 2);
   json.object([&] {
+    if (evaluationBytes)
+      json.attributeObject("evaluation", [&] { json.attribute("peak_bytes", *evaluationBytes); });
     json.attributeArray("mesh", [&] {
       for (Axis axis = 0; axis < mesh.getNumRankAxes(); ++axis)
         json.object([&] {
@@ -578,6 +586,9 @@ void Plan::printText(llvm::raw_ostream &out) const {
   out << variables.size() << " variables\n";
   for (const PlannedProgram &program : programs)
     printProgram(out, program);
+  if (evaluationBytes)
+    out << llvm::format("evaluation: in an arena of %.1f MB, which is that of the step as far as it goes\n",
+                        *evaluationBytes / 1e6);
   if (pipeline)
     pipeline->printText(out);
   printTotals(out);

@@ -135,6 +135,8 @@ public:
   void addProgram(mlir::ModuleOp module);
   /// Notes the memory of the rank program; after Schedule.
   void addMemory(mlir::ModuleOp module);
+  /// Adds the arenas of the programs that evaluate, which run in those of the others: a rank has the larger of both.
+  void addEvaluation(mlir::ModuleOp module);
 
   int64_t getSerialFlops() const { return serialFlops; }
   /// The bytes of the largest arena; after `addMemory`.
@@ -171,6 +173,8 @@ private:
   std::vector<PlannedFetch> fetches;
   /// Floating-point operations of the serial step.
   int64_t serialFlops = 0;
+  /// The largest arena of those that evaluate.
+  std::optional<int64_t> evaluationBytes;
   /// By their first rank.
   std::vector<PlannedProgram> programs;
   std::optional<PlannedPipeline> pipeline;

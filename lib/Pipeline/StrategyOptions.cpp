@@ -5,9 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrategyOptions.h"
-#include "dialects/Net/Net.h"
 #include "google/protobuf/message.h"
-#include "meshwright/Support/Glob.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -42,6 +40,8 @@ importer::Options meshwright::getImportOptions(const strategy::Strategy &strateg
     options.inits.push_back(getInitRule(init));
   // The stages of a pipeline are cut out of straight code.
   options.unrollLoops = strategy.model().unroll_loops() || strategy.has_pipeline();
+  for (const strategy::Carry &carry : strategy.model().carry())
+    options.carries.push_back({carry.argument(), carry.result()});
   return options;
 }
 
@@ -240,6 +240,14 @@ static std::vector<Location> getLocs(const StrategyFile &file, MLIRContext *cont
   return locations;
 }
 
+train::FetchOptions meshwright::getFetchOptions(const StrategyFile &file, MLIRContext *context) {
+  const auto &values = file.get().fetch();
+  train::FetchOptions options;
+  options.values.assign(values.begin(), values.end());
+  options.locations = getLocs(file, context, "fetch", values.size());
+  return options;
+}
+
 train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext *context) {
   const strategy::Strategy &strategy = file.get();
   train::Options options;
@@ -250,13 +258,12 @@ train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext
   options.reduce.communicate = getTravelType(strategy.reduce());
   setMerge(options, strategy.train().gradient_merge());
   setOptimizer(options.optimizer, strategy.train());
-  options.fetch.values.assign(strategy.fetch().begin(), strategy.fetch().end());
+  options.fetch = getFetchOptions(file, context);
   // The metrics report them.
   options.fetch.values.push_back("lr");
   if (strategy.train().clip().has_global_norm())
     options.fetch.values.push_back("grad_norm");
   setPrecision(options, strategy.train().precision());
-  options.fetchLocations = getLocs(file, context, "fetch", strategy.fetch_size());
   options.keepLocations =
       getLocs(file, context, "train.precision.keep_f32", strategy.train().precision().keep_f32_size());
   return options;
@@ -356,94 +363,4 @@ schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strat
   options.copies.maxInFlight = offload.max_in_flight();
   options.copies.maxLiveMegabytes = offload.max_live_megabytes();
   return options;
-}
-
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Calls `visit` for every input whose name matches `glob`. False if there is none.
-bool forEachInput(ModuleOp module, StringRef glob, llvm::function_ref<void(func::FuncOp, unsigned)> visit) {
-  bool any = false;
-  for (auto func : module.getOps<func::FuncOp>())
-    for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); name && matchGlob(glob, name)) {
-        visit(func, index);
-        any = true;
-      }
-  return any;
-}
-
-} // namespace
-
-LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) {
-  Builder builder(module.getContext());
-  const auto &model = file.get().model();
-  for (int index = 0; index < model.batch_size(); ++index)
-    for (const std::string &glob : model.batch(index).inputs())
-      if (!forEachInput(module, glob, [&](func::FuncOp func, unsigned argument) {
-            func.setArgAttr(argument, "net.batch_dim", builder.getI64IntegerAttr(model.batch(index).dim()));
-          }))
-        return emitError(file.getLoc(module.getContext(), "model.batch[" + std::to_string(index) + "]"))
-               << "no input matches \"" << glob << "\"";
-  for (int index = 0; index < model.range_size(); ++index) {
-    const auto &range = model.range(index);
-    Location loc = file.getLoc(module.getContext(), "model.range[" + std::to_string(index) + "]");
-    if (!(range.min() < range.max()))
-      return emitError(loc) << "the range is empty: min " << range.min() << " is not below max " << range.max();
-    if (!forEachInput(module, range.input(), [&](func::FuncOp func, unsigned argument) {
-          func.setArgAttr(argument, "net.min", builder.getF64FloatAttr(range.min()));
-          func.setArgAttr(argument, "net.max", builder.getF64FloatAttr(range.max()));
-        }))
-      return emitError(loc) << "no input matches \"" << range.input() << "\"";
-  }
-  return success();
-}
-
-/// Checks the globs in field `decay` of the optimizer that `settings`, at `path`, chooses.
-static LogicalResult checkDecay(const google::protobuf::Message &settings, const std::string &path,
-                                llvm::function_ref<LogicalResult(StringRef, const Twine &)> check) {
-  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
-  const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
-  if (!field)
-    return success();
-  const google::protobuf::Message &optimizer = settings.GetReflection()->GetMessage(settings, field);
-  auto globs = getStrings(optimizer, optimizer.GetDescriptor()->FindFieldByName("decay"));
-  for (auto [index, glob] : llvm::enumerate(globs))
-    if (failed(check(glob, path + "." + std::string(field->name()) + ".decay[" + Twine(index) + "]")))
-      return failure();
-  return success();
-}
-
-LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) {
-  auto check = [&](StringRef glob, const Twine &path) -> LogicalResult {
-    for (auto variable : module.getOps<net::VariableOp>())
-      if (matchGlob(glob, variable.getSymName()))
-        return success();
-    return emitError(file.getLoc(module.getContext(), path.str())) << "no variable matches \"" << glob << "\"";
-  };
-  const auto &strategy = file.get();
-  for (int index = 0; index < strategy.model().parameters_size(); ++index)
-    if (failed(check(strategy.model().parameters(index), "model.parameters[" + Twine(index) + "]")))
-      return failure();
-  for (int index = 0; index < strategy.model().frozen_size(); ++index)
-    if (failed(check(strategy.model().frozen(index), "model.frozen[" + Twine(index) + "]")))
-      return failure();
-  if (failed(checkDecay(strategy.train(), "train", check)))
-    return failure();
-  for (int index = 0; index < strategy.train().group_size(); ++index) {
-    const strategy::ParameterGroup &group = strategy.train().group(index);
-    std::string path = "train.group[" + std::to_string(index) + "]";
-    for (int glob = 0; glob < group.match_size(); ++glob)
-      if (failed(check(group.match(glob), path + ".match[" + Twine(glob) + "]")))
-        return failure();
-    if (failed(checkDecay(group, path, check)))
-      return failure();
-  }
-  for (int index = 0; index < strategy.init_size(); ++index)
-    if (failed(check(strategy.init(index).match(), "init[" + Twine(index) + "]")))
-      return failure();
-  return success();
 }

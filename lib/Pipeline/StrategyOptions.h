@@ -24,6 +24,9 @@ importer::Options getImportOptions(const strategy::Strategy &strategy);
 /// The options of Train, with where the strategy has them.
 train::Options getTrainOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
+/// What the strategy fetches.
+train::FetchOptions getFetchOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
+
 /// The options of Complete, with where the strategy has them.
 complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
@@ -38,13 +41,6 @@ void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choi
 
 /// The options of Schedule; `optimize` says whether communication may overlap computation.
 schedule::Options getScheduleOptions(const strategy::Strategy &strategy, bool optimize);
-
-/// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
-/// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.
-mlir::LogicalResult markInputs(mlir::ModuleOp module, const strategy::StrategyFile &file);
-
-/// Checks that every glob over variables matches one, once Import has named them; errors are at the strategy's lines.
-mlir::LogicalResult checkGlobs(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
 } // namespace meshwright
 

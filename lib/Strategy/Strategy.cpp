@@ -207,3 +207,13 @@ StringRef strategy::getTemplate() {
 #include "lib/Strategy/Template.inc"
       ;
 }
+
+StrategyFile StrategyFile::forEvaluation() const {
+  StrategyFile file = *this;
+  file.isForEvaluation = true;
+  file.strategy.clear_train();
+  file.strategy.clear_fetch();
+  file.strategy.clear_reduce();
+  file.strategy.clear_offload();
+  return file;
+}

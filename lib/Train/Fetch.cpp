@@ -40,8 +40,7 @@ namespace {
 
 struct FetchPass : train::impl::FetchPassBase<FetchPass> {
   using FetchPassBase::FetchPassBase;
-  FetchPass(FetchPassOptions options, std::vector<Location> locations)
-      : FetchPassBase(std::move(options)), locations(std::move(locations)) {}
+  explicit FetchPass(const FetchOptions &options) : FetchPassBase(options), locations(options.locations) {}
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> func = findStep(getOperation());
@@ -64,6 +63,6 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
 
 } // namespace
 
-std::unique_ptr<Pass> train::createFetchPass(FetchPassOptions options, std::vector<Location> locations) {
-  return std::make_unique<FetchPass>(std::move(options), std::move(locations));
+std::unique_ptr<Pass> train::createFetchPass(const FetchOptions &options) {
+  return std::make_unique<FetchPass>(options);
 }

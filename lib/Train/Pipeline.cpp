@@ -6,9 +6,10 @@
 
 #include "meshwright/Train/Passes.h"
 
+using namespace mlir;
 using namespace meshwright;
 
-void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
+void train::buildPipeline(OpPassManager &manager, const Options &options) {
   // Folding first keeps what Import spelled out (scalars broadcast in steps, masks of constants) from being
   // differentiated.
   manager.addPass(createSimplifyPass());
@@ -32,10 +33,28 @@ void train::buildPipeline(mlir::OpPassManager &manager, const Options &options) 
 
   // Fetched values become results before the cleanup, which keeps what results depend on.
   if (!options.fetch.values.empty())
-    manager.addPass(createFetchPass(options.fetch, options.fetchLocations));
+    manager.addPass(createFetchPass(options.fetch));
   manager.addPass(createSimplifyPass());
   // All assignments and results are there.
   manager.addPass(createPutOffUpdatesPass());
 
+  manager.addPass(createVerifyPass());
+}
+
+bool train::isWholeStep(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    for (auto assign : func.getOps<net::AssignOp>())
+      if (net::getRole(assign) == net::Role::Optimize)
+        return true;
+  return false;
+}
+
+void train::buildWholeStepPipeline(OpPassManager &manager, const FetchOptions &fetch) {
+  // What Import spelled out, and what exporters repeat for every parameter.
+  manager.addPass(createSimplifyPass());
+  // After cleanup, which leaves out the zero that a chain of additions begins with.
+  manager.addPass(createMarkNormsPass());
+  if (!fetch.values.empty())
+    manager.addPass(createFetchPass(fetch));
   manager.addPass(createVerifyPass());
 }

@@ -8,8 +8,29 @@
 #define MESHWRIGHT_EMIT_EMIT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include <optional>
+#include <string>
 
 namespace meshwright::emit {
+
+/// What is known of a module's programs as a whole.
+struct ProgramMetrics {
+  /// What the metrics report, by name; empty where there is none.
+  std::string loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
+  /// The narrowest float type that a step computes in; null where that is not known.
+  mlir::FloatType arithmetic;
+  double modelFlopsPerStep = 0;
+  int64_t tokensPerStep = 0;
+};
+
+/// Programs that evaluate between the steps of others: scheduled too, for the same mesh, and reading shared variables
+/// in the places of those (`dist.shared`, `dist.reserved_bytes`).
+struct EvaluationPrograms {
+  mlir::ModuleOp module, serial;
+  ProgramMetrics metrics;
+  /// After how many steps they are run; 0 where nobody said.
+  int64_t every = 0;
+};
 
 struct EmitOptions {
   /// The folder of the package; what is there is replaced.
@@ -21,12 +42,8 @@ struct EmitOptions {
   std::string gpuReport;
   /// Free text for `dist-run --show`.
   std::string producer;
-  /// What the metrics report, by name; empty where there is none.
-  std::string loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
-  /// The narrowest float type that the step computes in; null where that is not known.
-  mlir::FloatType arithmetic;
-  double modelFlopsPerStep = 0;
-  int64_t tokensPerStep = 0;
+  ProgramMetrics metrics;
+  std::optional<EvaluationPrograms> evaluation;
 };
 
 /// Writes the package of `module`, whose function has been through Schedule. `serial`, where there is one, is the

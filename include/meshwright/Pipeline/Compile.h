@@ -36,6 +36,8 @@ struct CompileOptions {
   std::string input = "-";
   std::string output = "-";
   std::string strategy;
+  /// The graph of the program that evaluates; empty where the strategy says whether there is one.
+  std::string eval;
   std::string plan;
   std::string explain;
   /// The folder of the package; empty where none is to be made.

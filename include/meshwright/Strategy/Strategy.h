@@ -31,6 +31,12 @@ public:
   mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);
 
   const Strategy &get() const { return strategy; }
+
+  /// What a checked strategy says of the program that evaluates: where values are, and nothing of training. What it
+  /// names need not be there, because it is written for the program that trains.
+  StrategyFile forEvaluation() const;
+  /// Whether every glob has to match something.
+  bool matchesAll() const { return !isForEvaluation; }
   /// The mesh of a checked strategy, in the order of its topology; without axes, one rank.
   dist::Mesh getMesh() const;
 
@@ -64,6 +70,7 @@ private:
   static constexpr int64_t kMostTimes = 65536;
 
   Strategy strategy;
+  bool isForEvaluation = false;
   std::string name = "<no strategy>";
   std::shared_ptr<google::protobuf::TextFormat::ParseInfoTree> places;
 };

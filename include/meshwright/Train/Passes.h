@@ -42,7 +42,13 @@ enum class ComputeType { Written, BF16, F16 };
 /// Passes with where their globs were written, as far as that is known; errors stand at the module otherwise.
 std::unique_ptr<mlir::Pass> createAssignPrecisionPass(AssignPrecisionPassOptions options,
                                                       std::vector<mlir::Location> locations);
-std::unique_ptr<mlir::Pass> createFetchPass(FetchPassOptions options, std::vector<mlir::Location> locations);
+
+/// Values that become results, and where the first of their globs were written.
+struct FetchOptions : FetchPassOptions {
+  std::vector<mlir::Location> locations;
+};
+
+std::unique_ptr<mlir::Pass> createFetchPass(const FetchOptions &options);
 
 /// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
 struct Options {
@@ -52,13 +58,19 @@ struct Options {
   MergeGradientsPassOptions merge;
   OptimizerPassOptions optimizer;
   SkipUpdatesPassOptions skip;
-  FetchPassOptions fetch;
-  /// Where `precision.keep` and the first of `fetch.values` were written.
-  std::vector<mlir::Location> keepLocations, fetchLocations;
+  FetchOptions fetch;
+  /// Where `precision.keep` was written.
+  std::vector<mlir::Location> keepLocations;
 };
 
 /// Appends what turns a forward loss into a training step and ends with the gate.
 void buildPipeline(mlir::OpPassManager &manager, const Options &options);
+
+/// Whether the module's function is a training step already: it updates variables.
+bool isWholeStep(mlir::ModuleOp module);
+
+/// Appends what a step that was not made here passes through: cleanup, what the strategy fetches, and the gate.
+void buildWholeStepPipeline(mlir::OpPassManager &manager, const FetchOptions &options);
 
 /// The cleanup that follows Import and Train: folds, merges equal operations and drops what nobody uses. The function
 /// is left with the operations that its results and assignments depend on.

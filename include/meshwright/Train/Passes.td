@@ -318,6 +318,21 @@ def FetchPass : Pass<"dist-train-fetch", "::mlir::ModuleOp"> {
   let options = [ListOption<"values", "values", "std::string", "Globs of the names of values to return">];
 }
 
+def MarkNormsPass : Pass<"dist-train-mark-norms", "::mlir::ModuleOp"> {
+  let summary = "lets the norms of a step's own update be reduced once";
+  let description = [{
+    For a graph that was a training step before. Additions of scalars of the role optimize that add up reductions of floats are marked
+    `dist.travels`, as the norm of all gradients is where the step was made here: however the gradients are split, the sum is reduced once.
+
+    Example:
+    ```mlir
+    %sum = net.add %first, %second {dist.travels, net.role = #net.role<optimize>} : tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
+  let statistics = [Statistic<"numMarked", "marked", "Additions that partial sums pass">];
+}
+
 def SimplifyPass : Pass<"dist-train-simplify", "::mlir::ModuleOp"> {
   let summary = "folds, merges equal operations and drops what nobody uses";
   let description = [{

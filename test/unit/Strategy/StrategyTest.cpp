@@ -346,8 +346,6 @@ TEST_F(StrategyTest, ZeroAxes) {
   EXPECT_EQ(check(withZero("zero { stage: 2 }")), "zero has no axes; it takes some of data.axes");
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 2 } } train { sgd {} } zero { axes: \"dp\" }"),
             "zero shards over some of data.axes, but there are none");
-  EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 2 }", "")),
-            "zero at stage 2 shards what train makes, but there is no train; stage 3 shards parameters without it");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"sp\" }")),
             "axis \"sp\" is not among zero.axes");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"dp\" backward_axes: \"dp\" }")),

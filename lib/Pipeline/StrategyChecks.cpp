@@ -1,0 +1,154 @@
+//===- StrategyChecks.cpp - whether a strategy fits a graph ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrategyChecks.h"
+#include "dialects/Net/Net.h"
+#include "google/protobuf/message.h"
+#include "meshwright/Support/Glob.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace meshwright;
+using strategy::StrategyFile;
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+/// What a whole training step says itself, as far as `strategy` says it too: a path.
+static std::optional<std::string> findSaidTwice(const strategy::Strategy &strategy) {
+  std::vector<const google::protobuf::FieldDescriptor *> fields;
+  strategy.train().GetReflection()->ListFields(strategy.train(), &fields);
+  for (const auto *field : fields)
+    if (!llvm::is_contained({"loss", "recompute", "gradient_merge"}, StringRef(field->name())))
+      return "train." + std::string(field->name()) + (field->is_repeated() ? "[0]" : "");
+  if (strategy.train().gradient_merge().steps() > 1)
+    return "train.gradient_merge.steps";
+  if (strategy.reduce().scale() != strategy::Reduce::LOSS)
+    return "reduce.scale";
+  if (strategy.reduce().communicate() != strategy::Reduce::GRADIENT)
+    return "reduce.communicate";
+  return strategy.model().frozen().empty() ? std::nullopt : std::optional<std::string>("model.frozen[0]");
+}
+
+LogicalResult meshwright::checkWholeStep(ModuleOp module, const StrategyFile &file) {
+  std::optional<std::string> path = findSaidTwice(file.get());
+  if (!path)
+    return success();
+  auto diagnostic = emitError(file.getLoc(module.getContext(), *path))
+                    << *path << " is of a step that train makes of a loss, but the graph is a whole training step";
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto assigns = func.getOps<net::AssignOp>(); !assigns.empty()) {
+      diagnostic.attachNote((*assigns.begin()).getLoc()) << "it assigns " << (*assigns.begin()).getVariable();
+      break;
+    }
+  return diagnostic;
+}
+
+LogicalResult meshwright::checkUntrained(MLIRContext *context, const StrategyFile &file) {
+  if (!file.get().has_zero() || file.get().zero().stage() >= 3)
+    return success();
+  return emitError(file.getLoc(context, "zero"))
+         << "zero at stage " << file.get().zero().stage()
+         << " shards the state of an update, but there is no train and the graph has none; stage 3 shards parameters "
+            "without it";
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Calls `visit` for every input whose name matches `glob`. False if there is none.
+bool forEachInput(ModuleOp module, StringRef glob, llvm::function_ref<void(func::FuncOp, unsigned)> visit) {
+  bool any = false;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); name && matchGlob(glob, name)) {
+        visit(func, index);
+        any = true;
+      }
+  return any;
+}
+
+} // namespace
+
+LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) {
+  Builder builder(module.getContext());
+  const auto &model = file.get().model();
+  for (int index = 0; index < model.batch_size(); ++index)
+    for (const std::string &glob : model.batch(index).inputs())
+      if (!forEachInput(module, glob,
+                        [&](func::FuncOp func, unsigned argument) {
+                          func.setArgAttr(argument, "net.batch_dim",
+                                          builder.getI64IntegerAttr(model.batch(index).dim()));
+                        }) &&
+          file.matchesAll())
+        return emitError(file.getLoc(module.getContext(), "model.batch[" + std::to_string(index) + "]"))
+               << "no input matches \"" << glob << "\"";
+  for (int index = 0; index < model.range_size(); ++index) {
+    const auto &range = model.range(index);
+    Location loc = file.getLoc(module.getContext(), "model.range[" + std::to_string(index) + "]");
+    if (!(range.min() < range.max()))
+      return emitError(loc) << "the range is empty: min " << range.min() << " is not below max " << range.max();
+    if (!forEachInput(module, range.input(),
+                      [&](func::FuncOp func, unsigned argument) {
+                        func.setArgAttr(argument, "net.min", builder.getF64FloatAttr(range.min()));
+                        func.setArgAttr(argument, "net.max", builder.getF64FloatAttr(range.max()));
+                      }) &&
+        file.matchesAll())
+      return emitError(loc) << "no input matches \"" << range.input() << "\"";
+  }
+  return success();
+}
+
+/// Checks the globs in field `decay` of the optimizer that `settings`, at `path`, chooses.
+static LogicalResult checkDecay(const google::protobuf::Message &settings, const std::string &path,
+                                llvm::function_ref<LogicalResult(StringRef, const Twine &)> check) {
+  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
+  const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
+  if (!field)
+    return success();
+  const google::protobuf::Message &optimizer = settings.GetReflection()->GetMessage(settings, field);
+  const auto *decay = optimizer.GetDescriptor()->FindFieldByName("decay");
+  for (int index = 0; index < optimizer.GetReflection()->FieldSize(optimizer, decay); ++index)
+    if (failed(check(optimizer.GetReflection()->GetRepeatedString(optimizer, decay, index),
+                     path + "." + std::string(field->name()) + ".decay[" + Twine(index) + "]")))
+      return failure();
+  return success();
+}
+
+LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) {
+  auto check = [&](StringRef glob, const Twine &path) -> LogicalResult {
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (matchGlob(glob, variable.getSymName()))
+        return success();
+    return emitError(file.getLoc(module.getContext(), path.str())) << "no variable matches \"" << glob << "\"";
+  };
+  const auto &strategy = file.get();
+  for (int index = 0; index < strategy.model().parameters_size(); ++index)
+    if (failed(check(strategy.model().parameters(index), "model.parameters[" + Twine(index) + "]")))
+      return failure();
+  for (int index = 0; index < strategy.model().frozen_size(); ++index)
+    if (failed(check(strategy.model().frozen(index), "model.frozen[" + Twine(index) + "]")))
+      return failure();
+  if (failed(checkDecay(strategy.train(), "train", check)))
+    return failure();
+  for (int index = 0; index < strategy.train().group_size(); ++index) {
+    const strategy::ParameterGroup &group = strategy.train().group(index);
+    std::string path = "train.group[" + std::to_string(index) + "]";
+    for (int glob = 0; glob < group.match_size(); ++glob)
+      if (failed(check(group.match(glob), path + ".match[" + Twine(glob) + "]")))
+        return failure();
+    if (failed(checkDecay(group, path, check)))
+      return failure();
+  }
+  for (int index = 0; index < strategy.init_size(); ++index)
+    if (failed(check(strategy.init(index).match(), "init[" + Twine(index) + "]")))
+      return failure();
+  return success();
+}

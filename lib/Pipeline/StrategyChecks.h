@@ -1,0 +1,30 @@
+//===- StrategyChecks.h - whether a strategy fits a graph -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_PIPELINE_STRATEGYCHECKS_H
+#define MESHWRIGHT_LIB_PIPELINE_STRATEGYCHECKS_H
+
+#include "meshwright/Strategy/Strategy.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace meshwright {
+
+/// Checks that the strategy leaves to a whole training step what that says itself; errors are at the strategy's lines.
+mlir::LogicalResult checkWholeStep(mlir::ModuleOp module, const strategy::StrategyFile &file);
+
+/// Checks that the strategy of a graph that is not trained asks for nothing that needs an update.
+mlir::LogicalResult checkUntrained(mlir::MLIRContext *context, const strategy::StrategyFile &file);
+
+/// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
+/// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.
+mlir::LogicalResult markInputs(mlir::ModuleOp module, const strategy::StrategyFile &file);
+
+/// Checks that every glob over variables matches one, once Import has named them; errors are at the strategy's lines.
+mlir::LogicalResult checkGlobs(mlir::ModuleOp module, const strategy::StrategyFile &file);
+
+} // namespace meshwright
+
+#endif

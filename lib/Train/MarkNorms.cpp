@@ -1,0 +1,49 @@
+//===- MarkNorms.cpp - norms that a step computes itself ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes alone would reduce the terms of a norm wherever they come in, which sends little and waits often.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "lib/Train/Program.h"
+#include "meshwright/Train/Passes.h"
+
+#define DEBUG_TYPE "dist-train-mark-norms"
+
+namespace meshwright::train {
+#define GEN_PASS_DEF_MARKNORMSPASS
+#include "include/meshwright/Train/Passes.h.inc"
+} // namespace meshwright::train
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::train;
+
+/// Whether `value` is a sum over the elements of something, or of such sums.
+static bool isSum(Value value) {
+  if (auto reduce = value.getDefiningOp<net::ReduceOp>())
+    return reduce.getKind() == dist::ReduceKind::Sum;
+  return value.getDefiningOp() && dist::travels(value.getDefiningOp());
+}
+
+namespace {
+
+struct MarkNormsPass : train::impl::MarkNormsPassBase<MarkNormsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> func = findStep(getOperation());
+    if (failed(func))
+      return signalPassFailure();
+    for (auto add : func->getOps<net::AddOp>()) {
+      auto type = cast<RankedTensorType>(add.getType());
+      bool isScalar = type.getRank() == 0 && isa<FloatType>(type.getElementType());
+      if (!isScalar || net::getRole(add) != net::Role::Optimize || !llvm::all_of(add->getOperands(), isSum))
+        continue;
+      dist::setTravels(add);
+      ++numMarked;
+    }
+  }
+};
+
+} // namespace
