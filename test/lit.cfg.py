@@ -15,7 +15,7 @@ import lit.formats
 config.name = "Meshwright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".py"]
-config.excludes = ["lit.cfg.py", "case.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
+config.excludes = ["lit.cfg.py", "case.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 

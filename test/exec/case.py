@@ -114,21 +114,22 @@ def find_times(spec, kind):
     return next(filter(None, (re.fullmatch(kind + r"(\d+)(every)?", option) for option in spec.split("+"))), None)
 
 
-def make_strategy(network, spec, optimizer, zero=""):
-    """The strategy in protobuf text."""
+def make_strategy(network, spec, optimizer, zero="", model='parameters: "p.*"'):
+    """The strategy in protobuf text; without an optimizer that of a step that has its own."""
     mesh, *options = spec.split("+")
     axes = [] if mesh == "serial" else [re.fullmatch(r"([a-z]+)(\d+)", axis).groups() for axis in mesh.split("x")]
     lines = []
     if axes:
         lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
-    lines.append('model { parameters: "p.*" ' +
+    lines.append(f"model {{ {model} " +
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
     merge, slices = find_times(spec, "merge"), find_times(spec, "slices")
     every = any(times and times[2] for times in (merge, slices))
     merging = (" gradient_merge {" + (f" steps: {merge[1]}" if merge else "") + (f" slices: {slices[1]}" if slices else "") +
                (" reduce: EVERY_STEP" if every else "") + " }")
     bound = network.get("merged_bound" if merge else "bound")
-    lines.append(f"train {{ {OPTIMIZERS[optimizer]}{merging} }}".replace("BOUND", str(bound)))
+    update = OPTIMIZERS[optimizer] if optimizer else ""
+    lines.append(f"train {{ {update}{merging} }}".replace("BOUND", str(bound)))
     lines.append('fetch: "grad/*"')
     if any(name == "pp" for name, _ in axes):
         micro = next(filter(None, (re.fullmatch(r"micro(\d+)(?:-(\w+))?(?:-(\d+))?", option) for option in options)))

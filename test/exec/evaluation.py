@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: %python %s %tmp
+"""Trains GPT-2 with dropout and evaluates it without, in one package, and compares both with JAX.
+
+The evaluation is a graph of its own, on the same variables: distributed in all ways, after every second step and after the last one, over two
+batches each. `dist-run --check-serial` checks its programs as it does those of the steps. Training has the same bits as without evaluation, takes
+the larger of the two programs' arenas, and is said where the package has nothing to evaluate, or nobody says of what. Without a graph the evaluation is
+the forward part of training.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy
+
+import case
+import plain_safetensors
+
+STEPS, EVERY = 5, 2
+TRAINED = case.FIXTURES / "reference" / "gpt2-dropout-tiny-f64"
+EVALUATED = case.FIXTURES / "reference" / "gpt2-tiny-f64"
+MESHES = ["dp2xtp2+sequence", "dp4+zero3", "dp4+zero1whole", "dp4+merge4", "pp2xdp2+micro2+zero3"]
+
+
+def build(folder, mesh, *options, more="eval { every: 2 }", graph=case.FIXTURES / "gpt2-dropout-tiny-f64.mlir"):
+    strategy = folder / "strategy.textproto"
+    strategy.write_text(case.make_strategy(case.NETWORKS["gpt2"], mesh, "adamw") + more + "\n")
+    case.run("dist-opt", graph, f"--strategy={strategy}", f"--emit={folder}/package", "--quiet", *options)
+
+
+def train(folder, *options):
+    case.run("dist-run", f"{folder}/package", f"--init={EVALUATED}/init.safetensors", f"--feed={TRAINED}/batch{{step}}.safetensors", f"--steps={STEPS}",
+             f"--metrics={folder}/metrics.jsonl", f"--save={folder}/final.safetensors", f"--outputs={folder}/outputs.safetensors", "--quiet", *options)
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def check(mesh, folder, expected):
+    build(folder, mesh, f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir")
+    lines = train(folder, f"--eval-feed={EVALUATED}/batch{{step}}.safetensors", "--eval-steps=2", "--check-serial")
+    steps, evaluations = ([line for line in lines if ("eval/loss" in line) == is_evaluation] for is_evaluation in (False, True))
+    if len(steps) != STEPS or [line["step"] for line in evaluations] != [2, 4, 5] or any(line["eval/batches"] != 2 for line in evaluations):
+        sys.exit(f"{mesh}: steps and evaluations are {lines}")
+    found = numpy.array([line["eval/loss"] for line in evaluations])
+    # The first update of a merge of four steps comes after the first evaluation.
+    known = [0] if "merge" in mesh else [2, 4, 5]
+    case.compare(f"{mesh}: evaluations", {"losses": found[:len(known)]}, {"losses": expected[known]}, 0, case.TOLERANCE)
+    results = {name: (folder / f"{name}.safetensors").read_bytes() for name in ("final", "outputs")}
+    train(folder, "--eval-every=0")
+    for name, data in results.items():
+        if (folder / f"{name}.safetensors").read_bytes() != data:
+            sys.exit(f"{mesh}: {name} has other bits without evaluation")
+
+
+def fail(code, message, *command):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != code or message not in done.stdout:
+        sys.exit(f"{command} ended with {done.returncode} and\n{done.stdout}\nnot with {code} and {message}")
+
+
+def check_forward(folder):
+    """The forward part of the graph that is trained, a whole step too, on the batch and key of a step."""
+    build(folder, "dp2xtp2")
+    batch = TRAINED / "batch0.safetensors"
+    lines = train(folder, f"--eval-feed={batch}")
+    first = next(line["loss"] for line in lines if line["step"] == 0)
+    after = [line["eval/loss"] for line in lines if "eval/loss" in line]
+    if not 0 < abs(after[0] - first) < 0.5 or len(set(after)) != 3:
+        sys.exit(f"forward is evaluated to {after} after {first}")
+
+
+def check_errors(folder):
+    run = ["dist-run", folder / "package", f"--feed={TRAINED}/batch0.safetensors", f"--init={EVALUATED}/init.safetensors"]
+    build(folder, "serial")
+    fail(2, "neither --eval-feed nor --eval-data says of what; --eval-every=0 would not evaluate", *run)
+    build(folder, "serial", more="")
+    fail(2, "the package has nothing to evaluate", *run, "--eval-every=1")
+    strategy = folder / "strategy.textproto"
+    compile_ = ["dist-opt", case.FIXTURES / "gpt2-dropout-tiny-f64.mlir", f"--strategy={strategy}", f"--emit={folder}/other"]
+    fail(1, "argument p.layer0.bias of the graph that is evaluated is a parameter, but no variable of the graph that is trained", *compile_,
+         f"--eval={case.FIXTURES}/mlp-tiny-f64.mlir")
+    fail(2, "--eval goes through import, but --from=train leaves it out", *compile_, "--from=train", "--eval=-")
+    strategy.write_text(strategy.read_text() + 'eval { outputs: "accuracy" }\n')
+    fail(1, 'error: glob "accuracy" matches none of the 1 results of the graph that is evaluated', *compile_)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    expected = plain_safetensors.read(case.FIXTURES / "reference" / "gpt2-evaluation.safetensors")["losses"]
+    for mesh in MESHES:
+        check(mesh, folder, expected)
+    check_forward(folder)
+    check_errors(folder)
+
+
+if __name__ == "__main__":
+    main()

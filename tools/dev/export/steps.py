@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports whole training steps, with loss, gradients and optimizer in one function: `steps.py FIXTURES`.
+
+STEP.mlir                   the step as StableHLO text
+reference/STEP.safetensors  `losses` and `norms` of the gradients of 5 steps, and the variables after them that have at most 600 elements
+
+Initial parameters and batches are those of the network's own folder under reference/.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+from typing import Any, Callable
+
+import jax
+import numpy as np
+import optax
+from safetensors.numpy import load_file, save_file
+
+STEPS = 5
+SMALL = 600
+
+
+@dataclasses.dataclass
+class Step:
+    """`step(*state, *inputs)` gives back the state, in the same order, and metrics; `state` names its first arguments."""
+
+    network: str
+    function: Callable
+    state: dict[str, Any]
+    donated: bool
+
+
+def apart(network, loss, optimizer, parameters):
+    """Parameters and state of the optimizer are arguments of their own, and donated."""
+
+    def step(p, opt_state, *batch):
+        value, gradients = jax.value_and_grad(loss)(p, *batch)
+        updates, opt_state = optimizer.update(gradients, opt_state, p)
+        return optax.apply_updates(p, updates), opt_state, value
+
+    return Step(network, step, {"p": parameters, "opt_state": optimizer.init(parameters)}, True)
+
+
+def together(network, loss, optimizer, parameters):
+    """One tree holds all state, and is not donated; the step returns the norm of the gradients too."""
+
+    def step(state, *batch):
+        value, gradients = jax.value_and_grad(loss)(state["params"], *batch)
+        updates, inner = optimizer.update(gradients, state["optimizer"], state["params"])
+        new = {"params": optax.apply_updates(state["params"], updates), "optimizer": inner}
+        return new, {"loss": value, "grad_norm": optax.global_norm(gradients)}
+
+    return Step(network, step, {"state": {"params": parameters, "optimizer": optimizer.init(parameters)}}, False)
+
+
+def make_steps():
+    import models
+    import reference
+
+    def make(form, network, make_optimizer):
+        model = models.NETWORKS[network]()
+        parameters = reference.draw_parameters(model.parameters, seed=1)
+        return model, form(network, model.loss, make_optimizer(parameters), parameters)
+
+    clip = lambda _: optax.chain(optax.clip_by_global_norm(0.3), optax.sgd(0.1, momentum=0.9))
+    return {
+        "gpt2-adamw-step": make(apart, "gpt2-tiny-f64", lambda p: reference.optimizers(p, None)["adamw"]),
+        "gpt2-adafactor-step": make(apart, "gpt2-tiny-f64", lambda _: reference.adafactor(1e-2)),
+        "mlp-clip-step": make(together, "mlp-tiny-f64", clip),
+    }
+
+
+def with_names(function, state, inputs):
+    """The step with its inputs as arguments of their own, called as the network calls them."""
+    names = [*state, *inputs]
+    scope = {"function": function}
+    exec(f"def step({', '.join(names)}): return function({', '.join(names)})", scope)
+    return scope["step"]
+
+
+def lower(model, step):
+    function = with_names(step.function, step.state, model.inputs)
+    donated = tuple(range(len(step.state))) if step.donated else ()
+    return jax.jit(function, donate_argnums=donated).lower(*step.state.values(), *model.inputs.values())
+
+
+def named(tree):
+    """The leaves of the state by the names that an argument has: its path, joined by dots."""
+
+    def text(key):
+        for attribute in ("key", "name", "idx"):
+            if hasattr(key, attribute):
+                return str(getattr(key, attribute))
+        raise TypeError(key)
+
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {".".join(text(key) for key in path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def run(step, folder):
+    """The losses, the norms of the gradients where the step returns them, and the small variables after all steps."""
+    state, metrics = list(step.state.values()), []
+    function = jax.jit(step.function)
+    for index in range(STEPS):
+        batch = load_file(folder / "reference" / step.network / f"batch{index}.safetensors")
+        *state, metric = function(*state, *batch.values())
+        metrics.append(metric if isinstance(metric, dict) else {"loss": metric})
+    result = {"losses": np.asarray([metric["loss"] for metric in metrics])}
+    if "grad_norm" in metrics[0]:
+        result["norms"] = np.asarray([metric["grad_norm"] for metric in metrics])
+    variables = named(dict(zip(step.state, state)))
+    # Of shape 1 are what optax leaves where a moment is factored, or is not; no step reads them, and JAX drops them.
+    return result | {name: value for name, value in variables.items() if value.size <= SMALL and value.shape != (1,)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    # Where in libraries an operation was made takes most of a text, and nobody looks it up.
+    jax.config.update("jax_traceback_in_locations_limit", 0)
+    for name, (model, step) in make_steps().items():
+        text = lower(model, step).as_text(debug_info=True)
+        (arguments.folder / f"{name}.mlir").write_text(text if text.endswith("\n") else text + "\n")
+        numbers = run(step, arguments.folder)
+        save_file(numbers, arguments.folder / "reference" / f"{name}.safetensors")
+        print(f"{name}: {len(text)} characters;", *(f"{loss:.12f}" for loss in numbers["losses"]))
+
+
+if __name__ == "__main__":
+    main()
