@@ -89,23 +89,31 @@ std::optional<unsigned> CarriedState::findFree(StringRef name, unsigned argument
   return named->second;
 }
 
+/// What stands in front of `path` in the names of results that end in it.
+SmallVector<StringRef> CarriedState::getPrefixes(StringRef path) const {
+  SmallVector<StringRef> prefixes;
+  for (const Port &result : results)
+    if (StringRef prefix = result.name; prefix.consume_back(path) && (prefix.empty() || prefix.consume_back(".")))
+      prefixes.push_back(prefix);
+  return prefixes;
+}
+
+/// The path of an argument below the root of its tree.
+static StringRef getPath(const Port &argument) { return splitComponent(argument.name).second; }
+
 /// The prefix below which results have the paths and types of `tree`: that of the arguments themselves, else the
 /// shortest. Nothing where there is none, or several of one length.
 std::optional<std::string> CarriedState::findPrefix(StringRef root, ArrayRef<unsigned> tree) const {
   auto fits = [&](StringRef prefix) {
     return llvm::all_of(tree, [&](unsigned argument) {
-      return findFree(join(prefix, splitComponent(arguments[argument].name).second), argument).has_value();
+      return findFree(join(prefix, getPath(arguments[argument])), argument).has_value();
     });
   };
   if (fits(root))
     return root.str();
-  StringRef path = splitComponent(arguments[tree.front()].name).second;
   std::optional<std::string> best;
   bool isUnique = false;
-  for (const Port &result : results) {
-    StringRef prefix = result.name;
-    if (!prefix.consume_back(path) || (!prefix.empty() && !prefix.consume_back(".")))
-      continue;
+  for (StringRef prefix : getPrefixes(getPath(arguments[tree.front()]))) {
     size_t length = countComponents(prefix), shortest = best ? countComponents(*best) : length + 1;
     if (length > shortest || !fits(prefix))
       continue;
@@ -125,7 +133,36 @@ void CarriedState::pairTree(StringRef root, ArrayRef<unsigned> tree) {
   if (!prefix)
     return;
   for (unsigned argument : tree)
-    pair(argument, *findFree(join(*prefix, splitComponent(arguments[argument].name).second), argument));
+    pair(argument, *findFree(join(*prefix, getPath(arguments[argument])), argument));
+}
+
+std::string CarriedState::describeObstacle(ArrayRef<unsigned> tree) const {
+  // The prefix that most of the tree is found below, the shortest of several.
+  StringRef best;
+  size_t most = 0;
+  for (StringRef prefix : getPrefixes(getPath(arguments[tree.front()]))) {
+    size_t found = llvm::count_if(tree, [&](unsigned argument) {
+      return findFree(join(prefix, getPath(arguments[argument])), argument).has_value();
+    });
+    if (found > most || (found == most && found > 0 && countComponents(prefix) < countComponents(best)))
+      std::tie(best, most) = std::tie(prefix, found);
+  }
+  for (unsigned argument : most == 0 ? ArrayRef<unsigned>() : tree) {
+    std::string name = join(best, getPath(arguments[argument]));
+    if (findFree(name, argument))
+      continue;
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    out << arguments[argument].name << " of '" << arguments[argument].type << "'";
+    if (auto named = resultNamed.find(name); named == resultNamed.end())
+      out << " has no result " << name;
+    else if (results[named->second].type != arguments[argument].type)
+      out << " has result " << name << " of '" << results[named->second].type << "'";
+    else
+      out << " has result " << name << ", which is that of another argument";
+    return text;
+  }
+  return most == 0 ? "" : ("others fit as well as those below " + Twine(best)).str();
 }
 
 void CarriedState::pairDonated(ArrayRef<unsigned> donated) {

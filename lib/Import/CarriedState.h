@@ -37,6 +37,10 @@ public:
   /// arguments that no result is called like, stay without a result.
   void pairDonated(llvm::ArrayRef<unsigned> donated);
 
+  /// Why the tree of a donated argument has no results: where those that come closest differ. Empty where none come
+  /// close.
+  std::string describeObstacle(llvm::ArrayRef<unsigned> tree) const;
+
   /// The result that is the next value of `argument`.
   std::optional<unsigned> getResult(unsigned argument) const { return resultOf[argument]; }
 
@@ -45,6 +49,7 @@ private:
                                  EmitError emitError);
   void pairTree(llvm::StringRef root, llvm::ArrayRef<unsigned> tree);
   std::optional<std::string> findPrefix(llvm::StringRef root, llvm::ArrayRef<unsigned> tree) const;
+  llvm::SmallVector<llvm::StringRef> getPrefixes(llvm::StringRef path) const;
   /// The free result of that name with the type of `argument`.
   std::optional<unsigned> findFree(llvm::StringRef name, unsigned argument) const;
   void pair(unsigned argument, unsigned result);

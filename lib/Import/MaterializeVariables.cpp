@@ -6,6 +6,7 @@
 
 #include "CarriedState.h"
 #include "Graph.h"
+#include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Support/Glob.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -80,22 +81,31 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       if (graph.getArgAttr(index, "tf.aliasing_output") || graph.getArgAttr(index, "jax.buffer_donor"))
         donated.push_back(index);
     state.pairDonated(donated);
+    llvm::MapVector<StringRef, SmallVector<unsigned>> unpaired;
     for (unsigned argument : donated)
-      if (!state.getResult(argument) && failed(reportUnpaired(graph, argument)))
+      if (!state.getResult(argument))
+        unpaired[splitComponent(getName(graph, argument)).first].push_back(argument);
+    for (const auto &[root, tree] : unpaired)
+      if (failed(reportUnpaired(graph, tree, state.describeObstacle(tree))))
         return failure();
     return success();
   }
 
-  LogicalResult reportUnpaired(func::FuncOp graph, unsigned argument) {
+  /// Says once for a tree that it has no results. Without its parameters a step would train nothing.
+  LogicalResult reportUnpaired(func::FuncOp graph, ArrayRef<unsigned> tree, StringRef obstacle) {
+    const unsigned *parameter =
+        llvm::find_if(tree, [&](unsigned argument) { return isParameter(getName(graph, argument)); });
+    unsigned argument = parameter == tree.end() ? tree.front() : *parameter;
     StringRef name = getName(graph, argument);
     Location loc = graph.getArgument(argument).getLoc();
-    if (isParameter(name))
-      return emitError(loc) << "variable " << name << " is donated, but no result is known to be its next value; "
-                            << "model.carry says which is";
-    emitWarning(loc) << "argument " << name
-                     << " is donated, but no result is known to be its next value: it is an input "
-                     << "of every step; model.carry says which result is";
-    return success();
+    std::string others = tree.size() > 1 ? ", with " + std::to_string(tree.size() - 1) + " more," : "";
+    InFlightDiagnostic diagnostic = parameter == tree.end() ? emitWarning(loc) : emitError(loc);
+    diagnostic << (parameter == tree.end() ? "argument " : "variable ") << name << others
+               << " is donated, but no result is known to be its next value"
+               << (parameter == tree.end() ? ": it is an input of every step" : "") << "; model.carry says which is";
+    if (!obstacle.empty())
+      diagnostic.attachNote() << obstacle;
+    return failure(parameter != tree.end());
   }
 
   /// Makes the variables, and takes their arguments and results from the signature.

@@ -21,7 +21,7 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_outpu
 
 // -----
 
-// expected-warning @below {{argument x is donated, but no result is known to be its next value: it is an input of every step; model.carry says which result is}}
+// expected-warning @below {{argument x is donated, but no result is known to be its next value: it is an input of every step; model.carry says which is}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x", jax.buffer_donor = true}) -> (tensor<4xf32> {net.name = "0"}) {
   return %arg1 : tensor<4xf32>
 }
@@ -49,6 +49,24 @@ module attributes {mhlo.num_replicas = 2 : i32} {
   func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) {
     return
   }
+}
+
+// -----
+
+// expected-note @below {{p.b of 'tensor<4xf32>' has result 0.b of 'tensor<4xf64>'}}
+// expected-error @below {{variable p.w, with 1 more, is donated, but no result is known to be its next value; model.carry says which is}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}, %arg1: tensor<4xf32> {net.name = "p.b", jax.buffer_donor = true})
+    -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf64> {net.name = "0.b"}) {
+  %0 = net.convert %arg1 : tensor<4xf32> -> tensor<4xf64>
+  return %arg0, %0 : tensor<4xf32>, tensor<4xf64>
+}
+
+// -----
+
+// expected-note @below {{others fit as well as those below 0}}
+// expected-error @below {{variable p.w is donated, but no result is known to be its next value; model.carry says which is}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
+  return %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

@@ -60,6 +60,21 @@ TEST_F(CarriedStateTest, DoesNotChooseBetweenPrefixesOfOneLength) {
   EXPECT_EQ(pair({{"p.w", f32}, {"average.w", f32}}, {{"average.w", f32}, {"p.w", f32}}), Names({"p.w", "average.w"}));
 }
 
+TEST_F(CarriedStateTest, SaysWhereATreeDiffers) {
+  auto describe = [&](std::vector<Port> arguments, std::vector<Port> results) {
+    CarriedState state(arguments, results);
+    std::vector<unsigned> donated(arguments.size());
+    std::iota(donated.begin(), donated.end(), 0);
+    state.pairDonated(donated);
+    return state.describeObstacle(donated);
+  };
+  EXPECT_EQ(describe({{"p.w", f32}, {"p.b", f32}}, {{"0.w", f32}, {"0.b", i32}}),
+            "p.b of 'f32' has result 0.b of 'i32'");
+  EXPECT_EQ(describe({{"p.w", f32}, {"p.b", f32}}, {{"0.w", f32}, {"1.0.c", i32}}), "p.b of 'f32' has no result 0.b");
+  EXPECT_EQ(describe({{"p.w", f32}}, {{"0.w", f32}, {"1.w", f32}}), "others fit as well as those below 0");
+  EXPECT_EQ(describe({{"p.w", f32}}, {{"0.v", f32}}), "");
+}
+
 TEST_F(CarriedStateTest, PairsSingleArgumentsByTheirNames) {
   EXPECT_EQ(pair({{"step", i32}, {"rate", f32}}, {{"loss", f32}, {"step", i32}}), Names({"step", "-"}));
 }
