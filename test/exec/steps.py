@@ -5,8 +5,8 @@
 usage: steps.py STEP MESH...
 
 STEP is a graph with gradients and optimizer of its own (tools/dev/export/steps.py makes them); a mesh is spelt as case.py spells it. Every step is checked by `dist-run
---check-serial`; all losses, the norms of the gradients where the step returns them, the gradients of the first step and, after the last one,
-the small variables with the optimizer's state are compared with JAX's.
+--check-serial`; all losses, the norms of the gradients where the step returns them, the gradients of the first step where they are known and, after the last one, the small
+variables with the optimizer's state are compared with JAX's. Where there is a graph that evaluates the same state it does so after every step.
 """
 import json
 import pathlib
@@ -19,38 +19,55 @@ import case
 import plain_safetensors
 
 STEPS = 5
-# Per step its network, the tree that has the parameters, what the strategy's model says of the arguments, and the learning rate.
+STATE = {"inputs": ["x", "y"], "splits": [("*.Dense_0.kernel", 1, 1, False), ("*.Dense_1.kernel", 0, 1, False)]}
+# Per step the network that batches are of, its inputs and splits, the tree that has the parameters, what the strategy's model says of the arguments, and the learning rate.
 GRAPHS = {
-    "gpt2-adamw-step": ("gpt2", "p", 'parameters: "p.*"', 1e-3),
-    "gpt2-adafactor-step": ("gpt2", "p", 'parameters: "p.*"', 1e-2),
-    "mlp-clip-step": ("mlp", "state.params", 'parameters: "state.params.*" carry { argument: "state.*" result: "0.*" }', 0.1),
+    "gpt2-adamw-step": ("gpt2", case.NETWORKS["gpt2"], "p", 'parameters: "p.*"', 1e-3),
+    "gpt2-adafactor-step": ("gpt2", case.NETWORKS["gpt2"], "p", 'parameters: "p.*"', 1e-2),
+    "mlp-clip-step": ("mlp", case.NETWORKS["mlp"], "state.params", 'parameters: "state.params.*" carry { argument: "state.*" result: "0.*" }', 0.1),
+    "mlp-state-step": ("mlp", STATE, "state.params", 'parameters: "state.params.*"', 1e-2),
 }
 
 
-def check(name, mesh, folder):
-    network, root, model, rate = GRAPHS[name]
-    reference = case.FIXTURES / "reference" / f"{network}-tiny-f64"
-    initial = plain_safetensors.read(reference / "init.safetensors")
-    plain_safetensors.write(folder / "init.safetensors", {key.replace("p.", root + ".", 1): value for key, value in initial.items()})
-    (folder / "strategy.textproto").write_text(case.make_strategy(case.NETWORKS[network], mesh, "", model=model))
-    case.run("dist-opt", case.FIXTURES / f"{name}.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={folder}/package", "--quiet")
-    common = ["dist-run", f"{folder}/package", f"--init={folder}/init.safetensors", f"--feed={reference}/batch{{step}}.safetensors", "--quiet"]
-    case.run(*common, f"--outputs={folder}/first.safetensors")
-    case.run(*common, f"--steps={STEPS}", "--check-serial", f"--metrics={folder}/metrics.jsonl", f"--save={folder}/final.safetensors")
-    compare(name, mesh, folder, plain_safetensors.read(reference / "gradients.safetensors"), root, rate)
-
-
-def compare(name, mesh, folder, gradients, root, rate):
+def get_initial(name, reference, root):
+    """All state, where the step has a file of its own, else the parameters of the network."""
+    own = case.FIXTURES / "reference" / f"{name}.init.safetensors"
+    if own.exists():
+        return plain_safetensors.read(own), None
+    rename = lambda tensors, prefix: {key.replace(f"{prefix}p.", f"{prefix}{root}.", 1): value for key, value in tensors.items()}
+    gradients = plain_safetensors.read(reference / "gradients.safetensors")
     gradients.pop("loss")
-    norm = numpy.sqrt(sum(float(numpy.sum(gradient**2)) for gradient in gradients.values()))
-    gradients = {key.replace("grad/p.", f"grad/{root}.", 1): value for key, value in gradients.items()}
-    title = f"{name} {mesh}"
-    case.compare(f"{title}: gradients", plain_safetensors.read(folder / "first.safetensors"), gradients, 1e-3 * norm, case.TOLERANCE)
+    return rename(plain_safetensors.read(reference / "init.safetensors"), ""), rename(gradients, "grad/")
+
+
+def check(name, mesh, folder):
+    batches, network, root, model, rate = GRAPHS[name]
+    reference = case.FIXTURES / "reference" / f"{batches}-tiny-f64"
+    initial, gradients = get_initial(name, reference, root)
+    plain_safetensors.write(folder / "init.safetensors", initial)
+    (folder / "strategy.textproto").write_text(case.make_strategy(network, mesh, "", model=model))
+    evaluated = case.FIXTURES / f"{name.removesuffix('-step')}.evaluation.mlir"
+    case.run("dist-opt", case.FIXTURES / f"{name}.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={folder}/package", "--quiet",
+             *([f"--eval={evaluated}"] if evaluated.exists() else []))
+    feed = f"{reference}/batch{{step}}.safetensors"
+    common = ["dist-run", f"{folder}/package", f"--init={folder}/init.safetensors", "--quiet"]
+    case.run(*common, f"--feed={feed}", f"--outputs={folder}/first.safetensors")
+    # An evaluation takes the same batch every time.
+    case.run(*common, f"--feed={feed}", f"--steps={STEPS}", "--check-serial", f"--metrics={folder}/metrics.jsonl", f"--save={folder}/final.safetensors",
+             *([f"--eval-feed={reference}/batch0.safetensors", "--eval-every=1"] if evaluated.exists() else []))
+    compare(f"{name} {mesh}", name, folder, gradients, rate)
+
+
+def compare(title, name, folder, gradients, rate):
+    if gradients:
+        norm = numpy.sqrt(sum(float(numpy.sum(gradient**2)) for gradient in gradients.values()))
+        case.compare(f"{title}: gradients", plain_safetensors.read(folder / "first.safetensors"), gradients, 1e-3 * norm, case.TOLERANCE)
     expected = plain_safetensors.read(case.FIXTURES / "reference" / f"{name}.safetensors")
-    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    for key, metric in (("losses", "loss"), ("norms", "grad_norm")):
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for key, metric in (("losses", "loss"), ("norms", "grad_norm"), ("evaluations", "eval/loss")):
         if key in expected:
-            case.compare(f"{title}: {key}", {key: numpy.array([step[metric] for step in metrics])}, {key: expected.pop(key)}, 0, case.TOLERANCE)
+            found = numpy.array([line[metric] for line in lines if metric in line])
+            case.compare(f"{title}: {key}", {key: found}, {key: expected.pop(key)}, 0, case.TOLERANCE)
     case.compare(f"{title}: variables", plain_safetensors.read(folder / "final.safetensors"), expected, rate, case.TOLERANCE)
 
 

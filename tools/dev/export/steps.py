@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports whole training steps, with loss, gradients and optimizer in one function: `steps.py FIXTURES`.
 
-STEP.mlir                   the step as StableHLO text
+STEP.mlir                   the step as StableHLO text; for mlp-state-step also mlp-state.evaluation.mlir, which reads the same state
 reference/STEP.safetensors  `losses` and `norms` of the gradients of 5 steps, and the variables after them that have at most 600 elements
 
-Initial parameters and batches are those of the network's own folder under reference/.
+Initial parameters and batches are those of the network's own folder under reference/; mlp-state-step has reference/mlp-state-step.init.safetensors, and in
+its numbers `evaluations`, after each step on the first batch.
 """
 
 import argparse
@@ -29,6 +30,7 @@ class Step:
     function: Callable
     state: dict[str, Any]
     donated: bool
+    evaluate: Callable | None = None
 
 
 def apart(network, loss, optimizer, parameters):
@@ -54,6 +56,48 @@ def together(network, loss, optimizer, parameters):
     return Step(network, step, {"state": {"params": parameters, "optimizer": optimizer.init(parameters)}}, False)
 
 
+def train_state():
+    """A perceptron with batch normalization and dropout as users of Flax write it: one state with statistics and the key of the next step, a schedule."""
+    import flax.linen as nn
+    import jax.numpy as jnp
+    from flax.training import train_state
+
+    class Perceptron(nn.Module):
+        @nn.compact
+        def __call__(self, x, train):
+            # A bias in front of a normalization has a gradient of rounding errors alone.
+            x = nn.Dense(24, use_bias=False, param_dtype=x.dtype)(x)
+            x = nn.BatchNorm(use_running_average=not train, momentum=0.9, param_dtype=x.dtype)(x)
+            x = nn.Dropout(0.1, deterministic=not train)(nn.relu(x))
+            return nn.Dense(10, param_dtype=x.dtype)(x)
+
+    class State(train_state.TrainState):
+        batch_stats: Any
+        key: Any
+
+    network = Perceptron()
+    variables = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), network.init(jax.random.PRNGKey(0), jnp.zeros((8, 12)), False))
+    rate = optax.cosine_decay_schedule(1e-2, 100)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(lambda count: rate(count.astype(jnp.float64)), weight_decay=0.01))
+    state = State.create(apply_fn=network.apply, params=variables["params"], tx=optimizer, batch_stats=variables["batch_stats"], key=jax.random.PRNGKey(7))
+    cross_entropy = lambda logits, y: optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
+
+    def step(state, x, y):
+        key, dropout = jax.random.split(state.key)
+
+        def loss(params):
+            logits, new = network.apply({"params": params, "batch_stats": state.batch_stats}, x, True, rngs={"dropout": dropout}, mutable=["batch_stats"])
+            return cross_entropy(logits, y), new["batch_stats"]
+
+        (value, statistics), gradients = jax.value_and_grad(loss, has_aux=True)(state.params)
+        return state.apply_gradients(grads=gradients, batch_stats=statistics, key=key), {"loss": value, "grad_norm": optax.global_norm(gradients)}
+
+    def evaluate(state, x, y):
+        return {"loss": cross_entropy(network.apply({"params": state.params, "batch_stats": state.batch_stats}, x, False), y)}
+
+    return Step("mlp-tiny-f64", step, {"state": state}, True, evaluate)
+
+
 def make_steps():
     import models
     import reference
@@ -68,6 +112,7 @@ def make_steps():
         "gpt2-adamw-step": make(apart, "gpt2-tiny-f64", lambda p: reference.optimizers(p, None)["adamw"]),
         "gpt2-adafactor-step": make(apart, "gpt2-tiny-f64", lambda _: reference.adafactor(1e-2)),
         "mlp-clip-step": make(together, "mlp-tiny-f64", clip),
+        "mlp-state-step": (models.NETWORKS["mlp-tiny-f64"](), train_state()),
     }
 
 
@@ -79,10 +124,12 @@ def with_names(function, state, inputs):
     return scope["step"]
 
 
-def lower(model, step):
-    function = with_names(step.function, step.state, model.inputs)
-    donated = tuple(range(len(step.state))) if step.donated else ()
-    return jax.jit(function, donate_argnums=donated).lower(*step.state.values(), *model.inputs.values())
+def export(model, step, function, donated, path):
+    named_function = with_names(function, step.state, model.inputs)
+    donated = tuple(range(len(step.state))) if donated else ()
+    text = jax.jit(named_function, donate_argnums=donated).lower(*step.state.values(), *model.inputs.values()).as_text(debug_info=True)
+    path.write_text(text if text.endswith("\n") else text + "\n")
+    return len(text)
 
 
 def named(tree):
@@ -100,15 +147,20 @@ def named(tree):
 
 def run(step, folder):
     """The losses, the norms of the gradients where the step returns them, and the small variables after all steps."""
-    state, metrics = list(step.state.values()), []
+    state, metrics, evaluations = list(step.state.values()), [], []
     function = jax.jit(step.function)
     for index in range(STEPS):
         batch = load_file(folder / "reference" / step.network / f"batch{index}.safetensors")
         *state, metric = function(*state, *batch.values())
         metrics.append(metric if isinstance(metric, dict) else {"loss": metric})
+        if step.evaluate:
+            first = load_file(folder / "reference" / step.network / "batch0.safetensors")
+            evaluations.append(step.evaluate(*state, *first.values())["loss"])
     result = {"losses": np.asarray([metric["loss"] for metric in metrics])}
     if "grad_norm" in metrics[0]:
         result["norms"] = np.asarray([metric["grad_norm"] for metric in metrics])
+    if evaluations:
+        result["evaluations"] = np.asarray(evaluations)
     variables = named(dict(zip(step.state, state)))
     # Of shape 1 are what optax leaves where a moment is factored, or is not; no step reads them, and JAX drops them.
     return result | {name: value for name, value in variables.items() if value.size <= SMALL and value.shape != (1,)}
@@ -122,11 +174,13 @@ def main():
     # Where in libraries an operation was made takes most of a text, and nobody looks it up.
     jax.config.update("jax_traceback_in_locations_limit", 0)
     for name, (model, step) in make_steps().items():
-        text = lower(model, step).as_text(debug_info=True)
-        (arguments.folder / f"{name}.mlir").write_text(text if text.endswith("\n") else text + "\n")
+        size = export(model, step, step.function, step.donated, arguments.folder / f"{name}.mlir")
+        if step.evaluate:
+            export(model, step, step.evaluate, False, arguments.folder / f"{name.removesuffix('-step')}.evaluation.mlir")
+            save_file(named(step.state), arguments.folder / "reference" / f"{name}.init.safetensors")
         numbers = run(step, arguments.folder)
         save_file(numbers, arguments.folder / "reference" / f"{name}.safetensors")
-        print(f"{name}: {len(text)} characters;", *(f"{loss:.12f}" for loss in numbers["losses"]))
+        print(f"{name}: {size} characters;", *(f"{loss:.12f}" for loss in numbers["losses"]))
 
 
 if __name__ == "__main__":
