@@ -168,7 +168,7 @@ NETWORKS = {
     "llama-tiny-f64": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.float64),
     "llama-tiny-bf16": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.bfloat16),
     "llama-checkpoint-tiny-f64": lambda: llama(2, 16, 4, 2, 61, 12, 8, jnp.float64, checkpoint=True),
-    "mixture-tiny-f64": lambda: mixture(2, 16, 4, 4, 61, 12, 8, jnp.float64),
+    "mixture-tiny-f64": lambda: mixture(1, 16, 4, 4, 61, 12, 8, jnp.float64),
     "scan-gpt-tiny-f64": lambda: scan_gpt(3, 16, 4, 61, 12, 8, jnp.float64),
     "lstm-tiny-f64": lambda: lstm(16, 61, 12, 8, jnp.float64),
     "mlp-tiny": lambda: mlp((12, 24, 16, 10), 8, jnp.float32),
