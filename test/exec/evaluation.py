@@ -22,7 +22,7 @@ import plain_safetensors
 STEPS, EVERY = 5, 2
 TRAINED = case.FIXTURES / "reference" / "gpt2-dropout-tiny-f64"
 EVALUATED = case.FIXTURES / "reference" / "gpt2-tiny-f64"
-MESHES = ["dp2xtp2+sequence", "dp4+zero3", "dp4+merge4", "pp2xdp2+micro2+zero3"]
+MESHES = ["dp2xtp2+sequence", "dp4+merge4", "pp2xdp2+micro2+zero3"]
 
 
 def build(folder, mesh, *options, more="eval { every: 2 }", graph=case.FIXTURES / "gpt2-dropout-tiny-f64.mlir"):
@@ -47,6 +47,8 @@ def check(mesh, folder, expected):
     # The first update of a merge of four steps comes after the first evaluation.
     known = [0] if "merge" in mesh else [2, 4, 5]
     case.compare(f"{mesh}: evaluations", {"losses": found[:len(known)]}, {"losses": expected[known]}, 0, case.TOLERANCE)
+    if mesh != MESHES[0]:
+        return
     results = {name: (folder / f"{name}.safetensors").read_bytes() for name in ("final", "outputs")}
     train(folder, "--eval-every=0")
     for name, data in results.items():
@@ -98,17 +100,20 @@ def check_forward(folder):
 
 
 def check_errors(folder):
-    run = ["dist-run", folder / "package", f"--feed={TRAINED}/batch0.safetensors", f"--init={EVALUATED}/init.safetensors"]
-    build(folder, "serial")
-    fail(2, "neither --eval-feed nor --eval-data says of what; --eval-every=0 would not evaluate", *run)
-    build(folder, "serial", more="")
-    fail(2, "the package has nothing to evaluate", *run, "--eval-every=1")
     strategy = folder / "strategy.textproto"
-    compile_ = ["dist-opt", case.FIXTURES / "gpt2-dropout-tiny-f64.mlir", f"--strategy={strategy}", f"--emit={folder}/other"]
-    fail(1, "argument p.layer0.bias of the graph that is evaluated is a parameter, but no variable of the graph that is trained", *compile_,
-         f"--eval={case.FIXTURES}/mlp-tiny-f64.mlir")
+    compile_ = ["dist-opt", case.FIXTURES / "mlp-tiny-f64.mlir", f"--strategy={strategy}", f"--emit={folder}/other", "--quiet"]
+    batches = case.FIXTURES / "reference" / "mlp-tiny-f64"
+    run = ["dist-run", folder / "other", f"--feed={batches}/batch0.safetensors", f"--init={batches}/init.safetensors"]
+    strategy.write_text(case.make_strategy(case.NETWORKS["mlp"], "serial", "sgd"))
+    case.run(*compile_)
+    fail(2, "the package has nothing to evaluate", *run, "--eval-every=1")
+    strategy.write_text(strategy.read_text() + "eval { every: 2 }\n")
+    case.run(*compile_)
+    fail(2, "neither --eval-feed nor --eval-data says of what; --eval-every=0 would not evaluate", *run)
+    fail(1, "argument p.transformer.h.0.attn.c_attn.bias of the graph that is evaluated is a parameter, but no variable of the graph that is trained", *compile_,
+         f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir")
     fail(2, "--eval goes through import, but --from=train leaves it out", *compile_, "--from=train", "--eval=-")
-    strategy.write_text(strategy.read_text() + 'eval { outputs: "accuracy" }\n')
+    strategy.write_text(strategy.read_text().replace("every: 2", 'outputs: "accuracy"'))
     fail(1, 'error: glob "accuracy" matches none of the 1 results of the graph that is evaluated', *compile_)
 
 
