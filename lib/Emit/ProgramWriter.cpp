@@ -12,6 +12,7 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/Report.h"
+#include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
@@ -134,6 +135,8 @@ uint32_t ProgramWriter::getBuffer(Value value) {
   program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
                                                : schedule::isFetched(value) ? Buffer::FETCHED
                                                                             : Buffer::OTHER);
+  for (int64_t bytes : schedule::getTripBytes(value, nest))
+    program.mutable_buffers(buffer)->add_trip_bytes(bytes);
   return buffers[value] = buffer;
 }
 
@@ -143,7 +146,9 @@ uint32_t ProgramWriter::getBufferFrom(Value value, int64_t offset) {
     return whole;
   RankedTensorType type = typeOf(value);
   uint64_t start = program.buffers(whole).offset() + offset * getElementBytes(type.getElementType());
-  return addBuffer(type.clone({type.getNumElements() - offset}), start, "");
+  uint32_t part = addBuffer(type.clone({type.getNumElements() - offset}), start, "");
+  *program.mutable_buffers(part)->mutable_trip_bytes() = program.buffers(whole).trip_bytes();
+  return part;
 }
 
 /// The value's name, its scope, or what the operation is.
@@ -292,7 +297,8 @@ void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
 /// Nothing where both are in the same place.
 void ProgramWriter::addCopy(Operation *op, uint32_t from, uint32_t to) {
   const Buffer &source = program.buffers(from), &target = program.buffers(to);
-  if (source.memory() == target.memory() && source.offset() == target.offset())
+  bool moveAlike = llvm::equal(source.trip_bytes(), target.trip_bytes());
+  if (source.memory() == target.memory() && source.offset() == target.offset() && moveAlike)
     return;
   Copy &copy = *startInstruction(op)->mutable_copy();
   copy.set_from(from);
@@ -340,6 +346,33 @@ void ProgramWriter::addCoordinate(dist::CoordinateOp op, uint32_t buffer) {
   entry.set_buffer(buffer);
 }
 
+/// Begins a loop: what is carried is put where it is carried first.
+void ProgramWriter::addLoop(net::LoopOp op) {
+  for (Operation *inner = op; inner != nest.getEnd(op); inner = inner->getNextNode())
+    if (auto carry = dyn_cast<net::CarryOp>(inner); carry && nest.getLoop(inner) == op)
+      addCopy(carry, getBuffer(carry.getInit()), getBuffer(carry.getResult()));
+  Loop &loop = *startInstruction(op)->mutable_loop();
+  loop.set_count(op.getCount());
+  loop.set_reverse(op.getReverse());
+}
+
+/// The part of `stack` that belongs to the trip, which `part` is or becomes.
+uint32_t ProgramWriter::getPart(Operation *op, Value stack, Value part) {
+  uint32_t whole = getBuffer(stack);
+  uint32_t buffer = addBuffer(typeOf(part), program.buffers(whole).offset(), "");
+  for (int64_t bytes : schedule::getPartTripBytes(op, stack, part, nest))
+    program.mutable_buffers(buffer)->add_trip_bytes(bytes);
+  return buffer;
+}
+
+/// Whether every trip makes what is stacked in its place in the stack.
+bool ProgramWriter::isMadeInPlace(net::StackOp op) {
+  uint64_t place = program.buffers(getBuffer(op.getValue())).offset();
+  return place == program.buffers(getBuffer(op.getResult())).offset() &&
+         schedule::getTripBytes(op.getValue(), nest) ==
+             schedule::getPartTripBytes(op, op.getResult(), op.getValue(), nest);
+}
+
 LogicalResult ProgramWriter::addInstruction(Operation &op) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     buffers[read.getResult()] = variableBuffers[read.getVariableAttr().getAttr()];
@@ -365,6 +398,18 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     addHostCopy(copy, *startInstruction(&op));
   } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
     addWait(wait, *startInstruction(&op));
+  } else if (auto loop = dyn_cast<net::LoopOp>(op)) {
+    addLoop(loop);
+  } else if (isa<net::EndLoopOp>(op)) {
+    startInstruction(&op)->mutable_end_loop();
+  } else if (auto next = dyn_cast<net::NextOp>(op)) {
+    addCopy(next, getBuffer(next.getValue()), getBuffer(next.getCarry()));
+  } else if (auto take = dyn_cast<net::TakeOp>(op)) {
+    if (!schedule::hasAlignedParts(take.getResult()))
+      addCopy(take, getPart(take, take.getStack(), take.getResult()), getBuffer(take.getResult()));
+  } else if (auto stack = dyn_cast<net::StackOp>(op)) {
+    if (!isMadeInPlace(stack))
+      addCopy(stack, getBuffer(stack.getValue()), getPart(stack, stack.getResult(), stack.getValue()));
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);
@@ -372,7 +417,7 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
       copyOutputs(ret);
     else
       addOutputs(ret);
-  } else if (!isa<dist::ViewOp, dist::AbsentOp, net::AssignOp>(op)) {
+  } else if (!isa<dist::ViewOp, dist::AbsentOp, net::AssignOp, net::CarryOp>(op)) {
     return op.emitError() << "operation " << op.getName() << " is not one that a package can hold";
   }
   return success();
@@ -441,6 +486,10 @@ void ProgramWriter::addFixedOutputs() {
 LogicalResult ProgramWriter::addTask() {
   task = program.add_tasks();
   task->set_name(getTaskName(func));
+  FailureOr<net::LoopNest> found = net::LoopNest::find(func.getBody().front());
+  if (failed(found))
+    return failure();
+  nest = std::move(*found);
   for (Operation &op : func.getBody().front())
     if (failed(addInstruction(op)))
       return failure();

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
 
 #include "KernelCompiler.h"
-#include "dialects/Net/Net.h"
+#include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"
@@ -72,6 +72,9 @@ private:
   mlir::LogicalResult addCollective(dist::CollectiveOp op, Instruction &instruction);
   void addHostCopy(dist::CopyOp op, Instruction &instruction);
   void addWait(dist::WaitOp op, Instruction &instruction);
+  void addLoop(net::LoopOp op);
+  bool isMadeInPlace(net::StackOp op);
+  uint32_t getPart(mlir::Operation *op, mlir::Value stack, mlir::Value part);
   void addAssign(net::AssignOp op);
   void addOutputs(mlir::func::ReturnOp op);
   void copyOutputs(mlir::func::ReturnOp op);
@@ -81,6 +84,7 @@ private:
   llvm::ArrayRef<mlir::func::FuncOp> variants;
   /// The one that is being written.
   mlir::func::FuncOp func;
+  net::LoopNest nest;
   KernelTable &kernels;
   ConstantTable &constants;
   Program &program;

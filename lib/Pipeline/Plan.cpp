@@ -13,7 +13,7 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "dialects/Net/Net.h"
+#include "dialects/Net/Loops.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/Report.h"
 #include "meshwright/Schedule/Times.h"
@@ -35,10 +35,14 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// At how many of the times of the mesh the operations of a module are needed.
+/// How often the operations of a module are done: at how many of the times of the mesh, and in how many trips of loops.
 class TimesOfModule {
 public:
   explicit TimesOfModule(ModuleOp module) {
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal())
+        if (auto nest = net::LoopNest::find(func.getBody().front()); succeeded(nest) && !nest->empty())
+          loops.try_emplace(func, std::move(*nest));
     MeshOp meshOp = findMesh(module);
     if (!meshOp)
       return;
@@ -62,7 +66,7 @@ public:
   int64_t getTotal() const { return total; }
   int64_t count(Operation *op) const {
     auto found = times.find(op->getParentOp());
-    return found == times.end() ? total : found->second.count(op);
+    return countTrips(op) * (found == times.end() ? total : found->second.count(op));
   }
   /// The same of a conversion. What does not differ between the micro-batches of a pipeline is sent with the first.
   int64_t count(ConversionOpInterface op) const {
@@ -85,6 +89,12 @@ public:
   int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / steps; }
 
 private:
+  int64_t countTrips(Operation *op) const {
+    auto found = loops.find(op->getParentOp());
+    return found == loops.end() ? 1 : found->second.getTrips(op);
+  }
+
+  llvm::DenseMap<Operation *, net::LoopNest> loops;
   int64_t total = 1, steps = 1;
   /// Of a pipeline the axis of its stages and that of its micro-batches; 1 micro-batch where there is none.
   Axis stages = 0, slicesAxis = 0;
@@ -414,7 +424,7 @@ static void printConversion(llvm::json::OStream &json, const PlannedConversion &
     json.attribute("reason", conversion.reason);
     json.attribute("role", conversion.role);
     json.attribute("task", "step");
-    if (times > 1)
+    if (times > 1 || conversion.times > 1)
       json.attribute("times", conversion.times);
     json.attribute("value", conversion.value);
   });
@@ -604,6 +614,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
       out << " (" << conversion.role << ")";
     if (int64_t times = schedule::Times::count(mesh); conversion.times < times)
       out << ", at " << conversion.times << " of " << times << " times";
+    else if (conversion.times > times)
+      out << ", " << conversion.times << " times";
     out << " " << conversion.location << "\n    " << conversion.reason << "\n";
   }
 }

@@ -18,7 +18,10 @@ static StringRef stringifyKind(Event::Kind kind) {
 }
 
 int64_t meshwright::countLaunches(ArrayRef<Event> timeline) {
-  return llvm::count_if(timeline, [](const Event &event) { return event.kind != Event::Wait && !event.isCopy; });
+  int64_t launches = 0;
+  for (const Event &event : timeline)
+    launches += event.kind != Event::Wait && !event.isCopy ? event.trips : 0;
+  return launches;
 }
 
 void meshwright::printTimeline(llvm::json::OStream &json, ArrayRef<Event> timeline) {
@@ -35,6 +38,8 @@ void meshwright::printTimeline(llvm::json::OStream &json, ArrayRef<Event> timeli
         json.attribute("role", event.role);
         if (event.segment)
           json.attribute("segment", *event.segment);
+        if (event.trips > 1)
+          json.attribute("trips", event.trips);
       });
   });
 }
@@ -54,6 +59,8 @@ void meshwright::printTimeline(llvm::raw_ostream &out, ArrayRef<Event> timeline)
         out << " and " << event.parts.size() - 1 << " more";
       if (event.segment)
         out << ", for segment " << *event.segment;
+      if (event.trips > 1)
+        out << ", " << event.trips << " times";
     }
     out << "\n";
   }

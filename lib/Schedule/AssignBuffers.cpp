@@ -10,6 +10,7 @@
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Schedule/TripBytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -87,8 +88,15 @@ private:
   void placeOutputs();
   void reuseInputs();
   void reduceInPlace();
+  void beginInPlace();
+  void carryInPlace();
+  void stackInPlace();
+  bool canBePart(Value value, Value host);
+  bool canOverwrite(net::CarryOp carry, Value value);
+  void setInPlace(dist::KernelOp kernel, unsigned output, unsigned input);
   std::optional<unsigned> findReusable(dist::KernelOp kernel, unsigned output);
   Value getPlace(Value root) const;
+  bool isPlaced(Value root) const { return offsets.contains(getPlace(root)) || hosts.contains(root); }
   bool canUpdate(net::AssignOp assign, net::ReadOp read);
   bool canShare(dist::KernelOp kernel, unsigned input, unsigned output);
   void placeStep();
@@ -104,6 +112,10 @@ private:
   llvm::DenseMap<Value, int64_t> offsets;
   /// Results that are where an input of their kernel or all-reduce was.
   llvm::DenseMap<Value, Value> reused;
+  /// Values of a trip that are made where a carried value or a stack is.
+  llvm::MapVector<Value, Value> hosts;
+  /// Values where a carried one begins, which it overwrites.
+  llvm::DenseSet<Value> begun;
   llvm::DenseMap<StringAttr, net::ReadOp> reads;
 };
 
@@ -227,7 +239,7 @@ bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
     return false;
   if (!read)
     return true;
-  int64_t written = storage.getStep(maker), lastRead = storage.getLastUse(read.getResult());
+  int64_t written = storage.getFirst(root), lastRead = storage.getLastUse(read.getResult());
   if (lastRead < written)
     return true;
   auto kernel = dyn_cast<dist::KernelOp>(maker);
@@ -241,14 +253,19 @@ bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
   if (inputs.size() != 1 || kernel.getInputs()[inputs[0]].getType() != root.getType() ||
       !canShare(kernel, inputs[0], output))
     return false;
+  if (kernel.getInPlace() && llvm::is_contained(*kernel.getInPlace(), static_cast<int64_t>(inputs[0])))
+    return false;
+  setInPlace(kernel, output, inputs[0]);
+  return true;
+}
+
+/// Says that `kernel` may write an output where an input is.
+void Assigner::setInPlace(dist::KernelOp kernel, unsigned output, unsigned input) {
   SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
   if (auto known = kernel.getInPlace())
     inPlace.assign(known->begin(), known->end());
-  if (llvm::is_contained(inPlace, static_cast<int64_t>(inputs[0])))
-    return false;
-  inPlace[output] = inputs[0];
+  inPlace[output] = input;
   kernel.setInPlace(inPlace);
-  return true;
 }
 
 void Assigner::updateInPlace() {
@@ -284,9 +301,8 @@ std::optional<unsigned> Assigner::findReusable(dist::KernelOp kernel, unsigned o
     Value root = storage.getRoot(input);
     bool once = llvm::count_if(kernel.getInputs(), [&](Value other) { return storage.getRoot(other) == root; }) == 1;
     // In flight or not, it is the value and not a part of it.
-    if (dist::getTensorType(root.getType()) != input.getType() || !once || offsets.contains(getPlace(root)) ||
-        !root.getDefiningOp() || input.getType() != kernel.getResult(output).getType() ||
-        storage.getLastUse(root) != storage.getStep(kernel) ||
+    if (dist::getTensorType(root.getType()) != input.getType() || !once || isPlaced(root) || !root.getDefiningOp() ||
+        input.getType() != kernel.getResult(output).getType() || storage.getLastUse(root) != storage.getStep(kernel) ||
         (inPlace && llvm::is_contained(*inPlace, static_cast<int64_t>(index))))
       continue;
     if (canShare(kernel, index, output))
@@ -299,16 +315,12 @@ std::optional<unsigned> Assigner::findReusable(dist::KernelOp kernel, unsigned o
 void Assigner::reuseInputs() {
   for (auto kernel : func.getBody().front().getOps<dist::KernelOp>())
     for (OpResult result : kernel->getResults()) {
-      if (offsets.contains(result))
+      if (isPlaced(result))
         continue;
       std::optional<unsigned> input = findReusable(kernel, result.getResultNumber());
       if (!input)
         continue;
-      SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
-      if (auto known = kernel.getInPlace())
-        inPlace.assign(known->begin(), known->end());
-      inPlace[result.getResultNumber()] = *input;
-      kernel.setInPlace(inPlace);
+      setInPlace(kernel, result.getResultNumber(), *input);
       reused[result] = storage.getRoot(kernel.getInputs()[*input]);
     }
 }
@@ -317,13 +329,77 @@ void Assigner::reuseInputs() {
 void Assigner::reduceInPlace() {
   for (auto op : func.getBody().front().getOps<dist::CollectiveOp>())
     for (unsigned part = 0; part < op.getNumParts(); ++part) {
-      if (!op.getPartInput(part) || !op.getPartResult(part) || offsets.contains(op.getPartResult(part)) ||
+      if (!op.getPartInput(part) || !op.getPartResult(part) || isPlaced(op.getPartResult(part)) ||
           !storage.canReduceInPlace(op, part))
         continue;
       Value root = storage.getRoot(op.getPartInput(part));
-      if (!offsets.contains(getPlace(root)))
+      if (!isPlaced(root))
         reused[op.getPartResult(part)] = root;
     }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// A carried value begins where its first one is, if nothing reads that any more.
+void Assigner::beginInPlace() {
+  for (auto carry : func.getBody().front().getOps<net::CarryOp>()) {
+    Value root = storage.getRoot(carry.getInit());
+    Operation *maker = root.getDefiningOp();
+    if (!maker || offsets.contains(carry.getResult()) || isPlaced(root) || root.getType() != carry.getType() ||
+        storage.getLastUse(root) != storage.getFirst(carry.getResult()) || !begun.insert(root).second)
+      continue;
+    reused[carry.getResult()] = root;
+  }
+}
+
+/// Whether the memory of `value` can be a part of that of `host`, of the same loop: it is all of what one operation
+/// makes there in every trip.
+bool Assigner::canBePart(Value value, Value host) {
+  Value root = storage.getRoot(value);
+  Operation *maker = root.getDefiningOp();
+  return maker && isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp>(maker) &&
+         isa<RankedTensorType>(root.getType()) && !isPlaced(root) && !begun.contains(root) &&
+         storage.getOffset(value) == 0 && Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()) &&
+         storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());
+}
+
+/// Whether what makes `value` can write it over what `carry` is in this trip: nothing reads that later, and a kernel
+/// that reads it reads each element where it writes it.
+bool Assigner::canOverwrite(net::CarryOp carry, Value value) {
+  int64_t written = storage.getStep(value.getDefiningOp()), lastRead = storage.getLastReadOfCarry(carry);
+  auto kernel = value.getDefiningOp<dist::KernelOp>();
+  if (lastRead != written || !kernel)
+    return lastRead < written;
+  SmallVector<unsigned> inputs;
+  for (auto [index, input] : llvm::enumerate(kernel.getInputs()))
+    if (storage.getRoot(input) == carry.getResult())
+      inputs.push_back(index);
+  unsigned output = cast<OpResult>(value).getResultNumber();
+  if (inputs.size() != 1 || kernel.getInputs()[inputs[0]].getType() != value.getType() ||
+      !canShare(kernel, inputs[0], output) ||
+      (kernel.getInPlace() && llvm::is_contained(*kernel.getInPlace(), static_cast<int64_t>(inputs[0]))))
+    return false;
+  setInPlace(kernel, output, inputs[0]);
+  return true;
+}
+
+/// Makes what a carried value becomes where it is, as long as no trip needs both.
+void Assigner::carryInPlace() {
+  for (auto next : func.getBody().front().getOps<net::NextOp>()) {
+    auto carry = next.getCarry().getDefiningOp<net::CarryOp>();
+    Value root = storage.getRoot(next.getValue());
+    if (canBePart(next.getValue(), carry) && canOverwrite(carry, root))
+      hosts[root] = carry.getResult();
+  }
+}
+
+/// Makes what is stacked in its place there.
+void Assigner::stackInPlace() {
+  for (auto stack : func.getBody().front().getOps<net::StackOp>())
+    if (hasAlignedParts(stack.getValue()) && canBePart(stack.getValue(), stack))
+      hosts[storage.getRoot(stack.getValue())] = stack.getResult();
 }
 
 void Assigner::placeStep() {
@@ -331,12 +407,13 @@ void Assigner::placeStep() {
   llvm::MapVector<Value, unsigned> buffers;
   for (Operation &op : func.getBody().front())
     for (Value result : op.getResults()) {
-      if (isa<dist::AbsentOp>(op) || storage.getRoot(result) != result || offsets.contains(result))
+      if (!Storage::hasMemory(&op) || storage.getRoot(result) != result || offsets.contains(result) ||
+          hosts.contains(result))
         continue;
       auto [buffer, isNew] = buffers.insert({getPlace(result), problem.buffers.size()});
       int64_t last = storage.getLastUse(result);
       if (isNew)
-        problem.buffers.push_back({Storage::getBytes(result.getType()), storage.getStep(&op), last});
+        problem.buffers.push_back({Storage::getBytes(result.getType()), storage.getFirst(result), last});
       else
         problem.buffers[buffer->second].last = std::max(problem.buffers[buffer->second].last, last);
     }
@@ -345,6 +422,8 @@ void Assigner::placeStep() {
     offsets[value] = persistent.bytes + persistent.betweenBytes + layout.offsets[buffer];
   for (auto [result, input] : reused)
     offsets[result] = offsets[getPlace(result)];
+  for (auto [value, host] : hosts)
+    offsets[value] = offsets[host];
   arena = persistent.bytes + persistent.betweenBytes + layout.bytes;
 }
 
@@ -354,12 +433,17 @@ void Assigner::state() {
     if (offsets.contains(argument))
       func.setArgAttr(argument.getArgNumber(), kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
   for (Operation &op : func.getBody().front()) {
-    if (op.getNumResults() == 0 || isa<dist::AbsentOp>(op))
+    if (op.getNumResults() == 0 || !Storage::hasMemory(&op))
       continue;
-    SmallVector<int64_t> list;
-    for (Value result : op.getResults())
+    SmallVector<int64_t> list, tripBytes;
+    for (Value result : op.getResults()) {
       list.push_back(offsets[storage.getRoot(result)] + storage.getOffset(result));
+      Value host = hosts.lookup(result);
+      tripBytes.push_back(host && host.getDefiningOp<net::StackOp>() ? Storage::getBytes(result.getType()) : 0);
+    }
     op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(list));
+    if (llvm::any_of(tripBytes, [](int64_t bytes) { return bytes != 0; }))
+      op.setAttr(kTripBytesAttr, builder.getDenseI64ArrayAttr(tripBytes));
     if (storage.isOnHost(storage.getRoot(op.getResult(0))))
       op.setAttr(kInHostArenaAttr, builder.getUnitAttr());
   }
@@ -379,6 +463,9 @@ void Assigner::run() {
   placeOnHost();
   updateInPlace();
   placeOutputs();
+  beginInPlace();
+  carryInPlace();
+  stackInPlace();
   reuseInputs();
   reduceInPlace();
   placeStep();
@@ -390,6 +477,9 @@ namespace {
 struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPass> {
   void runOnOperation() override {
     llvm::DenseMap<Attribute, bool> shareable;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(net::LoopNest::find(func.getBody().front())))
+        return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       assign(variants, shareable);
   }

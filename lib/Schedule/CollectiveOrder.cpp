@@ -12,6 +12,8 @@
 
 #include "CollectiveOrder.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Net/Loops.h"
+#include "meshwright/Schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -53,7 +55,8 @@ private:
 
 } // namespace
 
-static SmallVector<Attribute> getMeaning(dist::CollectiveOp op) {
+/// Of the loops around a collective every member has the same.
+static SmallVector<Attribute> getMeaning(dist::CollectiveOp op, const net::LoopNest &nest) {
   Builder builder(op.getContext());
   SmallVector<Attribute> meaning{op.getKindAttr(), op.getReductionAttr(), TypeAttr::get(op.getElementType()),
                                  op.getRootsAttr() ? Attribute(op.getRootsAttr()) : builder.getUnitAttr()};
@@ -61,6 +64,8 @@ static SmallVector<Attribute> getMeaning(dist::CollectiveOp op) {
     Value value = op.getPartInput(part) ? op.getPartInput(part) : op.getPartResult(part);
     meaning.push_back(builder.getI64IntegerAttr(dist::getTensorType(value.getType()).getNumElements()));
   }
+  for (net::LoopOp loop = nest.getLoop(op); loop; loop = nest.getParent(loop))
+    meaning.append({loop.getCountAttr(), loop->getAttr(schedule::kTagAttr)});
   return meaning;
 }
 
@@ -109,6 +114,9 @@ LogicalResult OrderChecker::addProgram(func::FuncOp func) {
       next[kind] = {&groups[{kind, getAgreed(func, kind)}], 0};
       ++next[kind].first->members;
     }
+  FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+  if (failed(nest))
+    return failure();
   int last = -1;
   for (auto op : func.getBody().front().getOps<dist::CollectiveOp>()) {
     auto found = next.find(getGroupKind(op));
@@ -118,11 +126,11 @@ LogicalResult OrderChecker::addProgram(func::FuncOp func) {
     unsigned index = number++;
     if (index == group->events.size()) {
       group->events.push_back(events.size());
-      events.push_back({op, getMeaning(op)});
+      events.push_back({op, getMeaning(op, *nest)});
     }
     Event &event = events[group->events[index]];
     ++event.members;
-    if (getMeaning(op) != event.meaning) {
+    if (getMeaning(op, *nest) != event.meaning) {
       InFlightDiagnostic error = op.emitOpError()
                                  << "is number " << index << " over " << op.getAxes() << " in @" << func.getSymName()
                                  << ", but another member of the group moves something else there";

@@ -10,6 +10,8 @@
 //     gradients in flight         [---a----][----b----]        a: waited for when c starts, two buckets later
 //     their updates                         a.         b. c.
 //
+// A loop is one operation here: nothing comes between, and what the body exchanges is exchanged in it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
@@ -61,8 +63,8 @@ struct Limits {
 /// Reorders one function.
 class Scheduler {
 public:
-  Scheduler(func::FuncOp func, const Limits &limits)
-      : block(func.getBody().front()), builder(func.getContext()), limits(limits), traffic(func) {}
+  Scheduler(func::FuncOp func, const net::LoopNest &nest, const Limits &limits)
+      : block(func.getBody().front()), builder(func.getContext()), nest(nest), limits(limits), traffic(func, nest) {}
 
   void run();
 
@@ -75,6 +77,9 @@ private:
   void prepare(Operation *op);
   void demand(Operation *op);
   void emit(Operation *op);
+  void place(Operation *op);
+  net::LoopOp getOutermost(Operation *op) const;
+  void demandLoop(net::LoopOp loop);
   void sendFrom(Operation *op);
   Launch *findPending(Operation *op);
   bool isEmitted(Operation *op) const { return emitted.contains(op); }
@@ -100,6 +105,7 @@ private:
 
   Block &block;
   OpBuilder builder;
+  const net::LoopNest &nest;
   const Limits &limits;
   Traffic traffic;
   llvm::DenseSet<Operation *> emitted;
@@ -169,6 +175,8 @@ Launch *Scheduler::findPending(Operation *op) {
 void Scheduler::process(Operation *op) {
   if (isEmitted(op) || launchOf.contains(op) || traffic.isOnDemand(op))
     return;
+  if (nest.getLoop(op))
+    return demand(op);
   bool isEarly = llvm::any_of(
       op->getOperands(), [&](Value operand) { return operand.getDefiningOp() && !isEmitted(operand.getDefiningOp()); });
   if (isEarly && isa<dist::ViewOp>(op))
@@ -201,12 +209,15 @@ void Scheduler::prepare(Operation *op) {
     auto collective = dyn_cast<dist::CollectiveOp>(maker);
     return collective && !collective.isStart();
   };
+  net::LoopOp own = getOutermost(op);
+  auto isOwn = [&](Operation *maker) { return own && nest.contains(own, maker); };
   for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp(); maker && !isEmitted(maker) && !isInFlight(maker))
+    if (Operation *maker = operand.getDefiningOp();
+        maker && !isEmitted(maker) && !isOwn(maker) && (!isInFlight(maker) || nest.getLoop(maker)))
       demand(maker);
   for (unsigned index = 0; index < op->getNumOperands(); ++index) {
     Operation *maker = op->getOperand(index).getDefiningOp();
-    if (!maker || isEmitted(maker))
+    if (!maker || isEmitted(maker) || isOwn(maker))
       continue;
     if (!launchOf.contains(maker))
       join(cast<dist::CollectiveOp>(maker));
@@ -215,17 +226,48 @@ void Scheduler::prepare(Operation *op) {
 }
 
 void Scheduler::demand(Operation *op) {
+  if (net::LoopOp loop = getOutermost(op))
+    return demandLoop(loop);
   prepare(op);
   emit(op);
 }
 
 void Scheduler::emit(Operation *op) {
-  if (!emitted.insert(op).second)
+  if (isEmitted(op))
     return;
-  op->moveBefore(block.getTerminator());
-  computed += isa<dist::KernelOp, dist::MatmulOp>(op);
+  place(op);
   countRead(op);
   sendFrom(op);
+}
+
+void Scheduler::place(Operation *op) {
+  emitted.insert(op);
+  op->moveBefore(block.getTerminator());
+  computed += isa<dist::KernelOp, dist::MatmulOp>(op);
+}
+
+net::LoopOp Scheduler::getOutermost(Operation *op) const {
+  net::LoopOp loop = nest.getLoop(op);
+  while (loop && nest.getParent(loop))
+    loop = nest.getParent(loop);
+  return loop;
+}
+
+/// Emits a whole loop, behind all that its body needs of outside.
+void Scheduler::demandLoop(net::LoopOp loop) {
+  SmallVector<Operation *> body;
+  for (Operation *op = loop; op != nest.getEnd(loop); op = op->getNextNode())
+    body.push_back(op);
+  body.push_back(nest.getEnd(loop));
+  for (Operation *op : body)
+    prepare(op);
+  for (Operation *op : body)
+    place(op);
+  // Launches come behind the loop.
+  for (Operation *op : body) {
+    countRead(op);
+    sendFrom(op);
+  }
 }
 
 /// Puts the gradients that `op` makes into their buckets at once.
@@ -535,7 +577,7 @@ void Scheduler::run() {
   }
   // What is there from the start comes first: fetches read it.
   for (Operation *op : ops)
-    if (op->getNumOperands() == 0 && !isa<dist::KernelOp>(op))
+    if (op->getNumOperands() == 0 && !isa<dist::KernelOp>(op) && !nest.getLoop(op))
       emit(op);
   makeFetches(ops);
   for (Operation *op : ops) {
@@ -567,7 +609,10 @@ struct CommunicatePass : schedule::impl::CommunicatePassBase<CommunicatePass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getBody().front().getOps<dist::CollectiveOp>().empty())
         continue;
-      Scheduler scheduler(func, limits);
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      if (failed(nest))
+        return signalPassFailure();
+      Scheduler scheduler(func, *nest, limits);
       scheduler.run();
       numLaunches += scheduler.numLaunches;
       numParts += scheduler.numParts;

@@ -314,6 +314,12 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       if (func.isExternal() || func->hasAttr(dist::kWorkAttr))
         continue;
+      if (auto loops = func.getBody().front().getOps<net::LoopOp>(); !loops.empty()) {
+        net::LoopOp first = *loops.begin();
+        first.emitOpError() << "has " << first.getCount()
+                            << " trips where the works of a pipeline are cut; there loops have to be unrolled before";
+        return signalPassFailure();
+      }
       FailureOr<Works> works = Works::find(func, mesh, **pipeline);
       if (failed(works))
         return signalPassFailure();

@@ -9,10 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "LoopOrder.h"
 #include "OpForms.h"
 #include "Triggers.h"
 #include "dialects/Dist/Support.h"
-#include "dialects/Net/Net.h"
+#include "dialects/Net/Loops.h"
 #include "meshwright/Schedule/Clustering.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
@@ -43,7 +44,8 @@ namespace {
 /// Rewrites one function.
 class Former {
 public:
-  Former(func::FuncOp func, OpForms &forms) : func(func), block(func.getBody().front()), forms(forms) {}
+  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms)
+      : func(func), block(func.getBody().front()), nest(nest), forms(forms) {}
 
   void run();
 
@@ -53,18 +55,23 @@ private:
   // What has to be in memory.
   void joinReads();
   void separateState();
+  void separateCarries();
+  void separate(OpOperand &operand, Operation *place, DictionaryAttr on);
   void prepareProducts();
   void canonicalizeOperand(net::DotOp dot, bool left);
   void requireMemory();
   bool isMaterialized(Operation *op) const { return materialized.contains(op); }
   std::optional<View> findMemory(Value value);
   bool isMadeFromNothing(Value value);
+  Operation *getBase(Value value);
 
   // The problem.
   void makeProblem();
   void addUses(Operation *op, const OpForm &form, ClusterProblem::Node &node);
   void addUse(ClusterProblem::Node &node, Value base, Access access);
   Access classify(const LinearForm &position, int64_t elements, ArrayRef<int64_t> domain, const Variables &variables);
+  void endLoop(net::EndLoopOp op, ClusterProblem::Node &node);
+  unsigned getOutermostEnd(unsigned node);
   void orderUpdates();
   bool isLeaf(Operation *op);
 
@@ -74,10 +81,12 @@ private:
   void buildKernel(ArrayRef<unsigned> members);
   bool canPlan(dist::KernelOp kernel);
   Value getMemory(Value value);
+  OpBuilder getViewBuilder(Value value);
   void moveToEnd(Operation *op);
 
   func::FuncOp func;
   Block &block;
+  net::LoopNest &nest;
   OpForms &forms;
   /// Layout operations and sources that are computed after all.
   llvm::DenseSet<Operation *> materialized;
@@ -92,10 +101,15 @@ private:
   llvm::DenseMap<Value, int> valueIds;
   /// Of the sets of ranks and the segments that run operations, and whether those are of forward.
   llvm::DenseMap<Attribute, unsigned> memberIds;
+  /// The nodes of every body, and of the loops one behind the other their number.
+  llvm::DenseMap<Operation *, SmallVector<unsigned, 0>> bodies;
+  llvm::DenseMap<Operation *, unsigned> loopIds;
   /// For clones of operations of forward what they are not to come before.
   llvm::DenseMap<Operation *, Operation *> triggers;
   /// Where old values are now.
   IRMapping moved;
+  /// The loops that have been begun and not ended, the outermost first, and where they are now.
+  SmallVector<std::pair<net::LoopOp, Operation *>> open;
   llvm::DenseMap<Attribute, bool> planned;
 };
 
@@ -113,30 +127,52 @@ void Former::joinReads() {
   }
 }
 
+/// Puts a copy of `operand` in memory of its own in front of `place`.
+void Former::separate(OpOperand &operand, Operation *place, DictionaryAttr on) {
+  OpBuilder builder(place);
+  auto copy = net::ReshapeOp::create(builder, operand.getOwner()->getLoc(), operand.get().getType(), operand.get());
+  dist::setOn(copy, on);
+  nest.addBefore(copy, place);
+  operand.set(copy);
+  materialized.insert(copy);
+}
+
 /// What a variable or an input is is neither assigned nor returned itself: it may be overwritten before.
 void Former::separateState() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<net::AssignOp, func::ReturnOp>(op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
-      Variables variables;
-      SmallVector<LinearForm> indices(typeOf(operand.get()).getRank());
-      View view = traceView(operand.get(), indices, variables, forms, [](Operation *) { return false; });
-      Operation *source = view.base.getDefiningOp();
-      if (source && !isLeaf(source))
-        continue;
-      OpBuilder builder(&op);
-      auto copy = net::ReshapeOp::create(builder, op.getLoc(), operand.get().getType(), operand.get());
-      dist::setOn(copy, isa<net::AssignOp>(op) ? dist::getOn(&op) : dist::getOn(operand.get()));
-      operand.set(copy);
-      materialized.insert(copy);
+      Operation *source = getBase(operand.get());
+      if (!source || isLeaf(source))
+        separate(operand, &op, isa<net::AssignOp>(op) ? dist::getOn(&op) : dist::getOn(operand.get()));
     }
   }
 }
 
+/// What is carried begins in memory of its own, if it is made from nothing, so that it can stay there; and no trip
+/// hands on another carried value itself, which is overwritten about the same time.
+void Former::separateCarries() {
+  for (net::CarryOp op : block.getOps<net::CarryOp>())
+    if (isMadeFromNothing(op.getInit()))
+      separate(op.getInitMutable(), nest.getLoop(op), dist::getOn(op.getOperation()));
+  for (net::NextOp op : llvm::make_early_inc_range(block.getOps<net::NextOp>()))
+    if (auto other = dyn_cast_or_null<net::CarryOp>(getBase(op.getValue()));
+        other && other.getResult() != op.getCarry() && nest.getLoop(other) == nest.getLoop(op))
+      separate(op.getValueMutable(), op, dist::getOn(op.getOperation()));
+}
+
+/// What makes the value that `value` has elements of in another order; null for an argument.
+Operation *Former::getBase(Value value) {
+  Variables variables;
+  SmallVector<LinearForm> indices(typeOf(value).getRank());
+  return traceView(value, indices, variables, forms, [](Operation *) { return false; }).base.getDefiningOp();
+}
+
 /// Variables, constants, coordinates: there from the start.
 bool Former::isLeaf(Operation *op) {
-  return op->getNumOperands() == 0 && forms.get(op).kind == OpForm::None && op->getNumResults() > 0;
+  return op->getNumOperands() == 0 && !isa<net::LoopOp>(op) && forms.get(op).kind == OpForm::None &&
+         op->getNumResults() > 0;
 }
 
 /// Puts a copy in the order [batch, own, sum] before `dot`.
@@ -154,8 +190,11 @@ void Former::canonicalizeOperand(net::DotOp dot, bool left) {
     batchDims.push_back(dim);
   for (size_t dim = order.size() - contract.size(); dim < order.size(); ++dim)
     contractDims.push_back(dim);
-  OpBuilder builder(dot);
+  // What a loop reads is put in order once.
+  Operation *place = nest.hoist(dot, operand);
+  OpBuilder builder(place);
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
+  nest.addBefore(copy, place);
   if (Attribute segment = dot->getAttr(dist::kSegmentAttr))
     copy->setAttr(dist::kSegmentAttr, segment);
   dist::setOn(copy, dist::getOn(dot.getOperation()));
@@ -302,9 +341,27 @@ void Former::addUse(ClusterProblem::Node &node, Value base, Access access) {
   use.elements = typeOf(base).getNumElements();
   if (!isMadeFromNothing(base))
     use.value = valueIds.try_emplace(base, valueIds.size()).first->second;
-  if (Operation *producer = base.getDefiningOp(); producer && nodeOf.contains(producer))
+  // What leaves a loop is there at its end.
+  Operation *producer = base.getDefiningOp();
+  if (producer && net::leavesLoop(producer))
+    producer = nest.getEnd(nest.getLoop(producer));
+  if (producer && nodeOf.contains(producer))
     use.producer = nodeOf[producer];
   node.uses.push_back(use);
+}
+
+/// A loop ends behind everything that is in it.
+void Former::endLoop(net::EndLoopOp op, ClusterProblem::Node &node) {
+  net::LoopOp loop = nest.getLoop(op);
+  node.behind = std::move(bodies[loop]);
+}
+
+/// The end of the outermost loop that `node` is in; the node itself where it is in none.
+unsigned Former::getOutermostEnd(unsigned node) {
+  net::LoopOp outermost = nest.getLoop(ops[node]);
+  while (outermost && nest.getParent(outermost))
+    outermost = nest.getParent(outermost);
+  return outermost ? nodeOf[nest.getEnd(outermost)] : node;
 }
 
 /// Assignments come as soon as they can, and after what reads the old value.
@@ -317,7 +374,7 @@ void Former::orderUpdates() {
   for (auto [index, node] : llvm::enumerate(problem.nodes))
     for (const ClusterProblem::Use &use : node.uses)
       if (use.value >= 0)
-        readersOf[use.value].push_back(index);
+        readersOf[use.value].push_back(getOutermostEnd(index));
   for (auto assign : block.getOps<net::AssignOp>()) {
     ClusterProblem::Node &node = problem.nodes[nodeOf[assign]];
     node.early = true;
@@ -331,15 +388,16 @@ void Former::orderUpdates() {
   }
 }
 
-/// What operations of one cluster have in common: the ranks that run them, the segment that they belong to, and whether
-/// they are of forward. What backward computes again is no part of a kernel of forward.
-static Attribute getMembers(Operation *op) {
+/// What operations of one cluster have in common: the ranks that run them, the segment that they belong to, the loop,
+/// by its number, and whether they are of forward. What backward computes again is no part of a kernel of forward.
+static Attribute getMembers(Operation *op, unsigned loop) {
   auto orNothing = [&](StringRef name) {
     Attribute attribute = op->getAttr(name);
     return attribute ? attribute : Attribute(UnitAttr::get(op->getContext()));
   };
   auto isForward = BoolAttr::get(op->getContext(), net::getRole(op) == net::Role::Forward);
-  return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr), isForward});
+  auto number = IntegerAttr::get(IndexType::get(op->getContext()), loop);
+  return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr), isForward, number});
 }
 
 void Former::makeProblem() {
@@ -361,7 +419,9 @@ void Former::makeProblem() {
       node.kind = ClusterProblem::Node::Map;
     }
     node.expensive = form.expensive;
-    node.members = memberIds.try_emplace(getMembers(&op), memberIds.size()).first->second;
+    net::LoopOp loop = nest.getLoop(&op);
+    unsigned loopId = loop ? loopIds.try_emplace(loop, loopIds.size() + 1).first->second : 0;
+    node.members = memberIds.try_emplace(getMembers(&op, loopId), memberIds.size()).first->second;
     node.passing = op.hasAttr(dist::kFetchAtAttr) && isa<dist::CollectiveOp>(op);
     node.elements = 1;
     for (int64_t extent : form.domain)
@@ -372,7 +432,10 @@ void Former::makeProblem() {
     } else {
       addUses(&op, form, node);
     }
-    if (Operation *trigger = triggers.lookup(&op))
+    if (auto end = dyn_cast<net::EndLoopOp>(op))
+      endLoop(end, node);
+    // A loop waits for nothing but what it reads.
+    if (Operation *trigger = triggers.lookup(&op); trigger && nest.getLoop(trigger) == loop)
       if (auto known = nodeOf.find(trigger); known != nodeOf.end())
         node.trigger = static_cast<int>(known->second);
     unsigned index = problem.nodes.size();
@@ -380,6 +443,8 @@ void Former::makeProblem() {
       if (use.producer >= 0)
         usersOf[use.producer].push_back(index);
     nodeOf[&op] = index;
+    if (loop)
+      bodies[isa<net::EndLoopOp>(op) ? nest.getParent(loop) : loop].push_back(index);
     ops.push_back(&op);
     problem.nodes.push_back(std::move(node));
     usersOf.emplace_back();
@@ -398,10 +463,20 @@ Value Former::getMemory(Value value) {
   Value base = moved.lookupOrDefault(view->base);
   if (base.getType() == value.getType() && view->position.constant == 0)
     return base;
-  OpBuilder builder(block.getTerminator());
+  OpBuilder builder = getViewBuilder(value);
   Value part = dist::ViewOp::create(builder, value.getLoc(), value.getType(), base, view->position.constant);
   moved.map(value, part);
   return part;
+}
+
+/// Where a view of `value` is made: here, or in front of the outermost loop that it is not in, since what comes behind
+/// that may read it too.
+OpBuilder Former::getViewBuilder(Value value) {
+  Operation *maker = value.getDefiningOp();
+  for (auto [loop, place] : open)
+    if (!maker || !nest.contains(loop, maker))
+      return OpBuilder(place);
+  return OpBuilder(block.getTerminator());
 }
 
 void Former::moveToEnd(Operation *op) {
@@ -416,6 +491,10 @@ void Former::moveToEnd(Operation *op) {
     mapping.map(operand, getMemory(operand));
   Operation *clone = builder.clone(*op, mapping);
   moved.map(op->getResults(), clone->getResults());
+  if (auto loop = dyn_cast<net::LoopOp>(op))
+    open.push_back({loop, clone});
+  else if (isa<net::EndLoopOp>(op))
+    open.pop_back();
 }
 
 void Former::buildProduct(net::DotOp dot, const Product &product) {
@@ -534,8 +613,12 @@ void Former::rebuild(const Clustering &clustering) {
   // What is there from the start stays, in front.
   for (Operation *op : leaves)
     op->moveBefore(block.getTerminator());
-  for (ArrayRef<unsigned> members : clustering.order) {
-    Operation *op = ops[members.front()];
+  SmallVector<Operation *> first;
+  for (ArrayRef<unsigned> members : clustering.order)
+    first.push_back(ops[members.front()]);
+  for (unsigned item : keepBodiesTogether(first, nest)) {
+    ArrayRef<unsigned> members = clustering.order[item];
+    Operation *op = first[item];
     const OpForm &form = forms.get(op);
     if (problem.nodes[members.front()].kind != ClusterProblem::Node::Barrier || form.kind == OpForm::Alone) {
       buildKernel(members);
@@ -558,6 +641,7 @@ void Former::rebuild(const Clustering &clustering) {
 void Former::run() {
   joinReads();
   separateState();
+  separateCarries();
   prepareProducts();
   requireMemory();
   triggers = findTriggers(block, forms, [&](Operation *op) { return isMaterialized(op); });
@@ -585,7 +669,10 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
                            << "; kernels are formed of tensors, before collectives are started";
             return signalPassFailure();
           }
-      Former former(func, forms);
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      if (failed(nest))
+        return signalPassFailure();
+      Former former(func, *nest, forms);
       former.run();
       numKernels += former.numKernels;
       numProducts += former.numProducts;

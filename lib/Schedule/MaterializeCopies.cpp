@@ -60,11 +60,16 @@ private:
   dist::CopyOp create(Location loc, Value value, dist::MemoryKind memory, const PlannedCopy &copy, StringAttr name);
   void serve(const PlannedCopy &copy, Value fetched);
   void insertBehind(Operation *op);
+  bool takesTime(Operation *op);
+  Operation *getUnit(Operation *op);
+  Operation *getFront(Operation *op);
 
   func::FuncOp func;
   Block &block;
   OpBuilder builder;
-  /// Kernels, products and collectives, in order; and for every operation how many of them stand in front of it.
+  net::LoopNest nest;
+  /// Kernels, products, collectives and whole loops, in order; and for every operation how many of them stand in front
+  /// of it, or of the loop that it is in.
   SmallVector<Operation *> operations;
   llvm::DenseMap<Operation *, int64_t> numbers;
   SmallVector<HostVariable> variables;
@@ -114,7 +119,12 @@ void Copier::findVariables() {
     }
 }
 
-static bool takesTime(Operation *op) { return isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp>(op); }
+/// Whether `op` is counted: no copy takes place inside a loop, which counts as one operation.
+bool Copier::takesTime(Operation *op) {
+  if (net::LoopOp loop = nest.getLoop(op))
+    return op == nest.getEnd(loop) && !nest.getParent(loop);
+  return isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp>(op);
+}
 
 void Copier::numberOperations() {
   for (Operation &op : block) {
@@ -122,6 +132,20 @@ void Copier::numberOperations() {
     if (takesTime(&op))
       operations.push_back(&op);
   }
+}
+
+/// `op`, or the end of the outermost loop that it is in.
+Operation *Copier::getUnit(Operation *op) {
+  net::LoopOp loop = op ? nest.getLoop(op) : net::LoopOp();
+  while (loop && nest.getParent(loop))
+    loop = nest.getParent(loop);
+  return loop ? nest.getEnd(loop) : op;
+}
+
+/// What stands in front of `op`, or of the loop that it ends.
+Operation *Copier::getFront(Operation *op) {
+  auto end = dyn_cast<net::EndLoopOp>(op);
+  return end ? nest.getLoop(end).getOperation() : op;
 }
 
 void Copier::addUses(Value value, SmallVectorImpl<OpOperand *> &uses) {
@@ -152,6 +176,7 @@ int64_t Copier::getMade(Value value) {
   Operation *maker = getWhole(value).getDefiningOp();
   if (maker && reads.contains(maker))
     return operations.size();
+  maker = maker ? getUnit(maker) : nullptr;
   return maker ? numbers.lookup(maker) - !takesTime(maker) : -1;
 }
 
@@ -222,7 +247,7 @@ dist::CopyOp Copier::startWriteBack(const PlannedCopy &copy, HostVariable &varia
   SmallVector<Operation *> views;
   for (Value base = value; base.getDefiningOp<dist::ViewOp>(); base = base.getDefiningOp()->getOperand(0))
     views.push_back(base.getDefiningOp());
-  insertBehind(getWhole(value).getDefiningOp());
+  insertBehind(getUnit(getWhole(value).getDefiningOp()));
   // Views stand where somebody wanted them, which may be later.
   for (Operation *view : llvm::reverse(views)) {
     if (cursor && cursor->isBeforeInBlock(view))
@@ -269,7 +294,7 @@ void Copier::finish(const PlannedCopy &copy, dist::CopyOp started) {
   if (!copy.isBlocking()) {
     bool isNeeded = copy.isFetch && problem.variables[copy.variable].reads[copy.firstRead].operation == copy.wait;
     if (isNeeded)
-      builder.setInsertionPoint(getOperation(copy.wait));
+      builder.setInsertionPoint(getFront(getOperation(copy.wait)));
     else
       insertBehind(started);
     auto wait = dist::WaitOp::create(builder, started.getLoc(), value);
@@ -305,6 +330,10 @@ LogicalResult Copier::run(CopyProblem bounds) {
   findVariables();
   if (variables.empty())
     return success();
+  FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
+  if (failed(loops))
+    return failure();
+  nest = std::move(*loops);
   numberOperations();
   problem = std::move(bounds);
   problem.numOperations = operations.size();

@@ -13,6 +13,8 @@ using namespace meshwright;
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
+  // Of two equal operations one in a loop and one behind it are not one operation; afterwards there are none.
+  manager.addPass(createLowerLoopsPass());
   manager.addPass(mlir::createCSEPass());
   // A pipeline is many programs from here on, and what they have in common are variables.
   manager.addPass(createCutTasksPass());

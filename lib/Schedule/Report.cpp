@@ -24,11 +24,14 @@ struct Lifetime {
 
 } // namespace
 
-/// What `result` may be in the place of: the operand of a sum, or an input that a kernel overwrites.
+/// What `result` may be in the place of: the operand of a sum, an input that a kernel overwrites, or what a carried
+/// value begins with.
 static Value getOverwritten(OpResult result) {
   unsigned number = result.getResultNumber();
   if (auto collective = dyn_cast<dist::CollectiveOp>(result.getOwner()))
     return collective.getKind() == dist::CollectiveKind::AllReduce ? collective.getPartInput(number) : Value();
+  if (auto carry = dyn_cast<net::CarryOp>(result.getOwner()))
+    return carry.getInit();
   auto kernel = dyn_cast<dist::KernelOp>(result.getOwner());
   int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[number] : -1;
   return input >= 0 ? kernel.getInputs()[input] : Value();
@@ -48,7 +51,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
     if (!offsets || !persistent || op.hasAttr(kInHostArenaAttr))
       continue;
     for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
-      if (offset < persistent.getInt() || storage.getRoot(result) != result)
+      if (offset < persistent.getInt() || storage.getRoot(result) != result || storage.getHost(result))
         continue;
       int64_t last = storage.getLastUse(result);
       // What is in the place of its operand is one value with it.
@@ -64,7 +67,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
       // What takes the place of an input counts from when that is over.
       auto kernel = dyn_cast<dist::KernelOp>(op);
       bool replaces = kernel && kernel.getInPlace() && (*kernel.getInPlace())[result.getResultNumber()] >= 0;
-      lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getStep(&op) + replaces, last});
+      lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getFirst(result) + replaces, last});
     }
   }
   return lifetimes;
@@ -182,20 +185,21 @@ static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
 
 Report schedule::describe(func::FuncOp func) {
   Report report;
+  Storage storage(func);
   for (Operation &op : func.getBody().front()) {
-    report.numKernels += isa<dist::KernelOp>(op);
-    report.numProducts += isa<dist::MatmulOp>(op);
+    int64_t trips = storage.getNest().getTrips(&op);
+    report.numKernels += isa<dist::KernelOp>(op) ? trips : 0;
+    report.numProducts += isa<dist::MatmulOp>(op) ? trips : 0;
     if (auto copy = dyn_cast<dist::CopyOp>(op))
       (copy.getMemory() == dist::MemoryKind::Host ? report.copiedToHost : report.copiedFromHost) +=
           Storage::getBytes(copy.getInput().getType());
     if (!isa<dist::KernelOp, dist::MatmulOp>(op))
       continue;
     for (Type type : op.getOperandTypes())
-      report.trafficBytes += Storage::getBytes(type);
+      report.trafficBytes += trips * Storage::getBytes(type);
     for (Type type : op.getResultTypes())
-      report.trafficBytes += Storage::getBytes(type);
+      report.trafficBytes += trips * Storage::getBytes(type);
   }
-  Storage storage(func);
   addKept(func, storage, report);
   SmallVector<Lifetime> lifetimes = getLifetimes(func, storage);
   auto [liveBytes, busiest] = findBusiest(lifetimes, storage.getEnd(), [](Value) { return true; });

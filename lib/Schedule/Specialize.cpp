@@ -264,7 +264,8 @@ LogicalResult Specializer::markOperands(Operation *op) {
 
 LogicalResult Specializer::findLive() {
   for (Operation &op : llvm::reverse(source.getBody().front())) {
-    bool stays = op.getNumResults() == 0 || isa<dist::CollectiveOp, dist::WaitOp>(op) ||
+    // What a carried value becomes is read by the next trip, whoever reads it behind the loop.
+    bool stays = op.getNumResults() == 0 || isa<dist::CollectiveOp, dist::WaitOp, net::NextOp>(op) ||
                  llvm::any_of(op.getResults(), [&](Value result) { return live.contains(result); });
     if (!stays || !runs(&op))
       continue;
@@ -429,8 +430,9 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
     SymbolTable symbols(getOperation());
     int64_t tag = 0;
     for (func::FuncOp func : funcs) {
-      for (auto collective : func.getBody().front().getOps<dist::CollectiveOp>())
-        collective->setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));
+      for (Operation &op : func.getBody().front())
+        if (isa<dist::CollectiveOp, net::LoopOp>(op))
+          op.setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));
       auto during = func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr);
       for (DictionaryAttr on : classes.withTimesOf(func).enumerate(&getContext(), during)) {
         FailureOr<func::FuncOp> program = Specializer(func, mesh, on).run();

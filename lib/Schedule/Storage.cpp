@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "meshwright/Schedule/Passes.h"
+#include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
@@ -37,43 +39,83 @@ Operation *schedule::findWait(Operation *op) {
   return last;
 }
 
-Storage::Storage(func::FuncOp func) {
-  Block &block = func.getBody().front();
-  if (auto module = func->getParentOfType<ModuleOp>())
-    for (auto variable : module.getOps<net::VariableOp>())
-      if (dist::isOnHost(variable))
-        hostVariables.insert(variable.getSymNameAttr());
-  for (Operation &op : block)
-    steps[&op] = end++;
-  --end;
-  for (Operation &op : block) {
-    for (Value result : op.getResults())
-      if (getRoot(result) == result)
-        lastUses.try_emplace(result, steps[&op]);
-    if (isa<dist::ViewOp, dist::WaitOp>(op))
-      continue;
-    int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[&op];
-    // What a start reads and writes is in use until somebody waits for it.
-    if (isStart(&op)) {
-      Operation *wait = findWait(&op);
-      step = wait ? steps[wait] : end;
-      for (Value result : op.getResults())
-        lastUses[result] = step;
-    }
-    for (Value operand : op.getOperands()) {
-      int64_t &last = lastUses[getRoot(operand)];
-      last = std::max(last, step);
-    }
-  }
-}
-
 /// The value in whose memory `value` is, if it is only another name for it or a part of it.
 static Value getBase(Value value) {
   if (auto view = value.getDefiningOp<dist::ViewOp>())
     return view.getInput();
   if (auto wait = value.getDefiningOp<dist::WaitOp>())
     return wait.getFlights()[cast<OpResult>(value).getResultNumber()];
+  if (auto next = value.getDefiningOp<net::NextOp>())
+    return next.getCarry();
+  if (auto take = value.getDefiningOp<net::TakeOp>(); take && hasAlignedParts(value))
+    return take.getStack();
   return {};
+}
+
+Storage::Storage(func::FuncOp func) {
+  Block &block = func.getBody().front();
+  if (auto module = func->getParentOfType<ModuleOp>())
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (dist::isOnHost(variable))
+        hostVariables.insert(variable.getSymNameAttr());
+  if (FailureOr<net::LoopNest> found = net::LoopNest::find(block); succeeded(found))
+    nest = std::move(*found);
+  for (Operation &op : block)
+    steps[&op] = end++;
+  --end;
+  for (Operation &op : block) {
+    for (Value result : op.getResults())
+      if (getRoot(result) == result)
+        lastUses.try_emplace(result, steps[isa<net::StackOp>(op) ? nest.getEnd(nest.getLoop(&op)) : &op]);
+    addReads(&op);
+  }
+}
+
+/// Notes what `op` reads, and until when.
+void Storage::addReads(Operation *op) {
+  bool isName = op->getNumResults() > 0 && !isStart(op) && getBase(op->getResult(0)) && !isa<net::NextOp>(op);
+  if (isName || isa<net::EndLoopOp>(op))
+    return;
+  int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[op];
+  // What a start reads and writes is in use until somebody waits for it.
+  if (isStart(op)) {
+    Operation *wait = findWait(op);
+    step = wait ? steps[wait] : end;
+    for (Value result : op->getResults())
+      lastUses[result] = step;
+  }
+  // A carried value is put into its place in front of the loop.
+  if (isa<net::CarryOp>(op))
+    step = steps[nest.getLoop(op)];
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value root = getRoot(operand.get());
+    auto carry = root.getDefiningOp<net::CarryOp>();
+    int64_t &last = lastUses[root];
+    if (isa<net::NextOp>(op) && operand.getOperandNumber() == 1) {
+      last = std::max(last, steps[nest.getEnd(nest.getLoop(op))]);
+      continue;
+    }
+    int64_t read = getReadStep(op, step, root);
+    last = std::max(last, read);
+    if (carry && nest.contains(nest.getLoop(carry), op))
+      carryReads[carry] = std::max(carryReads[carry], read);
+  }
+}
+
+/// Who is done again in each trip reads again what was made before the loop.
+int64_t Storage::getReadStep(Operation *reader, int64_t step, Value root) const {
+  Operation *maker = root.getDefiningOp();
+  net::LoopOp loop = nest.getLoop(reader);
+  if (isa<net::CarryOp>(reader))
+    loop = nest.getParent(loop);
+  for (; loop && !(maker && nest.contains(loop, maker)); loop = nest.getParent(loop))
+    step = steps.lookup(nest.getEnd(loop));
+  return step;
+}
+
+int64_t Storage::getFirst(Value root) const {
+  Operation *op = root.getDefiningOp();
+  return getStep(isa<net::CarryOp, net::StackOp>(op) ? nest.getLoop(op) : op);
 }
 
 Value Storage::getRoot(Value value) const {
@@ -88,8 +130,9 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
     return false;
   Value root = getRoot(input);
   Operation *maker = root.getDefiningOp();
-  if (!maker || isa<net::ReadOp>(maker) || isPersistent(maker) ||
-      getBytes(root.getType()) != getBytes(result.getType()))
+  // The memory of a loop's values is more than one trip's.
+  if (!maker || isa<net::ReadOp, net::CarryOp, net::StackOp>(maker) || nest.getLoop(maker) != nest.getLoop(op) ||
+      isPersistent(maker) || getBytes(root.getType()) != getBytes(result.getType()))
     return false;
   int64_t reads = 0;
   SmallVector<Value> names = {root};
@@ -113,6 +156,31 @@ bool Storage::isOnHost(Value root) const {
     return copy.getMemory() == dist::MemoryKind::Host;
   auto read = root.getDefiningOp<net::ReadOp>();
   return read && hostVariables.contains(read.getVariableAttr().getAttr());
+}
+
+static std::optional<int64_t> getStatedOffset(Value value) {
+  auto result = cast<OpResult>(value);
+  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  bool isStated = offsets && offsets.size() == result.getOwner()->getNumResults();
+  return isStated ? std::optional(offsets[result.getResultNumber()]) : std::nullopt;
+}
+
+Value Storage::getHost(OpResult value) const {
+  SmallVector<Value> names = {value};
+  while (!names.empty() && nest.getLoop(value.getOwner()))
+    for (OpOperand &use : names.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<dist::ViewOp>(user))
+        names.push_back(user->getResult(0));
+      auto next = dyn_cast<net::NextOp>(user);
+      bool becomesPart = isa<net::StackOp>(user) || (next && use.getOperandNumber() == 0);
+      if (!becomesPart || getRoot(use.get()) != value)
+        continue;
+      Value host = next ? Value(next.getCarry()) : Value(user->getResult(0));
+      if (host != value && getStatedOffset(value) && getStatedOffset(value) == getStatedOffset(host))
+        return host;
+    }
+  return {};
 }
 
 int64_t Storage::getBytes(Type type) { return meshwright::getBytes(dist::getTensorType(type)); }

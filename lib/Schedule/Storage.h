@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_SCHEDULE_STORAGE_H
 #define MESHWRIGHT_LIB_SCHEDULE_STORAGE_H
 
-#include "dialects/Net/Net.h"
+#include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -18,8 +18,10 @@ namespace meshwright::schedule {
 /// last one where they are several. `op` itself where it starts nothing; null where only the end of the step tells.
 mlir::Operation *findWait(mlir::Operation *op);
 
-/// Liveness of a scheduled function. A *root* is a value with memory of its own; views, and what was waited for, are in
-/// that of their root. Steps are the positions of operations.
+/// Liveness of a scheduled function. A *root* is a value with memory of its own; views, what was waited for, parts of
+/// stacks that are taken where they are, and what carried values become are in that of their root. Steps are the
+/// positions of operations. What was made before a loop and is read in it lives until its end, and so do carried
+/// values; these and stacks have their memory from its beginning on.
 class Storage {
 public:
   explicit Storage(mlir::func::FuncOp func);
@@ -28,22 +30,36 @@ public:
   /// The bytes between the start of its root and `value`.
   int64_t getOffset(mlir::Value value) const;
   int64_t getStep(mlir::Operation *op) const { return steps.lookup(op); }
+  /// The first step in which `root` has its memory.
+  int64_t getFirst(mlir::Value root) const;
   /// The last step that reads `root`, through views too; that of its definition where nothing does. What is assigned or
   /// returned is read at the end of the step.
   int64_t getLastUse(mlir::Value root) const { return lastUses.lookup(root); }
+  /// The last step of a trip that reads a carried value as it is in that trip; that of its definition where none does.
+  int64_t getLastReadOfCarry(net::CarryOp carry) const { return carryReads.lookup(carry); }
   int64_t getEnd() const { return end; }
+  const net::LoopNest &getNest() const { return nest; }
   /// Whether `root` is in the memory of the host: a variable's old value, or a copy of the new one.
   bool isOnHost(mlir::Value root) const;
 
   /// Whether part `part` of an all-reduce may leave its result where its operand is: nothing reads that any more.
   bool canReduceInPlace(dist::CollectiveOp op, unsigned part) const;
 
+  /// Whether the results of `op` are in memory at all: not the number of a trip, nor what other ranks have.
+  static bool hasMemory(mlir::Operation *op) { return !mlir::isa<dist::AbsentOp, net::LoopOp>(op); }
+  /// The carried value or the stack in whose place `value`, of a trip, is by what both state (`dist.offsets`); null
+  /// where it has a place of its own.
+  mlir::Value getHost(mlir::OpResult value) const;
   static int64_t getBytes(mlir::Type type);
   /// Whether the result of `op` is in the persistent part: constants and coordinates.
   static bool isPersistent(mlir::Operation *op);
 
 private:
-  llvm::DenseMap<mlir::Operation *, int64_t> steps;
+  void addReads(mlir::Operation *op);
+  int64_t getReadStep(mlir::Operation *reader, int64_t step, mlir::Value root) const;
+
+  net::LoopNest nest;
+  llvm::DenseMap<mlir::Operation *, int64_t> steps, carryReads;
   llvm::DenseMap<mlir::Value, int64_t> lastUses;
   llvm::DenseSet<mlir::StringAttr> hostVariables;
   int64_t end = 0;

@@ -48,6 +48,7 @@ static Event describeCopy(dist::CopyOp op) {
 std::vector<Event> schedule::getTimeline(func::FuncOp func) {
   std::vector<Event> timeline;
   llvm::DenseMap<Operation *, size_t> starts;
+  Storage storage(func);
   int64_t position = 0, launches = 0;
   for (Operation &op : func.getBody().front()) {
     auto collective = dyn_cast<dist::CollectiveOp>(op);
@@ -57,6 +58,7 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       timeline.push_back(collective ? describeLaunch(collective) : describeCopy(copy));
       timeline.back().launch = launches++;
       timeline.back().position = position;
+      timeline.back().trips = storage.getNest().getTrips(&op);
     } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
       Event event = timeline[starts.lookup(wait.getFlights().front().getDefiningOp())];
       event.kind = Event::Wait;

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Times.h"
-#include "dialects/Net/Net.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -143,11 +142,30 @@ LogicalResult Times::visit(Operation *op) {
   return success();
 }
 
+/// All of a loop takes place at the times at which anything that leaves it is needed; users come before.
+void Times::needLoop(net::LoopOp loop, const net::LoopNest &nest) {
+  DictionaryAttr times;
+  Operation *end = nest.getEnd(loop)->getNextNode();
+  for (Operation *op = loop; op != end; op = op->getNextNode())
+    if (DictionaryAttr needed = needs.lookup(op); needed && net::leavesLoop(op))
+      times = times ? unite(times, needed) : needed;
+  for (Operation *op = loop; times && op != end; op = op->getNextNode())
+    needs[op] = times;
+}
+
 FailureOr<Times> Times::find(func::FuncOp func, const dist::Mesh &mesh) {
   Times times(func.getContext(), mesh);
-  for (Operation &op : llvm::reverse(func.getBody().front()))
+  Block &block = func.getBody().front();
+  FailureOr<net::LoopNest> nest = net::LoopNest::find(block);
+  if (failed(nest))
+    return failure();
+  for (Operation &op : llvm::reverse(block)) {
+    if (isa<net::EndLoopOp>(op))
+      if (net::LoopOp loop = nest->getLoop(&op); !nest->getParent(loop))
+        times.needLoop(loop, *nest);
     if (failed(times.visit(&op)))
       return failure();
+  }
   return times;
 }
 

@@ -154,7 +154,7 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
 
 /// What is made of parameters and inputs alone, for fetches, of what was fetched, or for a segment: it may stand
 /// anywhere in front of its users, and where it stands says nothing about how far the segments have come.
-void Traffic::findOnDemand(Block &block) {
+void Traffic::findOnDemand(Block &block, const net::LoopNest &nest) {
   llvm::DenseSet<Operation *> fromState, fromFetch;
   for (Operation &op : block) {
     bool isFetch = purposes.lookup(&op) == Purpose::Fetch;
@@ -171,7 +171,9 @@ void Traffic::findOnDemand(Block &block) {
       fromFetch.insert(&op);
   }
   for (Operation &op : llvm::reverse(block)) {
-    if (op.getNumOperands() == 0 || !fromState.contains(&op) || purposes.lookup(&op) == Purpose::Fetch)
+    // What stands in a loop stays there.
+    if (op.getNumOperands() == 0 || nest.getLoop(&op) || !fromState.contains(&op) ||
+        purposes.lookup(&op) == Purpose::Fetch)
       continue;
     bool forFetches = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       return purposes.lookup(user) == Purpose::Fetch || onDemand.contains(user);
@@ -181,7 +183,7 @@ void Traffic::findOnDemand(Block &block) {
   }
 }
 
-Traffic::Traffic(func::FuncOp func) {
+Traffic::Traffic(func::FuncOp func, const net::LoopNest &nest) {
   Block &block = func.getBody().front();
   for (Operation &op : llvm::reverse(block)) {
     if (findLate(&op))
@@ -190,6 +192,6 @@ Traffic::Traffic(func::FuncOp func) {
       onlyStored.insert(&op);
   }
   for (auto op : block.getOps<dist::CollectiveOp>())
-    purposes[op] = classify(op);
-  findOnDemand(block);
+    purposes[op] = nest.getLoop(op) ? Purpose::Other : classify(op);
+  findOnDemand(block, nest);
 }

@@ -7,15 +7,15 @@
 #ifndef MESHWRIGHT_LIB_SCHEDULE_TRAFFIC_H
 #define MESHWRIGHT_LIB_SCHEDULE_TRAFFIC_H
 
-#include "dialects/Net/Net.h"
+#include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace meshwright::schedule {
 
-/// Sorts the collectives of a function, in which kernels have been formed, by what they are there for. Nothing in it
-/// differs between ranks.
+/// Sorts the collectives of a function, in which kernels have been formed, by what they are there for. Those of loops
+/// stay where they are. Nothing in it differs between ranks.
 class Traffic {
 public:
   enum class Purpose {
@@ -31,7 +31,7 @@ public:
     Update
   };
 
-  explicit Traffic(mlir::func::FuncOp func);
+  Traffic(mlir::func::FuncOp func, const net::LoopNest &nest);
 
   Purpose getPurpose(dist::CollectiveOp op) const { return purposes.lookup(op); }
   /// The collective that takes over from a gradient's; null where there is none.
@@ -54,7 +54,7 @@ private:
   bool isOnlyStored(mlir::Operation *op);
   dist::CollectiveOp findNext(dist::CollectiveOp op) const;
   Purpose classify(dist::CollectiveOp op);
-  void findOnDemand(mlir::Block &block);
+  void findOnDemand(mlir::Block &block, const net::LoopNest &nest);
 
   llvm::DenseMap<mlir::Operation *, Purpose> purposes;
   llvm::DenseMap<mlir::Operation *, dist::CollectiveOp> nexts;

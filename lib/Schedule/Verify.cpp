@@ -42,7 +42,9 @@ public:
 private:
   LogicalResult checkOperations();
   LogicalResult checkMemories();
+  LogicalResult checkLoops();
   LogicalResult collect();
+  LogicalResult checkPart(OpResult value, Value host) const;
   LogicalResult checkOverlaps(ArrayRef<Place> places);
   bool mayShare(const Place &old, const Place &young) const;
 
@@ -70,7 +72,8 @@ static std::optional<int64_t> getOffset(Value value) {
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
     bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::CoordinateOp,
-                     dist::KernelOp, dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp>(op) ||
+                     dist::KernelOp, dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp, net::LoopOp,
+                     net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op) ||
                  op.hasTrait<OpTrait::ConstantLike>();
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";
@@ -84,7 +87,7 @@ LogicalResult Checker::checkMemories() {
   SymbolTable symbols(module);
   auto isOnHost = [&](Value value) { return storage.isOnHost(storage.getRoot(value)); };
   for (Operation &op : func.getBody().front()) {
-    if (op.getNumResults() > 0 && !isa<dist::AbsentOp>(op) && isOnHost(op.getResult(0)) != op.hasAttr(kInHostArenaAttr))
+    if (op.getNumResults() > 0 && Storage::hasMemory(&op) && isOnHost(op.getResult(0)) != op.hasAttr(kInHostArenaAttr))
       return op.emitError() << "operation states a place in the other arena than its result is in";
     auto copy = dyn_cast<dist::CopyOp>(op);
     auto assign = dyn_cast<net::AssignOp>(op);
@@ -102,6 +105,44 @@ LogicalResult Checker::checkMemories() {
         return op.emitError() << "operation " << op.getName() << " takes what is in the memory of the host";
     }
   }
+  return success();
+}
+
+/// No trip reads a carried value behind what becomes of it, which is in the same place then; and nothing computes with
+/// the number of a trip, which is in none.
+LogicalResult Checker::checkLoops() {
+  for (Operation &op : func.getBody().front()) {
+    if (auto next = dyn_cast<net::NextOp>(op))
+      if (auto carry = next.getCarry().getDefiningOp<net::CarryOp>();
+          storage.getLastReadOfCarry(carry) > storage.getStep(next))
+        return next.emitOpError() << "overwrites a carried value that the same trip still reads";
+    for (OpOperand &operand : op.getOpOperands())
+      if (operand.get().getDefiningOp<net::LoopOp>() &&
+          (!isa<net::EndLoopOp, net::CarryOp, net::TakeOp, net::StackOp>(op) ||
+           (operand.getOperandNumber() == 0 && !isa<net::EndLoopOp>(op))))
+        return op.emitOpError() << "computes with the number of a trip, which has no place in memory";
+  }
+  return success();
+}
+
+/// Checks that `value` may be made in the place of `host`.
+LogicalResult Checker::checkPart(OpResult value, Value host) const {
+  Operation *maker = value.getOwner();
+  if (storage.getNest().getLoop(maker) != storage.getNest().getLoop(host.getDefiningOp()))
+    return maker->emitOpError() << "is of another loop than the value in whose place its result is";
+  auto tripBytes = maker->getAttrOfType<DenseI64ArrayAttr>(kTripBytesAttr);
+  int64_t moves = tripBytes ? tripBytes[value.getResultNumber()] : 0, bytes = Storage::getBytes(value.getType());
+  auto carry = host.getDefiningOp<net::CarryOp>();
+  if (moves != (carry ? 0 : bytes) || bytes % 64 != (carry ? bytes % 64 : 0))
+    return maker->emitOpError() << "has a result of " << bytes << " bytes that moves by " << moves << " in each trip";
+  if (!carry)
+    return success();
+  int64_t lastRead = storage.getLastReadOfCarry(carry);
+  auto kernel = dyn_cast<dist::KernelOp>(maker);
+  int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[value.getResultNumber()] : -1;
+  bool mayShare = input >= 0 && storage.getRoot(kernel.getInputs()[input]) == host;
+  if (lastRead > storage.getStep(maker) || (lastRead == storage.getStep(maker) && !mayShare))
+    return maker->emitOpError() << "overwrites a carried value that the same trip still reads";
   return success();
 }
 
@@ -132,11 +173,16 @@ LogicalResult Checker::collect() {
       return failure();
   for (Operation &op : func.getBody().front())
     for (Value result : op.getResults()) {
-      if (isa<dist::AbsentOp>(op))
+      if (!Storage::hasMemory(&op))
         continue;
+      if (Value host = storage.getHost(cast<OpResult>(result))) {
+        if (failed(checkPart(cast<OpResult>(result), host)))
+          return failure();
+        continue;
+      }
       bool persists = Storage::isPersistent(&op);
       // A variable's memory may hold the new value as soon as the old one is not read any more.
-      int64_t first = isa<net::ReadOp>(op) || persists ? 0 : storage.getStep(&op);
+      int64_t first = isa<net::ReadOp>(op) || persists ? 0 : storage.getFirst(result);
       if (failed(add(result, first, persists ? storage.getEnd() : storage.getLastUse(result))))
         return failure();
     }
@@ -151,6 +197,9 @@ bool Checker::mayShare(const Place &old, const Place &young) const {
       if (collective.getPartResult(part) == young.value && collective.getPartInput(part))
         return old.offset == young.offset && storage.getRoot(collective.getPartInput(part)) == old.value &&
                storage.canReduceInPlace(collective, part);
+  if (auto carry = young.value.getDefiningOp<net::CarryOp>())
+    return old.last == young.first && old.offset == young.offset && old.bytes == young.bytes &&
+           storage.getRoot(carry.getInit()) == old.value;
   auto kernel = young.value.getDefiningOp<dist::KernelOp>();
   if (!kernel || !kernel.getInPlace() || old.last != young.first || old.offset != young.offset ||
       old.bytes != young.bytes)
@@ -199,8 +248,8 @@ LogicalResult Checker::checkOverlaps(ArrayRef<Place> places) {
 }
 
 LogicalResult Checker::run() {
-  return success(succeeded(checkOperations()) && succeeded(checkMemories()) && succeeded(collect()) &&
-                 succeeded(checkOverlaps(places)) && succeeded(checkOverlaps(hostPlaces)));
+  return success(succeeded(checkOperations()) && succeeded(checkMemories()) && succeeded(checkLoops()) &&
+                 succeeded(collect()) && succeeded(checkOverlaps(places)) && succeeded(checkOverlaps(hostPlaces)));
 }
 
 /// What persists is in the same places in all `variants`, the programs of the same ranks.
@@ -226,7 +275,7 @@ namespace {
 struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && failed(Checker(func).run()))
+      if (!func.isExternal() && (failed(net::LoopNest::find(func.getBody().front())) || failed(Checker(func).run())))
         return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       if (failed(checkVariants(variants)))

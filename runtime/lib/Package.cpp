@@ -7,6 +7,7 @@
 #include "meshwright/runtime/Package.h"
 #include "CheckCollectives.h"
 #include "CheckSchedules.h"
+#include "ExpandLoops.h"
 #include "meshwright/runtime/InitialValues.h"
 #include <algorithm>
 #include <array>
@@ -134,6 +135,7 @@ Status LoadedPackage::check() {
   if (message.version() != schemaVersion)
     return inputError("the package has schema version {} but this runtime reads version {}", message.version(),
                       schemaVersion);
+  MW_TRY(expandLoops(*content));
   std::vector<std::string> names;
   std::vector<int64_t> sizes;
   for (const Axis &axis : message.axes()) {

@@ -47,6 +47,8 @@ struct ClusterProblem {
     /// The node that it is not to run before, though it needs nothing of it; -1 where there is none. A node that
     /// computes again what was made long before is in the cluster of its trigger or in a later one.
     int trigger = -1;
+    /// Of barriers: nodes that come before it, though it reads nothing of them. The end of a loop has its body here.
+    llvm::SmallVector<unsigned, 0> behind;
     /// What should run before it, where the order leaves the choice: readers of the memory that it overwrites.
     llvm::SmallVector<unsigned, 0> after;
   };

@@ -20,6 +20,9 @@ namespace meshwright::schedule {
 
 /// Names of the discardable attributes that hold places in the arena.
 inline constexpr llvm::StringLiteral kOffsetsAttr = "dist.offsets";
+/// On operations of a loop that make values in their places in a stack: the bytes between those of two trips, for each
+/// result; 0 for what has the same place in all.
+inline constexpr llvm::StringLiteral kTripBytesAttr = "dist.trip_bytes";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "dist.arena_bytes";
 inline constexpr llvm::StringLiteral kHostArenaBytesAttr = "dist.host_arena_bytes";
@@ -34,7 +37,8 @@ inline constexpr llvm::StringLiteral kSharedAttr = "dist.shared";
 inline constexpr llvm::StringLiteral kReservedAttr = "dist.reserved_bytes";
 /// On programs of some times: the places of the function's results.
 inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
-/// On collectives of the programs of different ranks: a number that all members of a group have for one and the same.
+/// On collectives and loops of the programs of different ranks: a number that all members of a group have for one and
+/// the same.
 inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
 /// On functions, a unit: what they exchange is started only, and waited for by an item of the schedule.
 inline constexpr llvm::StringLiteral kStartsAttr = "dist.starts";

@@ -22,6 +22,39 @@ def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::Module
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
 }
 
+def LowerLoopsPass : Pass<"dist-schedule-lower-loops", "mlir::ModuleOp"> {
+  let summary = "leaves of loops what is memory and what differs from trip to trip";
+  let description = [{
+    A sum over trips becomes a carried value that begins at zero. Who computes with the number of the trip takes it from all numbers in
+    a row. What is the same in every trip comes in front of the loop. In a body carried values come first, and what
+    becomes of them last.
+
+    Example:
+    ```mlir
+    %i = net.loop count = 3
+    %x = net.exponential %a : tensor<4xf32>
+    %c = net.carry %b in %i : tensor<4xf32>
+    %y = net.multiply %x, %c : tensor<4xf32>
+    %s = net.total %y in %i : tensor<4xf32>
+    %n = net.next %y for %c : tensor<4xf32>
+    net.end_loop %i
+    // becomes
+    %x = net.exponential %a : tensor<4xf32>
+    %z = net.constant dense<0.0> : tensor<4xf32>
+    %i = net.loop count = 3
+    %d = net.carry %z in %i : tensor<4xf32>
+    %c = net.carry %b in %i : tensor<4xf32>
+    %y = net.multiply %x, %c : tensor<4xf32>
+    %t = net.add %d, %y : tensor<4xf32>
+    %s = net.next %t for %d : tensor<4xf32>
+    %n = net.next %y for %c : tensor<4xf32>
+    net.end_loop %i
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numHoisted", "hoisted", "Operations that are the same in every trip">];
+}
+
 def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
   let summary = "makes a function of every task of a pipeline";
   let description = [{

@@ -29,6 +29,8 @@ struct Event {
   std::string role;
   /// The segment that a fetch is for.
   std::optional<int64_t> segment;
+  /// How often it takes place, in the trips of the loops around it.
+  int64_t trips = 1;
 };
 
 /// The collectives and copies of a scheduled function, in the order in which they are issued and waited for.
@@ -36,7 +38,7 @@ std::vector<Event> getTimeline(mlir::func::FuncOp func);
 
 /// What a step of one rank runs and holds, read off the scheduled function.
 struct Report {
-  /// Launches of kernels and of products of the library.
+  /// Launches of kernels and of products of the library, in all trips of loops.
   int64_t numKernels = 0, numProducts = 0;
   /// Bytes of memory that they read and write.
   int64_t trafficBytes = 0;

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_SCHEDULE_TIMES_H
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -16,7 +17,7 @@ namespace meshwright::schedule {
 /// At which coordinates of the mesh's axes of times the operations of a function are needed. That follows, last
 /// operation first, from the times at which assignments and results take place (`dist.during`). Sets of times have the
 /// form of a support; where several axes have times, the set of an operation is the smallest product of sets that holds
-/// all it is needed at.
+/// all it is needed at. All operations of a loop have the same.
 class Times {
 public:
   /// Emits an error where `dist.during` names no times of the mesh.
@@ -42,6 +43,7 @@ private:
 
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::FailureOr<mlir::DictionaryAttr> getDuring(mlir::Attribute during, mlir::Operation *op) const;
+  void needLoop(net::LoopOp loop, const net::LoopNest &nest);
   void need(mlir::Value value, mlir::DictionaryAttr times);
   mlir::DictionaryAttr unite(mlir::DictionaryAttr left, mlir::DictionaryAttr right);
 

@@ -61,6 +61,9 @@ public:
           isInexact = variables.contains(read.getVariable());
         if (auto assign = dyn_cast<net::AssignOp>(op); assign && isInexact)
           changed |= variables.insert(assign.getVariable()).second;
+        // The next trip goes on from it.
+        if (auto next = dyn_cast<net::NextOp>(op); next && isInexact)
+          changed |= inexact.insert(next.getCarry()).second;
         if (isInexact)
           inexact.insert(op.result_begin(), op.result_end());
       }
@@ -78,9 +81,9 @@ private:
       return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
     if (auto scatter = dyn_cast<net::ScatterOp>(op))
       return scatter.getKind() == net::ScatterKind::Add || scatter.getKind() == net::ScatterKind::Multiply;
-    return isa<net::DotOp, net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfOp, net::ErfcOp, net::ExpOp, net::Expm1Op,
-               net::LogOp, net::Log1pOp, net::LogisticOp, net::PowerOp, net::RsqrtOp, net::SineOp, net::TanOp,
-               net::TanhOp>(op);
+    return isa<net::TotalOp, net::DotOp, net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfOp, net::ErfcOp, net::ExpOp,
+               net::Expm1Op, net::LogOp, net::Log1pOp, net::LogisticOp, net::PowerOp, net::RsqrtOp, net::SineOp,
+               net::TanOp, net::TanhOp>(op);
   }
 
   llvm::DenseSet<Value> inexact;
@@ -109,7 +112,7 @@ protected:
   TempFolder folder;
   KernelCoverage coverage;
   Coverage placements;
-  int64_t numSerial = 0, numUneven = 0, numExact = 0, numCompared = 0;
+  int64_t numSerial = 0, numLooping = 0, numUneven = 0, numExact = 0, numCompared = 0;
 };
 
 /// Exact values are equal, zeros of different sign among them.
@@ -202,8 +205,9 @@ void RandomPackages::check(Random &random) {
   const std::vector<Type> reals{Float64Type::get(&context), Float64Type::get(&context), Float32Type::get(&context),
                                 Float32Type::get(&context), BFloat16Type::get(&context)};
   Type real = random.choose(reals);
-  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, real).build(random.pick(3, 14));
+  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, real).build(random.pick(3, 14), /*withLoops=*/true);
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
+  numLooping += !(*serial->getOps<func::FuncOp>().begin()).getBody().front().getOps<net::LoopOp>().empty();
   assignRoles(random, *serial);
   bool isSerial = random.chance(30);
   numSerial += isSerial;
@@ -242,8 +246,8 @@ TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
   }
   EXPECT_EQ(failed, "") << "rounds of " << Random().describe(first);
   llvm::outs() << StringRef(Random().describe(0)).split(',').first << "\n" << coverage.print();
-  llvm::outs() << round - first << " networks, " << numSerial << " serial, " << numUneven
-               << " with parts of unequal size; " << numCompared << " values compared, " << numExact
+  llvm::outs() << round - first << " networks, " << numSerial << " serial, " << numLooping << " with loops, "
+               << numUneven << " with parts of unequal size; " << numCompared << " values compared, " << numExact
                << " of them exactly\n";
   if (cases < kCases)
     return;
@@ -257,6 +261,7 @@ TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
   EXPECT_GE(numExact * 4, numCompared);
   EXPECT_GE(numUneven * 5, round - first);
   EXPECT_GE(numSerial * 8, round - first);
+  EXPECT_GE(numLooping * 6, round - first);
 }
 
 } // namespace
