@@ -25,3 +25,11 @@ LogicalResult BitcastConvertOp::verify() {
                          << to.getIntOrFloatBitWidth();
   return success();
 }
+
+LogicalResult ReducePrecisionOp::verify() {
+  // reduce_precision_c2
+  if (static_cast<int64_t>(getExponent()) < 1 || static_cast<int64_t>(getMantissa()) < 0)
+    return emitOpError() << "has " << static_cast<int64_t>(getExponent()) << " bits of exponent and "
+                         << static_cast<int64_t>(getMantissa()) << " of mantissa";
+  return success();
+}

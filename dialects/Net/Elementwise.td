@@ -34,14 +34,22 @@ class Net_Binary<string mnem, string what> : Net_Op<mnem, [Pure, Elementwise, Sa
 }
 
 def Net_AbsOp : Net_Unary<"abs", "absolute value">;
+def Net_AcosOp : Net_Unary<"acos", "angle of which it is the cosine">;
+def Net_AcoshOp : Net_Unary<"acosh", "inverse hyperbolic cosine">;
+def Net_AsinOp : Net_Unary<"asin", "angle of which it is the sine">;
+def Net_AsinhOp : Net_Unary<"asinh", "inverse hyperbolic sine">;
+def Net_AtanhOp : Net_Unary<"atanh", "inverse hyperbolic tangent">;
 def Net_CbrtOp : Net_Unary<"cbrt", "cube root">;
 def Net_CeilOp : Net_Unary<"ceil", "smallest integer not below">;
 def Net_CosineOp : Net_Unary<"cosine", "cosine">;
+def Net_CoshOp : Net_Unary<"cosh", "hyperbolic cosine">;
+def Net_DigammaOp : Net_Unary<"digamma", "derivative of the logarithm of the gamma function">;
 def Net_ErfOp : Net_Unary<"erf", "error function">;
 def Net_ErfcOp : Net_Unary<"erfc", "complementary error function">;
 def Net_ExpOp : Net_Unary<"exponential", "exponential">;
 def Net_Expm1Op : Net_Unary<"exponential_minus_one", "exponential less one">;
 def Net_FloorOp : Net_Unary<"floor", "largest integer not above">;
+def Net_LgammaOp : Net_Unary<"lgamma", "logarithm of the absolute value of the gamma function">;
 def Net_LogOp : Net_Unary<"log", "natural logarithm">;
 def Net_Log1pOp : Net_Unary<"log_plus_one", "natural logarithm of one more">;
 def Net_LogisticOp : Net_Unary<"logistic", "logistic function 1/(1+exp(-x))">;
@@ -51,6 +59,7 @@ def Net_RoundOp : Net_Unary<"round_nearest_even", "nearest integer, ties to even
 def Net_RsqrtOp : Net_Unary<"rsqrt", "reciprocal square root">;
 def Net_SignOp : Net_Unary<"sign", "sign">;
 def Net_SineOp : Net_Unary<"sine", "sine">;
+def Net_SinhOp : Net_Unary<"sinh", "hyperbolic sine">;
 def Net_SqrtOp : Net_Unary<"sqrt", "square root">;
 def Net_TanOp : Net_Unary<"tan", "tangent">;
 def Net_TanhOp : Net_Unary<"tanh", "hyperbolic tangent">;
@@ -129,6 +138,23 @@ def Net_BitcastConvertOp : Net_Op<"bitcast_convert", [Pure, Elementwise, SameOpe
   let arguments = (ins AnyStaticShapeTensor:$operand);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Net_ReducePrecisionOp : Net_Op<"reduce_precision", [Pure, Elementwise, SameOperandsAndResultType]> {
+  let summary = "rounds every element to what a narrower float holds";
+  let description = [{
+    To the nearest number, ties to even, of a float with one sign bit and as many bits of exponent and mantissa as it says,
+    whose denormals are zero unless it has the operand's exponents. What is too large becomes infinite.
+
+    - **C1**: the operand is of floats, and the result has the same type.
+    - **C2**: there is a bit of exponent at least, and no negative number of mantissa bits.
+
+    Example: `%1 = net.reduce_precision %0 exponent = 5 mantissa = 10 : tensor<4xf32>`
+  }];
+  let arguments = (ins StaticShapeTensorOf<[AnyFloat]>:$operand, I64Attr:$exponent, I64Attr:$mantissa);
+  let results = (outs StaticShapeTensorOf<[AnyFloat]>:$result);
+  let assemblyFormat = "$operand `exponent` `=` $exponent `mantissa` `=` $mantissa attr-dict `:` type($operand)";
   let hasVerifier = 1;
 }
 

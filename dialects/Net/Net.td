@@ -6,5 +6,8 @@
 
 include "dialects/Net/Elementwise.td"
 include "dialects/Net/Structured.td"
+include "dialects/Net/Dynamic.td"
+include "dialects/Net/Order.td"
+include "dialects/Net/Matrix.td"
 include "dialects/Net/Loop.td"
 include "dialects/Net/State.td"

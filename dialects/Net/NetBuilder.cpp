@@ -85,6 +85,12 @@ Value NetBuilder::transpose(Value x, Dims permutation) {
   return TransposeOp::create(builder, location, typeOf(x).clone(shape), x, permutation);
 }
 
+Value NetBuilder::reverse(Value x, Dims dims) {
+  if (llvm::all_of(dims, [&](int64_t dim) { return shapeOf(x)[dim] < 2; }))
+    return x;
+  return ReverseOp::create(builder, location, x.getType(), x, dims);
+}
+
 Value NetBuilder::slice(Value x, Dims starts, Dims limits, Dims steps) {
   SmallVector<int64_t> shape;
   for (auto [start, limit, step] : llvm::zip_equal(starts, limits, steps))
@@ -105,6 +111,18 @@ Value NetBuilder::pad(Value x, double value, Dims low, Dims high, Dims interior)
     return x;
   Value padding = splat(RankedTensorType::get({}, elementTypeOf(x)), value);
   return PadOp::create(builder, location, typeOf(x).clone(shape), x, padding, low, high, interior);
+}
+
+Value NetBuilder::dynamicSlice(Value x, ValueRange starts, Dims shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return DynamicSliceOp::create(builder, location, typeOf(x).clone(shape), x, starts);
+}
+
+Value NetBuilder::dynamicUpdateSlice(Value x, Value box, ValueRange starts) {
+  if (x.getType() == box.getType())
+    return box;
+  return DynamicUpdateSliceOp::create(builder, location, x.getType(), x, box, starts);
 }
 
 Value NetBuilder::concatenate(ValueRange values, int64_t dim) {

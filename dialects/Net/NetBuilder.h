@@ -50,8 +50,13 @@ public:
   Value broadcast(Value scalar, Dims shape) { return broadcast(scalar, shape, {}); }
   Value reshape(Value x, Dims shape);
   Value transpose(Value x, Dims permutation);
+  /// `x` with the indices of `dims` in the opposite order.
+  Value reverse(Value x, Dims dims);
   Value slice(Value x, Dims starts, Dims limits, Dims steps);
   Value pad(Value x, double value, Dims low, Dims high, Dims interior);
+  /// The box of `shape` that starts, clamped, at `starts`; `x` with `box` written there.
+  Value dynamicSlice(Value x, mlir::ValueRange starts, Dims shape);
+  Value dynamicUpdateSlice(Value x, Value box, mlir::ValueRange starts);
   Value concatenate(mlir::ValueRange values, int64_t dim);
   Value reduce(dist::ReduceKind kind, Value x, Dims dims);
   Value dot(Value lhs, Value rhs, Dims lhsBatch, Dims rhsBatch, Dims lhsContract, Dims rhsContract,

@@ -126,6 +126,8 @@ func.func @elementwise_of_mixed_types(%x: tensor<4xf32>) {
   %3 = net.convert %x : tensor<4xf32> -> tensor<4xbf16>
   // CHECK: net.is_finite %{{.*}} : tensor<4xf32> -> tensor<4xi1>
   %4 = net.is_finite %x : tensor<4xf32> -> tensor<4xi1>
+  // CHECK: net.reduce_precision %{{.*}} exponent = 5 mantissa = 10 : tensor<4xf32>
+  %6 = net.reduce_precision %x exponent = 5 mantissa = 10 : tensor<4xf32>
   // CHECK: net.bitcast_convert %{{.*}} : tensor<4xf32> -> tensor<4xui32>
   %5 = net.bitcast_convert %x : tensor<4xf32> -> tensor<4xui32>
   return
@@ -158,6 +160,35 @@ func.func @layout(%x: tensor<4x8xf32>, %s: tensor<f32>) {
   %6 = net.pad %x, %s low = [-1, 0] high = [2, 0] interior = [0, 1] : tensor<4x8xf32>, tensor<f32> -> tensor<5x15xf32>
   // CHECK: net.concatenate %{{.*}}, %{{.*}} dim = 1 : tensor<4x8xf32>, tensor<4x3xf32> -> tensor<4x11xf32>
   %7 = net.concatenate %x, %4 dim = 1 : tensor<4x8xf32>, tensor<4x3xf32> -> tensor<4x11xf32>
+  return
+}
+
+// CHECK-LABEL: @dynamic
+func.func @dynamic(%x: tensor<4x8xf32>, %row: tensor<1x8xf32>, %i: tensor<i32>, %s: tensor<f32>) {
+  // CHECK: net.dynamic_slice %{{.*}}[%[[I:.*]], %[[I]]] : tensor<4x8xf32>, tensor<i32>, tensor<i32> -> tensor<1x8xf32>
+  %0 = net.dynamic_slice %x[%i, %i] : tensor<4x8xf32>, tensor<i32>, tensor<i32> -> tensor<1x8xf32>
+  // CHECK: net.dynamic_slice %{{.*}}[] : tensor<f32> -> tensor<f32>
+  %1 = net.dynamic_slice %s[] : tensor<f32> -> tensor<f32>
+  // CHECK: net.dynamic_update_slice %{{.*}}, %{{.*}}[%[[I]], %[[I]]] : tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>
+  %2 = net.dynamic_update_slice %x, %row[%i, %i] : tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>
+  return
+}
+
+// CHECK-LABEL: @order
+func.func @order(%x: tensor<4x8xf32>, %n: tensor<4x8xui8>) {
+  // CHECK: net.reverse %{{.*}} dims = [1] : tensor<4x8xf32>
+  %0 = net.reverse %x dims = [1] : tensor<4x8xf32>
+  // CHECK: net.arg_sort %{{.*}}, %{{.*}} dim = 1 descending total_order : tensor<4x8xui8>, tensor<4x8xf32> -> tensor<4x8xi32>
+  %1 = net.arg_sort %n, %x dim = 1 descending total_order : tensor<4x8xui8>, tensor<4x8xf32> -> tensor<4x8xi32>
+  return
+}
+
+// CHECK-LABEL: @matrices
+func.func @matrices(%a: tensor<2x4x4xf32>, %b: tensor<2x4x3xf32>) {
+  // CHECK: net.cholesky %{{.*}} : tensor<2x4x4xf32>
+  %0 = net.cholesky %a : tensor<2x4x4xf32>
+  // CHECK: net.triangular_solve %{{.*}}, %{{.*}} : tensor<2x4x4xf32>, tensor<2x4x3xf32>
+  %1 = net.triangular_solve %a, %b : tensor<2x4x4xf32>, tensor<2x4x3xf32>
   return
 }
 

@@ -1,0 +1,48 @@
+//===- Order.td - operations that put elements in another order -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECTS_NET_ORDER_TD
+#define MESHWRIGHT_DIALECTS_NET_ORDER_TD
+
+include "dialects/Net/NetBase.td"
+
+def Net_ReverseOp : Net_Op<"reverse", [Pure, SameOperandsAndResultType]> {
+  let summary = "turns dimensions round";
+  let description = [{
+    Index i of a reversed dimension of size n is index n − 1 − i of the operand.
+
+    - **C1**: `dims` are distinct and in range.
+    - **C2**: operand and result have the same type.
+
+    Example: `%1 = net.reverse %0 dims = [1] : tensor<2x4xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def Net_ArgSortOp : Net_Op<"arg_sort", [Pure, SameOperandsShape]> {
+  let summary = "which elements along a dimension come first, second, … in order";
+  let description = [{
+    Index k of the result is the index along `dim` of the element that comes k-th. Elements are ordered by the first key,
+    equal ones by the second, and so on; those whose keys are all equal stay in their order. Smaller ones come first, with
+    `descending` larger ones. Zeros of either sign are equal, and so are all NaNs, which are larger than every number; with
+    `total_order` floats are ordered as IEEE 754's total order says.
+
+    - **C1**: there is a key, and all keys have the same shape.
+    - **C2**: `dim` is a dimension of the keys.
+    - **C3**: the result has the shape of the keys.
+
+    Example: `%1 = net.arg_sort %0 dim = 1 : tensor<2x4xf32> -> tensor<2x4xi32>`
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$keys, I64Attr:$dim, UnitAttr:$descending, UnitAttr:$total_order);
+  let results = (outs StaticShapeTensorOf<[AnyInteger]>:$result);
+  let assemblyFormat = "$keys `dim` `=` $dim (`descending` $descending^)? (`total_order` $total_order^)? attr-dict `:` type($keys) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif
