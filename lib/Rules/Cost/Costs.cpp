@@ -30,6 +30,22 @@ struct DotCost : CostOpInterface::ExternalModel<DotCost, DotOp> {
   }
 };
 
+/// A third of the cube of the size, for every matrix.
+struct CholeskyCost : CostOpInterface::ExternalModel<CholeskyCost, CholeskyOp> {
+  int64_t getFlops(Operation *op) const {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    return type.getNumElements() * type.getShape().back() / 3;
+  }
+};
+
+/// The square of the size, for every column of every right-hand side.
+struct TriangularSolveCost : CostOpInterface::ExternalModel<TriangularSolveCost, TriangularSolveOp> {
+  int64_t getFlops(Operation *op) const {
+    auto solve = cast<TriangularSolveOp>(op);
+    return countElements(solve.getResult()) * solve.getLhs().getType().getShape().back();
+  }
+};
+
 /// One per element of the first operand.
 template <typename OpT> struct ReductionCost : CostOpInterface::ExternalModel<ReductionCost<OpT>, OpT> {
   int64_t getFlops(Operation *op) const { return countElements(op->getOperand(0)); }
@@ -59,7 +75,10 @@ void meshwright::registerNetCosts(DialectRegistry &registry) {
     ReduceOp::attachInterface<ReductionCost<ReduceOp>>(*context);
     ArgReduceOp::attachInterface<ReductionCost<ArgReduceOp>>(*context);
     ScatterOp::attachInterface<ScatterCost>(*context);
+    CholeskyOp::attachInterface<CholeskyCost>(*context);
+    TriangularSolveOp::attachInterface<TriangularSolveCost>(*context);
     attachNoCost<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, GatherOp,
-                 ReadOp, AssignOp, VariableOp, ConvertOp, BitcastConvertOp, SelectOp>(context);
+                 DynamicSliceOp, DynamicUpdateSliceOp, ReverseOp, ReadOp, AssignOp, VariableOp, ConvertOp,
+                 BitcastConvertOp, SelectOp>(context);
   });
 }

@@ -46,6 +46,8 @@ void attachLayout(mlir::MLIRContext *context);
 void attachContraction(mlir::MLIRContext *context);
 void attachReduction(mlir::MLIRContext *context);
 void attachIndexing(mlir::MLIRContext *context);
+void attachDynamic(mlir::MLIRContext *context);
+void attachMatrix(mlir::MLIRContext *context);
 
 } // namespace meshwright::net::derivative
 

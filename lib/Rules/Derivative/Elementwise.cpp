@@ -72,6 +72,69 @@ static void attachRootsAndAngles(MLIRContext *context) {
   attachUnary<ErfcOp, [](NetBuilder &b, Value g, Value x, Value) { return erfCotangent(b, g, x, -1); }>(context);
 }
 
+/// g / sqrt(radicand).
+static Value divideByRoot(NetBuilder &b, Value g, Value radicand) { return b.multiply(g, b.unary<RsqrtOp>(radicand)); }
+
+/// 1 - x², which keeps its digits where x is close to 1.
+static Value oneLessSquare(NetBuilder &b, Value x) {
+  return b.multiply(b.subtractFrom(1, x), b.add(x, b.splatLike(x, 1)));
+}
+
+/// The derivative of digamma at `x`, at least 1/2: ten terms of the sum of 1/(x + k)², and an asymptotic series of the
+/// rest.
+static Value trigammaOfPositive(NetBuilder &b, Value x) {
+  constexpr int kTerms = 10;
+  Value one = b.splatLike(x, 1), sum = b.splatLike(x, 0);
+  for (int k = 0; k < kTerms; ++k) {
+    Value at = b.add(x, b.splatLike(x, k));
+    sum = b.add(sum, b.divide(one, b.multiply(at, at)));
+  }
+  Value inverse = b.divide(one, b.add(x, b.splatLike(x, kTerms))), square = b.multiply(inverse, inverse);
+  Value series = b.splatLike(x, 0);
+  for (double bernoulli : {7.0 / 6, -691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6})
+    series = b.multiply(b.add(series, b.splatLike(x, bernoulli)), square);
+  Value rest = b.multiply(inverse, b.add(b.add(one, b.scale(inverse, 0.5)), series));
+  return b.add(sum, rest);
+}
+
+/// Reflected below 1/2: trigamma(x) + trigamma(1 - x) = π² / sin²(πx).
+static Value trigamma(NetBuilder &b, Value x) {
+  Value reflects = b.compare(CompareDirection::Lt, x, b.splatLike(x, 0.5));
+  Value positive = trigammaOfPositive(b, b.select(reflects, b.subtractFrom(1, x), x));
+  Value offset = b.subtract(x, b.unary<RoundOp>(x));
+  Value wave = b.divide(b.splatLike(x, std::numbers::pi), b.unary<SineOp>(b.scale(offset, std::numbers::pi)));
+  return b.select(reflects, b.subtract(b.multiply(wave, wave), positive), positive);
+}
+
+static void attachInverses(MLIRContext *context) {
+  attachUnary<AsinOp, [](NetBuilder &b, Value g, Value x, Value) { return divideByRoot(b, g, oneLessSquare(b, x)); }>(
+      context);
+  attachUnary<AcosOp, [](NetBuilder &b, Value g, Value x, Value) {
+    return b.negate(divideByRoot(b, g, oneLessSquare(b, x)));
+  }>(context);
+  attachUnary<AsinhOp, [](NetBuilder &b, Value g, Value x, Value) {
+    return divideByRoot(b, g, b.add(b.multiply(x, x), b.splatLike(x, 1)));
+  }>(context);
+  attachUnary<AcoshOp, [](NetBuilder &b, Value g, Value x, Value) {
+    return divideByRoot(b, g, b.multiply(b.subtract(x, b.splatLike(x, 1)), b.add(x, b.splatLike(x, 1))));
+  }>(context);
+  attachUnary<AtanhOp, [](NetBuilder &b, Value g, Value x, Value) { return b.divide(g, oneLessSquare(b, x)); }>(
+      context);
+  attachUnary<SinhOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, b.unary<CoshOp>(x)); }>(
+      context);
+  attachUnary<CoshOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, b.unary<SinhOp>(x)); }>(
+      context);
+  attachUnary<DigammaOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, trigamma(b, x)); }>(context);
+  attachUnary<LgammaOp, [](NetBuilder &b, Value g, Value x, Value) { return b.multiply(g, b.unary<DigammaOp>(x)); }>(
+      context);
+}
+
+/// What travels back is rounded like what came.
+static FailureOr<Cotangents> differentiateReducePrecision(ReducePrecisionOp op, Context c) {
+  return Cotangents{ReducePrecisionOp::create(c.build.builder, c.build.location, c.cotangent.getType(), c.cotangent,
+                                              op.getExponent(), op.getMantissa())};
+}
+
 static void attachSteps(MLIRContext *context) {
   attachUnary<AbsOp, [](NetBuilder &b, Value g, Value x, Value) {
     return b.select(b.compare(CompareDirection::Ge, x, b.splatLike(x, 0)), g, b.negate(g));
@@ -189,7 +252,9 @@ static FailureOr<Cotangents> differentiateSelect(SelectOp op, Context c) {
 void derivative::attachElementwise(MLIRContext *context) {
   attachExponentials(context);
   attachRootsAndAngles(context);
+  attachInverses(context);
   attachSteps(context);
   attachArithmetic(context);
+  attach<ReducePrecisionOp, differentiateReducePrecision>(context);
   attach<SelectOp, differentiateSelect>(context);
 }

@@ -37,6 +37,10 @@ static FailureOr<Cotangents> differentiateTranspose(TransposeOp op, Context c) {
   return Cotangents{c.build.transpose(c.cotangent, inverse)};
 }
 
+static FailureOr<Cotangents> differentiateReverse(ReverseOp op, Context c) {
+  return Cotangents{c.build.reverse(c.cotangent, op.getDims())};
+}
+
 static FailureOr<Cotangents> differentiateSlice(SliceOp op, Context c) {
   if (typeOf(op.getResult()).getNumElements() == 0)
     return Cotangents{Value()};
@@ -101,6 +105,7 @@ void derivative::attachLayout(MLIRContext *context) {
   attach<BroadcastOp, differentiateBroadcast>(context);
   attach<ReshapeOp, differentiateReshape>(context);
   attach<TransposeOp, differentiateTranspose>(context);
+  attach<ReverseOp, differentiateReverse>(context);
   attach<SliceOp, differentiateSlice>(context);
   attach<PadOp, differentiatePad>(context);
   attach<ConcatenateOp, differentiateConcatenate>(context);

@@ -14,5 +14,7 @@ void meshwright::registerNetDerivatives(mlir::DialectRegistry &registry) {
     net::derivative::attachContraction(context);
     net::derivative::attachReduction(context);
     net::derivative::attachIndexing(context);
+    net::derivative::attachDynamic(context);
+    net::derivative::attachMatrix(context);
   });
 }

@@ -56,6 +56,22 @@ FLOAT_UNARY(TanOp, math::TanOp)
 FLOAT_UNARY(TanhOp, math::TanhOp)
 #undef FLOAT_UNARY
 
+/// Operations that are computed by others.
+#define FUNCTION(NAME)                                                                                                 \
+  static Value compute(NAME##Op, const Elements &e) {                                                                  \
+    return kernel::computeFunction(e.builder, kernel::Function::NAME, e[0]);                                           \
+  }
+FUNCTION(Acos)
+FUNCTION(Acosh)
+FUNCTION(Asin)
+FUNCTION(Asinh)
+FUNCTION(Atanh)
+FUNCTION(Cosh)
+FUNCTION(Digamma)
+FUNCTION(Lgamma)
+FUNCTION(Sinh)
+#undef FUNCTION
+
 static Value compute(AbsOp, const Elements &e) {
   if (e.isFloat())
     return e.unary<math::AbsFOp>();
@@ -152,6 +168,10 @@ static Value compute(ShiftRightLogicalOp, const Elements &e) {
   return kernel::shift(e.builder, kernel::Shift::RightLogical, e[0], e[1]);
 }
 
+static Value compute(ReducePrecisionOp op, const Elements &e) {
+  return kernel::reducePrecision(e.builder, e[0], op.getExponent(), op.getMantissa());
+}
+
 static Value compute(SelectOp op, const Elements &e) { return arith::SelectOp::create(e.builder, e[0], e[1], e[2]); }
 
 static Value compute(ConvertOp op, const Elements &e) {
@@ -161,17 +181,6 @@ static Value compute(ConvertOp op, const Elements &e) {
 static Value compute(BitcastConvertOp op, const Elements &e) {
   Type type = kernel::getSignless(getElementTypeOrSelf(op.getResult().getType()));
   return type == e[0].getType() ? e[0] : arith::BitcastOp::create(e.builder, type, e[0]).getResult();
-}
-
-/// Numbers whose integer order is IEEE 754's total order: negative ones count down from the sign bit.
-static Value getTotalOrderKey(kernel::Builder &builder, Value value) {
-  unsigned width = value.getType().getIntOrFloatBitWidth();
-  Type type = builder.getIntegerType(width);
-  Value bits = arith::BitcastOp::create(builder, type, value);
-  Value sign = arith::ShRSIOp::create(builder, bits, kernel::constantInt(builder, type, APInt(width, width - 1)));
-  Value flip =
-      arith::AndIOp::create(builder, sign, kernel::constantInt(builder, type, APInt::getSignedMaxValue(width)));
-  return arith::XOrIOp::create(builder, bits, flip);
 }
 
 static Value compute(CompareOp op, const Elements &e) {
@@ -185,15 +194,15 @@ static Value compute(CompareOp op, const Elements &e) {
   if (e.isFloat() && !op.getTotalOrder())
     return arith::CmpFOp::create(e.builder, floats[direction], e[0], e[1]);
   if (e.isFloat())
-    return arith::CmpIOp::create(e.builder, integers[direction], getTotalOrderKey(e.builder, e[0]),
-                                 getTotalOrderKey(e.builder, e[1]));
+    return arith::CmpIOp::create(e.builder, integers[direction], kernel::getOrderKey(e.builder, e[0]),
+                                 kernel::getOrderKey(e.builder, e[1]));
   return arith::CmpIOp::create(e.builder, e.isUnsigned() ? naturals[direction] : integers[direction], e[0], e[1]);
 }
 
 /// Whether `OpT` only moves bits, so that 16-bit floats need not be widened.
 template <typename OpT>
-static constexpr bool kMovesBits =
-    std::is_same_v<OpT, SelectOp> || std::is_same_v<OpT, ConvertOp> || std::is_same_v<OpT, BitcastConvertOp>;
+static constexpr bool kMovesBits = std::is_same_v<OpT, SelectOp> || std::is_same_v<OpT, ConvertOp> ||
+                                   std::is_same_v<OpT, BitcastConvertOp> || std::is_same_v<OpT, ReducePrecisionOp>;
 
 namespace {
 
@@ -223,6 +232,7 @@ template <typename... OpTs> void attach(MLIRContext *context) {
 } // namespace
 
 void kernel::registerElementwise(MLIRContext *context) {
+  attach<AcosOp, AcoshOp, AsinOp, AsinhOp, AtanhOp, CoshOp, DigammaOp, LgammaOp, ReducePrecisionOp, SinhOp>(context);
   attach<AbsOp, CbrtOp, CeilOp, CosineOp, ErfOp, ErfcOp, ExpOp, Expm1Op, FloorOp, LogOp, Log1pOp, LogisticOp, NegateOp,
          NotOp, RoundOp, RsqrtOp, SignOp, SineOp, SqrtOp, TanOp, TanhOp, IsFiniteOp>(context);
   attach<AddOp, AndOp, Atan2Op, DivideOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, PowerOp, RemainderOp, ShiftLeftOp,

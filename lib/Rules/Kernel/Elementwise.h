@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Integer operations whose result StableHLO defines where the machine's is not: division by zero, shifts by the width
-// or more, conversions out of range.
+// or more, conversions out of range. Functions of floats that the machine does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,18 @@ mlir::Value powerOfIntegers(Builder &builder, bool isUnsigned, mlir::Value base,
 enum class Shift { Left, RightArithmetic, RightLogical };
 /// A shift by the width or more leaves nothing but, to the right with sign, the sign.
 mlir::Value shift(Builder &builder, Shift kind, mlir::Value lhs, mlir::Value rhs);
+
+/// A signed integer whose order is IEEE 754's total order of floats. If not `total`, zeros of either sign have one, and
+/// all NaNs the same, above all numbers.
+mlir::Value getOrderKey(Builder &builder, mlir::Value value, bool total = true);
+
+/// Functions of floats that are computed by others.
+enum class Function { Acos, Acosh, Asin, Asinh, Atanh, Cosh, Digamma, Lgamma, Sinh };
+/// The function at `x`, which is of f32 or f64.
+mlir::Value computeFunction(Builder &builder, Function function, mlir::Value x);
+
+/// `x` rounded to a float of so many bits of exponent and mantissa, in its own type.
+mlir::Value reducePrecision(Builder &builder, mlir::Value x, unsigned exponent, unsigned mantissa);
 
 /// Converts between the types that operations have, signs included.
 mlir::Value convert(Builder &builder, mlir::Type from, mlir::Type to, mlir::Value value);

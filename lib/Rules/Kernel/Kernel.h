@@ -63,9 +63,12 @@ mlir::Value reduceElements(Builder &builder, dist::ReduceKind kind, mlir::Ranked
 
 void registerConstants(mlir::MLIRContext *context);
 void registerContraction(mlir::MLIRContext *context);
+void registerDynamic(mlir::MLIRContext *context);
 void registerElementwise(mlir::MLIRContext *context);
 void registerGather(mlir::MLIRContext *context);
 void registerLayout(mlir::MLIRContext *context);
+void registerMatrix(mlir::MLIRContext *context);
+void registerOrder(mlir::MLIRContext *context);
 void registerReduction(mlir::MLIRContext *context);
 void registerScatter(mlir::MLIRContext *context);
 

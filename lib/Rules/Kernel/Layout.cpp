@@ -35,6 +35,16 @@ template <typename OpT> struct MoveKernel : KernelOpInterface::ExternalModel<Mov
     return exprs;
   }
 
+  static SmallVector<AffineExpr> getIndices(ReverseOp op, Builder &builder) {
+    SmallVector<AffineExpr> exprs;
+    for (auto [dim, size] : llvm::enumerate(kernel::shapeOf(op.getOperand()))) {
+      AffineExpr index = builder.getAffineDimExpr(dim);
+      bool turns = llvm::is_contained(op.getDims(), static_cast<int64_t>(dim));
+      exprs.push_back(turns ? builder.getAffineConstantExpr(size - 1) - index : index);
+    }
+    return exprs;
+  }
+
   static SmallVector<AffineExpr> getIndices(SliceOp op, Builder &builder) {
     SmallVector<AffineExpr> exprs;
     for (auto [dim, start, step] : llvm::enumerate(op.getStarts(), op.getSteps()))
@@ -143,6 +153,7 @@ void kernel::registerLayout(MLIRContext *context) {
   BroadcastOp::attachInterface<MoveKernel<BroadcastOp>>(*context);
   ReshapeOp::attachInterface<MoveKernel<ReshapeOp>>(*context);
   TransposeOp::attachInterface<MoveKernel<TransposeOp>>(*context);
+  ReverseOp::attachInterface<MoveKernel<ReverseOp>>(*context);
   SliceOp::attachInterface<MoveKernel<SliceOp>>(*context);
   PadOp::attachInterface<PadKernel>(*context);
   ConcatenateOp::attachInterface<ConcatenateKernel>(*context);

@@ -16,9 +16,12 @@ void meshwright::registerNetKernels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, net::NetDialect *) {
     kernel::registerConstants(context);
     kernel::registerContraction(context);
+    kernel::registerDynamic(context);
     kernel::registerElementwise(context);
     kernel::registerGather(context);
     kernel::registerLayout(context);
+    kernel::registerMatrix(context);
+    kernel::registerOrder(context);
     kernel::registerReduction(context);
     kernel::registerScatter(context);
   });

@@ -95,15 +95,15 @@ template <typename Partials, typename... OpTs> void attach(MLIRContext *context)
 } // namespace
 
 void sharding::registerElementwise(MLIRContext *context) {
-  attach<Opaque, AbsOp, CosineOp, ErfcOp, NotOp, RsqrtOp, SignOp, SineOp, TanOp, Atan2Op, PowerOp, RemainderOp,
-         ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp, BitcastConvertOp>(
-      context);
+  attach<Opaque, AbsOp, AcosOp, CoshOp, DigammaOp, LgammaOp, CosineOp, ErfcOp, NotOp, RsqrtOp, SignOp, SineOp, TanOp,
+         Atan2Op, PowerOp, RemainderOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp,
+         IsFiniteOp, BitcastConvertOp>(context);
   attach<Linear, AddOp, SubtractOp, NegateOp, AccumulateOp>(context);
   attach<Bilinear, MultiplyOp>(context);
   attach<LinearInFirst, DivideOp>(context);
   attach<Choice, SelectOp>(context);
-  attach<Monotone, CbrtOp, CeilOp, ErfOp, ExpOp, Expm1Op, FloorOp, LogOp, Log1pOp, LogisticOp, RoundOp, SqrtOp, TanhOp>(
-      context);
+  attach<Monotone, AcoshOp, AsinOp, AsinhOp, AtanhOp, SinhOp, ReducePrecisionOp, CbrtOp, CeilOp, ErfOp, ExpOp, Expm1Op,
+         FloorOp, LogOp, Log1pOp, LogisticOp, RoundOp, SqrtOp, TanhOp>(context);
   attach<Rounding, ConvertOp>(context);
   attach<Reducing<ReduceKind::Max>, MaximumOp>(context);
   attach<Reducing<ReduceKind::Min>, MinimumOp>(context);

@@ -158,11 +158,7 @@ struct PadSharding : ShardingOpInterface::ExternalModel<PadSharding, PadOp> {
     }
     // A sum padded with zeros stays one; any reduction does if the value joins it.
     sharding::passEveryReduction(rule, {0, 1});
-    // Zero in any placement is zero.
-    Value value = pad.getValue();
-    while (auto reshard = value.getDefiningOp<ReshardOp>())
-      value = reshard.getInput();
-    if (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))
+    if (sharding::isZero(pad.getValue()))
       rule.partials.insert(rule.partials.begin(), {ReduceKind::Sum, {0}});
     return rule;
   }
@@ -191,6 +187,12 @@ struct ConcatenateSharding : ShardingOpInterface::ExternalModel<ConcatenateShard
 };
 
 } // namespace
+
+bool sharding::isZero(Value value) {
+  while (auto reshard = value.getDefiningOp<ReshardOp>())
+    value = reshard.getInput();
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
 
 void sharding::registerLayout(MLIRContext *context) {
   BroadcastOp::attachInterface<BroadcastSharding>(*context);

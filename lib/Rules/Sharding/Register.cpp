@@ -13,10 +13,13 @@ void meshwright::registerNetSharding(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, net::NetDialect *) {
     sharding::registerConstants(context);
     sharding::registerContraction(context);
+    sharding::registerDynamic(context);
     sharding::registerElementwise(context);
     sharding::registerIndexing(context);
     sharding::registerLayout(context);
     sharding::registerLoop(context);
+    sharding::registerMatrix(context);
+    sharding::registerOrder(context);
     sharding::registerReduction(context);
   });
 }

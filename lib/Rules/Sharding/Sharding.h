@@ -23,12 +23,18 @@ inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned
     rule.partials.push_back({kind, {operands.begin(), operands.end()}});
 }
 
+/// Whether `value` is a constant zero, which is its own sum in whatever placement.
+bool isZero(mlir::Value value);
+
 void registerConstants(mlir::MLIRContext *context);
 void registerContraction(mlir::MLIRContext *context);
+void registerDynamic(mlir::MLIRContext *context);
 void registerElementwise(mlir::MLIRContext *context);
 void registerIndexing(mlir::MLIRContext *context);
 void registerLayout(mlir::MLIRContext *context);
 void registerLoop(mlir::MLIRContext *context);
+void registerMatrix(mlir::MLIRContext *context);
+void registerOrder(mlir::MLIRContext *context);
 void registerReduction(mlir::MLIRContext *context);
 
 } // namespace meshwright::sharding
