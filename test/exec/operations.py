@@ -6,6 +6,9 @@
 # RUN: %python %s reductions %t
 # RUN: %python %s products %t
 # RUN: %python %s indexing %t
+# RUN: %python %s dynamic %t
+# RUN: %python %s order %t
+# RUN: %python %s matrices %t
 import sys
 
 import operations_cases

@@ -60,9 +60,10 @@ class Cases:
 
 def elementwise(cases, shape=(5, 37)):
     kind_tolerance = {"f32": 2e-6, "f64": 1e-14, "bf16": 8e-3, "f16": 1e-3}
-    domains = {"log": (0.01, 9), "log_plus_one": (-0.9, 9), "sqrt": (0, 9), "rsqrt": (0.01, 9), "tan": (-1.4, 1.4)}
-    floats = ("abs cbrt ceil cosine erf erfc exponential exponential_minus_one floor log log_plus_one logistic negate "
-              "round_nearest_even rsqrt sign sine sqrt tan tanh").split()
+    domains = {"log": (0.01, 9), "log_plus_one": (-0.9, 9), "sqrt": (0, 9), "rsqrt": (0.01, 9), "tan": (-1.4, 1.4), "acos": (-1, 1),
+               "acosh": (1, 9), "asin": (-1, 1), "atanh": (-0.98, 0.98), "digamma": (2, 12), "lgamma": (2.5, 12)}
+    floats = ("abs acos acosh asin asinh atanh cbrt ceil cosh cosine digamma erf erfc exponential exponential_minus_one floor lgamma log log_plus_one logistic negate "
+              "round_nearest_even rsqrt sign sine sinh sqrt tan tanh").split()
     for kind in ("f32", "f64", "bf16", "f16"):
         for op in floats:
             x = cases.input(cases.array(shape, kind, *domains.get(op, (-6, 6))), kind)
@@ -82,6 +83,11 @@ def elementwise(cases, shape=(5, 37)):
                           f"{cases.type(square, kind)} -> {cases.type(square, 'i1')}", [(square, "i1")], 0)
         cases.add(f"is_finite.{kind}", f"net.is_finite {left} : {cases.type(square, kind)} -> {cases.type(square, 'i1')}",
                   [(square, "i1")], 0)
+        for exponent, mantissa in ((3, 2), (5, 1), (8, 7), (11, 0), (2, 52)):
+            x = cases.input(np.ldexp(cases.array(shape, kind), cases.random.integers(-9, 9, shape)).astype("f8" if kind == "f64" else "f4"), kind)
+            for label, value, where in (("", x, shape), (".special", left, square)):
+                cases.add(f"reduce_precision.e{exponent}m{mantissa}{label}.{kind}", f"net.reduce_precision {value} exponent = {exponent} "
+                          f"mantissa = {mantissa} : {cases.type(where, kind)}", [(where, kind)], 0)
         bits = {"f64": "ui64", "f32": "i32"}.get(kind, "ui16")
         x = cases.input(cases.array(shape, kind), kind)
         cases.add(f"bitcast_convert.{kind}.{bits}", f"net.bitcast_convert {x} : {cases.type(shape, kind)} -> {cases.type(shape, bits)}",
@@ -134,6 +140,7 @@ def layout(cases):
         cases.add(f"reshape.{kind}", f"net.reshape {x} : {kept} -> {cases.type((7, 24, 5), kind)}", [((7, 24, 5), kind)], 0)
         cases.add(f"broadcast.{kind}", f"net.broadcast {x} dims = [0, 2, 3] : {kept} -> {cases.type((4, 3, 6, 35), kind)}",
                   [((4, 3, 6, 35), kind)], 0)
+        cases.add(f"reverse.{kind}", f"net.reverse {x} dims = [0, 2] : {kept}", [(shape, kind)], 0)
         cases.add(f"slice.{kind}", f"net.slice {x} starts = [1, 0, 2] limits = [4, 6, 33] steps = [2, 1, 3] : {kept} -> "
                   f"{cases.type((2, 6, 11), kind)}", [((2, 6, 11), kind)], 0)
         fill = cases.input(cases.array((), kind), kind)
@@ -222,5 +229,51 @@ def indexing(cases):
                       [(table, kind)], near)
 
 
-FAMILIES = {"elementwise": elementwise, "integers": integers, "layout": layout, "reductions": reductions,
+def dynamic(cases):
+    shape, box = (4, 6, 35), (2, 6, 9)
+    for kind, index in (("f32", "i32"), ("f64", "ui8"), ("bf16", "i64"), ("i1", "i16")):
+        x, y = (cases.input(cases.array(size, kind, -9, 9), kind) for size in (shape, box))
+        for place in ((0, 0, 0), (1, 5, 20), (3, 1, 99), (-1, -2, -3)):
+            starts = [cases.input(np.array(at % 256 if index == "ui8" else at, NUMPY[index]), index) for at in place]
+            types = ", ".join([cases.type((), index)] * 3)
+            cases.add(f"dynamic_slice.{place}.{kind}".replace(" ", ""), f"net.dynamic_slice {x}[{', '.join(starts)}] : "
+                      f"{cases.type(shape, kind)}, {types} -> {cases.type(box, kind)}", [(box, kind)], 0)
+            cases.add(f"dynamic_update_slice.{place}.{kind}".replace(" ", ""), f"net.dynamic_update_slice {x}, {y}[{', '.join(starts)}] : "
+                      f"{cases.type(shape, kind)}, {cases.type(box, kind)}, {types}", [(shape, kind)], 0)
+
+
+def order(cases):
+    special = np.array([np.nan, 1, -np.inf, -0.0, 0.0, np.inf, -1, 0.0, -np.nan, -0.0, 1], "f8")
+    for kind in ("f32", "f64", "bf16", "i32", "ui8", "i1"):
+        for size in (1, 2, 3, 8, 37):
+            shape = (3, size, 2)
+            x = cases.input(np.round(cases.array(shape, kind, 0 if kind == "ui8" else -4, 4)).astype(cases.array((1,), kind).dtype), kind)
+            y = cases.input(cases.array(shape, "i32", 0, 2), "i32")
+            for flags in ("", "descending ", "total_order ", "descending total_order "):
+                cases.add(f"arg_sort.{size}.{flags.replace(' ', '.')}{kind}", f"net.arg_sort {x} dim = 1 {flags}: {cases.type(shape, kind)} -> "
+                          f"{cases.type(shape, 'i32')}", [(shape, "i32")], 0)
+            cases.add(f"arg_sort.keys.{size}.{kind}", f"net.arg_sort {y}, {x} dim = 1 : {cases.type(shape, 'i32')}, {cases.type(shape, kind)} "
+                      f"-> {cases.type(shape, 'i64')}", [(shape, "i64")], 0)
+        # A conversion to 16 bits may take a NaN's sign.
+        if kind in ("f32", "f64"):
+            x = cases.input(special.astype("f8" if kind == "f64" else "f4"), kind)
+            for flags in ("", "descending ", "total_order ", "descending total_order "):
+                cases.add(f"arg_sort.special.{flags.replace(' ', '.')}{kind}", f"net.arg_sort {x} dim = 0 {flags}: {cases.type((11,), kind)} -> "
+                          f"{cases.type((11,), 'i32')}", [((11,), "i32")], 0)
+
+
+def matrices(cases):
+    tolerance = {"f32": 1e-5, "f64": 1e-13, "bf16": 5e-2}
+    for kind, near in tolerance.items():
+        for batch, size, columns in (((), 1, 3), ((), 5, 1), ((2, 3), 7, 4)):
+            root = cases.array(batch + (size, size), kind, -1, 1).astype("f8")
+            square = (root @ np.swapaxes(root, -1, -2) + 2 * np.eye(size)).astype("f8" if kind == "f64" else "f4")
+            a, b = cases.input(square, kind), cases.input(cases.array(batch + (size, columns), kind, -1, 1), kind)
+            types = cases.type(batch + (size, size), kind), cases.type(batch + (size, columns), kind)
+            cases.add(f"cholesky.{len(batch)}.{size}.{kind}", f"net.cholesky {a} : {types[0]}", [(batch + (size, size), kind)], near)
+            cases.add(f"triangular_solve.{len(batch)}.{size}.{kind}", f"net.triangular_solve {a}, {b} : {types[0]}, {types[1]}",
+                      [(batch + (size, columns), kind)], near)
+
+
+FAMILIES = {"dynamic": dynamic, "order": order, "matrices": matrices, "elementwise": elementwise, "integers": integers, "layout": layout, "reductions": reductions,
             "products": products, "indexing": indexing}

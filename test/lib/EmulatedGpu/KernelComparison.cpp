@@ -87,9 +87,11 @@ static bool differs(Operation &op) {
     return false;
   if (auto reduce = dyn_cast<net::ReduceOp>(op))
     return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
-  if (isa<net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::TanhOp, net::ErfOp, net::LogisticOp>(op))
+  if (isa<net::AcoshOp, net::AsinhOp, net::AtanhOp, net::CoshOp, net::ExpOp, net::Expm1Op, net::SinhOp, net::LogOp,
+          net::Log1pOp, net::TanhOp, net::ErfOp, net::LogisticOp>(op))
     return element.isF64();
-  return isa<net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfcOp, net::PowerOp, net::SineOp, net::TanOp>(op);
+  return isa<net::AcosOp, net::AsinOp, net::DigammaOp, net::LgammaOp, net::Atan2Op, net::CbrtOp, net::CosineOp,
+             net::ErfcOp, net::PowerOp, net::SineOp, net::TanOp>(op);
 }
 
 /// What roundings may change, relative to the norm; 0 where nothing may.

@@ -31,20 +31,41 @@ static double maximum(double x, double y) {
 }
 static double minimum(double x, double y) { return -maximum(-x, -y); }
 
+/// By 40 steps up to where four terms of its asymptotic series are enough; no number at its poles.
+static double digamma(double x) {
+  if (x < 0.5) {
+    double offset = x - std::nearbyint(x);
+    return offset == 0 ? std::nan("") : digamma(1 - x) - M_PI / std::tan(M_PI * offset);
+  }
+  double sum = 0;
+  for (; x < 40; ++x)
+    sum += 1 / x;
+  double square = 1 / (x * x);
+  return std::log(x) - 0.5 / x - square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square / 240))) - sum;
+}
+
 using FloatUnary = double (*)(double);
 using FloatBinary = double (*)(double, double);
 
 static FloatUnary findFloatUnary(Operation *op) {
   return TypeSwitch<Operation *, FloatUnary>(op)
       .Case([](net::AbsOp) { return static_cast<FloatUnary>(std::fabs); })
+      .Case([](net::AcosOp) { return static_cast<FloatUnary>(std::acos); })
+      .Case([](net::AcoshOp) { return static_cast<FloatUnary>(std::acosh); })
+      .Case([](net::AsinOp) { return static_cast<FloatUnary>(std::asin); })
+      .Case([](net::AsinhOp) { return static_cast<FloatUnary>(std::asinh); })
+      .Case([](net::AtanhOp) { return static_cast<FloatUnary>(std::atanh); })
       .Case([](net::CbrtOp) { return static_cast<FloatUnary>(std::cbrt); })
       .Case([](net::CeilOp) { return static_cast<FloatUnary>(std::ceil); })
       .Case([](net::CosineOp) { return static_cast<FloatUnary>(std::cos); })
+      .Case([](net::CoshOp) { return static_cast<FloatUnary>(std::cosh); })
+      .Case([](net::DigammaOp) { return digamma; })
       .Case([](net::ErfOp) { return static_cast<FloatUnary>(std::erf); })
       .Case([](net::ErfcOp) { return static_cast<FloatUnary>(std::erfc); })
       .Case([](net::ExpOp) { return static_cast<FloatUnary>(std::exp); })
       .Case([](net::Expm1Op) { return static_cast<FloatUnary>(std::expm1); })
       .Case([](net::FloorOp) { return static_cast<FloatUnary>(std::floor); })
+      .Case([](net::LgammaOp) { return static_cast<FloatUnary>(std::lgamma); })
       .Case([](net::LogOp) { return static_cast<FloatUnary>(std::log); })
       .Case([](net::Log1pOp) { return static_cast<FloatUnary>(std::log1p); })
       .Case([](net::LogisticOp) { return logistic; })
@@ -53,6 +74,7 @@ static FloatUnary findFloatUnary(Operation *op) {
       .Case([](net::RsqrtOp) { return rsqrt; })
       .Case([](net::SignOp) { return sign; })
       .Case([](net::SineOp) { return static_cast<FloatUnary>(std::sin); })
+      .Case([](net::SinhOp) { return static_cast<FloatUnary>(std::sinh); })
       .Case([](net::SqrtOp) { return static_cast<FloatUnary>(std::sqrt); })
       .Case([](net::TanOp) { return static_cast<FloatUnary>(std::tan); })
       .Case([](net::TanhOp) { return static_cast<FloatUnary>(std::tanh); })
@@ -227,6 +249,23 @@ static Element convert(const Tensor &from, Type to, Element x) {
   return {.i = from.isFloat() ? floatToInteger(cast<IntegerType>(to), x.f) : wrapTo(to, x.i)};
 }
 
+/// `x`, of `type`, in a float of other sizes: rounded to a multiple of what its last bit is worth.
+static double reducePrecision(FloatType type, int64_t exponentBits, int64_t mantissaBits, double x) {
+  if (!std::isfinite(x) || x == 0)
+    return x;
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  int64_t ownMantissa = llvm::APFloat::semanticsPrecision(semantics) - 1;
+  int64_t exponent = std::max(std::ilogb(x), llvm::APFloat::semanticsMinExponent(semantics));
+  int64_t places = exponent - std::min(mantissaBits, ownMantissa);
+  double rounded = std::ldexp(std::nearbyint(std::ldexp(x, -places)), places);
+  int64_t largest = (int64_t(1) << (exponentBits - 1)) - 1;
+  if (largest >= llvm::APFloat::semanticsMaxExponent(semantics))
+    return roundTo(type, rounded);
+  if (std::abs(rounded) >= std::ldexp(1, largest + 1))
+    return std::copysign(INFINITY, x);
+  return std::abs(rounded) < std::ldexp(1, 1 - largest) ? std::copysign(0.0, x) : rounded;
+}
+
 /// The bits of an element of type `from` in the lowest places.
 static uint64_t getBits(Type from, Element x) {
   auto real = dyn_cast<FloatType>(from);
@@ -302,6 +341,11 @@ std::optional<Tensor> evaluate::evaluateElementwise(Operation *op, ArrayRef<cons
     Type from = operands[0]->type.getElementType(), to = bitcastOp.getResult().getType().getElementType();
     return map(op, [&](int64_t at) { return readBits(to, getBits(from, operands[0]->data[at])); });
   }
+  if (auto reduce = dyn_cast<net::ReducePrecisionOp>(op))
+    return map(op, [&](int64_t at) {
+      auto type = cast<FloatType>(operands[0]->type.getElementType());
+      return Element{.f = reducePrecision(type, reduce.getExponent(), reduce.getMantissa(), operands[0]->data[at].f)};
+    });
   if (isa<net::IsFiniteOp>(op))
     return map(op, [&](int64_t at) { return Element{.i = std::isfinite(operands[0]->data[at].f)}; });
   if (!op->hasTrait<OpTrait::Elementwise>() || operands.empty())

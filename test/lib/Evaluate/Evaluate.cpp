@@ -19,6 +19,8 @@ FailureOr<Tensors> evaluate::evaluateOperation(Operation *op, ArrayRef<const Ten
     return std::move(*results);
   if (std::optional<Tensor> result = evaluateIndexing(op, operands))
     return Tensors{std::move(*result)};
+  if (std::optional<Tensor> result = evaluateOrder(op, operands))
+    return Tensors{std::move(*result)};
   return op->emitOpError() << "cannot be evaluated";
 }
 

@@ -29,6 +29,7 @@ std::optional<Tensor> evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<co
 std::optional<Tensor> evaluateLayout(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensors> evaluateReduction(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensor> evaluateIndexing(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
+std::optional<Tensor> evaluateOrder(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 
 /// One time that an operation is done: the number of the trip of the innermost loop around it, and whether it is the
 /// first of the loop.

@@ -1,4 +1,4 @@
-//===- Indexing.cpp - evaluates gather and scatter ------------------------===//
+//===- Indexing.cpp - evaluates gathers, scatters and boxes ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -145,10 +145,50 @@ static Tensor evaluateScatter(net::ScatterOp op, const Tensor &operand, const Te
   return result;
 }
 
+/// The clamped place of a box.
+static Index placeOf(ArrayRef<const Tensor *> starts, Shape whole, Shape box) {
+  Index place;
+  for (auto [start, size, boxSize] : llvm::zip_equal(starts, whole, box))
+    place.push_back(std::clamp<int64_t>(asPosition(*start, start->data.front().i), 0, size - boxSize));
+  return place;
+}
+
+/// The index of the whole tensor that an index of the box at `place` means.
+static Index shift(Shape index, const Index &place) {
+  Index shifted;
+  for (auto [at, start] : llvm::zip_equal(index, place))
+    shifted.push_back(at + start);
+  return shifted;
+}
+
+static Tensor evaluateDynamicSlice(net::DynamicSliceOp op, ArrayRef<const Tensor *> operands) {
+  Tensor result(cast<RankedTensorType>(op.getResult().getType()));
+  const Tensor &whole = *operands.front();
+  Index place = placeOf(operands.drop_front(), whole.shape(), result.shape());
+  size_t next = 0;
+  forEachIndex(result.shape(),
+               [&](Shape index) { result.data[next++] = whole.data[linearize(whole.shape(), shift(index, place))]; });
+  return result;
+}
+
+static Tensor evaluateDynamicUpdateSlice(ArrayRef<const Tensor *> operands) {
+  Tensor result = *operands.front();
+  const Tensor &box = *operands[1];
+  Index place = placeOf(operands.drop_front(2), result.shape(), box.shape());
+  size_t next = 0;
+  forEachIndex(box.shape(),
+               [&](Shape index) { result.data[linearize(result.shape(), shift(index, place))] = box.data[next++]; });
+  return result;
+}
+
 std::optional<Tensor> evaluate::evaluateIndexing(Operation *op, ArrayRef<const Tensor *> operands) {
   if (auto gather = dyn_cast<net::GatherOp>(op))
     return evaluateGather(gather, *operands[0], *operands[1]);
   if (auto scatter = dyn_cast<net::ScatterOp>(op))
     return evaluateScatter(scatter, *operands[0], *operands[1], *operands[2]);
+  if (auto slice = dyn_cast<net::DynamicSliceOp>(op))
+    return evaluateDynamicSlice(slice, operands);
+  if (isa<net::DynamicUpdateSliceOp>(op))
+    return evaluateDynamicUpdateSlice(operands);
   return std::nullopt;
 }

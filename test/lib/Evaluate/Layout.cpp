@@ -54,6 +54,15 @@ static Tensor evaluateTranspose(net::TransposeOp op, const Tensor &x) {
   });
 }
 
+static Tensor evaluateReverse(net::ReverseOp op, const Tensor &x) {
+  return rearrange(resultType(op), x, [&](Shape index) {
+    Index source(index);
+    for (int64_t dim : op.getDims())
+      source[dim] = x.shape()[dim] - 1 - index[dim];
+    return source;
+  });
+}
+
 static Tensor evaluateSlice(net::SliceOp op, const Tensor &x) {
   return rearrange(resultType(op), x, [&](Shape index) {
     Index source;
@@ -110,6 +119,7 @@ std::optional<Tensor> evaluate::evaluateLayout(Operation *op, ArrayRef<const Ten
       .Case([&](net::BroadcastOp op) { return evaluateBroadcast(op, *operands[0]); })
       .Case([&](net::ReshapeOp op) { return evaluateReshape(op, *operands[0]); })
       .Case([&](net::TransposeOp op) { return evaluateTranspose(op, *operands[0]); })
+      .Case([&](net::ReverseOp op) { return evaluateReverse(op, *operands[0]); })
       .Case([&](net::SliceOp op) { return evaluateSlice(op, *operands[0]); })
       .Case([&](net::PadOp op) { return evaluatePad(op, *operands[0], *operands[1]); })
       .Case([&](net::ConcatenateOp op) { return evaluateConcatenate(op, operands); })

@@ -37,14 +37,22 @@ static CaseFamily makeFamily(const std::string &name, const std::string &element
 
 static void addFloats(std::vector<CaseFamily> &families) {
   static constexpr OnFloats kUnary[] = {{"abs", -2, 2},
+                                        {"acos", -0.8, 0.8},
+                                        {"acosh", 1.2, 3},
+                                        {"asin", -0.8, 0.8},
+                                        {"asinh", -2, 2},
+                                        {"atanh", -0.8, 0.8},
                                         {"cbrt", 0.3, 2},
                                         {"ceil", -2, 2},
+                                        {"cosh", -2, 2},
                                         {"cosine", -2, 2},
+                                        {"digamma", 0.3, 2},
                                         {"erf", -2, 2},
                                         {"erfc", -2, 2},
                                         {"exponential", -2, 2},
                                         {"exponential_minus_one", -2, 2},
                                         {"floor", -2, 2},
+                                        {"lgamma", 0.3, 2},
                                         {"log", 0.3, 2},
                                         {"log_plus_one", -0.7, 2},
                                         {"logistic", -2, 2},
@@ -53,6 +61,7 @@ static void addFloats(std::vector<CaseFamily> &families) {
                                         {"rsqrt", 0.3, 2},
                                         {"sign", -2, 2},
                                         {"sine", -2, 2},
+                                        {"sinh", -2, 2},
                                         {"sqrt", 0.3, 2},
                                         {"tan", -1.2, 1.2},
                                         {"tanh", -2, 2}};
@@ -111,11 +120,17 @@ static OperationCase drawSelect(CaseSource &source) {
           "net.select %a, %b, %c : " + printType(shape, "i1") + ", " + printType(shape)};
 }
 
+static OperationCase drawReducePrecision(CaseSource &source) {
+  CaseShape shape = source.shape(2);
+  return {{{shape}}, "net.reduce_precision %a exponent = 11 mantissa = 48 : " + printType(shape)};
+}
+
 void test::addElementwiseFamilies(std::vector<CaseFamily> &families) {
   addFloats(families);
   addIntegers(families);
   families.push_back({"net.compare", "any", drawCompare});
   families.push_back({"net.select", "f64", drawSelect});
+  families.push_back({"net.reduce_precision", "f64", drawReducePrecision});
   families.push_back(makeConversion("convert", "f64", "f32"));
   families.push_back(makeConversion("convert", "f32", "f64"));
   families.push_back(makeConversion("convert", "f64", "i32"));

@@ -38,6 +38,7 @@ const std::vector<CaseFamily> &test::getCaseFamilies() {
     addContractionFamilies(families);
     addReductionFamilies(families);
     addIndexingFamilies(families);
+    addOrderFamilies(families);
     return families;
   }();
   return all;

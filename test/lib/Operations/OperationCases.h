@@ -93,6 +93,7 @@ void addLayoutFamilies(std::vector<CaseFamily> &families);
 void addContractionFamilies(std::vector<CaseFamily> &families);
 void addReductionFamilies(std::vector<CaseFamily> &families);
 void addIndexingFamilies(std::vector<CaseFamily> &families);
+void addOrderFamilies(std::vector<CaseFamily> &families);
 
 } // namespace meshwright::test
 

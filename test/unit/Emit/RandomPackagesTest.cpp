@@ -81,9 +81,10 @@ private:
       return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
     if (auto scatter = dyn_cast<net::ScatterOp>(op))
       return scatter.getKind() == net::ScatterKind::Add || scatter.getKind() == net::ScatterKind::Multiply;
-    return isa<net::TotalOp, net::DotOp, net::Atan2Op, net::CbrtOp, net::CosineOp, net::ErfOp, net::ErfcOp, net::ExpOp,
-               net::Expm1Op, net::LogOp, net::Log1pOp, net::LogisticOp, net::PowerOp, net::RsqrtOp, net::SineOp,
-               net::TanOp, net::TanhOp>(op);
+    return isa<net::TotalOp, net::DotOp, net::AsinhOp, net::Atan2Op, net::CbrtOp, net::CholeskyOp, net::CoshOp,
+               net::CosineOp, net::ErfOp, net::ErfcOp, net::ExpOp, net::Expm1Op, net::LgammaOp, net::LogOp,
+               net::Log1pOp, net::LogisticOp, net::PowerOp, net::RsqrtOp, net::SineOp, net::SinhOp, net::TanOp,
+               net::TanhOp, net::TriangularSolveOp>(op);
   }
 
   llvm::DenseSet<Value> inexact;

@@ -132,8 +132,10 @@ void RandomNetwork::addUnary() {
     Domain domain;
   };
   static constexpr Choice kChoices[] = {{"abs", Domain::Any},
+                                        {"asinh", Domain::Any},
                                         {"cbrt", Domain::Positive},
                                         {"ceil", Domain::Exact},
+                                        {"cosh", Domain::Small},
                                         {"cosine", Domain::Any},
                                         {"erf", Domain::Any},
                                         {"erfc", Domain::Any},
@@ -141,6 +143,7 @@ void RandomNetwork::addUnary() {
                                         {"exponential_minus_one", Domain::Small},
                                         {"floor", Domain::Exact},
                                         {"is_finite", Domain::Exact},
+                                        {"lgamma", Domain::Positive},
                                         {"log", Domain::Positive},
                                         {"log_plus_one", Domain::Positive},
                                         {"logistic", Domain::Any},
@@ -149,6 +152,7 @@ void RandomNetwork::addUnary() {
                                         {"rsqrt", Domain::Positive},
                                         {"sign", Domain::Exact},
                                         {"sine", Domain::Any},
+                                        {"sinh", Domain::Small},
                                         {"sqrt", Domain::Positive},
                                         {"tan", Domain::Small},
                                         {"tanh", Domain::Any}};
@@ -631,6 +635,64 @@ void RandomNetwork::closeLoop(Value index, ArrayRef<Value> carried, int64_t coun
   values = std::move(outside);
 }
 
+/// A box whose place is only known when the network runs: taken, or written over.
+void RandomNetwork::addDynamic() {
+  Value x = pick(random.chance(80) ? real : i32, 1);
+  if (!x)
+    return;
+  Shape box;
+  SmallVector<Value> starts;
+  for (int64_t size : shapeOf(x)) {
+    box.push_back(random.chance(60) ? size : random.pick(1, size));
+    starts.push_back(makeIndices({}, size));
+  }
+  if (random.chance(50))
+    add(DynamicSliceOp::create(builder, typeOf(x).clone(box), x, starts));
+  else
+    add(DynamicUpdateSliceOp::create(builder, x.getType(), x, make(box, typeOf(x).getElementType()), starts));
+}
+
+/// Floats are not sorted: their order depends on how sums were rounded.
+void RandomNetwork::addOrder() {
+  bool reverses = random.chance(50);
+  Value x = pick(reverses && random.chance(70) ? real : i32, 1);
+  if (!x)
+    return;
+  int64_t rank = typeOf(x).getRank(), dim = random.pick(0, rank - 1);
+  if (!reverses) {
+    SmallVector<Value> keys(1, x);
+    if (random.chance(30))
+      keys.push_back(pickLike(x));
+    add(ArgSortOp::create(builder, x.getType(), keys, static_cast<uint64_t>(dim), random.chance(50), false));
+    return;
+  }
+  SmallVector<int64_t> dims{dim};
+  if (dim > 0 && random.chance(30))
+    dims.push_back(0);
+  add(ReverseOp::create(builder, x.getType(), x, dims));
+}
+
+/// Systems whose matrices have a large diagonal, so that solutions are no larger than right-hand sides.
+void RandomNetwork::addMatrices() {
+  Value rhs = pick(real, 2);
+  if (!rhs)
+    return;
+  Shape shape(shapeOf(rhs));
+  shape.back() = shape[shape.size() - 2];
+  if (product(shape) > 600)
+    return;
+  int64_t rank = shape.size();
+  Value noise = restrict(make(shape, real), Domain::Small);
+  auto positions = RankedTensorType::get(shape, i32);
+  Value row = IotaOp::create(builder, positions, static_cast<uint64_t>(rank - 2));
+  Value column = IotaOp::create(builder, positions, static_cast<uint64_t>(rank - 1));
+  Value isOn = CompareOp::create(builder, positions.clone(i1), CompareDirection::Eq, row, column, false);
+  Value large = ConstantOp::create(builder, DenseElementsAttr::get(typeOf(noise), FloatAttr::get(real, 64.0)));
+  Value lhs = SelectOp::create(builder, noise.getType(), isOn, large, noise);
+  add(random.chance(30) ? CholeskyOp::create(builder, lhs.getType(), lhs).getResult()
+                        : TriangularSolveOp::create(builder, rhs.getType(), lhs, rhs).getResult());
+}
+
 void RandomNetwork::addOperation() {
   static constexpr void (RandomNetwork::*kAll[])() = {
       &RandomNetwork::addUnary,         &RandomNetwork::addBinary,        &RandomNetwork::addBinary,
@@ -640,7 +702,8 @@ void RandomNetwork::addOperation() {
       &RandomNetwork::addPad,           &RandomNetwork::addConcatenate,   &RandomNetwork::addDot,
       &RandomNetwork::addDot,           &RandomNetwork::addReduce,        &RandomNetwork::addReduce,
       &RandomNetwork::addArgReduce,     &RandomNetwork::addGather,        &RandomNetwork::addScatter,
-      &RandomNetwork::addNormalization, &RandomNetwork::addNormalization, &RandomNetwork::addLoop};
+      &RandomNetwork::addNormalization, &RandomNetwork::addNormalization, &RandomNetwork::addLoop,
+      &RandomNetwork::addDynamic,       &RandomNetwork::addOrder,         &RandomNetwork::addMatrices};
   (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
 }
 

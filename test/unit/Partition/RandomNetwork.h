@@ -54,6 +54,9 @@ private:
   void addLoop();
   void closeLoop(mlir::Value index, llvm::ArrayRef<mlir::Value> carried, int64_t count,
                  std::vector<mlir::Value> outside);
+  void addDynamic();
+  void addOrder();
+  void addMatrices();
   /// A new value of a variable from its old one: element by element, or from elements elsewhere.
   mlir::Value update(mlir::Value old);
 

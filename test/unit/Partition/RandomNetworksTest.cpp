@@ -88,9 +88,12 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
     ADD_FAILURE() << name << " was never split, in equal and in unequal parts";
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
     // Variables have no factors, what is handed on follows what is carried, and a network without times accumulates
-    // nothing.
+    // nothing. Functions that end at a point, or jump, would make much of how sums are rounded: they are split alone,
+    // in OperationSplitsTest.
     bool isSplit = name.hasInterface<ShardingOpInterface>() &&
-                   !llvm::is_contained({"net.read", "net.assign", "net.next", "net.accumulate"}, name.getStringRef());
+                   !llvm::is_contained({"net.read", "net.assign", "net.next", "net.accumulate", "net.acos", "net.acosh",
+                                        "net.asin", "net.atanh", "net.digamma", "net.reduce_precision"},
+                                       name.getStringRef());
     auto first = coverage.factors.lower_bound(name.getStringRef().str() + ":");
     if (isSplit)
       EXPECT_TRUE(first != coverage.factors.end() &&

@@ -113,6 +113,10 @@ TEST(Conventions, EdgesOfDomains) {
   expectUnary("cbrt", {0, 8, -8}, {kInf, 1.0 / 12, 1.0 / 12});
   expectUnary("log", {0, 2, -1}, {kInf, 0.5, -1});
   expectUnary("log_plus_one", {-1, 1, -3}, {kInf, 0.5, -0.5});
+  expectUnary("asin", {-1, 0, 1}, {kInf, 1, kInf});
+  expectUnary("acos", {-1, 0, 1}, {-kInf, -1, -kInf});
+  expectUnary("acosh", {1, 0}, {kInf, kNaN});
+  expectUnary("atanh", {-1, 0, 1}, {kInf, 1, kInf});
   expectBinary("divide", {{1, 0}, {0, 2}}, {{kInf, 0.5}, {-kInf, 0}});
   expectBinary("atan2", {{0, 1, 0}, {0, 0, -1}}, {{kNaN, 0, -1}, {kNaN, -1, 0}});
 }
@@ -122,6 +126,8 @@ TEST(Conventions, Saturation) {
   expectUnary("tanh", {-800, 0, 800}, {0, 1, 0});
   expectUnary("erf", {-40, 40}, {0, 0});
   expectUnary("exponential", {-kInf}, {0});
+  expectUnary("asinh", {-1e300, 0, kInf}, {0, 1, 0});
+  expectUnary("acosh", {1e300, kInf}, {0, 0});
 }
 
 TEST(Conventions, Power) {
@@ -142,6 +148,14 @@ TEST(Conventions, ConversionIsPassed) {
                    "-> tensor<1xf64>",
                    {1}},
                   {{1.001}}, {{1}});
+  // Two bits of mantissa of 1.3 are 1.25, and the weight 1 is exact.
+  expectGradients({"reduce_precision",
+                   {{1}},
+                   "  %c = net.constant dense<1.3> : tensor<1xf64>\n"
+                   "  %b = net.reduce_precision %p0 exponent = 5 mantissa = 2 : tensor<1xf64>\n"
+                   "  %r = net.multiply %b, %c : tensor<1xf64>",
+                   {1}},
+                  {{1.1}}, {{1.25}});
   // Through integers nothing passes.
   expectGradients({"convert",
                    {{1}},
@@ -177,4 +191,36 @@ TEST(Conventions, PositionsOutside) {
                   {{1, 2, 3}, {4, 5, 6, 7}}, {{0, 0, 1}, {0, 1, 1, 0}});
   expectGradients({"scatter", {{3}, {4}}, indices + "  %r = net.scatter add" + numbers, {3}}, {{1, 2, 3}, {4, 5, 6, 7}},
                   {{1, 1, 1}, {1, 1, 1, 0}});
+  // Boxes are moved inside.
+  expectGradients({"dynamic_slice",
+                   {{3}},
+                   "  %i = net.constant dense<5> : tensor<i32>\n  %r = net.dynamic_slice %p0[%i] : tensor<3xf64>, "
+                   "tensor<i32> -> tensor<2xf64>",
+                   {2}},
+                  {{1, 2, 3}}, {{0, 1, 1}});
+  expectGradients({"dynamic_update_slice",
+                   {{3}, {2}},
+                   "  %i = net.constant dense<-4> : tensor<i32>\n  %r = net.dynamic_update_slice %p0, %p1[%i] : "
+                   "tensor<3xf64>, tensor<2xf64>, tensor<i32>",
+                   {3}},
+                  {{1, 2, 3}, {4, 5}}, {{0, 0, 1}, {1, 1}});
+  // What is sorted gets what its place in the order gets.
+  expectGradients({"arg_sort",
+                   {{3}},
+                   "  %o = net.arg_sort %p0 dim = 0 : tensor<3xf64> -> tensor<3xi32>\n  %i = net.reshape %o : "
+                   "tensor<3xi32> -> tensor<3x1xi32>\n  %s = net.gather %p0, %i <collapsedDims = [0], startIndexMap = "
+                   "[0], indexVectorDim = 1> sizes = [1] : tensor<3xf64>, tensor<3x1xi32> -> tensor<3xf64>\n  %w = "
+                   "net.constant dense<[10.0, 20.0, 30.0]> : tensor<3xf64>\n  %r = net.multiply %s, %w : tensor<3xf64>",
+                   {3}},
+                  {{3, 1, 2}}, {{30, 10, 20}});
+}
+
+TEST(Conventions, UnreadTriangle) {
+  expectGradients({"cholesky", {{2, 2}}, "  %r = net.cholesky %p0 : tensor<2x2xf64>", {2, 2}}, {{4, 7, 2, 5}},
+                  {{0.1875, 0, 0.25, 0.25}});
+  expectGradients({"triangular_solve",
+                   {{2, 2}, {2, 1}},
+                   "  %r = net.triangular_solve %p0, %p1 : tensor<2x2xf64>, tensor<2x1xf64>",
+                   {2, 1}},
+                  {{2, 9, 1, 4}, {2, 5}}, {{-0.375, 0, -0.25, -0.25}, {0.375, 0.25}});
 }

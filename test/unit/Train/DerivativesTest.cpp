@@ -63,11 +63,16 @@ static void check(const Function &function, int64_t round = 0) {
 //===----------------------------------------------------------------------===//
 
 TEST(Derivatives, FunctionsOfOneOperand) {
-  for (const char *name : {"abs", "cosine", "erf", "erfc", "exponential", "exponential_minus_one", "logistic", "negate",
-                           "sine", "tanh", "sign", "floor", "ceil", "round_nearest_even"})
+  for (const char *name : {"abs", "asinh", "cosh", "cosine", "erf", "erfc", "exponential", "exponential_minus_one",
+                           "logistic", "negate", "sine", "sinh", "tanh", "sign", "floor", "ceil", "round_nearest_even"})
     check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0 : tensor<3x4xf64>", {3, 4}});
-  for (const char *name : {"cbrt", "log", "log_plus_one", "rsqrt", "sqrt", "tan"})
+  for (const char *name : {"cbrt", "lgamma", "log", "log_plus_one", "rsqrt", "sqrt", "tan"})
     check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0 : tensor<3x4xf64>", {3, 4}, 0.3, 1.4});
+  for (const char *name : {"acos", "asin", "atanh"})
+    check({name, {{3, 4}}, std::string("  %r = net.") + name + " %p0 : tensor<3x4xf64>", {3, 4}, -0.8, 0.8});
+  check({"acosh", {{3, 4}}, "  %r = net.acosh %p0 : tensor<3x4xf64>", {3, 4}, 1.2, 3});
+  check({"digamma", {{3, 4}}, "  %r = net.digamma %p0 : tensor<3x4xf64>", {3, 4}, -1.8, -1.2});
+  check({"lgamma", {{3, 4}}, "  %r = net.lgamma %p0 : tensor<3x4xf64>", {3, 4}, -1.9, -1.1});
 }
 
 TEST(Derivatives, FunctionsOfTwoOperands) {
@@ -366,6 +371,57 @@ TEST(Derivatives, ValueUsedManyTimes) {
          "  %c = net.exponential %a : tensor<4xf64>\n  %d = net.add %b, %c : tensor<4xf64>\n"
          "  %r = net.multiply %d, %a : tensor<4xf64>",
          {4}});
+}
+
+TEST(Derivatives, DynamicSlice) {
+  // A box that is clamped, and one that spans a dimension whole.
+  for (const char *start : {"1", "9", "-4"}) {
+    std::string place = std::string("  %i = net.constant dense<") + start + "> : tensor<i32>\n";
+    check(
+        {"dynamic_slice",
+         {{4, 5}},
+         place + "  %r = net.dynamic_slice %p0[%i, %i] : tensor<4x5xf64>, tensor<i32>, tensor<i32> -> tensor<4x2xf64>",
+         {4, 2}});
+    check({"dynamic_update_slice",
+           {{4, 5}, {2, 5}},
+           place + "  %r = net.dynamic_update_slice %p0, %p1[%i, %i] : tensor<4x5xf64>, tensor<2x5xf64>, tensor<i32>, "
+                   "tensor<i32>",
+           {4, 5}});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order and matrices
+//===----------------------------------------------------------------------===//
+
+TEST(Derivatives, Reverse) {
+  check({"reverse", {{2, 3, 4}}, "  %r = net.reverse %p0 dims = [2, 0] : tensor<2x3x4xf64>", {2, 3, 4}});
+}
+
+TEST(Derivatives, TriangularSolve) {
+  // The diagonal keeps away from zero; what is above it is not read.
+  check({"triangular_solve",
+         {{2, 3, 3}, {2, 3, 4}},
+         "  %row = net.iota dim = 1 : tensor<2x3x3xi32>\n  %column = net.iota dim = 2 : tensor<2x3x3xi32>\n"
+         "  %on = net.compare eq, %row, %column : tensor<2x3x3xi32> -> tensor<2x3x3xi1>\n"
+         "  %c = net.constant dense<3.0> : tensor<2x3x3xf64>\n  %sum = net.add %p0, %c : tensor<2x3x3xf64>\n"
+         "  %a = net.select %on, %sum, %p0 : tensor<2x3x3xi1>, tensor<2x3x3xf64>\n"
+         "  %r = net.triangular_solve %a, %p1 : tensor<2x3x3xf64>, tensor<2x3x4xf64>",
+         {2, 3, 4}});
+}
+
+TEST(Derivatives, Cholesky) {
+  check(
+      {"cholesky",
+       {{2, 3, 3}},
+       "  %square = net.dot %p0, %p0 batch = [0] x [0] contract = [2] x [2] : tensor<2x3x3xf64>, tensor<2x3x3xf64> -> "
+       "tensor<2x3x3xf64>\n"
+       "  %row = net.iota dim = 1 : tensor<2x3x3xi32>\n  %column = net.iota dim = 2 : tensor<2x3x3xi32>\n"
+       "  %on = net.compare eq, %row, %column : tensor<2x3x3xi32> -> tensor<2x3x3xi1>\n"
+       "  %c = net.constant dense<1.0> : tensor<2x3x3xf64>\n  %sum = net.add %square, %c : tensor<2x3x3xf64>\n"
+       "  %a = net.select %on, %sum, %square : tensor<2x3x3xi1>, tensor<2x3x3xf64>\n"
+       "  %r = net.cholesky %a : tensor<2x3x3xf64>",
+       {2, 3, 3}});
 }
 
 //===----------------------------------------------------------------------===//
