@@ -103,7 +103,54 @@ static Converted convertNextAfter(Conversion &conversion) {
   return SmallVector<Value>{stepTowards(bits, conversion.getOp()->getOperand(0), conversion.getOp()->getOperand(1))};
 }
 
+/// How many bits are set: sums of neighbouring ones in ever longer fields.
+static Value countBits(Bits &bits, Value x) {
+  net::NetBuilder &b = bits.build;
+  unsigned width = net::typeOf(x).getElementTypeBitWidth();
+  for (unsigned field = 1; field < width; field *= 2) {
+    // Every second field of that length.
+    APInt mask = APInt::getSplat(width, APInt::getLowBitsSet(2 * field, field));
+    Value fields = bits.number(x, mask.getZExtValue());
+    x = b.add(b.binary<net::AndOp>(x, fields), b.binary<net::AndOp>(bits.shiftRight(x, field), fields));
+  }
+  return x;
+}
+
+/// Checks that an operation has one operand of integers and a result of its type.
+static LogicalResult expectInteger(Conversion &conversion) {
+  if (failed(conversion.expect(1)))
+    return failure();
+  Type element = conversion.getType().getElementType();
+  if (conversion.getOperandType(0) == conversion.getType() && isa<IntegerType>(element) && !element.isInteger(1))
+    return success();
+  return conversion.error() << "turns " << conversion.getOperandType(0) << " into " << conversion.getType();
+}
+
+static Converted convertPopulationCount(Conversion &conversion) {
+  if (failed(expectInteger(conversion)))
+    return failure();
+  Bits bits(conversion);
+  Type element = conversion.getType().getElementType();
+  Value x = bits.read(conversion.getOp()->getOperand(0), bits.type(element.getIntOrFloatBitWidth()));
+  return SmallVector<Value>{bits.read(countBits(bits, x), element)};
+}
+
+/// With every bit below the highest set too, those that are not lead.
+static Converted convertLeadingZeros(Conversion &conversion) {
+  if (failed(expectInteger(conversion)))
+    return failure();
+  Bits bits(conversion);
+  Type element = conversion.getType().getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  Value x = bits.read(conversion.getOp()->getOperand(0), bits.type(width));
+  for (unsigned by = 1; by < width; by *= 2)
+    x = bits.both(x, bits.shiftRight(x, by));
+  return SmallVector<Value>{bits.read(countBits(bits, bits.build.unary<net::NotOp>(x)), element)};
+}
+
 void importer::addBits(ConverterMap &converters) {
   converters["chlo.next_after"] = convertNextAfter;
   converters["stablehlo.bitcast_convert"] = convertBitcast;
+  converters["stablehlo.count_leading_zeros"] = convertLeadingZeros;
+  converters["stablehlo.popcnt"] = convertPopulationCount;
 }

@@ -93,18 +93,34 @@ using ConvertFn = Converted (*)(Conversion &conversion);
 /// How each operation is converted, by its name.
 using ConverterMap = llvm::StringMap<ConvertFn>;
 
+/// Calls of LAPACK that are operations of `net`.
+Converted convertLapackCholesky(Conversion &conversion);
+Converted convertLapackSolve(Conversion &conversion);
+
 /// Each adds the converters of a family.
 void addElementwise(ConverterMap &converters);
+void addFunctions(ConverterMap &converters);
+void addSpecialFunctions(ConverterMap &converters);
 void addLayout(ConverterMap &converters);
 void addContraction(ConverterMap &converters);
 void addReduction(ConverterMap &converters);
+void addDynamic(ConverterMap &converters);
 void addIndexing(ConverterMap &converters);
 void addBits(ConverterMap &converters);
+void addMatrix(ConverterMap &converters);
+void addOrder(ConverterMap &converters);
+void addAnnotations(ConverterMap &converters);
 void addRandom(ConverterMap &converters);
+
+/// Checks that the operands and the result have one type.
+mlir::LogicalResult expectOneType(Conversion &conversion);
 
 /// The single block of the operation's only region with `arguments` arguments that ends in `stablehlo.return` of
 /// `results` values; null after an error.
 mlir::Block *getBody(Conversion &conversion, unsigned arguments, unsigned results);
+
+/// Whether every element of `value` is its index along `dim`.
+bool isIndexAlong(mlir::Value value, int64_t dim);
 
 /// The operation, `stablehlo.add` for instance, that combines arguments `first` and `second` of `body`, in either
 /// order, into the value that is returned as `result`, and does nothing else to them; empty if it is anything else.

@@ -12,6 +12,7 @@
 #include "Known.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -29,8 +30,12 @@ static const ConverterMap &getConverters() {
     addLayout(map);
     addContraction(map);
     addReduction(map);
+    addDynamic(map);
     addIndexing(map);
     addBits(map);
+    addMatrix(map);
+    addOrder(map);
+    addAnnotations(map);
     addRandom(map);
     return map;
   }();
@@ -38,6 +43,18 @@ static const ConverterMap &getConverters() {
 }
 
 bool importer::isKnown(StringRef name) { return getConverters().contains(name); }
+
+StringRef importer::describeUnknown(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"stablehlo.complex", "stablehlo.real", "stablehlo.imag", "chlo.conj"},
+             "is of complex numbers, which networks do not have; compute real and imaginary parts apart")
+      .Case("stablehlo.fft", "is a Fourier transform, which is not known; a product with its matrix is one too")
+      .Cases({"stablehlo.rng", "stablehlo.stochastic_convert"},
+             "draws from a generator that has no key; draw with one, as jax.random does")
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"},
+             "talks to the host within a step, which networks cannot; make it an input or a result")
+      .Default("is not known; docs/design/import.md lists the operations that are");
+}
 
 /// Checks that all values are what the serial network has.
 static LogicalResult verifyTypes(Operation *op) {
@@ -62,7 +79,7 @@ static bool isSource(Operation *op) {
 static LogicalResult convert(Operation *op) {
   auto found = getConverters().find(op->getName().getStringRef());
   if (found == getConverters().end())
-    return op->emitError() << "operation " << op->getName() << " " << kUnknown;
+    return op->emitError() << "operation " << op->getName() << " " << describeUnknown(op->getName().getStringRef());
   if (failed(verifyTypes(op)))
     return failure();
   Conversion conversion(op);

@@ -8,8 +8,6 @@
 #include "Known.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace meshwright;
@@ -17,14 +15,35 @@ using namespace meshwright::importer;
 
 /// What net calls the same.
 static constexpr StringLiteral kUnary[] = {
-    "abs",      "cbrt",        "ceil",
-    "cosine",   "exponential", "exponential_minus_one",
-    "floor",    "log",         "log_plus_one",
-    "logistic", "negate",      "not",
-    "rsqrt",    "sign",        "sine",
-    "sqrt",     "tan",         "tanh",
-    "erf",      "erfc",        "round_nearest_even",
+    "abs",
+    "cbrt",
+    "ceil",
+    "cosine",
+    "exponential",
+    "exponential_minus_one",
+    "floor",
+    "log",
+    "log_plus_one",
+    "logistic",
+    "negate",
+    "not",
+    "rsqrt",
+    "sign",
+    "sine",
+    "sqrt",
+    "tan",
+    "tanh",
+    "round_nearest_even",
 };
+/// The same in CHLO.
+static constexpr StringLiteral kCHLOUnary[] = {
+    "acos", "acosh", "asin", "asinh", "atanh", "cosh", "digamma", "erf", "erfc", "lgamma", "sinh", "tan",
+};
+/// Those that integers have too.
+static constexpr StringLiteral kOfIntegers[] = {"abs", "negate", "not", "sign"};
+/// Of two operands, those that only integers have, and the one that only floats have.
+static constexpr StringLiteral kOfIntegersAlone[] = {
+    "and", "not", "or", "shift_left", "shift_right_arithmetic", "shift_right_logical", "xor"};
 static constexpr StringLiteral kBinary[] = {
     "add",
     "and",
@@ -43,8 +62,7 @@ static constexpr StringLiteral kBinary[] = {
     "xor",
 };
 
-/// Checks that the operands and the result have one type.
-static LogicalResult expectOneType(Conversion &conversion) {
+LogicalResult importer::expectOneType(Conversion &conversion) {
   for (Value operand : conversion.getOp()->getOperands())
     if (operand.getType() != conversion.getType())
       return conversion.error() << "combines an operand of " << operand.getType() << " into a result of "
@@ -52,10 +70,20 @@ static LogicalResult expectOneType(Conversion &conversion) {
   return success();
 }
 
+/// Checks that an operation is of floats, or of integers, where it has to be.
+static LogicalResult expectElements(Conversion &conversion, StringRef mnemonic, bool needsFloats) {
+  bool isFloat = isa<FloatType>(conversion.getType().getElementType());
+  if (isFloat ? !llvm::is_contained(kOfIntegersAlone, mnemonic) : !needsFloats)
+    return success();
+  return conversion.error() << "is of " << conversion.getType() << ", not of " << (isFloat ? "integers" : "floats");
+}
+
 static Converted convertUnary(Conversion &conversion) {
-  if (failed(conversion.expect(1)) || failed(expectOneType(conversion)))
+  StringRef mnemonic = conversion.getName().split('.').second;
+  if (failed(conversion.expect(1)) || failed(expectOneType(conversion)) ||
+      failed(expectElements(conversion, mnemonic, !llvm::is_contained(kOfIntegers, mnemonic))))
     return failure();
-  std::string name = ("net." + conversion.getName().split('.').second).str();
+  std::string name = ("net." + mnemonic).str();
   return SmallVector<Value>{conversion.createNamed(name, conversion.getType(), conversion.getOp()->getOperands())};
 }
 
@@ -68,60 +96,14 @@ static StringRef getLogical(StringRef mnemonic) {
 }
 
 static Converted convertBinary(Conversion &conversion) {
-  if (failed(conversion.expect(2)) || failed(expectOneType(conversion)))
-    return failure();
   StringRef mnemonic = conversion.getName().split('.').second;
+  if (failed(conversion.expect(2)) || failed(expectOneType(conversion)) ||
+      failed(expectElements(conversion, mnemonic, mnemonic == "atan2")))
+    return failure();
   if (conversion.getType().getElementType().isInteger(1))
     mnemonic = getLogical(mnemonic);
   std::string name = ("net." + mnemonic).str();
   return SmallVector<Value>{conversion.createNamed(name, conversion.getType(), conversion.getOp()->getOperands())};
-}
-
-static Converted convertSquare(Conversion &conversion) {
-  if (failed(conversion.expect(1)) || failed(expectOneType(conversion)))
-    return failure();
-  Value operand = conversion.getOp()->getOperand(0);
-  return SmallVector<Value>{conversion.create<net::MultiplyOp>(conversion.getType(), operand, operand)};
-}
-
-/// The inverse of the error function at `x`, of magnitude at most 1: a guess that is right to a few thousandths
-/// (Winitzki, A handy approximation for the error function and its inverse, 2008), then steps of Halley's method, each
-/// of which triples the digits. Near 1 the distance to it is exact, so that there the complementary function is what is
-/// inverted.
-static Value invertErf(net::NetBuilder &b, Value x) {
-  constexpr double kShape = 0.147, kPi = 3.14159265358979323846;
-  constexpr int kSteps = 2;
-  Value one = b.splatLike(x, 1), magnitude = b.unary<net::AbsOp>(x), rest = b.subtract(one, magnitude);
-  Value logarithm = b.unary<net::LogOp>(b.multiply(rest, b.add(one, magnitude)));
-  Value middle = b.add(b.splatLike(x, 2 / (kPi * kShape)), b.scale(logarithm, 0.5));
-  Value root = b.unary<net::SqrtOp>(b.subtract(b.multiply(middle, middle), b.scale(logarithm, 1 / kShape)));
-  Value y = b.unary<net::SqrtOp>(b.subtract(root, middle));
-  Value isSmall = b.compare(net::CompareDirection::Lt, magnitude, b.splatLike(x, 0.5));
-  for (int step = 0; step < kSteps; ++step) {
-    Value error =
-        b.select(isSmall, b.subtract(b.unary<net::ErfOp>(y), magnitude), b.subtract(rest, b.unary<net::ErfcOp>(y)));
-    Value slope = b.scale(b.unary<net::ExpOp>(b.negate(b.multiply(y, y))), 2 / std::sqrt(kPi));
-    Value newton = b.divide(error, slope);
-    y = b.subtract(y, b.divide(newton, b.add(one, b.multiply(y, newton))));
-  }
-  Value isOne = b.compare(net::CompareDirection::Eq, magnitude, one);
-  y = b.select(isOne, b.splatLike(x, std::numeric_limits<double>::infinity()), y);
-  return b.multiply(b.unary<net::SignOp>(x), y);
-}
-
-static Converted convertErfInv(Conversion &conversion) {
-  if (failed(conversion.expect(1)) || failed(expectOneType(conversion)))
-    return failure();
-  auto element = dyn_cast<FloatType>(conversion.getType().getElementType());
-  if (!element)
-    return conversion.error() << "is of " << conversion.getType() << ", not of floats";
-  Expression expression(conversion);
-  net::NetBuilder &b = expression.build;
-  Value x = conversion.getOp()->getOperand(0);
-  // Digits that 16 bits do not hold are lost once, at the end.
-  if (element.getWidth() < 32)
-    x = b.convert(x, b.builder.getF32Type());
-  return SmallVector<Value>{b.convert(invertErf(b, x), element)};
 }
 
 /// Checks that an operation's operands and result have one shape.
@@ -204,15 +186,14 @@ static Converted convertSelect(Conversion &conversion) {
 static const ConverterMap &getConverters() {
   static const ConverterMap converters = [] {
     ConverterMap map;
-    for (StringRef mnemonic : kUnary) {
-      bool isCHLO = mnemonic == "erf" || mnemonic == "erfc";
-      map[((isCHLO ? "chlo." : "stablehlo.") + mnemonic).str()] = convertUnary;
-    }
+    for (StringRef mnemonic : kUnary)
+      map[("stablehlo." + mnemonic).str()] = convertUnary;
+    for (StringRef mnemonic : kCHLOUnary)
+      map[("chlo." + mnemonic).str()] = convertUnary;
     for (StringRef mnemonic : kBinary)
       map[("stablehlo." + mnemonic).str()] = convertBinary;
-    map["chlo.tan"] = convertUnary;
-    map["chlo.square"] = convertSquare;
-    map["chlo.erf_inv"] = convertErfInv;
+    addFunctions(map);
+    addSpecialFunctions(map);
     map["stablehlo.convert"] = convertConvert;
     map["stablehlo.is_finite"] = convertIsFinite;
     map["stablehlo.select"] = convertSelect;

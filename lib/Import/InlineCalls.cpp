@@ -97,10 +97,36 @@ private:
   llvm::DenseMap<Operation *, State> states;
 };
 
+/// Makes calls of the functions that composite operations are explained by. Which operation a vendor means by its name
+/// need not be known then.
+LogicalResult callDecompositions(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto result = module.walk([&](Operation *op) {
+    if (op->getName().getStringRef() != "stablehlo.composite")
+      return WalkResult::advance();
+    auto name = op->getAttrOfType<FlatSymbolRefAttr>("decomposition");
+    auto callee = name ? symbols.lookup<func::FuncOp>(name.getValue()) : func::FuncOp();
+    if (!callee || callee.getArgumentTypes() != op->getOperandTypes() ||
+        callee.getResultTypes() != op->getResultTypes()) {
+      op->emitError() << "stablehlo.composite has no function of its operands and results as \"decomposition\"";
+      return WalkResult::interrupt();
+    }
+    OpBuilder builder(op);
+    auto call = func::CallOp::create(builder, op->getLoc(), callee, op->getOperands());
+    for (StringRef attribute : {net::kScopeAttr, net::kRoleAttr})
+      if (Attribute value = op->getDiscardableAttr(attribute))
+        call->setDiscardableAttr(attribute, value);
+    op->replaceAllUsesWith(call.getResults());
+    op->erase();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
   void runOnOperation() override {
     func::FuncOp graph = findGraph(getOperation());
-    if (!graph)
+    if (!graph || failed(callDecompositions(getOperation())))
       return signalPassFailure();
     CallGraph calls(getOperation());
     if (failed(calls.verify(graph)))

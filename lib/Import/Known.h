@@ -17,8 +17,9 @@ bool isElementwise(llvm::StringRef name);
 /// Whether the operation called `name` is converted.
 bool isKnown(llvm::StringRef name);
 
-/// What is said of an operation that is not known, after its name.
-inline constexpr llvm::StringLiteral kUnknown = "is not known; docs/design/import.md lists the operations that are";
+/// What is said of the operation called `name`, which is not known, after its name: what would do in its place, if
+/// something does.
+llvm::StringRef describeUnknown(llvm::StringRef name);
 
 } // namespace meshwright::importer
 

@@ -170,8 +170,7 @@ static std::optional<net::ArgKind> matchArgBody(Block &body) {
   return std::nullopt;
 }
 
-/// Whether every element of `value` is its index along `dim`.
-static bool isIndexAlong(Value value, int64_t dim) {
+bool importer::isIndexAlong(Value value, int64_t dim) {
   if (auto broadcast = value.getDefiningOp<net::BroadcastOp>()) {
     const auto *position = llvm::find(broadcast.getDims(), dim);
     return position != broadcast.getDims().end() &&

@@ -8,11 +8,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Known.h"
+#include "ShortForms.h"
 #include "SourceDialects.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::importer;
 
 using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
@@ -37,11 +40,8 @@ static ParseResult parseNamedDims(OpAsmParser &parser, OperationState &state, St
   return success();
 }
 
-/// Parses the types that follow an operation's colon and resolves its operands. Either a function type; or one type per
-/// operand, the same for all if there is one, then `->` and the result's type, which is that of the operands if it is
-/// left out.
-static ParseResult parseTypes(OpAsmParser &parser, OperationState &state,
-                              ArrayRef<OpAsmParser::UnresolvedOperand> operands) {
+ParseResult importer::parseTypes(OpAsmParser &parser, OperationState &state,
+                                 ArrayRef<OpAsmParser::UnresolvedOperand> operands) {
   SmallVector<Type> types;
   SMLoc loc = parser.getNameLoc();
   if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonTypeList(types))
@@ -147,6 +147,21 @@ static ParseResult parseOperandsAndComma(OpAsmParser &parser, Operands &operands
       return failure();
     operands.push_back(operand);
   }
+}
+
+/// `dynamic_slice %a, %i, %j, sizes = [1, 8] : types`
+static ParseResult parseDynamicSlice(OpAsmParser &parser, OperationState &state) {
+  Operands operands;
+  Attribute sizes;
+  if (parseOperandsAndComma(parser, operands) || parser.parseKeyword("sizes") || parser.parseEqual() ||
+      parseDims(parser, sizes))
+    return failure();
+  state.addAttribute("slice_sizes", sizes);
+  return parseTypes(parser, state, operands);
+}
+
+static ParseResult parseReverse(OpAsmParser &parser, OperationState &state) {
+  return parseWithDims(parser, state, "dimensions");
 }
 
 /// `concatenate %a, %b, dim = 0 : types`
@@ -365,15 +380,23 @@ static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
 
 /// Operations whose form is not that of elementwise ones. Gather and scatter have the generic form alone.
 static ParseFn getOwnForm(StringRef name) {
-  static const llvm::StringMap<ParseFn> forms = {{"stablehlo.broadcast_in_dim", parseBroadcast},
+  static const llvm::StringMap<ParseFn> forms = {{"chlo.top_k", parseTopK},
+                                                 {"stablehlo.broadcast_in_dim", parseBroadcast},
+                                                 {"stablehlo.cholesky", parseCholesky},
                                                  {"stablehlo.compare", parseCompare},
+                                                 {"stablehlo.composite", parseComposite},
                                                  {"stablehlo.concatenate", parseConcatenate},
                                                  {"stablehlo.constant", parseConstant},
+                                                 {"stablehlo.custom_call", parseCustomCall},
                                                  {"stablehlo.dot_general", parseDot},
+                                                 {"stablehlo.dynamic_slice", parseDynamicSlice},
                                                  {"stablehlo.iota", parseIota},
+                                                 {"stablehlo.optimization_barrier", parseBarrier},
                                                  {"stablehlo.pad", parsePad},
                                                  {"stablehlo.reduce", parseReduce},
+                                                 {"stablehlo.reduce_precision", parseReducePrecision},
                                                  {"stablehlo.return", parseReturn},
+                                                 {"stablehlo.reverse", parseReverse},
                                                  {"stablehlo.rng_bit_generator", parseRandomBits},
                                                  {"stablehlo.slice", parseSlice},
                                                  {"stablehlo.transpose", parseTranspose},
@@ -387,11 +410,13 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
   StringRef name = state.name.getStringRef();
   if (ParseFn parse = getOwnForm(name))
     return parse(parser, state);
-  if (isElementwise(name) || name == "stablehlo.reshape" || name == "stablehlo.bitcast_convert" ||
-      name == "chlo.next_after")
+  static const llvm::StringSet<> alike = {"stablehlo.reshape", "stablehlo.bitcast_convert",
+                                          "stablehlo.popcnt",  "stablehlo.count_leading_zeros",
+                                          "chlo.next_after",   "stablehlo.dynamic_update_slice"};
+  if (isElementwise(name) || alike.contains(name))
     return parseElementwise(parser, state);
   // The parser puts the operation's name in front.
   if (isKnown(name))
     return parser.emitError(parser.getNameLoc()) << "has the generic form alone";
-  return parser.emitError(parser.getNameLoc()) << kUnknown;
+  return parser.emitError(parser.getNameLoc()) << describeUnknown(name);
 }

@@ -54,7 +54,7 @@ Attribute SourceDialect::parseAttribute(DialectAsmParser &parser, Type) const {
     return entries.getDictionary(getContext());
   }
   if (mnemonic == "precision" || mnemonic == "comparison_direction" || mnemonic == "comparison_type" ||
-      mnemonic == "rng_algorithm") {
+      mnemonic == "rng_algorithm" || mnemonic == "transpose") {
     StringRef value;
     if (parser.parseKeyword(mnemonic) || parser.parseKeyword(&value))
       return {};

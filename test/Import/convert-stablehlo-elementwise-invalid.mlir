@@ -11,8 +11,8 @@ func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{custom op 'chlo.digamma' is not known; docs/design/import.md lists the operations that are}}
-  %0 = chlo.digamma %arg0 : tensor<4xf32> -> tensor<4xf32>
+  // expected-error @below {{custom op 'chlo.ragged_dot' is not known; docs/design/import.md lists the operations that are}}
+  %0 = chlo.ragged_dot %arg0 : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -155,3 +155,14 @@ func.func private @f23() {
 func.func private @f24() {
   return
 }
+
+// -----
+
+func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{stablehlo.composite has no function of its operands and results as "decomposition"}}
+  %0 = stablehlo.composite "vendor.magnitude" %arg0 {decomposition = @magnitude} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @magnitude(%arg0: tensor<5xf32>) -> tensor<5xf32> {
+  return %arg0 : tensor<5xf32>
+}

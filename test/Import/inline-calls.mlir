@@ -65,3 +65,18 @@ func.func private @plus(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.add %arg0, %arg1 : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Tests that a composite operation is what its decomposition computes, in its own scope.
+// CHECK-LABEL: func.func public @main
+func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[ABS:.*]] = "stablehlo.abs"(%arg0) {net.scope = "h.0"}
+  %0 = stablehlo.composite "vendor.magnitude" %arg0 {composite_attributes = {mode = 1 : i32}, decomposition = @magnitude, net.scope = "h.0", version = 2 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: return %[[ABS]]
+  return %0 : tensor<4xf32>
+}
+func.func private @magnitude(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.abs %arg0 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

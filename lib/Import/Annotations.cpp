@@ -1,0 +1,63 @@
+//===- Annotations.cpp - operations that compute nothing ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+/// Every result is the operand of its number.
+static Converted passOperands(Conversion &conversion) {
+  Operation *op = conversion.getOp();
+  if (failed(conversion.expect(op->getNumOperands(), op->getNumOperands())))
+    return failure();
+  for (auto [from, to] : llvm::zip_equal(op->getOperandTypes(), op->getResultTypes()))
+    if (from != to)
+      return conversion.error() << "passes " << from << " on as " << to;
+  return SmallVector<Value>(op->getOperands());
+}
+
+/// Calls that say where a value is kept or how it is laid out, which the strategy and the compiler decide.
+static bool isAnnotation(StringRef target) {
+  return llvm::StringSwitch<bool>(target)
+      .Cases({"Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice"},
+             true)
+      .Cases({"xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier", "PropagationBarrier"}, true)
+      .Default(false);
+}
+
+/// What to do where a library is called.
+static StringRef getAdvice(StringRef target) {
+  if (target.starts_with("SPMD") || target.starts_with("xla.sdy."))
+    return "export without manual sharding; the strategy says how the network is split";
+  if (target.starts_with("lapack_") || target.starts_with("blas_"))
+    return "of LAPACK, Cholesky factors and triangular systems are known; others have to be left out of the network";
+  if (target.starts_with("__cu") || target.starts_with("cu") || target.starts_with("__gpu"))
+    return "export on a CPU (JAX_PLATFORMS=cpu), which writes the operations themselves";
+  if (target.contains("callback"))
+    return "a network cannot call Python; leave debug prints and callbacks out of what is exported";
+  return "write what it computes in operations of StableHLO";
+}
+
+static Converted convertCustomCall(Conversion &conversion) {
+  FailureOr<StringRef> target = conversion.getWord("call_target_name");
+  if (failed(target))
+    return failure();
+  if (isAnnotation(*target))
+    return passOperands(conversion);
+  if (*target == "lapack_spotrf_ffi" || *target == "lapack_dpotrf_ffi")
+    return convertLapackCholesky(conversion);
+  if (*target == "lapack_strsm_ffi" || *target == "lapack_dtrsm_ffi")
+    return convertLapackSolve(conversion);
+  return conversion.error() << "of @" << *target << " is not known; " << getAdvice(*target);
+}
+
+void importer::addAnnotations(ConverterMap &converters) {
+  converters["stablehlo.optimization_barrier"] = passOperands;
+  converters["stablehlo.custom_call"] = convertCustomCall;
+}

@@ -1,0 +1,167 @@
+//===- Matrix.cpp - factors of matrices -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `net` knows lower triangular matrices on the left alone. Upper triangular ones become lower triangular where rows and
+// columns stand in the opposite order, and what stands on the right stands on the left of what is transposed. What JAX
+// calls LAPACK for on a CPU are these operations too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::importer;
+
+namespace {
+
+/// What a triangular system of equations looks like.
+struct System {
+  bool leftSide, lower, transposed, unitDiagonal;
+};
+
+/// Expressions of the matrices in the last two dimensions.
+class Matrices : public Expression {
+public:
+  Matrices(Conversion &conversion, int64_t rank) : Expression(conversion), rank(rank) {}
+
+  Value transpose(Value x) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    std::swap(order[rank - 2], order[rank - 1]);
+    return build.transpose(x, order);
+  }
+  Value withUnitDiagonal(Value x) {
+    Type i32 = build.builder.getI32Type();
+    Value row = build.iota(i32, net::shapeOf(x), rank - 2), column = build.iota(i32, net::shapeOf(x), rank - 1);
+    return build.select(build.compare(net::CompareDirection::Eq, row, column), build.splatLike(x, 1), x);
+  }
+  Value cholesky(Value x, bool lower) {
+    return lower ? build.unary<net::CholeskyOp>(x) : transpose(build.unary<net::CholeskyOp>(transpose(x)));
+  }
+  Value solve(Value lhs, Value rhs, System system);
+
+private:
+  int64_t rank;
+};
+
+} // namespace
+
+Value Matrices::solve(Value lhs, Value rhs, System system) {
+  if (system.unitDiagonal)
+    lhs = withUnitDiagonal(lhs);
+  // X A = B is Aᵀ Xᵀ = Bᵀ.
+  if (system.transposed == system.leftSide) {
+    lhs = transpose(lhs);
+    system.lower = !system.lower;
+  }
+  if (!system.leftSide)
+    rhs = transpose(rhs);
+  if (!system.lower) {
+    lhs = build.reverse(lhs, {rank - 2, rank - 1});
+    rhs = build.reverse(rhs, {rank - 2});
+  }
+  Value solution = net::TriangularSolveOp::create(build.builder, build.location, rhs.getType(), lhs, rhs);
+  if (!system.lower)
+    solution = build.reverse(solution, {rank - 2});
+  return system.leftSide ? solution : transpose(solution);
+}
+
+static LogicalResult verifyMatrices(Conversion &conversion, RankedTensorType type) {
+  if (isa<FloatType>(type.getElementType()) && type.getRank() >= 2 &&
+      type.getShape().end()[-1] == type.getShape().end()[-2])
+    return success();
+  return conversion.error() << "has " << type << ", which are not square matrices of floats";
+}
+
+static FailureOr<bool> getFlag(Conversion &conversion, StringRef name) {
+  if (auto flag = conversion.getOp()->getAttrOfType<BoolAttr>(name))
+    return flag.getValue();
+  return conversion.error() << "has no flag \"" << name << "\"";
+}
+
+static Converted buildCholesky(Conversion &conversion, bool lower) {
+  RankedTensorType type = conversion.getOperandType(0);
+  if (failed(verifyMatrices(conversion, type)))
+    return failure();
+  if (conversion.getType() != type)
+    return conversion.error() << "turns " << type << " into " << conversion.getType();
+  Matrices matrices(conversion, type.getRank());
+  return SmallVector<Value>{matrices.cholesky(conversion.getOp()->getOperand(0), lower)};
+}
+
+static Converted buildSolve(Conversion &conversion, System system) {
+  RankedTensorType lhs = conversion.getOperandType(0), rhs = conversion.getOperandType(1);
+  if (failed(verifyMatrices(conversion, lhs)))
+    return failure();
+  int64_t rank = lhs.getRank(), facing = system.leftSide ? rank - 2 : rank - 1;
+  if (rhs.getRank() != rank || rhs.getElementType() != lhs.getElementType() || conversion.getType() != rhs ||
+      rhs.getShape().drop_back(2) != lhs.getShape().drop_back(2) || rhs.getDimSize(facing) != lhs.getDimSize(rank - 1))
+    return conversion.error() << "solves " << lhs << " for " << rhs << " into " << conversion.getType();
+  Matrices matrices(conversion, rank);
+  Operation *op = conversion.getOp();
+  return SmallVector<Value>{matrices.solve(op->getOperand(0), op->getOperand(1), system)};
+}
+
+static Converted convertCholesky(Conversion &conversion) {
+  if (failed(conversion.expect(1)))
+    return failure();
+  // Upper is what is not printed.
+  bool isPrinted = conversion.getOp()->hasAttr("lower");
+  FailureOr<bool> lower = isPrinted ? getFlag(conversion, "lower") : FailureOr<bool>(false);
+  return failed(lower) ? Converted(failure()) : buildCholesky(conversion, *lower);
+}
+
+static Converted convertTriangularSolve(Conversion &conversion) {
+  if (failed(conversion.expect(2)))
+    return failure();
+  FailureOr<bool> left = getFlag(conversion, "left_side"), lower = getFlag(conversion, "lower");
+  FailureOr<bool> unit = getFlag(conversion, "unit_diagonal");
+  FailureOr<StringRef> transpose = conversion.getWord("transpose_a");
+  if (failed(left) || failed(lower) || failed(unit) || failed(transpose))
+    return failure();
+  if (*transpose != "NO_TRANSPOSE" && *transpose != "TRANSPOSE" && *transpose != "ADJOINT")
+    return conversion.error() << "has " << *transpose << " as \"transpose_a\"";
+  return buildSolve(conversion, {*left, *lower, *transpose != "NO_TRANSPOSE", *unit});
+}
+
+//===----------------------------------------------------------------------===//
+// LAPACK, as JAX calls it on a CPU
+//===----------------------------------------------------------------------===//
+
+/// The letter that stands for an argument of a routine, 'U' or 'L' for instance.
+static FailureOr<char> getLetter(Conversion &conversion, StringRef name) {
+  auto config = conversion.getOp()->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto letter = config ? config.getAs<IntegerAttr>(name) : IntegerAttr();
+  if (!letter)
+    return conversion.error() << "has no letter \"" << name << "\" in \"mhlo.backend_config\"";
+  return static_cast<char>(letter.getValue().getLimitedValue(127));
+}
+
+/// The second result of a factorization says whether it failed, which JAX turns into NaNs; they are there already.
+Converted importer::convertLapackCholesky(Conversion &conversion) {
+  if (failed(conversion.expect(1, 2)))
+    return failure();
+  FailureOr<char> part = getLetter(conversion, "uplo");
+  Converted factor = failed(part) ? Converted(failure()) : buildCholesky(conversion, *part == 'L');
+  if (failed(factor))
+    return failure();
+  Expression expression(conversion);
+  factor->push_back(expression.build.splat(conversion.getType(1), 0));
+  return factor;
+}
+
+Converted importer::convertLapackSolve(Conversion &conversion) {
+  if (failed(conversion.expect(2)))
+    return failure();
+  FailureOr<char> side = getLetter(conversion, "side"), part = getLetter(conversion, "uplo");
+  FailureOr<char> transpose = getLetter(conversion, "trans_x"), diagonal = getLetter(conversion, "diag");
+  if (failed(side) || failed(part) || failed(transpose) || failed(diagonal))
+    return failure();
+  return buildSolve(conversion, {*side == 'L', *part == 'L', *transpose != 'N', *diagonal == 'U'});
+}
+
+void importer::addMatrix(ConverterMap &converters) {
+  converters["stablehlo.cholesky"] = convertCholesky;
+  converters["stablehlo.triangular_solve"] = convertTriangularSolve;
+}
