@@ -16,6 +16,6 @@ for name, other in sorted(theirs.items()):
     elif other.dtype.kind != "f":
         if not np.array_equal(one, other):
             wrong.append(f"{name} is\n{one}\nnot\n{other}")
-    elif not np.allclose(one, other, rtol=1e-12, atol=1e-12 * np.nanmax(np.abs(other), initial=0), equal_nan=True):
+    elif not np.allclose(one, other, rtol=1e-12, atol=1e-12 * np.max(np.abs(other[np.isfinite(other)]), initial=0), equal_nan=True):
         wrong.append(f"{name} differs by {np.nanmax(np.abs(one - other))}:\n{one}\nnot\n{other}")
 print("\n".join(wrong) if wrong else f"{len(theirs)} results agree")

@@ -146,6 +146,44 @@ def add_indexing(cases):
     cases.add("taken of nothing", lambda x: jnp.take(x, jnp.zeros((0,), int), axis=0), cases.draw(3, 2))
 
 
+def add_functions(cases):
+    inside = {"acos": lax.acos, "asin": lax.asin, "atanh": lax.atanh, "erf_inv": lax.erf_inv}
+    anywhere = {"asinh": lax.asinh, "atan": lax.atan, "cosh": lax.cosh, "sinh": lax.sinh, "lgamma": lax.lgamma, "digamma": lax.digamma,
+                "half": lambda x: lax.reduce_precision(x, 8, 23) * x, "clamp": lambda x: lax.clamp(-0.7, x, 0.9),
+                "round": lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), "bessel_i1e": lax.bessel_i1e}
+    for name, function in (anywhere | inside).items():
+        low, high = (-0.95, 0.95) if name in inside else (-2.9, 2.9)
+        cases.add(name, function, cases.draw(3, 4, low=low, high=high))
+        cases.add(f"{name}, used twice", lambda x, function=function: function(x) * x, cases.draw(4, low=low, high=high))
+    cases.add("acosh", lax.acosh, cases.draw(3, 4, low=1.1, high=4))
+    cases.add("far out", lambda x: lax.asinh(x) + lax.atan(x) + lax.acosh(jnp.abs(x)), [-1e200, 1e200, 3e9])
+    cases.add("polygamma", lambda x: lax.polygamma(jnp.array([0.0, 1.0, 2.0]), x), cases.draw(3, low=0.3, high=4))
+
+
+def add_orders(cases):
+    place = lambda x: jnp.argmax(x.ravel()) % 4
+    cases.add("reverse", lambda x: x[::-1, :] * x, cases.draw(3, 4))
+    cases.add("sort", lambda x: jnp.sort(x, axis=0), cases.draw(5, 3))
+    cases.add("sort, ties", lambda x: jnp.sort(x), [2, 1, 2, 1, 1])
+    cases.add("sort by keys", lambda x, y: lax.sort((jnp.floor(x), y), num_keys=2)[1] * x, cases.draw(6), cases.draw(6))
+    cases.add("largest", lambda x: lax.top_k(x, 2)[0], cases.draw(3, 5))
+    cases.add("median", lambda x: jnp.median(x, axis=1), cases.draw(3, 5))
+    cases.add("box", lambda x: lax.dynamic_slice(x, (place(x), place(x)), (2, 4)), cases.draw(3, 4))
+    cases.add("row, used twice", lambda x: x[place(x)] * x, cases.draw(4, 3))
+    cases.add("box written", lambda x, u: lax.dynamic_update_slice(x, u, (place(x), place(u))) * x, cases.draw(4, 5), cases.draw(2, 3))
+    cases.add("box written at a known place", lambda x, u: lax.dynamic_update_slice(x, u, (1, 0)), cases.draw(4, 5), cases.draw(2, 3))
+    positive = lambda x: x @ x.T + jnp.eye(x.shape[0])
+    cases.add("cholesky", lambda x: lax.linalg.cholesky(positive(x)), cases.draw(4, 4))
+    cases.add("cholesky as it comes", lambda x: lax.linalg.cholesky(x, symmetrize_input=True), [[4, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 2]])
+    cases.add("cholesky of many", jax.vmap(lambda x: lax.linalg.cholesky(positive(x))), cases.draw(2, 3, 3))
+    for number in range(8):
+        side, lower, transpose = (bool(number >> bit & 1) for bit in range(3))
+        solve = lambda a, b, how=dict(left_side=side, lower=lower, transpose_a=transpose, unit_diagonal=number == 5): (
+            lax.linalg.triangular_solve(a + 3 * jnp.eye(3), b, **how))
+        cases.add(f"triangular solve {number}", solve, cases.draw(3, 3), cases.draw(*((3, 2) if side else (2, 3))))
+    cases.add("checkpoint", jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), cases.draw(3))
+
+
 # By name, in the order in which they stand here.
 FAMILIES = {name.removeprefix("add_"): function for name, function in list(globals().items()) if name.startswith("add_")}
 
