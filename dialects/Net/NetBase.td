@@ -88,6 +88,15 @@ def Net_ScatterDimsAttr : Net_Attr<"ScatterDims", "scatter"> {
   let assemblyFormat = "`<` struct(custom<Dims>($updateWindowDims), custom<Dims>($insertedDims), custom<Dims>($operandBatchingDims), custom<Dims>($indicesBatchingDims), custom<Dims>($scatterDimsToOperandDims), $indexVectorDim) `>`";
 }
 
+def Net_ConvolutionDimsAttr : Net_Attr<"ConvolutionDims", "conv"> {
+  let summary = "which dimensions of a convolution mean what, as in StableHLO";
+  let parameters = (ins
+    "int64_t":$lhsBatch, "int64_t":$lhsFeature, OptionalArrayRefParameter<"int64_t">:$lhsSpatial,
+    "int64_t":$rhsInput, "int64_t":$rhsOutput, OptionalArrayRefParameter<"int64_t">:$rhsSpatial,
+    "int64_t":$outBatch, "int64_t":$outFeature, OptionalArrayRefParameter<"int64_t">:$outSpatial);
+  let assemblyFormat = "`<` struct($lhsBatch, $lhsFeature, custom<Dims>($lhsSpatial), $rhsInput, $rhsOutput, custom<Dims>($rhsSpatial), $outBatch, $outFeature, custom<Dims>($outSpatial)) `>`";
+}
+
 class Net_Op<string mnem, list<Trait> traits = []> : Op<Net_Dialect, mnem, traits>;
 
 #endif

@@ -21,6 +21,8 @@ FailureOr<Tensors> evaluate::evaluateOperation(Operation *op, ArrayRef<const Ten
     return Tensors{std::move(*result)};
   if (std::optional<Tensor> result = evaluateOrder(op, operands))
     return Tensors{std::move(*result)};
+  if (std::optional<Tensor> result = evaluateWindow(op, operands))
+    return Tensors{std::move(*result)};
   return op->emitOpError() << "cannot be evaluated";
 }
 

@@ -30,6 +30,11 @@ std::optional<Tensor> evaluateLayout(mlir::Operation *op, llvm::ArrayRef<const T
 std::optional<Tensors> evaluateReduction(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensor> evaluateIndexing(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensor> evaluateOrder(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
+std::optional<Tensor> evaluateWindow(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
+
+/// What a reduction of elements like those of `x` starts from, and two of them combined, neither rounded nor wrapped.
+Element getNeutral(dist::ReduceKind kind, const Tensor &x);
+Element combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right);
 
 /// One time that an operation is done: the number of the trip of the innermost loop around it, and whether it is the
 /// first of the loop.

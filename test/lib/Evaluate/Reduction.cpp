@@ -94,7 +94,7 @@ static int64_t combineIntegers(dist::ReduceKind kind, bool isUnsigned, int64_t x
   llvm_unreachable("a kind of reduction");
 }
 
-static Element neutral(dist::ReduceKind kind, const Tensor &x) {
+Element evaluate::getNeutral(dist::ReduceKind kind, const Tensor &x) {
   bool isFloat = x.isFloat();
   switch (kind) {
   case dist::ReduceKind::Sum:
@@ -117,10 +117,16 @@ static Element neutral(dist::ReduceKind kind, const Tensor &x) {
   return {.i = largest ? llvm::maxIntN(width) : llvm::minIntN(width)};
 }
 
+Element evaluate::combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right) {
+  if (x.isFloat())
+    return {.f = combineFloats(kind, left.f, right.f)};
+  return {.i = combineIntegers(kind, x.isUnsigned(), left.i, right.i)};
+}
+
 static Tensor evaluateReduce(net::ReduceOp op, const Tensor &x) {
   Tensor result(resultType(op));
   for (Element &element : result.data)
-    element = neutral(op.getKind(), x);
+    element = getNeutral(op.getKind(), x);
   size_t next = 0;
   forEachIndex(x.shape(), [&](Shape index) {
     Index target;
@@ -128,10 +134,7 @@ static Tensor evaluateReduce(net::ReduceOp op, const Tensor &x) {
       if (!llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
         target.push_back(at);
     Element &sum = result.data[linearize(result.shape(), target)];
-    if (x.isFloat())
-      sum.f = combineFloats(op.getKind(), sum.f, x.data[next++].f);
-    else
-      sum.i = combineIntegers(op.getKind(), x.isUnsigned(), sum.i, x.data[next++].i);
+    sum = combineElements(op.getKind(), x, sum, x.data[next++]);
   });
   for (Element &element : result.data) {
     if (x.isFloat())
