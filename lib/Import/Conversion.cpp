@@ -120,13 +120,15 @@ Value Conversion::broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64
   return create<net::BroadcastOp>(result, value, builder.getDenseI64ArrayAttr(kept));
 }
 
-Block *importer::getBody(Conversion &conversion, unsigned arguments, unsigned results) {
+Block *importer::getBody(Conversion &conversion, unsigned arguments, unsigned results, unsigned index,
+                         unsigned regions) {
   Operation *op = conversion.getOp();
-  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock()) {
-    conversion.error() << "has " << op->getNumRegions() << " regions, not one of one block";
+  if (op->getNumRegions() != regions || !op->getRegion(index).hasOneBlock()) {
+    conversion.error() << "has " << op->getNumRegions() << " regions, not "
+                       << (regions == 1 ? "one of one block" : "two of one block each");
     return nullptr;
   }
-  Block &body = op->getRegion(0).front();
+  Block &body = op->getRegion(index).front();
   Operation *end = body.empty() ? nullptr : &body.back();
   if (body.getNumArguments() != arguments || !end || end->getName().getStringRef() != "stablehlo.return" ||
       end->getNumOperands() != results) {

@@ -111,13 +111,15 @@ void addMatrix(ConverterMap &converters);
 void addOrder(ConverterMap &converters);
 void addAnnotations(ConverterMap &converters);
 void addRandom(ConverterMap &converters);
+void addWindow(ConverterMap &converters);
 
 /// Checks that the operands and the result have one type.
 mlir::LogicalResult expectOneType(Conversion &conversion);
 
-/// The single block of the operation's only region with `arguments` arguments that ends in `stablehlo.return` of
-/// `results` values; null after an error.
-mlir::Block *getBody(Conversion &conversion, unsigned arguments, unsigned results);
+/// The single block of region `index` of the operation's `regions`, with `arguments` arguments, that ends in
+/// `stablehlo.return` of `results` values; null after an error.
+mlir::Block *getBody(Conversion &conversion, unsigned arguments, unsigned results, unsigned index = 0,
+                     unsigned regions = 1);
 
 /// Whether every element of `value` is its index along `dim`.
 bool isIndexAlong(mlir::Value value, int64_t dim);

@@ -37,6 +37,7 @@ static const ConverterMap &getConverters() {
     addOrder(map);
     addAnnotations(map);
     addRandom(map);
+    addWindow(map);
     return map;
   }();
   return converters;

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion.h"
+#include "Reduction.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -16,8 +16,7 @@ using namespace meshwright;
 using namespace meshwright::importer;
 using dist::ReduceKind;
 
-/// What combining elements of a type with that operation makes of many. On i1 arithmetic is logical.
-static std::optional<ReduceKind> getKind(StringRef combiner, Type element) {
+std::optional<ReduceKind> importer::getReduceKind(StringRef combiner, Type element) {
   bool isLogical = element.isInteger(1);
   return llvm::StringSwitch<std::optional<ReduceKind>>(combiner)
       .Case("stablehlo.add", isLogical ? ReduceKind::Or : ReduceKind::Sum)
@@ -29,8 +28,7 @@ static std::optional<ReduceKind> getKind(StringRef combiner, Type element) {
       .Default(std::nullopt);
 }
 
-/// The element that every element of `value` is, if it is a constant.
-static Attribute getSplat(Value value) {
+Attribute importer::getSplat(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
     return {};
@@ -45,8 +43,7 @@ static APInt getExtreme(IntegerType type, bool smallest) {
   return smallest ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
 }
 
-/// Whether combining with `element` changes nothing.
-static bool isNeutral(Attribute element, ReduceKind kind) {
+bool importer::isNeutral(Attribute element, ReduceKind kind) {
   if (auto number = dyn_cast_or_null<FloatAttr>(element)) {
     APFloat value = number.getValue();
     switch (kind) {
@@ -100,6 +97,17 @@ static StringRef getElementwise(ReduceKind kind) {
   return {};
 }
 
+Value importer::combine(Conversion &conversion, ReduceKind kind, Value lhs, Value rhs) {
+  return conversion.createNamed(getElementwise(kind), lhs.getType(), {lhs, rhs});
+}
+
+Value importer::combineInit(Conversion &conversion, ReduceKind kind, Value init, Value result) {
+  if (isNeutral(getSplat(init), kind))
+    return result;
+  Value repeated = conversion.broadcast(init, cast<RankedTensorType>(result.getType()).getShape(), {});
+  return combine(conversion, kind, repeated, result);
+}
+
 /// Reduces operand `index` from its neutral element, and combines with the initial value if that is another.
 static Value reduceOne(Conversion &conversion, unsigned index, ReduceKind kind, ArrayRef<int64_t> dims) {
   Operation *op = conversion.getOp();
@@ -108,30 +116,30 @@ static Value reduceOne(Conversion &conversion, unsigned index, ReduceKind kind, 
   Value result = op->getOperand(index);
   if (!dims.empty())
     result = conversion.create<net::ReduceOp>(type, kind, result, dims);
-  if (isNeutral(getSplat(init), kind))
-    return result;
-  Value repeated = conversion.broadcast(init, type.getShape(), {});
-  return conversion.createNamed(getElementwise(kind), type, {repeated, result});
+  return combineInit(conversion, kind, init, result);
 }
 
 //===----------------------------------------------------------------------===//
 // argmax and argmin
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` compares `lhs` with `rhs` (or the other way round, mirrored) in that direction.
-static bool isCompare(Value value, StringRef direction, Value lhs, Value rhs) {
+bool importer::isCompare(Value value, StringRef direction, Value lhs, Value rhs) {
   Operation *op = value.getDefiningOp();
   auto attribute = op ? op->getAttrOfType<StringAttr>("comparison_direction") : StringAttr();
   if (!attribute || op->getName().getStringRef() != "stablehlo.compare" || op->getNumOperands() != 2)
     return false;
-  StringRef mirrored = llvm::StringSwitch<StringRef>(direction).Case("LT", "GT").Case("GT", "LT").Default(direction);
+  StringRef mirrored = llvm::StringSwitch<StringRef>(direction)
+                           .Case("LT", "GT")
+                           .Case("GT", "LT")
+                           .Case("LE", "GE")
+                           .Case("GE", "LE")
+                           .Default(direction);
   if (op->getOperand(0) == lhs && op->getOperand(1) == rhs)
     return attribute.getValue() == direction;
   return op->getOperand(0) == rhs && op->getOperand(1) == lhs && attribute.getValue() == mirrored;
 }
 
-/// The operands of `value` if the operation called `name` with two of them made it.
-static std::optional<std::pair<Value, Value>> matchBinary(Value value, StringRef name) {
+std::optional<std::pair<Value, Value>> importer::matchBinary(Value value, StringRef name) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getName().getStringRef() != name || op->getNumOperands() != 2)
     return std::nullopt;
@@ -243,7 +251,7 @@ static Converted convertReduce(Conversion &conversion) {
   SmallVector<ReduceKind> kinds;
   for (unsigned index = 0; index < count; ++index) {
     StringRef combiner = getCombiner(*body, index, index, count + index);
-    std::optional<ReduceKind> kind = getKind(combiner, conversion.getType(index).getElementType());
+    std::optional<ReduceKind> kind = getReduceKind(combiner, conversion.getType(index).getElementType());
     if (!kind)
       return conversion.error() << "has a body that is not known for result " << index
                                 << "; add, multiply, maximum, minimum, and, or of its own two elements are, and "

@@ -387,6 +387,7 @@ static ParseFn getOwnForm(StringRef name) {
                                                  {"stablehlo.composite", parseComposite},
                                                  {"stablehlo.concatenate", parseConcatenate},
                                                  {"stablehlo.constant", parseConstant},
+                                                 {"stablehlo.convolution", parseConvolution},
                                                  {"stablehlo.custom_call", parseCustomCall},
                                                  {"stablehlo.dot_general", parseDot},
                                                  {"stablehlo.dynamic_slice", parseDynamicSlice},

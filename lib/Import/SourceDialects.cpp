@@ -53,6 +53,13 @@ Attribute SourceDialect::parseAttribute(DialectAsmParser &parser, Type) const {
       return {};
     return entries.getDictionary(getContext());
   }
+  if (mnemonic == "conv") {
+    NamedAttrList entries;
+    if (parser.parseKeyword(mnemonic) || parser.parseLess() || parseConvolutionNumbers(parser, entries) ||
+        parser.parseGreater())
+      return {};
+    return entries.getDictionary(getContext());
+  }
   if (mnemonic == "precision" || mnemonic == "comparison_direction" || mnemonic == "comparison_type" ||
       mnemonic == "rng_algorithm" || mnemonic == "transpose") {
     StringRef value;

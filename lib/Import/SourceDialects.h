@@ -17,10 +17,15 @@ namespace meshwright::importer {
 /// and regions. Emits an error for an operation that has no short form or is not known.
 mlir::ParseResult parseShortForm(mlir::OpAsmParser &parser, mlir::OperationState &state);
 
+/// Parses `convolution(%a, %b) dim_numbers = …, window = {…} {…} : types`.
+mlir::ParseResult parseConvolution(mlir::OpAsmParser &parser, mlir::OperationState &state);
+/// Parses `[b, 0, f]x[0, i, o]->[b, 0, f]` into one entry for each kind of dimension.
+mlir::ParseResult parseConvolutionNumbers(mlir::AsmParser &parser, mlir::NamedAttrList &entries);
+
 /// A dialect of text that is read and then converted. Its operations are not registered: they have attributes, operands
 /// and regions and no verifier, and whoever converts them checks what it uses. Attributes become builtin ones:
-/// `#stablehlo.gather<a = [0], b = 1>` a dictionary of `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string
-/// "DEFAULT", and any other the string of its text.
+/// `#stablehlo.gather<a = [0], b = 1>` and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` a dictionary of
+/// `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string "DEFAULT", and any other the string of its text.
 class SourceDialect : public mlir::Dialect {
 public:
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser, mlir::Type type) const override;
