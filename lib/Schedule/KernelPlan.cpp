@@ -364,6 +364,9 @@ LinearForm Planner::traceIndex(Node *node, Value value, ArrayRef<LinearForm> dom
   if (auto constant = value.getDefiningOp<arith::ConstantIndexOp>())
     return constant.value();
   Operation *op = value.getDefiningOp();
+  if (auto product = dyn_cast_or_null<arith::MulIOp>(op))
+    if (auto factor = product.getRhs().getDefiningOp<arith::ConstantIndexOp>())
+      return traceIndex(node, product.getLhs(), domain) * factor.value();
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp>(op)) {
     LinearForm lhs = traceIndex(node, op->getOperand(0), domain), rhs = traceIndex(node, op->getOperand(1), domain);
     if (isa<arith::AddIOp>(op))

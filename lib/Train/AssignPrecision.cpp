@@ -66,8 +66,13 @@ private:
     isKept |= scope && matchesAny(keep, scope.getValue(), used);
     if (isKept || op->hasTrait<OpTrait::IsTerminator>())
       return Precision::Wide;
-    if (isa<net::DotOp>(op))
+    if (isa<net::DotOp, net::ConvolutionOp>(op))
       return Precision::Narrow;
+    // The largest of 16-bit values is one of them; sums lose.
+    if (auto window = dyn_cast<net::ReduceWindowOp>(op))
+      return window.getKind() == dist::ReduceKind::Sum || window.getKind() == dist::ReduceKind::Product
+                 ? Precision::Wide
+                 : Precision::Follow;
     if (isa<net::ReduceOp, net::ArgReduceOp, net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::PowerOp,
             net::RsqrtOp, net::SqrtOp, net::TanOp, net::ConvertOp, net::BitcastConvertOp, net::AssignOp>(op))
       return Precision::Wide;

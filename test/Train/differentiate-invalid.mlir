@@ -31,3 +31,15 @@ func.func @no_derivative(%i: tensor<1x1xi32>, %u: tensor<1xf64>) -> tensor<f64> 
   %loss = net.reduce sum %s dims = [0] : tensor<2xf64> -> tensor<f64>
   return %loss : tensor<f64>
 }
+
+// -----
+
+net.variable parameter @w : tensor<4xf64>
+
+func.func @product_in_windows() -> tensor<f64> {
+  %w = net.read @w : tensor<4xf64>
+  // expected-error @below {{reduces by product, which has no derivative in windows; sum, max and min do}}
+  %p = net.reduce_window product %w sizes = [2] strides = [1] low = [0] high = [0] base_dilation = [1] window_dilation = [1] : tensor<4xf64> -> tensor<3xf64>
+  %loss = net.reduce sum %p dims = [0] : tensor<3xf64> -> tensor<f64>
+  return %loss : tensor<f64>
+}

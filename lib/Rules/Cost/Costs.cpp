@@ -46,6 +46,29 @@ struct TriangularSolveCost : CostOpInterface::ExternalModel<TriangularSolveCost,
   }
 };
 
+struct ConvolutionCost : CostOpInterface::ExternalModel<ConvolutionCost, ConvolutionOp> {
+  /// Of every element of the result; those that padding and dilation leave out are counted, as libraries count.
+  int64_t getFlops(Operation *op) const {
+    auto convolution = cast<ConvolutionOp>(op);
+    auto outputs =
+        cast<RankedTensorType>(convolution.getRhs().getType()).getDimSize(convolution.getDims().getRhsOutput());
+    if (outputs == 0)
+      return 0;
+    return 2 * countElements(convolution.getResult()) * (countElements(convolution.getRhs()) / outputs);
+  }
+};
+
+/// One per element that a window may show.
+template <typename OpT> struct WindowCost : CostOpInterface::ExternalModel<WindowCost<OpT>, OpT> {
+  int64_t getFlops(Operation *op) const {
+    // The windows stand at the places of the last value: the source that is scattered, or the result.
+    int64_t flops = countElements(isa<SelectAndScatterOp>(op) ? op->getOperand(1) : op->getResult(0));
+    for (int64_t size : cast<OpT>(op).getSizes())
+      flops *= size;
+    return flops;
+  }
+};
+
 /// One per element of the first operand.
 template <typename OpT> struct ReductionCost : CostOpInterface::ExternalModel<ReductionCost<OpT>, OpT> {
   int64_t getFlops(Operation *op) const { return countElements(op->getOperand(0)); }
@@ -77,6 +100,9 @@ void meshwright::registerNetCosts(DialectRegistry &registry) {
     ScatterOp::attachInterface<ScatterCost>(*context);
     CholeskyOp::attachInterface<CholeskyCost>(*context);
     TriangularSolveOp::attachInterface<TriangularSolveCost>(*context);
+    ConvolutionOp::attachInterface<ConvolutionCost>(*context);
+    ReduceWindowOp::attachInterface<WindowCost<ReduceWindowOp>>(*context);
+    SelectAndScatterOp::attachInterface<WindowCost<SelectAndScatterOp>>(*context);
     attachNoCost<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, GatherOp,
                  DynamicSliceOp, DynamicUpdateSliceOp, ReverseOp, ReadOp, AssignOp, VariableOp, ConvertOp,
                  BitcastConvertOp, SelectOp>(context);

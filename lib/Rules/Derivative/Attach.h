@@ -48,6 +48,7 @@ void attachReduction(mlir::MLIRContext *context);
 void attachIndexing(mlir::MLIRContext *context);
 void attachDynamic(mlir::MLIRContext *context);
 void attachMatrix(mlir::MLIRContext *context);
+void attachWindow(mlir::MLIRContext *context);
 
 } // namespace meshwright::net::derivative
 

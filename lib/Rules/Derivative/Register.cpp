@@ -16,5 +16,6 @@ void meshwright::registerNetDerivatives(mlir::DialectRegistry &registry) {
     net::derivative::attachIndexing(context);
     net::derivative::attachDynamic(context);
     net::derivative::attachMatrix(context);
+    net::derivative::attachWindow(context);
   });
 }

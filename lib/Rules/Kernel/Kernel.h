@@ -71,6 +71,7 @@ void registerMatrix(mlir::MLIRContext *context);
 void registerOrder(mlir::MLIRContext *context);
 void registerReduction(mlir::MLIRContext *context);
 void registerScatter(mlir::MLIRContext *context);
+void registerWindow(mlir::MLIRContext *context);
 
 } // namespace meshwright::kernel
 

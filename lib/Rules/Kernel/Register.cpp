@@ -24,5 +24,6 @@ void meshwright::registerNetKernels(mlir::DialectRegistry &registry) {
     kernel::registerOrder(context);
     kernel::registerReduction(context);
     kernel::registerScatter(context);
+    kernel::registerWindow(context);
   });
 }

@@ -21,5 +21,6 @@ void meshwright::registerNetSharding(mlir::DialectRegistry &registry) {
     sharding::registerMatrix(context);
     sharding::registerOrder(context);
     sharding::registerReduction(context);
+    sharding::registerWindow(context);
   });
 }

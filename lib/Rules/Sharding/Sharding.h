@@ -36,6 +36,7 @@ void registerLoop(mlir::MLIRContext *context);
 void registerMatrix(mlir::MLIRContext *context);
 void registerOrder(mlir::MLIRContext *context);
 void registerReduction(mlir::MLIRContext *context);
+void registerWindow(mlir::MLIRContext *context);
 
 } // namespace meshwright::sharding
 

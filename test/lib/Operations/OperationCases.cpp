@@ -39,6 +39,7 @@ const std::vector<CaseFamily> &test::getCaseFamilies() {
     addReductionFamilies(families);
     addIndexingFamilies(families);
     addOrderFamilies(families);
+    addWindowFamilies(families);
     return families;
   }();
   return all;

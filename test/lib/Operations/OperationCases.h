@@ -94,6 +94,7 @@ void addContractionFamilies(std::vector<CaseFamily> &families);
 void addReductionFamilies(std::vector<CaseFamily> &families);
 void addIndexingFamilies(std::vector<CaseFamily> &families);
 void addOrderFamilies(std::vector<CaseFamily> &families);
+void addWindowFamilies(std::vector<CaseFamily> &families);
 
 } // namespace meshwright::test
 

@@ -40,7 +40,7 @@ every derivative against differences (`test/unit/Train/OperationDerivativesTest.
   `0 1` together, `0 or 1` either alone. *All* stands for sum, product, max, min, and, or.
 - **Derivative**: whether a gradient passes.
 - **Computed**: *free* names elements of the operand inside a kernel; *source* is made from nothing inside a kernel; *elementwise* and
-  *reduction* are what kernels are fused of, on CPUs and GPUs; *alone* is a kernel of its own. Products of f32, bf16 and f16
+  *reduction* are what kernels are fused of, on CPUs and GPUs; *alone* is a kernel of its own. Products and convolutions of f32, bf16 and f16
   are computed by a library where operands lie in memory as it needs them.
 
 | operation | example | rule | splitting | passes | derivative | computed |

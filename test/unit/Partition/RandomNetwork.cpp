@@ -703,7 +703,8 @@ void RandomNetwork::addOperation() {
       &RandomNetwork::addDot,           &RandomNetwork::addReduce,        &RandomNetwork::addReduce,
       &RandomNetwork::addArgReduce,     &RandomNetwork::addGather,        &RandomNetwork::addScatter,
       &RandomNetwork::addNormalization, &RandomNetwork::addNormalization, &RandomNetwork::addLoop,
-      &RandomNetwork::addDynamic,       &RandomNetwork::addOrder,         &RandomNetwork::addMatrices};
+      &RandomNetwork::addDynamic,       &RandomNetwork::addOrder,         &RandomNetwork::addMatrices,
+      &RandomNetwork::addConvolution,   &RandomNetwork::addWindow};
   (this->*kAll[random.pick(0, std::size(kAll) - 1)])();
 }
 

@@ -49,6 +49,8 @@ private:
   void addReduce();
   void addNormalization();
   void addArgReduce();
+  void addConvolution();
+  void addWindow();
   void addGather();
   void addScatter();
   void addLoop();
@@ -62,6 +64,8 @@ private:
 
   /// A value of `element` there is already, or null.
   mlir::Value pick(mlir::Type element, int64_t minRank = 0);
+  /// A window for a dimension of `size`: plain most often, and small enough to have a place.
+  net::WindowDim pickWindow(int64_t size);
   /// `x` with its dimensions in another order.
   mlir::Value transpose(mlir::Value x);
   mlir::Value getPart(mlir::Value x);

@@ -88,6 +88,13 @@ TEST(Conventions, TiesOfReductions) {
                   {{1, 3, 3}}, {{0, 1, 0}});
 }
 
+TEST(Conventions, TiesOfWindows) {
+  std::string body = " %p0 sizes = [3] strides = [2] low = [0] high = [0] base_dilation = [1] window_dilation = [1] : "
+                     "tensor<5xf64> -> tensor<2xf64>";
+  expectGradients({"max", {{5}}, "  %r = net.reduce_window max" + body, {2}}, {{3, 3, 1, 2, 2}}, {{1, 0, 0, 1, 0}});
+  expectGradients({"min", {{5}}, "  %r = net.reduce_window min" + body, {2}}, {{1, 0, 0, 0, 4}}, {{0, 1, 1, 0, 0}});
+}
+
 TEST(Conventions, ReductionOfNaN) {
   expectGradients({"max", {{2}}, "  %r = net.reduce max %p0 dims = [0] : tensor<2xf64> -> tensor<f64>", {}},
                   {{kNaN, 1}}, {{0, 0}});

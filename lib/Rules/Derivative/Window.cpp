@@ -1,0 +1,173 @@
+//===- Window.cpp - derivatives of convolutions and sliding windows -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution is linear in both operands, and its transposes are convolutions too: strides and dilations change
+// places, features and batch do. With n the places of the window, s the stride, k the kernel's elements:
+//
+//   of lhs: the cotangent, spread by s, meets the kernel run backwards
+//   of rhs: lhs meets the cotangent, spread by s, at the k places of the kernel's elements
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Rules/Derivative/Attach.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+using namespace meshwright::net::derivative;
+
+namespace {
+
+/// The attributes of a convolution that is being made.
+struct Windows {
+  SmallVector<int64_t> strides, low, high, lhsDilation, rhsDilation;
+  SmallVector<bool> reversed;
+
+  void add(WindowDim window, bool isReversed) {
+    strides.push_back(window.stride);
+    low.push_back(window.low);
+    high.push_back(window.high);
+    lhsDilation.push_back(window.baseDilation);
+    rhsDilation.push_back(window.windowDilation);
+    reversed.push_back(isReversed);
+  }
+};
+
+} // namespace
+
+/// The window through which the cotangent of what `window` makes of a dimension of `extent` is seen from an element of
+/// that dimension. Sizes were checked: nothing overflows.
+static WindowDim transposeWindow(const WindowDim &window, int64_t extent) {
+  int64_t places = *window.countPlaces(extent);
+  int64_t kernel = *spread(window.size, window.windowDilation), base = *spread(extent, window.baseDilation);
+  int64_t low = kernel - 1 - window.low;
+  int64_t high = base + kernel - 1 - *spread(places, window.stride) - low;
+  return {window.size, window.baseDilation, low, high, window.stride, window.windowDilation};
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+static Value convolve(NetBuilder &build, RankedTensorType type, Value lhs, Value rhs, ConvolutionDimsAttr dims,
+                      const Windows &windows, int64_t groups, int64_t batchGroups) {
+  return ConvolutionOp::create(build.builder, build.location, type, lhs, rhs, dims, windows.strides, windows.low,
+                               windows.high, windows.lhsDilation, windows.rhsDilation, windows.reversed, groups,
+                               batchGroups);
+}
+
+/// Divides dimension `from` of `x` into `groups` parts, major first, and makes their number the major part of dimension
+/// `to`.
+static Value moveGroups(NetBuilder &build, Value x, int64_t from, int64_t to, int64_t groups) {
+  SmallVector<int64_t> shape(shapeOf(x)), split, order, merged(shape);
+  if (groups == 1)
+    return x;
+  // After the split dimension `from` is two: the groups, and what is left behind them.
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (static_cast<int64_t>(dim) == from)
+      split.push_back(groups);
+    split.push_back(static_cast<int64_t>(dim) == from ? size / groups : size);
+  }
+  auto place = [&](int64_t dim) { return dim >= from ? dim + 1 : dim; };
+  for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
+    if (dim == to)
+      order.push_back(from);
+    order.push_back(place(dim));
+  }
+  merged[from] /= groups;
+  merged[to] *= groups;
+  return build.reshape(build.transpose(build.reshape(x, split), order), merged);
+}
+
+static Value lhsCotangent(ConvolutionOp op, Context &c) {
+  ConvolutionDimsAttr dims = op.getDims();
+  ArrayRef<int64_t> shape = shapeOf(op.getLhs());
+  int64_t groups = op.getGroups(), batchGroups = op.getBatchGroups(), both = groups * batchGroups;
+  Windows windows;
+  for (auto [index, dim] : llvm::enumerate(dims.getLhsSpatial()))
+    windows.add(transposeWindow(op.getWindow(index), shape[dim]), !op.getReversed()[index]);
+  // Groups of either kind are groups of the cotangent's features.
+  Value kernel = moveGroups(c.build, c.build.convert(op.getRhs(), elementTypeOf(c.cotangent)), dims.getRhsOutput(),
+                            dims.getRhsInput(), both);
+  SmallVector<int64_t> made(shape);
+  made[dims.getLhsBatch()] /= batchGroups;
+  made[dims.getLhsFeature()] *= batchGroups;
+  auto turned = ConvolutionDimsAttr::get(
+      op.getContext(), dims.getOutBatch(), dims.getOutFeature(), dims.getOutSpatial(), dims.getRhsOutput(),
+      dims.getRhsInput(), dims.getRhsSpatial(), dims.getLhsBatch(), dims.getLhsFeature(), dims.getLhsSpatial());
+  Value result = convolve(c.build, typeOf(op.getLhs()).clone(made), c.cotangent, kernel, turned, windows, both, 1);
+  return moveGroups(c.build, result, dims.getLhsFeature(), dims.getLhsBatch(), batchGroups);
+}
+
+static Value rhsCotangent(ConvolutionOp op, Context &c) {
+  ConvolutionDimsAttr dims = op.getDims();
+  Windows windows;
+  SmallVector<int64_t> reversed;
+  for (auto [index, dim] : llvm::enumerate(dims.getLhsSpatial())) {
+    WindowDim window = op.getWindow(index);
+    int64_t extent = shapeOf(op.getLhs())[dim], places = *window.countPlaces(extent);
+    int64_t high = *spread(window.size, window.windowDilation) + *spread(places, window.stride) - 1 -
+                   *spread(extent, window.baseDilation) - window.low;
+    windows.add({places, window.windowDilation, window.low, high, window.baseDilation, window.stride}, false);
+    if (op.getReversed()[index])
+      reversed.push_back(dims.getRhsSpatial()[index]);
+  }
+  auto turned = ConvolutionDimsAttr::get(
+      op.getContext(), dims.getLhsFeature(), dims.getLhsBatch(), dims.getLhsSpatial(), dims.getOutBatch(),
+      dims.getOutFeature(), dims.getOutSpatial(), dims.getRhsInput(), dims.getRhsOutput(), dims.getRhsSpatial());
+  Value lhs = c.build.convert(op.getLhs(), elementTypeOf(c.cotangent));
+  Value result =
+      convolve(c.build, typeOf(op.getRhs()), lhs, c.cotangent, turned, windows, op.getBatchGroups(), op.getGroups());
+  return c.build.reverse(result, reversed);
+}
+
+static FailureOr<Cotangents> differentiateConvolution(ConvolutionOp op, Context c) {
+  // Of nothing, or to nothing, nothing comes back; the formulas divide it by sizes.
+  auto isEmpty = [](Value value) { return typeOf(value).getNumElements() == 0; };
+  if (isEmpty(op.getLhs()) || isEmpty(op.getRhs()) || isEmpty(op.getResult()))
+    return Cotangents{Value(), Value()};
+  return Cotangents{c.wanted.test(0) ? lhsCotangent(op, c) : Value(), c.wanted.test(1) ? rhsCotangent(op, c) : Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// Windows over all dimensions
+//===----------------------------------------------------------------------===//
+
+/// The cotangent of a sum in windows: every element gets the sum over the windows that show it.
+static Value windowSumCotangent(ReduceWindowOp op, Context &c) {
+  SmallVector<int64_t> sizes;
+  Windows windows;
+  for (auto [dim, extent] : llvm::enumerate(shapeOf(op.getOperand()))) {
+    WindowDim window = transposeWindow(op.getWindow(dim), extent);
+    sizes.push_back(window.size);
+    windows.add(window, false);
+  }
+  return ReduceWindowOp::create(c.build.builder, c.build.location, op.getOperand().getType(), dist::ReduceKind::Sum,
+                                c.cotangent, sizes, windows.strides, windows.low, windows.high, windows.lhsDilation,
+                                windows.rhsDilation);
+}
+
+static FailureOr<Cotangents> differentiateReduceWindow(ReduceWindowOp op, Context c) {
+  if (typeOf(op.getOperand()).getNumElements() == 0 || typeOf(op.getResult()).getNumElements() == 0)
+    return Cotangents{Value()};
+  switch (op.getKind()) {
+  case dist::ReduceKind::Sum:
+    return Cotangents{windowSumCotangent(op, c)};
+  case dist::ReduceKind::Max:
+  case dist::ReduceKind::Min: {
+    ArgKind kind = op.getKind() == dist::ReduceKind::Max ? ArgKind::Max : ArgKind::Min;
+    return Cotangents{SelectAndScatterOp::create(
+        c.build.builder, c.build.location, op.getOperand().getType(), kind, op.getOperand(), c.cotangent, op.getSizes(),
+        op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(), op.getWindowDilation())};
+  }
+  default:
+    return op.emitOpError() << "reduces by " << dist::stringifyReduceKind(op.getKind())
+                            << ", which has no derivative in windows; sum, max and min do";
+  }
+}
+
+void derivative::attachWindow(MLIRContext *context) {
+  attach<ConvolutionOp, differentiateConvolution>(context);
+  attach<ReduceWindowOp, differentiateReduceWindow>(context);
+}
