@@ -139,6 +139,7 @@ private:
     switch (instruction.kind_case()) {
     case Instruction::kKernel:
     case Instruction::kMatmul:
+    case Instruction::kConvolution:
     case Instruction::kCoordinate:
     case Instruction::kMicroBatch:
       return touchAll(instruction);

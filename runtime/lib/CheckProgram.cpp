@@ -8,6 +8,7 @@
 
 #include "CheckCollectives.h"
 #include "CollectiveTags.h"
+#include "ConvolutionProblem.h"
 #include "meshwright/runtime/Slots.h"
 #include <algorithm>
 #include <set>
@@ -36,6 +37,8 @@ uint64_t meshwright::runtime::getArrayBytes(const Buffer &buffer) {
 static constexpr uint64_t maxArenaBytes = uint64_t(1) << 60;
 /// Of all buffers of a program that have several; a small package could otherwise keep its reader busy for days.
 static constexpr uint64_t maxSlots = uint64_t(1) << 24;
+/// Before or behind what a window slides over.
+static constexpr int64_t maxPadding = int64_t(1) << 60;
 
 namespace {
 
@@ -207,6 +210,8 @@ private:
       return checkKernel(instruction.kernel());
     case Instruction::kMatmul:
       return checkMatmul(instruction.matmul());
+    case Instruction::kConvolution:
+      return checkConvolution(instruction.convolution());
     case Instruction::kCollective:
       for (const CollectivePart &part : instruction.collective().parts()) {
         MW_TRY(part.has_in() ? checkOnDevice(part.in()) : Status());
@@ -324,6 +329,51 @@ private:
     if (isFloat(matmul.lhs_dtype()) != floats || isFloat(matmul.rhs_dtype()) != floats)
       return inputError("a product of {} and {} is no {}", getName(matmul.lhs_dtype()), getName(matmul.rhs_dtype()),
                         getName(matmul.out_dtype()));
+    return {};
+  }
+
+  Status checkWindow(const Convolution &convolution) {
+    if (convolution.window_size() > static_cast<int>(maxSpatialDims))
+      return inputError("the convolution has {} spatial dimensions, more than {}", convolution.window_size(),
+                        maxSpatialDims);
+    for (const ConvolutionWindow &window : convolution.window()) {
+      if (window.stride() < 1 || window.lhs_dilation() < 1 || window.rhs_dilation() < 1)
+        return inputError("a window has stride {} and dilations {} and {}, which are positive", window.stride(),
+                          window.lhs_dilation(), window.rhs_dilation());
+      // What is reached without elements is nothing.
+      std::array<int64_t, 2> sizes = {std::max<int64_t>(window.out(), 1), std::max<int64_t>(window.size(), 1)};
+      std::array<int64_t, 2> strides = {window.stride(), window.rhs_dilation()};
+      if (!getLastElement(sizes, strides) || window.low() > maxPadding || window.low() < -maxPadding)
+        return inputError(
+            "a window of {} elements, {} apart, at {} places, {} apart, after {} of padding reaches too far",
+            window.size(), window.rhs_dilation(), window.out(), window.stride(), window.low());
+    }
+    return {};
+  }
+
+  Status checkConvolution(const Convolution &convolution) {
+    MW_TRY(checkWindow(convolution));
+    std::vector<int64_t> lhs = {convolution.groups(), convolution.batch(), convolution.channels()};
+    std::vector<int64_t> rhs = {convolution.groups(), convolution.channels(), convolution.features()};
+    std::vector<int64_t> out = {convolution.groups(), convolution.batch(), convolution.features()};
+    for (const ConvolutionWindow &window : convolution.window()) {
+      lhs.push_back(window.in());
+      rhs.push_back(window.size());
+      out.push_back(window.out());
+    }
+    for (const std::vector<int64_t> &sizes : {lhs, rhs, out})
+      if (!getNumElements(sizes))
+        return inputError("{} is no shape whose bytes can be counted", toString(sizes));
+    MW_TRY(checkOperand(convolution.lhs(), convolution.lhs_dtype(), lhs, convolution.lhs_strides(), "left operand"));
+    MW_TRY(checkOperand(convolution.rhs(), convolution.rhs_dtype(), rhs, convolution.rhs_strides(), "right operand"));
+    MW_TRY(checkOperand(convolution.out(), convolution.out_dtype(), out, convolution.out_strides(), "result"));
+    MW_TRY(checkDistinct(out, convolution.out_strides()));
+    for (uint32_t operand : {convolution.lhs(), convolution.rhs()})
+      if (overlap(operand, convolution.out()))
+        return inputError("the result in buffer {} overlaps the operand in buffer {}", convolution.out(), operand);
+    for (DType type : {convolution.lhs_dtype(), convolution.rhs_dtype(), convolution.out_dtype()})
+      if (!isFloat(type))
+        return inputError("a convolution is of floats, not of {}", getName(type));
     return {};
   }
 

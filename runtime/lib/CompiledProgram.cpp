@@ -104,6 +104,11 @@ Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruct
     MW_TRY_ASSIGN(compiled.number, prepareMatmul(instruction, microBatch));
     return compiled;
   }
+  case Instruction::kConvolution: {
+    compiled.kind = CompiledInstruction::Kind::Convolution;
+    MW_TRY_ASSIGN(compiled.number, prepareConvolution(instruction, microBatch));
+    return compiled;
+  }
   case Instruction::kCollective: {
     compiled.kind =
         instruction.collective().start() ? CompiledInstruction::Kind::Start : CompiledInstruction::Kind::Collective;
@@ -135,6 +140,13 @@ Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, 
   const Matmul &matmul = instruction.matmul();
   return context.device.prepareMatmul(instruction, getAddress(matmul.lhs(), microBatch),
                                       getAddress(matmul.rhs(), microBatch), getAddress(matmul.out(), microBatch));
+}
+
+Result<uint32_t> CompiledProgram::prepareConvolution(const Instruction &instruction, uint32_t microBatch) {
+  const Convolution &convolution = instruction.convolution();
+  return context.device.prepareConvolution(instruction, getAddress(convolution.lhs(), microBatch),
+                                           getAddress(convolution.rhs(), microBatch),
+                                           getAddress(convolution.out(), microBatch));
 }
 
 Result<CompiledInstruction> CompiledProgram::prepareCopy(const Copy &copy, uint32_t microBatch) {

@@ -22,6 +22,7 @@ struct CompiledInstruction {
   enum class Kind : uint8_t {
     Kernel,
     Matmul,
+    Convolution,
     Collective,
     Start,
     Wait,
@@ -68,6 +69,7 @@ private:
   Result<CompiledInstruction> prepare(const Instruction &instruction, uint32_t microBatch);
   Result<uint32_t> prepareKernel(const Kernel &kernel, uint32_t microBatch);
   Result<uint32_t> prepareMatmul(const Instruction &instruction, uint32_t microBatch);
+  Result<uint32_t> prepareConvolution(const Instruction &instruction, uint32_t microBatch);
   Result<CompiledInstruction> prepareCopy(const Copy &copy, uint32_t microBatch);
   Result<uint32_t> prepareCollective(const Instruction &instruction, uint32_t microBatch);
   CompiledInstruction compileWait(uint32_t task, uint32_t tag);

@@ -2,12 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels are called, products are computed by oneDNN or the runtime's own loops. Everything is done when its call
+// Kernels are called, products and convolutions are computed by oneDNN or the
+// runtime's own loops. Everything is done when its call
 // returns, but for copies that are started: they have a thread for each direction.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Arena.h"
+#include "ConvolutionSet.h"
 #include "CopyQueue.h"
 #include "meshwright/runtime/KernelLibraries.h"
 #include "meshwright/runtime/MatmulSet.h"
@@ -49,6 +51,15 @@ public:
     return number;
   }
 
+  Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                      std::byte *out) override {
+    if (auto known = firstConvolutions.find(&instruction); known != firstConvolutions.end())
+      return convolutions->prepareAgain(known->second, lhs, rhs, out);
+    MW_TRY_ASSIGN(uint32_t number, convolutions->prepare(instruction.convolution(), lhs, rhs, out, instruction.name()));
+    firstConvolutions[&instruction] = number;
+    return number;
+  }
+
   Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) override {
     uint32_t queued = 0;
     if (path != CopyPath::Within) {
@@ -58,13 +69,17 @@ public:
     return static_cast<uint32_t>(copies.size() - 1);
   }
 
-  Status finishPreparation() override { return matmuls->finish(); }
+  Status finishPreparation() override {
+    MW_TRY(convolutions->finish());
+    return matmuls->finish();
+  }
 
   Status launch(uint32_t kernel) override {
     calls[kernel].function(arguments.data() + calls[kernel].firstArgument);
     return {};
   }
   Status multiply(uint32_t matmul) override { return matmuls->execute(matmul); }
+  Status convolve(uint32_t convolution) override { return convolutions->execute(convolution); }
   Status store(std::byte *to, int32_t value) override {
     std::memcpy(to, &value, sizeof(value));
     return {};
@@ -106,7 +121,7 @@ public:
   }
   bool isAddressable() const override { return true; }
 
-  uint64_t getScratchBytes() const override { return matmuls->getScratchBytes(); }
+  uint64_t getScratchBytes() const override { return matmuls->getScratchBytes() + convolutions->getScratchBytes(); }
   std::vector<std::string> getWarnings() const override { return matmuls->getWarnings(); }
 
   void setProfiling(bool on) override {
@@ -134,6 +149,7 @@ private:
     address = used;
     hostAddress = usedOfHost;
     MW_TRY_ASSIGN(matmuls, MatmulSet::create());
+    convolutions = std::make_unique<ConvolutionSet>(*matmuls);
     return {};
   }
   CopyQueue &getQueue(CopyPath path) { return path == CopyPath::ToHost ? writeBacks : fetches; }
@@ -143,8 +159,9 @@ private:
   /// Of the arenas that are used, its own or others.
   std::byte *address = nullptr, *hostAddress = nullptr;
   std::unique_ptr<MatmulSet> matmuls;
-  /// The first number of every product.
-  std::map<const Instruction *, uint32_t> firstMatmuls;
+  std::unique_ptr<ConvolutionSet> convolutions;
+  /// The first number of every product and convolution.
+  std::map<const Instruction *, uint32_t> firstMatmuls, firstConvolutions;
   std::vector<Call> calls;
   /// Of all calls, one after the other.
   std::vector<void *> arguments;

@@ -176,6 +176,12 @@ struct Executor::Implementation {
       allocations.library += countAllocations() - before;
       return status;
     }
+    case Kind::Convolution: {
+      uint64_t before = countAllocations();
+      Status status = device.convolve(instruction.number);
+      allocations.library += countAllocations() - before;
+      return status;
+    }
     case Kind::Collective:
       return context.communicator.execute(instruction.number);
     case Kind::Start:

@@ -39,6 +39,12 @@ template <typename Visit> Status forEachBuffer(Instruction &instruction, Visit &
     MW_TRY(replace(matmul, &Matmul::rhs, &Matmul::set_rhs));
     return replace(matmul, &Matmul::out, &Matmul::set_out);
   }
+  case Instruction::kConvolution: {
+    Convolution *convolution = instruction.mutable_convolution();
+    MW_TRY(replace(convolution, &Convolution::lhs, &Convolution::set_lhs));
+    MW_TRY(replace(convolution, &Convolution::rhs, &Convolution::set_rhs));
+    return replace(convolution, &Convolution::out, &Convolution::set_out);
+  }
   case Instruction::kCollective:
     for (CollectivePart &part : *instruction.mutable_collective()->mutable_parts()) {
       if (part.has_in())

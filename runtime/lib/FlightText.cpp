@@ -24,6 +24,8 @@ static std::string getInstructionKind(const Instruction &instruction) {
     return "kernel";
   case Instruction::kMatmul:
     return "product";
+  case Instruction::kConvolution:
+    return "convolution";
   case Instruction::kCollective:
     return fmt::format("{}{}", getName(instruction.collective().kind()),
                        instruction.collective().start() ? " (start)" : "");

@@ -228,6 +228,20 @@ Status MatmulSet::execute(uint32_t number) {
   return status == dnnl_success ? Status() : faultError("{}: oneDNN fails with status {}", call.name, int(status));
 }
 
+Status MatmulSet::execute(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+  Call &call = implementation->calls[number];
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.out = out;
+  if (call.primitive) {
+    const void *addresses[] = {lhs, rhs, out};
+    for (int i = 0; i != 3; ++i)
+      if (dnnl_memory_set_data_handle(call.arguments[i].memory, const_cast<void *>(addresses[i])) != dnnl_success)
+        return faultError("{}: oneDNN cannot be given the memory of the product", call.name);
+  }
+  return execute(number);
+}
+
 uint64_t MatmulSet::getScratchBytes() const { return implementation->scratchBytes; }
 
 std::vector<std::string> MatmulSet::getWarnings() const {

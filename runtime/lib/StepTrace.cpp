@@ -52,6 +52,7 @@ std::optional<StepSpan::Kind> getKind(const Program &program, const Instruction 
   }
   case Instruction::kKernel:
   case Instruction::kMatmul:
+  case Instruction::kConvolution:
     return StepSpan::Compute;
   default:
     return std::nullopt;

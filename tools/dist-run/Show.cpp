@@ -172,6 +172,9 @@ static void showCounts(const Program &program) {
       case Instruction::kMatmul:
         ++kinds["products"];
         break;
+      case Instruction::kConvolution:
+        ++kinds["convolutions"];
+        break;
       case Instruction::kCollective: {
         auto &[number, bytes] = collectives[std::string(runtime::getName(instruction.collective().kind()))];
         ++number;

@@ -38,6 +38,8 @@ std::string_view getCategory(const StepSpan &span) {
     return "kernel";
   case Instruction::kMatmul:
     return "product";
+  case Instruction::kConvolution:
+    return "convolution";
   default:
     return "copy";
   }

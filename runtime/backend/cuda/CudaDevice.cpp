@@ -135,6 +135,15 @@ Status CudaDevice::finishPreparation() { return products->finish(); }
 //===----------------------------------------------------------------------===//
 
 Status CudaDevice::launch(uint32_t kernel) { return kernels->launch(kernel, compute.get()); }
+Result<uint32_t> CudaDevice::prepareConvolution(const Instruction &instruction, const std::byte *, const std::byte *,
+                                                std::byte *) {
+  return inputError("{} ({}): the package computes its convolutions by the library of CPUs; one that is compiled for "
+                    "GPUs has kernels for them",
+                    instruction.name(), instruction.location());
+}
+
+Status CudaDevice::convolve(uint32_t convolution) { return faultError("convolution {} was not prepared", convolution); }
+
 Status CudaDevice::multiply(uint32_t matmul) { return products->execute(matmul, compute.get()); }
 
 Status CudaDevice::store(std::byte *to, int32_t value) {

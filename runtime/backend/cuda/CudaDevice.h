@@ -62,11 +62,15 @@ public:
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) override;
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                  std::byte *out) override;
+  /// An error: packages for GPUs have kernels instead.
+  Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
+                                      std::byte *out) override;
   Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) override;
   Status finishPreparation() override;
 
   Status launch(uint32_t kernel) override;
   Status multiply(uint32_t matmul) override;
+  Status convolve(uint32_t convolution) override;
   Status store(std::byte *to, int32_t value) override;
   Status copy(uint32_t number) override;
   Status startCopy(uint32_t number) override;

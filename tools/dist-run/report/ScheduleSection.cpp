@@ -103,7 +103,8 @@ StepProfile countWork(const LoadedPackage &package, uint32_t position) {
     std::vector<double> &seconds = profile.seconds.emplace_back();
     forEachInstruction(package.message().programs(static_cast<int>(program)), position,
                        [&](const Instruction &instruction, const ScheduleItem &) {
-                         bool computes = instruction.has_kernel() || instruction.has_matmul();
+                         bool computes =
+                             instruction.has_kernel() || instruction.has_matmul() || instruction.has_convolution();
                          double work = instruction.flops() + static_cast<double>(instruction.traffic_bytes());
                          seconds.push_back(computes ? work : 0);
                        });

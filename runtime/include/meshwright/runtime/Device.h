@@ -5,9 +5,9 @@
 // The interface behind which CPUs and GPUs stand: memory, kernels, products and copies. An executor describes all that
 // its program does once, before the first step, and then asks for it by number.
 //
-// A device does what it is asked for in that order, or so that nobody can tell: `launch`, `multiply`, `store` and
-// `copy` may return before it is done (on a GPU), but whatever is asked for later, `read` included, finds the results
-// there. Copies between the memories that are started go on beside all else until they are waited for.
+// A device does what it is asked for in that order, or so that nobody can tell: `launch`, `multiply`, `convolve`,
+// `store` and `copy` may return before it is done (on a GPU), but whatever is asked for later, `read` included, finds
+// the results there. Copies between the memories that are started go on beside all else until they are waited for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +47,9 @@ public:
   /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
   virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                          std::byte *out) = 0;
+  /// The same of a checked convolution.
+  virtual Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs,
+                                              const std::byte *rhs, std::byte *out) = 0;
   /// Describes a copy. Returns its number.
   virtual Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) = 0;
   /// Everything is described: allocates the scratch memory of libraries.
@@ -56,6 +59,7 @@ public:
 
   virtual Status launch(uint32_t kernel) = 0;
   virtual Status multiply(uint32_t matmul) = 0;
+  virtual Status convolve(uint32_t convolution) = 0;
   /// Writes a number into a buffer of the device.
   virtual Status store(std::byte *to, int32_t value) = 0;
   /// Copies, and goes on when that is done.

@@ -31,6 +31,8 @@ public:
   Status finish();
   /// Computes a product.
   Status execute(uint32_t number);
+  /// Computes a product at other addresses from now on.
+  Status execute(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out);
 
   uint64_t getScratchBytes() const;
   /// What is slower than it could be, one line per cause, with the first product's name and the number of such

@@ -39,6 +39,11 @@ template <typename Fn> void forEachAccess(const Instruction &instruction, Fn &&f
     fn(instruction.matmul().rhs(), false);
     fn(instruction.matmul().out(), true);
   }
+  if (instruction.has_convolution()) {
+    fn(instruction.convolution().lhs(), false);
+    fn(instruction.convolution().rhs(), false);
+    fn(instruction.convolution().out(), true);
+  }
   for (const CollectivePart &part : instruction.collective().parts()) {
     if (part.has_in())
       fn(part.in(), false);

@@ -79,8 +79,8 @@ private:
 /// The world of a process that is alone: ranks are its threads.
 std::unique_ptr<World> createLocalWorld();
 
-/// The world of that name: `inproc`; `tcp` in a process that dist-run --nproc, torchrun or srun has started; or `mpi` in
-/// one of mpirun. Made once in a process.
+/// The world of that name: `inproc`; `tcp` in a process that dist-run --nproc, torchrun or srun has started; or `mpi`
+/// in one of mpirun. Made once in a process.
 Result<std::unique_ptr<World>> openWorld(std::string_view name);
 
 /// The names of the backends that this build has, with the versions of what they use: `inproc`, `tcp`, `mpi (Open MPI

@@ -1,0 +1,209 @@
+//===- PatchBlocks.cpp - the memory around products of patches ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PatchBlocks.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+//===----------------------------------------------------------------------===//
+// Gathering, for which elements are bytes
+//===----------------------------------------------------------------------===//
+
+/// Calls `fn` with a zero of an unsigned type as large as an element.
+template <typename Fn> static void dispatchSize(DType type, Fn &&fn) {
+  switch (getSize(type)) {
+  case 8:
+    return fn(uint64_t(0));
+  case 4:
+    return fn(uint32_t(0));
+  default:
+    return fn(uint16_t(0));
+  }
+}
+
+/// Short runs are not worth a call.
+template <typename T> static void copyRun(T *to, const T *from, int64_t length) {
+  if (length > 16) {
+    std::memcpy(to, from, length * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i != length; ++i)
+    to[i] = from[i];
+}
+
+void meshwright::runtime::gatherPatches(const ConvolutionProblem &problem, std::span<const Span> rows,
+                                        std::span<const Span> columns, const std::byte *lhs, std::byte *block,
+                                        int64_t rowStride, int64_t depthStride) {
+  dispatchSize(problem.lhsType, [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = reinterpret_cast<const T *>(lhs);
+    for (const Span &row : rows)
+      for (const Span &column : columns) {
+        T *to = reinterpret_cast<T *>(block) + row.begin * rowStride + column.begin * depthStride;
+        int64_t length = std::max(row.length, column.length);
+        if (std::optional<int64_t> element = findElement(problem, row, column))
+          copyRun(to, from + *element, length);
+        else
+          std::fill(to, to + length, zero);
+      }
+  });
+}
+
+void meshwright::runtime::gatherKernel(const ConvolutionProblem &problem, std::span<const Span> columns,
+                                       const std::byte *rhs, std::byte *block) {
+  dispatchSize(problem.rhsType, [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = reinterpret_cast<const T *>(rhs) + problem.rhsStart;
+    int64_t features = problem.features, inner = problem.depth.back().other;
+    for (const Span &column : columns) {
+      // Square tiles, so that neither side is read or written a line at a time for one element.
+      for (int64_t begin = 0; begin < column.length; begin += 16)
+        for (int64_t first = 0; first < features; first += 16)
+          for (int64_t i = begin, end = std::min<int64_t>(begin + 16, column.length); i != end; ++i) {
+            T *to = reinterpret_cast<T *>(block) + (column.begin + i) * features;
+            const T *line = from + column.other + i * inner;
+            for (int64_t n = first, last = std::min<int64_t>(first + 16, features); n != last; ++n)
+              to[n] = line[n * problem.rhsFeature];
+          }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+template <typename T> static void addTyped(const std::byte *addends, std::byte *sums, int64_t count) {
+  const T *from = reinterpret_cast<const T *>(addends);
+  T *to = reinterpret_cast<T *>(sums);
+  for (int64_t i = 0; i != count; ++i)
+    to[i] += from[i];
+}
+
+void meshwright::runtime::addSums(DType type, const std::byte *addends, std::byte *sums, int64_t count) {
+  type == F64 ? addTyped<double>(addends, sums, count) : addTyped<float>(addends, sums, count);
+}
+
+template <typename T> static constexpr bool isSixteenBit = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
+
+/// An element in the type of sums; 16-bit types convert to f32 alone.
+template <typename A, typename T> static A widen(T value) {
+  if constexpr (isSixteenBit<T>)
+    return static_cast<A>(static_cast<float>(value));
+  else
+    return static_cast<A>(value);
+}
+
+template <typename T, typename A> static T narrow(A value) {
+  if constexpr (isSixteenBit<T>)
+    return T(static_cast<float>(value));
+  else
+    return static_cast<T>(value);
+}
+
+/// Calls `fn` with a zero of the element's type; a checked convolution is of floats.
+template <typename Fn> static void dispatchFloat(DType type, Fn &&fn) {
+  dispatch(type, [&](auto zero) {
+    if constexpr (!std::is_integral_v<decltype(zero)>)
+      fn(zero);
+  });
+}
+
+template <typename A>
+static void storeTyped(const ConvolutionProblem &problem, std::span<const Span> rows, const std::byte *sums,
+                       std::byte *out) {
+  dispatchFloat(problem.outType, [&](auto zero) {
+    using T = decltype(zero);
+    int64_t inner = problem.rows.back().other;
+    for (const Span &row : rows)
+      for (int64_t i = 0; i != row.length; ++i) {
+        const A *from = reinterpret_cast<const A *>(sums) + (row.begin + i) * problem.features;
+        T *to = reinterpret_cast<T *>(out) + row.other + i * inner;
+        for (int64_t n = 0; n != problem.features; ++n)
+          to[n * problem.outFeature] = narrow<T>(from[n]);
+      }
+  });
+}
+
+void meshwright::runtime::storeSums(const ConvolutionProblem &problem, std::span<const Span> rows,
+                                    const std::byte *sums, std::byte *out) {
+  problem.getSumType() == F64 ? storeTyped<double>(problem, rows, sums, out)
+                              : storeTyped<float>(problem, rows, sums, out);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups beside each other
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Adds the product of an element of each group to its sum. Strides of 1 are what vectors are made of.
+template <typename A, typename L, typename R>
+void addProducts(int64_t groups, const L *lhs, int64_t lhsStride, const R *rhs, int64_t rhsStride, A *sums) {
+  if (lhsStride == 1 && rhsStride == 1) {
+    for (int64_t g = 0; g != groups; ++g)
+      sums[g] += widen<A>(lhs[g]) * widen<A>(rhs[g]);
+    return;
+  }
+  for (int64_t g = 0; g != groups; ++g)
+    sums[g] += widen<A>(lhs[g * lhsStride]) * widen<A>(rhs[g * rhsStride]);
+}
+
+/// Calls fn(span) for every position of the loops, in order, without memory.
+template <typename Fn> void forEachPosition(const std::vector<PatchLoop> &loops, size_t depth, Span span, Fn &fn) {
+  if (depth == loops.size()) {
+    fn(span);
+    return;
+  }
+  const PatchLoop &loop = loops[depth];
+  for (int64_t index = 0; index != loop.extent; ++index) {
+    forEachPosition(loops, depth + 1, span, fn);
+    span.lhs += loop.lhs;
+    span.other += loop.other;
+    if (loop.spatial >= 0)
+      span.position[loop.spatial] += loop.step;
+  }
+}
+
+template <typename A, typename L, typename R, typename O>
+void convolveTyped(const ConvolutionProblem &p, const L *lhs, const R *rhs, O *out, A *sums) {
+  auto computeRow = [&](const Span &row) {
+    for (int64_t feature = 0; feature != p.features; ++feature) {
+      std::fill(sums, sums + p.groups, A(0));
+      auto addColumn = [&](const Span &column) {
+        if (std::optional<int64_t> element = findElement(p, row, column))
+          addProducts<A>(p.groups, lhs + *element, p.lhsGroup, rhs + p.rhsStart + column.other + feature * p.rhsFeature,
+                         p.rhsGroup, sums);
+      };
+      forEachPosition(p.depth, 0, Span{0, 1}, addColumn);
+      O *to = out + row.other + feature * p.outFeature;
+      for (int64_t g = 0; g != p.groups; ++g)
+        to[g * p.outGroup] = narrow<O>(sums[g]);
+    }
+  };
+  forEachPosition(p.rows, 0, Span{0, 1}, computeRow);
+}
+
+} // namespace
+
+void meshwright::runtime::convolveGroups(const ConvolutionProblem &problem, const std::byte *lhs, const std::byte *rhs,
+                                         std::byte *out, std::byte *sums) {
+  auto run = [&]<typename A>(A *typedSums) {
+    dispatchFloat(problem.lhsType, [&](auto left) {
+      dispatchFloat(problem.rhsType, [&](auto right) {
+        dispatchFloat(problem.outType, [&](auto result) {
+          convolveTyped<A>(problem, reinterpret_cast<const decltype(left) *>(lhs),
+                           reinterpret_cast<const decltype(right) *>(rhs), reinterpret_cast<decltype(result) *>(out),
+                           typedSums);
+        });
+      });
+    });
+  };
+  problem.getSumType() == F64 ? run(reinterpret_cast<double *>(sums)) : run(reinterpret_cast<float *>(sums));
+}
