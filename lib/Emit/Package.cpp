@@ -160,6 +160,8 @@ LogicalResult PackageWriter::write() {
   return success();
 }
 
+bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
+
 LogicalResult emit::emitPackage(ModuleOp module, ModuleOp serial, const EmitOptions &options) {
   return PackageWriter(module, serial, options).write();
 }

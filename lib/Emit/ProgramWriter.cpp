@@ -392,6 +392,8 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     addKernel(kernel, *startInstruction(&op));
   } else if (auto matmul = dyn_cast<dist::MatmulOp>(op)) {
     addMatmul(matmul, *startInstruction(&op));
+  } else if (auto convolution = dyn_cast<net::ConvolutionOp>(op)) {
+    addConvolution(convolution, *startInstruction(&op));
   } else if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
     return addCollective(collective, *startInstruction(&op));
   } else if (auto copy = dyn_cast<dist::CopyOp>(op)) {

@@ -69,6 +69,7 @@ private:
   mlir::LogicalResult addInstruction(mlir::Operation &op);
   void addKernel(dist::KernelOp op, Instruction &instruction);
   void addMatmul(dist::MatmulOp op, Instruction &instruction);
+  void addConvolution(net::ConvolutionOp op, Instruction &instruction);
   mlir::LogicalResult addCollective(dist::CollectiveOp op, Instruction &instruction);
   void addHostCopy(dist::CopyOp op, Instruction &instruction);
   void addWait(dist::WaitOp op, Instruction &instruction);

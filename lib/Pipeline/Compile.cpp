@@ -88,6 +88,7 @@ private:
   LogicalResult optimize();
   LogicalResult schedule();
   LogicalResult scheduleEvaluation();
+  schedule::Options getOptionsOfSchedule(const strategy::StrategyFile &stepStrategy) const;
   LogicalResult fit();
   LogicalResult tryChoice(const FitChoice &choice);
   LogicalResult emit();
@@ -284,10 +285,15 @@ LogicalResult Compiler::optimize() {
   return success();
 }
 
+/// What `stepStrategy` says about Schedule, and what the targets do, which all have the same programs.
+schedule::Options Compiler::getOptionsOfSchedule(const strategy::StrategyFile &stepStrategy) const {
+  schedule::Options scheduleOptions = getScheduleOptions(stepStrategy.get(), options.optimize);
+  scheduleOptions.kernels.libraryConvolutions = llvm::none_of(options.targets, emit::isGpuTarget);
+  return scheduleOptions;
+}
+
 LogicalResult Compiler::schedule() {
-  auto build = [&](OpPassManager &manager) {
-    schedule::buildPipeline(manager, getScheduleOptions(strategy.get(), options.optimize));
-  };
+  auto build = [&](OpPassManager &manager) { schedule::buildPipeline(manager, getOptionsOfSchedule(strategy)); };
   if (serial && failed(runPassesOn(serial, [&](OpPassManager &manager) {
         manager.addPass(complete::createRecomputePass(completeOptions.recompute, completeOptions.recomputeLocations));
         build(manager);
@@ -300,7 +306,7 @@ LogicalResult Compiler::schedule() {
 
 /// All stages from Complete on: where the variables lie is known now.
 LogicalResult Compiler::scheduleEvaluation() {
-  schedule::Options scheduleOptions = getScheduleOptions(evaluationStrategy.get(), options.optimize);
+  schedule::Options scheduleOptions = getOptionsOfSchedule(evaluationStrategy);
   reserveMemory(*evaluation, *module);
   if (serial) {
     reserveMemory(*evaluationSerial, *serial);

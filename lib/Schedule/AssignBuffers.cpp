@@ -359,7 +359,7 @@ void Assigner::beginInPlace() {
 bool Assigner::canBePart(Value value, Value host) {
   Value root = storage.getRoot(value);
   Operation *maker = root.getDefiningOp();
-  return maker && isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp>(maker) &&
+  return maker && isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::CollectiveOp>(maker) &&
          isa<RankedTensorType>(root.getType()) && !isPlaced(root) && !begun.contains(root) &&
          storage.getOffset(value) == 0 && Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()) &&
          storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());

@@ -243,7 +243,7 @@ void Scheduler::emit(Operation *op) {
 void Scheduler::place(Operation *op) {
   emitted.insert(op);
   op->moveBefore(block.getTerminator());
-  computed += isa<dist::KernelOp, dist::MatmulOp>(op);
+  computed += isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op);
 }
 
 net::LoopOp Scheduler::getOutermost(Operation *op) const {
@@ -570,7 +570,7 @@ void Scheduler::run() {
   for (Operation &op : block.without_terminator()) {
     positions[&op] = ops.size();
     ops.push_back(&op);
-    bool isBackward = isa<dist::KernelOp, dist::MatmulOp>(op) && !traffic.isLate(&op);
+    bool isBackward = isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op) && !traffic.isLate(&op);
     auto collective = dyn_cast<dist::CollectiveOp>(op);
     if (isBackward || (collective && traffic.getPurpose(collective) == Purpose::Gradient))
       lastOfBackward = &op;

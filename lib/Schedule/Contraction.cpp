@@ -13,15 +13,26 @@ using namespace meshwright::schedule;
 static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 static int64_t getNumElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-bool schedule::isLibraryProduct(net::DotOp dot) {
-  Type types[] = {getElementTypeOrSelf(dot.getLhs().getType()), getElementTypeOrSelf(dot.getRhs().getType()),
-                  getElementTypeOrSelf(dot.getResult().getType())};
+/// Whether the library multiplies values of those types, none of which is empty.
+static bool isLibraryType(Value lhs, Value rhs, Value result) {
+  Type types[] = {getElementTypeOrSelf(lhs.getType()), getElementTypeOrSelf(rhs.getType()),
+                  getElementTypeOrSelf(result.getType())};
   bool known =
       llvm::all_of(types, [](Type type) { return type.isF32() || type.isF64() || type.isBF16() || type.isF16(); });
   // The library computes in one type, wider only in the result.
   bool alike = types[0] == types[1] && (types[2] == types[0] || (types[2].isF32() && !types[0].isF64()));
   auto isEmpty = [](Value value) { return getNumElements(value) == 0; };
-  return known && alike && !isEmpty(dot.getLhs()) && !isEmpty(dot.getRhs());
+  return known && alike && !isEmpty(lhs) && !isEmpty(rhs);
+}
+
+bool schedule::isLibraryProduct(net::DotOp dot) { return isLibraryType(dot.getLhs(), dot.getRhs(), dot.getResult()); }
+
+bool schedule::isLibraryConvolution(net::ConvolutionOp convolution) {
+  // The library gathers in at most so many dimensions.
+  constexpr size_t kMaxSpatial = 3;
+  return convolution.getDims().getLhsSpatial().size() <= kMaxSpatial &&
+         isLibraryType(convolution.getLhs(), convolution.getRhs(), convolution.getResult()) &&
+         getNumElements(convolution.getResult()) != 0;
 }
 
 namespace {

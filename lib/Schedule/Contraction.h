@@ -39,6 +39,9 @@ struct ProductBlockers {
 /// Whether `dot` is of a type and size that the library computes.
 bool isLibraryProduct(net::DotOp dot);
 
+/// Whether `convolution` is of a type and size that the library computes.
+bool isLibraryConvolution(net::ConvolutionOp convolution);
+
 /// Finds how `dot` reads its operands in memory, through layout operations that `stop` does not name, and writes its
 /// result, into the order of its only user where that is a transposition. Fails where an operand does not lie in
 /// strides that the library takes, and says which.

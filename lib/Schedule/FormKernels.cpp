@@ -44,8 +44,8 @@ namespace {
 /// Rewrites one function.
 class Former {
 public:
-  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms)
-      : func(func), block(func.getBody().front()), nest(nest), forms(forms) {}
+  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms, bool libraryConvolutions)
+      : func(func), block(func.getBody().front()), nest(nest), forms(forms), libraryConvolutions(libraryConvolutions) {}
 
   void run();
 
@@ -88,9 +88,12 @@ private:
   Block &block;
   net::LoopNest &nest;
   OpForms &forms;
+  bool libraryConvolutions;
   /// Layout operations and sources that are computed after all.
   llvm::DenseSet<Operation *> materialized;
   llvm::MapVector<Operation *, Product> products;
+  /// Those that the library computes, of operands that are contiguous.
+  llvm::DenseSet<Operation *> convolutions;
   ClusterProblem problem;
   /// Node and operation, both ways; and the nodes that use what a node makes.
   SmallVector<Operation *> ops;
@@ -231,6 +234,9 @@ void Former::prepareProducts() {
     if (product->transpose)
       materialized.insert(product->transpose);
   }
+  for (net::ConvolutionOp convolution : block.getOps<net::ConvolutionOp>())
+    if (libraryConvolutions && isLibraryConvolution(convolution))
+      convolutions.insert(convolution);
 }
 
 /// The contiguous memory that holds `value`, where there is.
@@ -268,13 +274,13 @@ void Former::requireMemory() {
   for (Operation &op : block) {
     OpForm::Kind kind = forms.get(&op).kind;
     bool looksThrough = kind == OpForm::Move || kind == OpForm::Source || kind == OpForm::Map || kind == OpForm::Reduce;
-    if (!looksThrough && !products.contains(&op))
+    if (convolutions.contains(&op) || (!looksThrough && !products.contains(&op)))
       readers.push_back(&op);
   }
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation *op : readers) {
-      bool alone = forms.get(op).kind == OpForm::Alone;
+      bool alone = forms.get(op).kind == OpForm::Alone && !convolutions.contains(op);
       for (Value operand : op->getOperands()) {
         if ((alone && isMadeFromNothing(operand)) || findMemory(operand))
           continue;
@@ -407,7 +413,7 @@ void Former::makeProblem() {
     if (isLeaf(&op) || (!computed && (form.kind == OpForm::Move || form.kind == OpForm::Source)))
       continue;
     ClusterProblem::Node node;
-    bool isKernel = !products.contains(&op);
+    bool isKernel = !products.contains(&op) && !convolutions.contains(&op);
     // What a product writes in another order is the product's.
     if (computed && forms.get(&op).kind == OpForm::Move)
       if (auto dot = op.getOperand(0).getDefiningOp<net::DotOp>(); dot && products.contains(dot))
@@ -620,6 +626,11 @@ void Former::rebuild(const Clustering &clustering) {
     ArrayRef<unsigned> members = clustering.order[item];
     Operation *op = first[item];
     const OpForm &form = forms.get(op);
+    if (convolutions.contains(op)) {
+      moveToEnd(op);
+      ++numProducts;
+      continue;
+    }
     if (problem.nodes[members.front()].kind != ClusterProblem::Node::Barrier || form.kind == OpForm::Alone) {
       buildKernel(members);
       continue;
@@ -653,6 +664,8 @@ void Former::run() {
 namespace {
 
 struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
   void runOnOperation() override {
     OpForms forms;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
@@ -672,7 +685,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
       if (failed(nest))
         return signalPassFailure();
-      Former former(func, *nest, forms);
+      Former former(func, *nest, forms, libraryConvolutions);
       former.run();
       numKernels += former.numKernels;
       numProducts += former.numProducts;

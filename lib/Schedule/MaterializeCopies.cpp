@@ -123,7 +123,7 @@ void Copier::findVariables() {
 bool Copier::takesTime(Operation *op) {
   if (net::LoopOp loop = nest.getLoop(op))
     return op == nest.getEnd(loop) && !nest.getParent(loop);
-  return isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp>(op);
+  return isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::CollectiveOp>(op);
 }
 
 void Copier::numberOperations() {

@@ -20,7 +20,7 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createCutTasksPass());
   // What runs at some times only is in no kernel with the rest.
   manager.addPass(createAssignTimesPass());
-  manager.addPass(createFormKernelsPass());
+  manager.addPass(createFormKernelsPass(options.kernels));
   // Only now is it known what is computed between a value's last part and its first use.
   if (options.overlap)
     manager.addPass(createCommunicatePass(options.communicate));

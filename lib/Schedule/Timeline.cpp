@@ -65,7 +65,8 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       event.position = position;
       timeline.push_back(event);
     }
-    position += isa<dist::KernelOp, dist::MatmulOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
+    position +=
+        isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
   }
   return timeline;
 }

@@ -72,8 +72,8 @@ static std::optional<int64_t> getOffset(Value value) {
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
     bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::CoordinateOp,
-                     dist::KernelOp, dist::MatmulOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp, net::LoopOp,
-                     net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op) ||
+                     dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp,
+                     net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op) ||
                  op.hasTrait<OpTrait::ConstantLike>();
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // RUN: dist-opt %s --dist-schedule-form-kernels --split-input-file | FileCheck %s
+// RUN: dist-opt %s --dist-schedule-form-kernels="library-convolutions=false" --split-input-file | FileCheck %s --check-prefix=KERNELS
 
 // Tests that operations become few kernels, and layout operations none.
 
@@ -285,4 +286,25 @@ func.func @members_apart(%x: tensor<64xf32>) -> (tensor<64xf32> {dist.mapping = 
   %1 = net.tanh %0 {dist.on = {zero = array<i64: 0>}} : tensor<64xf32>
   %2 = net.sine %0 {dist.on = {zero = array<i64: 1>}} : tensor<64xf32>
   return %1, %2 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Tests that convolutions of floats are left to the library, on operands that are contiguous, and others are kernels.
+
+// CHECK-LABEL: func.func @convolutions
+// CHECK: %[[COPY:.*]] = dist.kernel(%arg0)
+// CHECK: net.convolution %[[COPY]], %arg1
+// CHECK: dist.kernel(%arg2, %arg3)
+// CHECK: net.convolution
+// CHECK: return
+// KERNELS-LABEL: func.func @convolutions
+// KERNELS: dist.kernel({{.*}}%arg1
+// KERNELS: net.convolution
+// KERNELS: dist.yield
+func.func @convolutions(%x: tensor<2x8x3xf32>, %w: tensor<3x2x4xf32>, %i: tensor<8x3x2xi32>, %j: tensor<3x2x4xi32>) -> (tensor<8x3x4xf32>, tensor<8x3x4xi32>) {
+  %t = net.transpose %x dims = [1, 2, 0] : tensor<2x8x3xf32> -> tensor<8x3x2xf32>
+  %0 = net.convolution %t, %w <lhsBatch = 0, lhsFeature = 2, lhsSpatial = [1], rhsInput = 1, rhsOutput = 2, rhsSpatial = [0], outBatch = 0, outFeature = 2, outSpatial = [1]> strides = [1] low = [1] high = [1] lhs_dilation = [1] rhs_dilation = [1] reversed = [false] groups = 1 x 1 : tensor<8x3x2xf32>, tensor<3x2x4xf32> -> tensor<8x3x4xf32>
+  %1 = net.convolution %i, %j <lhsBatch = 0, lhsFeature = 2, lhsSpatial = [1], rhsInput = 1, rhsOutput = 2, rhsSpatial = [0], outBatch = 0, outFeature = 2, outSpatial = [1]> strides = [1] low = [1] high = [1] lhs_dilation = [1] rhs_dilation = [1] reversed = [false] groups = 1 x 1 : tensor<8x3x2xi32>, tensor<3x2x4xi32> -> tensor<8x3x4xi32>
+  return %0, %1 : tensor<8x3x4xf32>, tensor<8x3x4xi32>
 }

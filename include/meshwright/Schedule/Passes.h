@@ -53,6 +53,7 @@ inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(
 
 /// What a strategy says about Schedule. The members are the options of the passes and are documented there.
 struct Options {
+  FormKernelsPassOptions kernels;
   CommunicatePassOptions communicate;
   MaterializeCopiesPassOptions copies;
   /// Whether communication overlaps computation; without it every conversion is one collective where it stands.

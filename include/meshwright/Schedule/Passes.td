@@ -107,7 +107,7 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
   let description = [{
     Elementwise operations, reductions and what lies between them become `dist.kernel`s by a greedy, linear clustering. Layout
     operations go into every kernel that reads through them, and cost nothing there; products read through them by
-    strides and become `dist.matmul`s. What has to be contiguous in memory and is not is copied by a kernel.
+    strides and become `dist.matmul`s. Convolutions of floats stay as they are, on operands that are contiguous. What has to be contiguous in memory and is not is copied by a kernel.
 
     Example:
     ```mlir
@@ -120,8 +120,10 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"true",
+                        "Whether the library computes convolutions, as that of CPUs does; else kernels do.">];
   let statistics = [Statistic<"numKernels", "kernels", "Number of kernels formed">,
-                    Statistic<"numProducts", "products", "Number of products for the library">,
+                    Statistic<"numProducts", "products", "Number of products and convolutions for the library">,
                     Statistic<"numCopies", "copies", "Number of layout operations that had to be computed">];
 }
 
