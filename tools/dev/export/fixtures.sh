@@ -30,6 +30,10 @@ for network in t5-tiny-f64 llama-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
 done
 export_text llama-tiny-bf16 ""
 "$python" "$here/reference.py" llama-tiny-bf16 "$out/reference/llama-tiny-bf16" --optimizers ""
+export_text vit-tiny-f64 ""
+"$python" "$here/reference.py" vit-tiny-f64 "$out/reference/vit-tiny-f64" --optimizers adamw
+export_text resnet-tiny-f64 ""
+"$python" "$here/reference.py" resnet-tiny-f64 "$out/reference/resnet-tiny-f64" --optimizers momentum
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64; do
   export_text "$network" .gradient --gradient
 done
@@ -39,6 +43,7 @@ export_text mlp-tiny .generic-no-names --generic --no-names
 "$python" "$here/operations.py" "$out"
 "$python" "$here/random_bits.py" "$out"
 "$python" "$here/derivatives.py" "$out"
+"$python" "$here/windows.py" "$out"
 
 for network in gpt2-tiny-f64 mlp-tiny-f64; do
   "$python" "$here/reference.py" "$network" "$out/reference/$network"
