@@ -82,7 +82,8 @@ LogicalResult meshwright::cutEvaluation(ModuleOp evaluation, const StrategyFile 
     func.getBody().front().getTerminator()->eraseOperands(*unwanted);
     if (failed(func.eraseResults(*unwanted)))
       return failure();
-    train::simplify(func);
+    if (failed(train::simplify(func)))
+      return failure();
     // An input that training alone reads, as the key of a dropout, is none.
     llvm::BitVector unused(func.getNumArguments());
     for (BlockArgument argument : func.getArguments())
