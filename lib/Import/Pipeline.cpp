@@ -99,6 +99,10 @@ static Location locate(const LineIndex &lines, StringRef name, SMLoc loc, Locati
 }
 
 OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRContext *context) {
+  const llvm::MemoryBuffer &text = *sources.getMemoryBuffer(sources.getMainFileID());
+  StringRef name = text.getBufferIdentifier();
+  if (failed(checkText(text.getBuffer(), name, context)))
+    return {};
   DialectRegistry registry;
   registerSourceDialects(registry);
   context->appendDialectRegistry(registry);
@@ -109,8 +113,6 @@ OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRC
   ParserConfig config(context, /*verifyAfterParse=*/false);
   if (failed(parseAsmSourceFile(sources, &block, config, &positions)))
     return {};
-  const llvm::MemoryBuffer &text = *sources.getMemoryBuffer(sources.getMainFileID());
-  StringRef name = text.getBufferIdentifier();
   LineIndex lines(text.getBuffer());
   for (AsmParserState::OperationDefinition &definition : positions.getOpDefs())
     definition.op->setLoc(locate(lines, name, definition.loc.Start, definition.op->getLoc()));

@@ -144,10 +144,17 @@ FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
     return emitError(UnknownLoc::get(&context)) << "cannot read \"" << path << "\": " << buffer.getError().message();
-  diagnostics.addText((*buffer)->getBufferIdentifier(), (*buffer)->getBuffer());
+  // Editors of Windows begin a text with a mark of its byte order, which is none of the text.
+  if (StringRef text = (*buffer)->getBuffer(); text.consume_front("\xEF\xBB\xBF"))
+    buffer = llvm::MemoryBuffer::getMemBufferCopy(text, (*buffer)->getBufferIdentifier());
+  StringRef text = (*buffer)->getBuffer(), name = (*buffer)->getBufferIdentifier();
+  diagnostics.addText(name, text);
   buffers.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  auto parsed = options.from == Stage::Import ? importer::parseGraph(buffers, &context)
-                                              : parseSourceFile<ModuleOp>(buffers, &context);
+  OwningOpRef<ModuleOp> parsed;
+  if (options.from == Stage::Import)
+    parsed = importer::parseGraph(buffers, &context);
+  else if (succeeded(importer::checkText(text, name, &context)))
+    parsed = parseSourceFile<ModuleOp>(buffers, &context);
   if (!parsed)
     return failure();
   return parsed;

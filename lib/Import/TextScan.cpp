@@ -1,0 +1,210 @@
+//===- TextScan.cpp - what a text has to be before it is parsed -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR's parser calls itself for what stands in brackets, and so does whoever walks nested attributes: how deep a text
+// may nest is decided here, before a stack overflows. One pass over the bytes finds strings, comments, brackets and
+// aliases as the parser's own lexer does. Where the text is no MLIR at all the parser says what is wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Import.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/ConvertUTF.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+/// Brackets inside one another. JAX's own texts stay below 20.
+static constexpr unsigned kMaxDepth = 256;
+/// The same with the brackets of aliases counted where they are used: a stack of calls is a chain of such locations.
+static constexpr unsigned kMaxAliasDepth = 4096;
+/// The parser of affine expressions calls itself for every operator. Exported graphs have no affine maps, and those of
+/// later stages are short.
+static constexpr size_t kMaxAffineBytes = 4096;
+
+namespace {
+
+/// A text and the errors at places of it.
+class Text {
+public:
+  Text(StringRef bytes, StringRef name, MLIRContext *context) : bytes(bytes), name(name), context(context) {}
+
+  InFlightDiagnostic error(size_t at) const {
+    StringRef before = bytes.take_front(at);
+    size_t line = before.count('\n') + 1, column = at - (before.rfind('\n') + 1) + 1;
+    return emitError(FileLineColLoc::get(context, name, line, column));
+  }
+
+  StringRef bytes;
+
+private:
+  StringRef name;
+  MLIRContext *context;
+};
+
+/// Measures how deep a text nests.
+class NestingScan {
+public:
+  explicit NestingScan(const Text &text) : text(text), bytes(text.bytes) {}
+
+  LogicalResult run() {
+    while (at < bytes.size())
+      if (failed(step()))
+        return failure();
+    return checkAffine();
+  }
+
+private:
+  LogicalResult step() {
+    char c = bytes[at];
+    switch (c) {
+    case '"':
+      skipString();
+      return success();
+    case '/':
+      at = bytes.substr(at).starts_with("//") ? std::min(bytes.find('\n', at), bytes.size()) : at + 1;
+      return success();
+    case '-':
+      // The arrow is no bracket.
+      at += bytes.substr(at).starts_with("->") ? 2 : 1;
+      return success();
+    case '(':
+    case '[':
+    case '{':
+    case '<':
+      return open(c);
+    case ')':
+    case ']':
+    case '}':
+    case '>':
+      return close(c);
+    case '#':
+    case '!':
+      return visitAlias();
+    case 'a':
+      visitWord();
+      return success();
+    default:
+      ++at;
+      return success();
+    }
+  }
+
+  /// A string ends with its line at the latest, where the parser complains.
+  void skipString() {
+    for (++at; at < bytes.size() && bytes[at] != '"' && bytes[at] != '\n'; ++at)
+      if (bytes[at] == '\\')
+        ++at;
+    ++at;
+  }
+
+  LogicalResult open(char bracket) {
+    if (brackets.size() == kMaxDepth)
+      return text.error(at) << "brackets are " << kMaxDepth + 1 << " deep inside one another here, and " << kMaxDepth
+                            << " deep at most can be read";
+    brackets.push_back(bracket);
+    ++at;
+    return success();
+  }
+
+  /// What does not fit the last bracket closes nothing: the parser says so.
+  LogicalResult close(char bracket) {
+    if (failed(checkAffine()))
+      return failure();
+    static constexpr StringRef kOpening = "([{<", kClosing = ")]}>";
+    if (!brackets.empty() && brackets.back() == kOpening[kClosing.find(bracket)])
+      brackets.pop_back();
+    if (brackets.size() <= affineDepth)
+      affineBegin = std::nullopt;
+    ++at;
+    return success();
+  }
+
+  static bool isPartOfName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-'; }
+
+  /// `#name = ` at the top defines an alias, `#name` elsewhere stands for what was defined before.
+  LogicalResult visitAlias() {
+    StringRef alias = bytes.substr(at, 1 + bytes.substr(at + 1).take_while(isPartOfName).size());
+    StringRef rest = bytes.substr(at + alias.size()).ltrim(" \t");
+    if (brackets.empty() && rest.starts_with("=")) {
+      defined = &depths[alias];
+      *defined = 0;
+      at += alias.size();
+      return success();
+    }
+    auto known = depths.find(alias);
+    unsigned depth = brackets.size() + 1 + (known == depths.end() ? 0 : known->second);
+    if (depth > kMaxAliasDepth)
+      return text.error(at) << "alias " << alias << " is " << depth
+                            << " brackets deep with the aliases that it is made "
+                            << "of, and " << kMaxAliasDepth << " deep at most can be read";
+    if (defined && (known == depths.end() || &known->second != defined))
+      *defined = std::max(*defined, depth);
+    at += alias.size();
+    return success();
+  }
+
+  /// Skips an identifier. Affine maps and sets begin as `affine_map<`.
+  void visitWord() {
+    StringRef word = bytes.substr(at).take_while(isPartOfName);
+    if (!affineBegin && (word == "affine_map" || word == "affine_set")) {
+      affineBegin = at;
+      affineDepth = brackets.size();
+    }
+    at += word.size();
+  }
+
+  LogicalResult checkAffine() {
+    if (!affineBegin || at - *affineBegin <= kMaxAffineBytes)
+      return success();
+    return text.error(*affineBegin) << "an affine map or set goes on for more than " << kMaxAffineBytes
+                                    << " bytes, which are the most that can be read";
+  }
+
+  const Text &text;
+  StringRef bytes;
+  size_t at = 0;
+  SmallVector<char, kMaxDepth> brackets;
+  /// How deep each alias nests that was defined so far.
+  llvm::StringMap<unsigned> depths;
+  /// That of the last alias that was defined; what stands between two definitions counts for the first.
+  unsigned *defined = nullptr;
+  /// Where the affine map begins that this place is in, and the brackets around it.
+  std::optional<size_t> affineBegin;
+  size_t affineDepth = 0;
+};
+
+} // namespace
+
+/// What stands at the beginning of files that are exported too, and what to do with them.
+static std::optional<StringRef> recognize(StringRef bytes) {
+  if (bytes.starts_with("ML\xEFR"))
+    return "the file is MLIR bytecode, as a serialized export is; write the text of it, which as_text() of JAX's "
+           "lowered "
+           "function and `stablehlo-translate --deserialize` give";
+  if (bytes.starts_with("HloModule"))
+    return "the file is HLO, which XLA makes of StableHLO; write StableHLO, which as_text() of JAX's lowered function "
+           "gives";
+  if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
+    return "the text is UTF-16; write it as UTF-8";
+  return std::nullopt;
+}
+
+static LogicalResult checkBytes(const Text &text) {
+  if (std::optional<StringRef> problem = recognize(text.bytes))
+    return text.error(0) << *problem;
+  if (size_t zero = text.bytes.find('\0'); zero != StringRef::npos)
+    return text.error(zero) << "the text has a byte 0";
+  const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.bytes.begin()), *good = begin;
+  if (!llvm::isLegalUTF8String(&good, reinterpret_cast<const llvm::UTF8 *>(text.bytes.end())))
+    return text.error(good - begin) << "byte 0x" << llvm::utohexstr(*good) << " is no UTF-8 here";
+  return success();
+}
+
+LogicalResult importer::checkText(StringRef bytes, StringRef name, MLIRContext *context) {
+  Text text(bytes, name, context);
+  return success(succeeded(checkBytes(text)) && succeeded(NestingScan(text).run()));
+}
