@@ -10,6 +10,7 @@
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Schedule/KernelBody.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -266,7 +267,18 @@ LogicalResult KernelLowering::lower(MathFunctions functions) {
 }
 
 /// Each output that shares an input's memory is taken out once, so that no two pointers of the function alias.
+void KernelLowering::addExtents(StringRef name) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<int64_t> extents = {static_cast<int64_t>(types.size())};
+  for (RankedTensorType type : types)
+    extents.push_back(getBytes(type));
+  auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), extents.size());
+  LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
+                         builder.getI64TensorAttr(extents));
+}
+
 void KernelLowering::addEntry(StringRef name, StringRef callee) {
+  addExtents((name + "_bytes").str());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   MLIRContext *context = builder.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);

@@ -31,7 +31,8 @@ public:
   mlir::LogicalResult addBufferized(llvm::StringRef name);
   /// Lowers all functions to the llvm dialect.
   mlir::LogicalResult lower(MathFunctions functions);
-  /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`.
+  /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
+  /// numbers `name_bytes`: how many addresses there are, and the bytes that are read or written at each.
   void addEntry(llvm::StringRef name, llvm::StringRef callee);
   /// Adds the function of a GPU, launched with blocks of so many threads, that takes a pointer for every input and
   /// output and calls `callee`.
@@ -46,6 +47,7 @@ private:
   mlir::LogicalResult simplifyMath(MathFunctions functions);
   mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();
+  void addExtents(llvm::StringRef name);
 
   dist::KernelOp kernel;
   mlir::Location location;

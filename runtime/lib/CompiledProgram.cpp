@@ -130,10 +130,10 @@ Result<CompiledInstruction> CompiledProgram::prepare(const Instruction &instruct
 }
 
 Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, uint32_t microBatch) {
-  std::vector<std::byte *> arguments;
+  std::vector<std::span<std::byte>> buffers;
   for (uint32_t argument : kernel.arguments())
-    arguments.push_back(getAddress(argument, microBatch));
-  return context.device.prepareKernel(kernel.symbol(), arguments);
+    buffers.push_back({getAddress(argument, microBatch), context.program.buffers(static_cast<int>(argument)).bytes()});
+  return context.device.prepareKernel(kernel.symbol(), buffers);
 }
 
 Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {

@@ -35,10 +35,11 @@ public:
 
   std::byte *getArena(Memory memory) const override { return memory == HOST ? hostAddress : address; }
 
-  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> addresses) override {
-    MW_TRY_ASSIGN(KernelFn function, kernels.find(symbol));
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override {
+    MW_TRY_ASSIGN(KernelFn function, kernels.find(symbol, buffers));
     calls.push_back({function, arguments.size()});
-    arguments.insert(arguments.end(), addresses.begin(), addresses.end());
+    for (std::span<std::byte> buffer : buffers)
+      arguments.push_back(buffer.data());
     return static_cast<uint32_t>(calls.size() - 1);
   }
 

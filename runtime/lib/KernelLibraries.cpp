@@ -95,9 +95,23 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   return kernels;
 }
 
-Result<KernelFn> LoadedKernels::find(const std::string &symbol) const {
+Status LoadedKernels::checkArguments(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const {
+  const auto *extents = static_cast<const uint64_t *>(dlsym(handle.get(), (symbol + "_bytes").c_str()));
+  if (!extents)
+    return {};
+  if (extents[0] != arguments.size())
+    return inputError("kernel {} takes {} buffers but is given {}", symbol, extents[0], arguments.size());
+  for (size_t i = 0; i != arguments.size(); ++i)
+    if (extents[i + 1] > arguments[i].size())
+      return inputError("argument {} of kernel {} is to have {} bytes but its buffer has {}", i, symbol, extents[i + 1],
+                        arguments[i].size());
+  return {};
+}
+
+Result<KernelFn> LoadedKernels::find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const {
   void *address = handle ? dlsym(handle.get(), symbol.c_str()) : nullptr;
   if (!address)
     return inputError("{} has no kernel {}", handle ? path : "the package, which has no kernels,", symbol);
+  MW_TRY(checkArguments(symbol, arguments));
   return reinterpret_cast<KernelFn>(address);
 }

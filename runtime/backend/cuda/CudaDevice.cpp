@@ -107,8 +107,11 @@ std::byte *CudaDevice::getArena(Memory memory) const {
   return memory == HOST ? hostArena : reinterpret_cast<std::byte *>(arena);
 }
 
-Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) {
-  return kernels->prepare(symbol, arguments);
+Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) {
+  std::vector<std::byte *> addresses;
+  for (std::span<std::byte> buffer : buffers)
+    addresses.push_back(buffer.data());
+  return kernels->prepare(symbol, addresses);
 }
 
 Result<uint32_t> CudaDevice::prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,

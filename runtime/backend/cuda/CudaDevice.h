@@ -59,7 +59,7 @@ public:
   Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override;
   Status share(const Device &owner) override;
   std::byte *getArena(Memory memory) const override;
-  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) override;
+  Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override;
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                  std::byte *out) override;
   /// An error: packages for GPUs have kernels instead.

@@ -7,6 +7,7 @@
 #include "meshwright/runtime/KernelLibraries.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
+#include <array>
 #include <gtest/gtest.h>
 
 using namespace meshwright;
@@ -33,11 +34,28 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
   auto kernels = LoadedKernels::load(package, "");
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   EXPECT_EQ(kernels->getTarget(), "test");
-  EXPECT_TRUE(kernels->find("test_sum").ok());
-  EXPECT_EQ(kernels->find("missing").status().message(), folder / "p/kernels-test.so" + " has no kernel missing");
+  EXPECT_TRUE(kernels->find("test_sum", {}).ok());
+  EXPECT_EQ(kernels->find("missing", {}).status().message(), folder / "p/kernels-test.so" + " has no kernel missing");
   EXPECT_EQ(LoadedKernels::load(package, "future").status().message(),
             "the package has no kernels for future; it has them for future (needs avx512er); "
             "emulated (for a GPU); test");
   EXPECT_EQ(LoadedKernels::load(package, "other").status().message(),
             "the package has no kernels for other; it has them for future; emulated (for a GPU); test");
+}
+
+TEST(KernelLibraries, NoKernelIsGivenLessThanItTouches) {
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  auto kernels = LoadedKernels::load(package, "");
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  std::array<std::byte, 16> bytes;
+  std::span<std::byte> two = std::span(bytes).first(8), more = bytes, less = std::span(bytes).first(7);
+  auto find = [&](std::vector<std::span<std::byte>> buffers) {
+    return kernels->find("test_add_pairs", buffers).status().message();
+  };
+  EXPECT_EQ(find({two, two, two}), "");
+  EXPECT_EQ(find({two, more, two}), "");
+  EXPECT_EQ(find({two, two}), "kernel test_add_pairs takes 3 buffers but is given 2");
+  EXPECT_EQ(find({two, two, less}), "argument 2 of kernel test_add_pairs is to have 8 bytes but its buffer has 7");
 }

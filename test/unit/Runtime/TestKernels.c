@@ -4,6 +4,7 @@
 // elements.
 
 #define _POSIX_C_SOURCE 199309L
+#include <stdint.h>
 #include <time.h>
 
 // out[0] = the sum of the elements.
@@ -22,6 +23,15 @@ void test_add(void *const *buffers) {
   const float *a = buffers[1], *b = buffers[2];
   float *out = buffers[3];
   for (int i = 0; i < n; ++i)
+    out[i] = a[i] + b[i];
+}
+
+// out = a + b, of two elements: the number of the buffers and their bytes, as compiled kernels give them.
+const uint64_t test_add_pairs_bytes[] = {3, 8, 8, 8};
+void test_add_pairs(void *const *buffers) {
+  const float *a = buffers[0], *b = buffers[1];
+  float *out = buffers[2];
+  for (int i = 0; i < 2; ++i)
     out[i] = a[i] + b[i];
 }
 

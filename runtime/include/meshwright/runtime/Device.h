@@ -42,8 +42,8 @@ public:
   virtual Status share(const Device &owner) = 0;
   /// Where an arena begins. What the host may not touch is an address all the same.
   virtual std::byte *getArena(Memory memory) const = 0;
-  /// Describes a call of a kernel. Returns its number.
-  virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<std::byte *const> arguments) = 0;
+  /// Describes a call of a kernel with these buffers. Returns its number.
+  virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) = 0;
   /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
   virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                          std::byte *out) = 0;

@@ -22,11 +22,14 @@ public:
   /// libraries loads as one without kernels.
   static Result<LoadedKernels> load(const LoadedPackage &package, const std::string &target);
 
-  /// The kernel of that name.
-  Result<KernelFn> find(const std::string &symbol) const;
+  /// The kernel of that name, for arguments of so many bytes. A compiled kernel says how many bytes of each it reads or
+  /// writes, `symbol_bytes` in its library, and is not given less; of others nothing is known.
+  Result<KernelFn> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
   const std::string &getTarget() const { return target; }
 
 private:
+  Status checkArguments(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
+
   std::shared_ptr<void> handle;
   std::string target, path;
 };
