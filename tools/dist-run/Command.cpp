@@ -1,0 +1,96 @@
+//===- Command.cpp - what dist-run does -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Command.h"
+#include "Instruments.h"
+#include "Launch.h"
+#include "Options.h"
+#include "Run.h"
+#include "SelfTest.h"
+#include "Show.h"
+#include <csignal>
+#include <cstdio>
+#include <fmt/core.h>
+#include <system_error>
+
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+/// All processes do the same things: they are asked for the same.
+static Status compareCommands(const Options &options, World &world) {
+  if (world.isAlone())
+    return {};
+  auto mine = std::as_bytes(std::span(options.command));
+  MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(mine));
+  auto getText = [](const Bytes &bytes) {
+    return std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  };
+  Status status;
+  for (size_t process = 1; process != all.size() && status.ok(); ++process)
+    if (all[process] != all[0])
+      status =
+          usageError("all processes of a run have one command line, but process {} has \"{}\" and process 0 \"{}\"",
+                     process, getText(all[process]), getText(all[0]));
+  return world.agree(status);
+}
+
+static Status runTool(const Options &options, Instruments &instruments) {
+  World &world = instruments.getWorld();
+  MW_TRY(compareCommands(options, world));
+  if (options.selfTest)
+    return runSelfTest(world, options);
+  auto package = LoadedPackage::open(options.package);
+  MW_TRY(world.agree(package.status()));
+  // fmt throws where a write is cut short.
+  try {
+    if (options.show)
+      return world.isFirst() ? show(*package) : Status();
+    return run(*package, options, instruments);
+  } catch (const std::system_error &) {
+    return inputError("cannot write standard output");
+  }
+}
+
+/// What all processes know the first one says.
+static Status runOn(Instruments &instruments, const Options &options) {
+  World &world = instruments.getWorld();
+  Status status = runTool(options, instruments);
+  if (status.ok() && std::fflush(stdout) != 0)
+    status = inputError("cannot write standard output");
+  if (!status.ok() && !world.hasAgreedOnFailure())
+    world.abort(status);
+  if (!status.ok() && (world.isFirst() || !world.hasAgreedOnFailure()))
+    fmt::print(stderr, "dist-run{}: error: {}\n",
+               world.isAlone() ? "" : fmt::format(" (process {})", world.getProcess()), status.message());
+  return status;
+}
+
+int meshwright::tool::runCommand(int argc, char **argv) {
+  // A reader that has gone is an error of writing, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  auto options = parseOptions(argc, argv);
+  Status status = options.status();
+  if (options.ok() && (options->help || options->version)) {
+    std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout);
+    if (std::fflush(stdout) != 0)
+      status = inputError("cannot write standard output");
+  } else if (options.ok() && options->nproc != 0) {
+    auto code = launch(*options, argc, argv);
+    if (code.ok())
+      return *code;
+    status = code.status();
+  } else if (options.ok()) {
+    auto world = openWorld(options->comm.empty() ? "inproc" : options->comm);
+    if (world.ok()) {
+      Instruments instruments(**world, *options);
+      return static_cast<int>(runOn(instruments, *options).code());
+    }
+    status = world.status();
+  }
+  if (!status.ok())
+    fmt::print(stderr, "dist-run: error: {}\n", status.message());
+  return static_cast<int>(status.code());
+}
