@@ -10,6 +10,16 @@
 using namespace mlir;
 using namespace meshwright;
 
+LogicalResult importer::verifyBody(func::FuncOp func) {
+  if (!func.getBody().hasOneBlock())
+    return func.emitError() << "function @" << func.getSymName() << " has " << func.getBody().getBlocks().size()
+                            << " blocks, not one";
+  Block &body = func.getBody().front();
+  if (body.empty() || !isa<func::ReturnOp>(body.back()))
+    return func.emitError() << "function @" << func.getSymName() << " does not end with its return";
+  return success();
+}
+
 func::FuncOp importer::findGraph(ModuleOp module) {
   func::FuncOp graph;
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -27,12 +37,7 @@ func::FuncOp importer::findGraph(ModuleOp module) {
     module.emitError() << "there is no public function in the module; a graph is one, and its name is @main";
     return {};
   }
-  if (!graph.getBody().hasOneBlock()) {
-    graph.emitError() << "function @" << graph.getSymName() << " has " << graph.getBody().getBlocks().size()
-                      << " blocks, not one";
-    return {};
-  }
-  return graph;
+  return succeeded(verifyBody(graph)) ? graph : func::FuncOp();
 }
 
 static bool isKnownElement(Type type) {

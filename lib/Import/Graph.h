@@ -14,8 +14,12 @@
 
 namespace meshwright::importer {
 
-/// The module's only public function, which is of one block. Null after an error.
+/// The module's only public function, whose body `verifyBody` accepts. Null after an error.
 mlir::func::FuncOp findGraph(mlir::ModuleOp module);
+
+/// Checks that a function has a body of one block that ends with its return. Operations of dialects that are not linked
+/// pass for ends of a block otherwise.
+llvm::LogicalResult verifyBody(mlir::func::FuncOp func);
 
 /// Why a value cannot be of that type in the serial network, as a clause: ", whose dimension 0 has no size". Nothing if
 /// it can: values are tensors of static shape and known elements.

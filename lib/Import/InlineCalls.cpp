@@ -85,9 +85,8 @@ private:
   };
 
   static LogicalResult enter(func::FuncOp func, State &state) {
-    if (!func.getBody().hasOneBlock())
-      return func.emitError() << "function @" << func.getSymName() << " is called and has "
-                              << func.getBody().getBlocks().size() << " blocks, not one";
+    if (failed(verifyBody(func)))
+      return failure();
     state.calls = getCalls(func);
     state.size = std::distance(func.getBody().front().begin(), func.getBody().front().end());
     return success();

@@ -20,7 +20,7 @@ func.func public @main() {
   call @declared() : () -> ()
   return
 }
-// expected-error @below {{function @declared is called and has 0 blocks, not one}}
+// expected-error @below {{function @declared has 0 blocks, not one}}
 func.func private @declared()
 
 // -----
@@ -165,4 +165,17 @@ func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 }
 func.func private @magnitude(%arg0: tensor<5xf32>) -> tensor<5xf32> {
   return %arg0 : tensor<5xf32>
+}
+
+// -----
+
+// Tests that an operation of a dialect that is not linked is no end of a function, whatever the verifier takes it for.
+
+func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = call @f(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// expected-error @below {{function @f does not end with its return}}
+func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
 }
