@@ -63,46 +63,79 @@ LogicalResult meshwright::checkUntrained(MLIRContext *context, const StrategyFil
 
 namespace {
 
-/// Calls `visit` for every input whose name matches `glob`. False if there is none.
-bool forEachInput(ModuleOp module, StringRef glob, llvm::function_ref<void(func::FuncOp, unsigned)> visit) {
-  bool any = false;
-  for (auto func : module.getOps<func::FuncOp>())
-    for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); name && matchGlob(glob, name)) {
-        visit(func, index);
-        any = true;
-      }
-  return any;
-}
+/// An input: a function and the number of its argument.
+struct Input {
+  func::FuncOp func;
+  unsigned index;
+
+  StringAttr getName() { return func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); }
+  int64_t getRank() { return cast<RankedTensorType>(func.getArgument(index).getType()).getRank(); }
+};
+
+/// Marks what a strategy says of inputs.
+class InputMarker {
+public:
+  InputMarker(ModuleOp module, const StrategyFile &file) : module(module), file(file), builder(module.getContext()) {}
+
+  LogicalResult markBatch(StringRef glob, int64_t dim, Location loc) {
+    FailureOr<SmallVector<Input>> inputs = find(glob, loc);
+    if (failed(inputs))
+      return failure();
+    for (Input &input : *inputs) {
+      if (dim < 0 || dim >= input.getRank())
+        return emitError(loc) << "the batch is dimension " << dim << " but " << input.getName() << " has rank "
+                              << input.getRank();
+      input.func.setArgAttr(input.index, "net.batch_dim", builder.getI64IntegerAttr(dim));
+    }
+    return success();
+  }
+
+  LogicalResult markRange(const strategy::Range &range, Location loc) {
+    if (!(range.min() < range.max()))
+      return emitError(loc) << "the range is empty: min " << range.min() << " is not below max " << range.max();
+    FailureOr<SmallVector<Input>> inputs = find(range.input(), loc);
+    if (failed(inputs))
+      return failure();
+    for (Input &input : *inputs) {
+      input.func.setArgAttr(input.index, "net.min", builder.getF64FloatAttr(range.min()));
+      input.func.setArgAttr(input.index, "net.max", builder.getF64FloatAttr(range.max()));
+    }
+    return success();
+  }
+
+private:
+  /// The inputs whose name matches `glob`; where there has to be one and is none an error at `loc`.
+  FailureOr<SmallVector<Input>> find(StringRef glob, Location loc) {
+    SmallVector<Input> found;
+    for (auto func : module.getOps<func::FuncOp>())
+      for (unsigned index = 0; index < func.getNumArguments(); ++index)
+        if (Input input{func, index}; input.getName() && matchGlob(glob, input.getName()))
+          found.push_back(input);
+    if (found.empty() && file.matchesAll())
+      return emitError(loc) << "no input matches \"" << glob << "\"";
+    return found;
+  }
+
+  ModuleOp module;
+  const StrategyFile &file;
+  Builder builder;
+};
 
 } // namespace
 
 LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) {
-  Builder builder(module.getContext());
+  InputMarker marker(module, file);
+  auto getLoc = [&](const Twine &path) { return file.getLoc(module.getContext(), path.str()); };
   const auto &model = file.get().model();
   for (int index = 0; index < model.batch_size(); ++index)
-    for (const std::string &glob : model.batch(index).inputs())
-      if (!forEachInput(module, glob,
-                        [&](func::FuncOp func, unsigned argument) {
-                          func.setArgAttr(argument, "net.batch_dim",
-                                          builder.getI64IntegerAttr(model.batch(index).dim()));
-                        }) &&
-          file.matchesAll())
-        return emitError(file.getLoc(module.getContext(), "model.batch[" + std::to_string(index) + "]"))
-               << "no input matches \"" << glob << "\"";
-  for (int index = 0; index < model.range_size(); ++index) {
-    const auto &range = model.range(index);
-    Location loc = file.getLoc(module.getContext(), "model.range[" + std::to_string(index) + "]");
-    if (!(range.min() < range.max()))
-      return emitError(loc) << "the range is empty: min " << range.min() << " is not below max " << range.max();
-    if (!forEachInput(module, range.input(),
-                      [&](func::FuncOp func, unsigned argument) {
-                        func.setArgAttr(argument, "net.min", builder.getF64FloatAttr(range.min()));
-                        func.setArgAttr(argument, "net.max", builder.getF64FloatAttr(range.max()));
-                      }) &&
-        file.matchesAll())
-      return emitError(loc) << "no input matches \"" << range.input() << "\"";
-  }
+    for (auto [number, glob] : llvm::enumerate(model.batch(index).inputs())) {
+      Location loc = getLoc("model.batch[" + Twine(index) + "].inputs[" + Twine(number) + "]");
+      if (failed(marker.markBatch(glob, model.batch(index).dim(), loc)))
+        return failure();
+    }
+  for (int index = 0; index < model.range_size(); ++index)
+    if (failed(marker.markRange(model.range(index), getLoc("model.range[" + Twine(index) + "]"))))
+      return failure();
   return success();
 }
 
