@@ -12,6 +12,7 @@
 #include "meshwright/Import/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -22,10 +23,11 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
-/// The name that a location carries itself, seen through fusion with other locations.
+/// The name that a location carries itself, seen through fusion with other locations. Bytes that are no text are no
+/// name: names go into files of JSON.
 static StringRef getNameIn(LocationAttr location) {
   if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName();
+    return llvm::json::isUTF8(name.getName()) ? name.getName().getValue() : StringRef();
   if (auto fused = dyn_cast<FusedLoc>(location))
     for (Location part : fused.getLocations())
       if (StringRef name = getNameIn(part); !name.empty())
@@ -41,6 +43,7 @@ public:
   struct Place {
     std::string scope;
     bool isBackward = false;
+    bool isWhole = false;
   };
 
   const Place &get(LocationAttr location) {
@@ -65,6 +68,7 @@ private:
     StringRef name = getNameIn(location);
     place.scope = joinScopes(getScope(name), place.scope);
     place.isBackward |= isTransposed(name);
+    place.isWhole = isWhole(name);
     return place;
   }
 
@@ -77,6 +81,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     if (!graph)
       return signalPassFailure();
     annotateOperations();
+    shortenScopes(graph);
     if (failed(nameArguments(graph)) || failed(nameResults(graph)))
       return signalPassFailure();
     alignScopes(graph);
@@ -122,7 +127,36 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       if (!place.scope.empty())
         op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), place.scope));
       net::setRole(op, place.isBackward ? net::Role::Backward : net::Role::Forward);
+      if (place.isWhole && !place.scope.empty())
+        whole.push_back(op);
     });
+  }
+
+  /// The scope of the first call of each function, by its name.
+  llvm::StringMap<StringRef> findFirstCalls() {
+    llvm::StringMap<StringRef> scopes;
+    getOperation().walk<WalkOrder::PreOrder>([&](func::CallOp call) {
+      if (auto scope = call->getAttrOfType<StringAttr>(net::kScopeAttr))
+        scopes.try_emplace(call.getCallee(), scope.getValue());
+    });
+    return scopes;
+  }
+
+  /// A function that is called often is printed once, with the scopes of its first call where scopes say the whole way.
+  /// What they have in common with that call is left out: every call puts its own scope in front.
+  void shortenScopes(func::FuncOp graph) {
+    llvm::StringMap<StringRef> calls = findFirstCalls();
+    for (Operation *op : whole) {
+      auto function = op->getParentOfType<func::FuncOp>();
+      StringRef scope = op->getAttrOfType<StringAttr>(net::kScopeAttr).getValue();
+      StringRef outer = function == graph ? "" : calls.lookup(function.getSymName());
+      if (outer.empty() || !scope.consume_front(outer) || !(scope.empty() || scope.consume_front(".")))
+        continue;
+      if (scope.empty())
+        op->removeDiscardableAttr(net::kScopeAttr);
+      else
+        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), scope));
+    }
   }
 
   /// `attributes` of an argument or a result, which is called `name`, without what says so in JAX's way. They are set
@@ -161,7 +195,9 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
       auto info = graph.getResultAttrOfType<StringAttr>(index, "jax.result_info");
       if (!name)
-        name = StringAttr::get(&getContext(), info ? Twine(getResultName(info.getValue())) : "out" + Twine(index));
+        name = StringAttr::get(&getContext(), info && llvm::json::isUTF8(info.getValue())
+                                                  ? Twine(getResultName(info.getValue()))
+                                                  : "out" + Twine(index));
       auto [other, isNew] = seen.try_emplace(name.getValue(), index);
       if (!isNew)
         return graph.emitError() << "results " << other->second << " and " << index << " are both called " << name;
@@ -170,6 +206,9 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     graph.setAllResultAttrs(attributes);
     return success();
   }
+
+  /// Operations whose scope says the whole way from the graph.
+  SmallVector<Operation *> whole;
 };
 
 } // namespace

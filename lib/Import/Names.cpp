@@ -89,22 +89,25 @@ std::string importer::getDottedName(StringRef path) {
 }
 
 std::string importer::getResultName(StringRef path) {
+  // Before version 0.5 JAX wrote what comes behind the word alone.
+  if (path.empty())
+    return "result";
   StringRef below = path;
-  if (!below.consume_front("result") || below.empty())
+  if (!(below.consume_front("result") || path.starts_with("[")) || below.empty())
     return getDottedName(path);
   std::optional<SmallVector<std::string>> keys = splitPath(below);
   return keys ? join(*keys, ".") : getDottedName(path);
 }
 
-/// Cuts `name` at the slashes outside of parentheses.
+/// Cuts `name` at the slashes outside of parentheses; old versions of JAX put arguments behind primitives in brackets.
 static SmallVector<StringRef> splitScope(StringRef name) {
   SmallVector<StringRef> parts;
   size_t start = 0;
   int depth = 0;
   for (size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '(')
+    if (name[i] == '(' || name[i] == '[')
       ++depth;
-    else if (name[i] == ')')
+    else if (name[i] == ')' || name[i] == ']')
       --depth;
     else if (name[i] == '/' && depth <= 0) {
       parts.push_back(name.slice(start, i));
@@ -140,6 +143,11 @@ std::string importer::getScope(StringRef name) {
     scope += escapeComponent(part);
   }
   return scope;
+}
+
+bool importer::isWhole(StringRef name) {
+  SmallVector<StringRef> parts = splitScope(name);
+  return parts.size() > 2 && parts[0].starts_with("jit(") && parts[1] == "jit(main)";
 }
 
 bool importer::isTransposed(StringRef name) {

@@ -84,3 +84,44 @@ func.func public @aligned(%arg0: tensor<4xf32> loc("p['h']['h']['w']")) -> tenso
   %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/h/h/abs")
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Tests that scopes that say the whole way, as JAX printed them before version 0.7, say no more in the end: those of a
+// function are of its first call, and each call puts its own in front.
+
+// CHECK-LABEL: func.func public @whole
+func.func public @whole(%arg0: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "[0]['a']"}) {
+  // CHECK: call @block{{.*}}net.scope = "h.0"}
+  %0 = call @block(%arg0) : (tensor<4xf32>) -> tensor<4xf32> loc("jit(f)/jit(main)/h/0/pjit[name=block out_layouts=(None,) path=a/b]")
+  // CHECK: call @block{{.*}}net.scope = "h.1"}
+  %1 = call @block(%0) : (tensor<4xf32>) -> tensor<4xf32> loc("jit(f)/jit(main)/h/1/pjit[name=block]")
+  return %1 : tensor<4xf32>
+}
+// CHECK-LABEL: func.func private @block
+func.func private @block(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}{net.role = #net.role<forward>} :
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/jit(main)/h/0/abs")
+  // CHECK-NEXT: call @act{{.*}}net.scope = "mlp"}
+  %1 = call @act(%0) : (tensor<4xf32>) -> tensor<4xf32> loc("jit(f)/jit(main)/h/0/mlp/pjit[name=act]")
+  return %1 : tensor<4xf32>
+}
+// CHECK-LABEL: func.func private @act
+func.func private @act(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.tanh{{.*}}net.scope = "inner"}
+  %0 = stablehlo.tanh %arg0 : tensor<4xf32> loc("jit(f)/jit(main)/h/0/mlp/inner/tanh")
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that bytes that are no text are no names.
+
+// CHECK-LABEL: func.func public @bytes
+// CHECK-SAME: %arg0: tensor<4xf32> {net.name = "arg0"}
+// CHECK-SAME: -> (tensor<4xf32> {net.name = "out0"})
+func.func public @bytes(%arg0: tensor<4xf32> loc("p['\FF']")) -> (tensor<4xf32> {jax.result_info = "result['\C3']"}) {
+  // CHECK-NEXT: stablehlo.abs{{.*}}{net.role = #net.role<forward>} :
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/\FF/abs")
+  return %0 : tensor<4xf32>
+}

@@ -24,13 +24,18 @@ std::pair<llvm::StringRef, llvm::StringRef> splitComponent(llvm::StringRef name)
 /// that is no such path is one component.
 std::string getDottedName(llvm::StringRef path);
 
-/// The same for a path below a result: without the root, which is `result` for all (but a single result is `result`).
+/// The same for a path below a result: without the root, which is `result` for all, or nothing in old versions of JAX
+/// (but a single result is `result`).
 std::string getResultName(llvm::StringRef path);
 
 /// The scope that the name of an operation's location gives: `jit(f)/transformer/h/3/attn/dot_general` is in
 /// `transformer.h.3.attn`. The last component is the primitive; transformations are seen through (`transpose(jvp(h))`
 /// is `h`), `jit(f)` is none.
 std::string getScope(llvm::StringRef name);
+
+/// Whether the name says the whole way from the graph, in private functions too, as JAX before version 0.7 prints it:
+/// `jit(f)/jit(main)/…`. Later ones say the way from the function on.
+bool isWhole(llvm::StringRef name);
 
 /// Whether the name is that of an operation that differentiation in reverse made.
 bool isTransposed(llvm::StringRef name);

@@ -57,6 +57,25 @@ TEST(Names, LeaveOutTheRootOfResults) {
   EXPECT_EQ(getResultName("result['a"), "result['a");
 }
 
+TEST(Names, KnowHowOldVersionsOfJaxCallResults) {
+  EXPECT_EQ(getResultName(""), "result");
+  EXPECT_EQ(getResultName("[0]"), "0");
+  EXPECT_EQ(getResultName("[1]['layer0']['bias']"), "1.layer0.bias");
+  EXPECT_EQ(getResultName("['a"), "['a");
+}
+
+TEST(Scopes, LeaveOutTheArgumentsOfPrimitives) {
+  EXPECT_EQ(getScope("jit(f)/jit(main)/h/pjit[out_layouts=(None,) name=a/b keep=False]"), "h");
+}
+
+TEST(Scopes, KnowTheWholeWay) {
+  EXPECT_TRUE(isWhole("jit(f)/jit(main)/h/add"));
+  EXPECT_TRUE(isWhole("jit(f)/jit(main)/add"));
+  EXPECT_FALSE(isWhole("jit(f)/h/jit(main)/add"));
+  EXPECT_FALSE(isWhole("jit(main)/h/add"));
+  EXPECT_FALSE(isWhole("h/add"));
+}
+
 TEST(Scopes, LeaveOutThePrimitiveAndCompilation) {
   EXPECT_EQ(getScope("jit(f)/transformer/h/3/attn/dot_general"), "transformer.h.3.attn");
   EXPECT_EQ(getScope("jit(f)/add"), "");
