@@ -54,6 +54,11 @@ StringRef importer::describeUnknown(StringRef name) {
              "draws from a generator that has no key; draw with one, as jax.random does")
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"},
              "talks to the host within a step, which networks cannot; make it an input or a result")
+      .StartsWith("mhlo.",
+                  "is of MHLO, which is older than StableHLO; `mlir-hlo-opt --hlo-legalize-to-stablehlo` makes "
+                  "StableHLO of it")
+      .StartsWith("vhlo.", "is of VHLO, which StableHLO is serialized in; `stablehlo-translate --deserialize` makes "
+                           "StableHLO of it")
       .Default("is not known; docs/design/import.md lists the operations that are");
 }
 
@@ -74,7 +79,7 @@ static LogicalResult verifyTypes(Operation *op) {
 }
 
 static bool isSource(Operation *op) {
-  return llvm::is_contained({"stablehlo", "chlo", "sdy"}, op->getName().getDialectNamespace());
+  return llvm::is_contained({"stablehlo", "chlo", "sdy", "mhlo", "vhlo"}, op->getName().getDialectNamespace());
 }
 
 static LogicalResult convert(Operation *op) {

@@ -5,20 +5,46 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
+/// The elements of a value that stands at the end of the text, behind `dialect_resources`.
+static FailureOr<DenseElementsAttr> readResource(Conversion &conversion, DenseResourceElementsAttr value) {
+  AsmResourceBlob *blob = value.getRawHandle().getBlob();
+  if (!blob)
+    return conversion.error()
+           << "has values that are not in the text, " << value.getRawHandle().getKey()
+           << " stands for them; print it without leaving large constants out, as as_text() of JAX's "
+           << "lowered function does";
+  auto type = cast<ShapedType>(value.getType());
+  bool isSplat = false;
+  if (!DenseElementsAttr::isValidRawBuffer(type, blob->getData(), isSplat))
+    return conversion.error() << "of " << type << " has " << blob->getData().size()
+                              << " bytes of values in dialect_resources, which is not what it takes";
+  return DenseElementsAttr::getFromRawBuffer(type, blob->getData());
+}
+
+static FailureOr<DenseElementsAttr> getElements(Conversion &conversion) {
+  Attribute value = conversion.getOp()->getAttr("value");
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value))
+    return readResource(conversion, resource);
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(value))
+    return dense;
+  return conversion.error() << "has no dense value";
+}
+
 static Converted convertConstant(Conversion &conversion) {
   if (failed(conversion.expect(0)))
     return failure();
-  auto value = conversion.getOp()->getAttrOfType<DenseElementsAttr>("value");
-  if (!value)
-    return conversion.error() << "has no dense value";
-  if (value.getType() != conversion.getType())
-    return conversion.error() << "of " << conversion.getType() << " has a value of " << value.getType();
-  return SmallVector<Value>{conversion.create<net::ConstantOp>(conversion.getType(), ElementsAttr(value))};
+  FailureOr<DenseElementsAttr> value = getElements(conversion);
+  if (failed(value))
+    return failure();
+  if (value->getType() != conversion.getType())
+    return conversion.error() << "of " << conversion.getType() << " has a value of " << value->getType();
+  return SmallVector<Value>{conversion.create<net::ConstantOp>(conversion.getType(), ElementsAttr(*value))};
 }
 
 static Converted convertIota(Conversion &conversion) {

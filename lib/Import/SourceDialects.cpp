@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SourceDialects.h"
+#include "Known.h"
 #include "meshwright/Import/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -70,6 +71,12 @@ Attribute SourceDialect::parseAttribute(DialectAsmParser &parser, Type) const {
   return builder.getStringAttr(spec);
 }
 
+Type VHLODialect::parseType(DialectAsmParser &parser) const {
+  parser.emitError(parser.getNameLoc()) << "a type " << describeUnknown("vhlo.type");
+  return {};
+}
+
 void meshwright::importer::registerSourceDialects(DialectRegistry &registry) {
-  registry.insert<StableHLODialect, CHLODialect, SdyDialect, func::FuncDialect, net::NetDialect>();
+  registry.insert<StableHLODialect, CHLODialect, SdyDialect, MHLODialect, VHLODialect, func::FuncDialect,
+                  net::NetDialect>();
 }

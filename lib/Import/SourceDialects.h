@@ -59,6 +59,24 @@ public:
       : SourceDialect(getDialectNamespace(), context, mlir::TypeID::get<SdyDialect>()) {}
 };
 
+/// Dialects that are told apart to say what makes StableHLO of them.
+class MHLODialect : public SourceDialect {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MHLODialect)
+  static constexpr llvm::StringLiteral getDialectNamespace() { return "mhlo"; }
+  explicit MHLODialect(mlir::MLIRContext *context)
+      : SourceDialect(getDialectNamespace(), context, mlir::TypeID::get<MHLODialect>()) {}
+};
+
+class VHLODialect : public SourceDialect {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VHLODialect)
+  static constexpr llvm::StringLiteral getDialectNamespace() { return "vhlo"; }
+  explicit VHLODialect(mlir::MLIRContext *context)
+      : SourceDialect(getDialectNamespace(), context, mlir::TypeID::get<VHLODialect>()) {}
+  mlir::Type parseType(mlir::DialectAsmParser &parser) const override;
+};
+
 } // namespace meshwright::importer
 
 #endif
