@@ -43,3 +43,10 @@ func.func @product_in_windows() -> tensor<f64> {
   %loss = net.reduce sum %p dims = [0] : tensor<3xf64> -> tensor<f64>
   return %loss : tensor<f64>
 }
+
+// -----
+
+// expected-error @below {{a program has one public function with a body, but there is none}}
+module {
+  func.func private @declared()
+}
