@@ -37,6 +37,10 @@ if(MESHWRIGHT_SANITIZE)
   add_link_options(-fsanitize=${MESHWRIGHT_SANITIZE})
 endif()
 
+if(MESHWRIGHT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 function(mw_tablegen TARGET TD)
   set(args ${ARGN})
   set(outs)

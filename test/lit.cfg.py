@@ -63,3 +63,5 @@ if shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"]] + folders)):
 
 if config.sanitize:
     config.available_features.add("sanitizer")
+if config.fuzz == "ON":
+    config.available_features.add("fuzz")
