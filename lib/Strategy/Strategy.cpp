@@ -15,6 +15,9 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::strategy;
 
+/// Every rank has an entry in a package, and some analyses look at each: more would keep the compiler busy for hours.
+static constexpr int64_t kMostRanks = 1 << 20;
+
 namespace {
 
 /// Emits protobuf's complaints at their places.
@@ -92,9 +95,9 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     Location loc = getLoc(context, "mesh.axes[" + std::to_string(index) + "]");
     if (axis.name().empty() || !seen.insert(axis.name()).second)
       return emitError(loc) << "axis \"" << axis.name() << "\" is empty or stands twice in the mesh";
-    if (axis.size() < 0 || (axis.size() > 0 && product > INT32_MAX / axis.size()))
+    if (axis.size() < 0 || (axis.size() > 0 && product > kMostRanks / axis.size()))
       return emitError(loc) << "axis \"" << axis.name() << "\" has size " << axis.size()
-                            << "; sizes are positive and the number of ranks is at most " << INT32_MAX;
+                            << "; sizes are positive and the number of ranks is at most " << kMostRanks;
     if (axis.size() > 0) {
       product *= axis.size();
       continue;
@@ -105,8 +108,9 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     open = index;
   }
   Location loc = getLoc(context, "mesh");
-  if (ranks < 0)
-    return emitError(loc) << "there are " << ranks << " ranks; there is at least 1";
+  if (ranks < 0 || ranks > kMostRanks)
+    return emitError(loc) << "there are " << ranks << " ranks; there is at least 1 and there are at most "
+                          << kMostRanks;
   if (!open) {
     if (ranks != 0 && ranks != product)
       return emitError(loc) << "the sizes of the mesh's axes multiply to " << product << " but --ranks is " << ranks;
