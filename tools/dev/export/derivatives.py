@@ -184,6 +184,38 @@ def add_orders(cases):
     cases.add("checkpoint", jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), cases.draw(3))
 
 
+def add_windows(cases):
+    def convolve(strides, padding, spread, apart, groups=1, batch_groups=1, layouts=("NHWC", "HWIO", "NHWC")):
+        return lambda x, w: lax.conv_general_dilated(x, w, strides, padding, spread, apart, layouts, groups, batch_groups)
+
+    cases.add("convolution", convolve((1, 1), "SAME", (1, 1), (1, 1)), cases.draw(2, 5, 4, 3), cases.draw(3, 3, 3, 2))
+    cases.add("convolution in strides", convolve((2, 3), [(1, 0), (2, 1)], (1, 1), (1, 1)), cases.draw(2, 5, 6, 2), cases.draw(2, 3, 2, 3))
+    cases.add("convolution that cuts", convolve((1, 2), [(-1, 2), (0, -1)], (1, 1), (1, 2)), cases.draw(1, 6, 7, 2), cases.draw(2, 2, 2, 2))
+    cases.add("transposed convolution", convolve((1, 1), [(1, 2), (2, 1)], (2, 3), (1, 1)), cases.draw(2, 3, 2, 2), cases.draw(3, 2, 2, 3))
+    cases.add("convolution, dilated", convolve((2, 1), [(2, 2), (1, 3)], (2, 1), (2, 2)), cases.draw(1, 4, 5, 2), cases.draw(2, 3, 2, 2))
+    cases.add("convolution in groups", convolve((1, 1), "VALID", (1, 1), (1, 1), groups=2), cases.draw(2, 4, 4, 4), cases.draw(2, 2, 2, 6))
+    cases.add("convolution, batch in groups", convolve((1, 1), "VALID", (1, 1), (1, 1), batch_groups=2), cases.draw(4, 4, 4, 2), cases.draw(2, 2, 2, 6))
+    cases.add("convolution, features first", convolve((2, 1), [(1, 1), (0, 0)], (1, 1), (1, 1), layouts=("NCHW", "OIHW", "NCHW")),
+              cases.draw(2, 2, 4, 3), cases.draw(3, 2, 2, 2))
+    cases.add("convolution of lines", lambda x, w: lax.conv_general_dilated(x, w, (2,), [(1, 2)], None, None, ("NWC", "WIO", "NWC")),
+              cases.draw(2, 6, 3), cases.draw(3, 3, 2))
+    cases.add("convolution with itself", lambda x: lax.conv_general_dilated(x, x, (1,), [(1, 1)], None, None, ("NWC", "WIO", "NWC")),
+              cases.draw(2, 2, 2))
+
+    def pool(start, combine, sizes=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"):
+        return lambda x: lax.reduce_window(x, start, combine, sizes, strides, padding)
+
+    for name, start, combine in (("largest", -np.inf, lax.max), ("smallest", np.inf, lax.min), ("sum", 0.0, lax.add)):
+        cases.add(f"{name} in windows", pool(start, combine), cases.draw(2, 4, 6, 2))
+        cases.add(f"{name} in windows that overlap", pool(start, combine, (1, 3, 2, 1), (1, 2, 1, 1), ((0, 0), (1, 1), (0, 1), (0, 0))),
+                  cases.draw(1, 5, 4, 2))
+    cases.add("largest in windows, ties", pool(-np.inf, lax.max, (2,), (2,)), [1, 1, 3, 2, 2, 2.0])
+    for name, function in {"cumsum": jnp.cumsum, "cumprod": jnp.cumprod, "cummax": lax.cummax, "cumlogsumexp": lax.cumlogsumexp}.items():
+        for axis in (0, 1):
+            cases.add(f"{name} along {axis}", lambda x, function=function, axis=axis: function(x, axis=axis), cases.draw(3, 4))
+    cases.add("cumsum backwards", lambda x: lax.cumsum(x, axis=1, reverse=True) * x, cases.draw(3, 4))
+
+
 # By name, in the order in which they stand here.
 FAMILIES = {name.removeprefix("add_"): function for name, function in list(globals().items()) if name.startswith("add_")}
 

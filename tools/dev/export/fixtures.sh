@@ -24,7 +24,7 @@ for network in gpt2-dropout-tiny-f64 gpt2-rbg-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw --small
 done
-for network in t5-tiny-f64 llama-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
+for network in t5-tiny-f64 llama-tiny-f64 opt-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw
 done
