@@ -35,6 +35,7 @@ export_text vit-tiny-f64 ""
 export_text resnet-tiny-f64 ""
 "$python" "$here/reference.py" resnet-tiny-f64 "$out/reference/resnet-tiny-f64" --optimizers momentum
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64; do
+for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64 llama-checkpoint-tiny-f64; do
   export_text "$network" .gradient --gradient
 done
 export_text gpt2-tiny .no-names --no-names
