@@ -24,7 +24,7 @@ for network in gpt2-dropout-tiny-f64 gpt2-rbg-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw --small
 done
-for network in t5-tiny-f64 llama-tiny-f64 opt-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
+for network in t5-tiny-f64 llama-tiny-f64 opt-tiny-f64 mixture-tiny-f64 scan-gpt-tiny-f64 lstm-tiny-f64; do
   export_text "$network" ""
   "$python" "$here/reference.py" "$network" "$out/reference/$network" --optimizers adamw
 done
@@ -34,7 +34,6 @@ export_text vit-tiny-f64 ""
 "$python" "$here/reference.py" vit-tiny-f64 "$out/reference/vit-tiny-f64" --optimizers adamw
 export_text resnet-tiny-f64 ""
 "$python" "$here/reference.py" resnet-tiny-f64 "$out/reference/resnet-tiny-f64" --optimizers momentum
-for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64; do
 for network in gpt2-tiny-f64 bert-tiny-f64 mlp-tiny-f64 llama-checkpoint-tiny-f64; do
   export_text "$network" .gradient --gradient
 done
