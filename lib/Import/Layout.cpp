@@ -21,7 +21,9 @@ static FailureOr<DenseElementsAttr> readResource(Conversion &conversion, DenseRe
            << "lowered function does";
   auto type = cast<ShapedType>(value.getType());
   bool isSplat = false;
-  if (!DenseElementsAttr::isValidRawBuffer(type, blob->getData(), isSplat))
+  bool isValid = DenseElementsAttr::isValidRawBuffer(type, blob->getData(), isSplat);
+  // One element does not stand for all here: the others are missing.
+  if (!isValid || (isSplat && type.getNumElements() != 1))
     return conversion.error() << "of " << type << " has " << blob->getData().size()
                               << " bytes of values in dialect_resources, which is not what it takes";
   return DenseElementsAttr::getFromRawBuffer(type, blob->getData());
