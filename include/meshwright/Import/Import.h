@@ -42,7 +42,7 @@ struct Options {
   /// The first rule that matches counts; a variable without one has no initializer.
   std::vector<InitRule> inits;
   /// Every loop is written as often as it runs, instead of those of integers alone.
-  bool unrollLoops = true;
+  bool unrollLoops = false;
   /// State that the graph gives back, beside what it was exported with as donated. The first rule that matches counts.
   std::vector<CarryRule> carries;
 };
