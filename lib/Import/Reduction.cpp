@@ -16,7 +16,9 @@ using namespace meshwright;
 using namespace meshwright::importer;
 using dist::ReduceKind;
 
-std::optional<ReduceKind> importer::getReduceKind(StringRef combiner, Type element) {
+/// What combining elements of a type with the operation called `combiner` makes of many; nothing for an operation that
+/// is not known. On i1 arithmetic is logical.
+static std::optional<ReduceKind> getReduceKind(StringRef combiner, Type element) {
   bool isLogical = element.isInteger(1);
   return llvm::StringSwitch<std::optional<ReduceKind>>(combiner)
       .Case("stablehlo.add", isLogical ? ReduceKind::Or : ReduceKind::Sum)
@@ -233,6 +235,21 @@ static LogicalResult verifyReduce(Conversion &conversion, MutableArrayRef<int64_
   return success();
 }
 
+FailureOr<SmallVector<ReduceKind>> importer::getReduceKinds(Conversion &conversion, Block &body, StringRef other) {
+  SmallVector<ReduceKind> kinds;
+  unsigned count = conversion.getOp()->getNumResults();
+  for (unsigned index = 0; index < count; ++index) {
+    StringRef combiner = getCombiner(body, index, index, count + index);
+    std::optional<ReduceKind> kind = getReduceKind(combiner, conversion.getType(index).getElementType());
+    if (!kind)
+      return conversion.error() << "has a body that is not known for result " << index
+                                << "; add, multiply, maximum, minimum, and, or of its own two elements are, and "
+                                << other;
+    kinds.push_back(*kind);
+  }
+  return kinds;
+}
+
 static Converted convertReduce(Conversion &conversion) {
   Operation *op = conversion.getOp();
   unsigned count = op->getNumResults();
@@ -248,18 +265,11 @@ static Converted convertReduce(Conversion &conversion) {
     return failure();
   if (std::optional<SmallVector<Value>> results = convertArg(conversion, *body, *dims))
     return *results;
-  SmallVector<ReduceKind> kinds;
-  for (unsigned index = 0; index < count; ++index) {
-    StringRef combiner = getCombiner(*body, index, index, count + index);
-    std::optional<ReduceKind> kind = getReduceKind(combiner, conversion.getType(index).getElementType());
-    if (!kind)
-      return conversion.error() << "has a body that is not known for result " << index
-                                << "; add, multiply, maximum, minimum, and, or of its own two elements are, and "
-                                   "argmax and argmin over an iota";
-    kinds.push_back(*kind);
-  }
+  FailureOr<SmallVector<ReduceKind>> kinds = getReduceKinds(conversion, *body, "argmax and argmin over an iota");
+  if (failed(kinds))
+    return failure();
   SmallVector<Value> results;
-  for (auto [index, kind] : llvm::enumerate(kinds))
+  for (auto [index, kind] : llvm::enumerate(*kinds))
     results.push_back(reduceOne(conversion, index, kind, *dims));
   return results;
 }

@@ -11,9 +11,10 @@
 
 namespace meshwright::importer {
 
-/// What combining elements of a type with the operation called `combiner` makes of many; nothing for an operation that
-/// is not known. On i1 arithmetic is logical.
-std::optional<dist::ReduceKind> getReduceKind(llvm::StringRef combiner, mlir::Type element);
+/// What `body` makes of the elements of every operand, each combined with its own alone. Otherwise emits an error,
+/// which says that `other` bodies are known besides.
+mlir::FailureOr<llvm::SmallVector<dist::ReduceKind>> getReduceKinds(Conversion &conversion, mlir::Block &body,
+                                                                    llvm::StringRef other);
 
 /// The element that every element of `value` is, if it is a constant.
 mlir::Attribute getSplat(mlir::Value value);

@@ -173,26 +173,22 @@ static Converted convertReduceWindow(Conversion &conversion) {
   Block *body = failed(windows) ? nullptr : getBody(conversion, 2 * count, count);
   if (!body)
     return failure();
-  SmallVector<ReduceKind> kinds;
   for (unsigned index = 0; index < count; ++index) {
     if (failed(verifyInit(conversion, index, count + index, index)))
       return failure();
     if (conversion.getOperandType(index).getShape() != conversion.getOperandType(0).getShape())
       return conversion.error() << "reduces " << conversion.getOperandType(index) << " together with "
                                 << conversion.getOperandType(0);
-    if (count == 1)
-      if (Value result = convertCumulativeLogSumExp(conversion, *body, *windows))
-        return SmallVector<Value>{result};
-    StringRef combiner = getCombiner(*body, index, index, count + index);
-    std::optional<ReduceKind> kind = getReduceKind(combiner, conversion.getType(index).getElementType());
-    if (!kind)
-      return conversion.error() << "has a body that is not known for result " << index
-                                << "; add, multiply, maximum, minimum, and, or of its own two elements are, and the "
-                                   "logarithm of a running sum of exponentials";
-    kinds.push_back(*kind);
   }
+  if (count == 1)
+    if (Value result = convertCumulativeLogSumExp(conversion, *body, *windows))
+      return SmallVector<Value>{result};
+  FailureOr<SmallVector<ReduceKind>> kinds =
+      getReduceKinds(conversion, *body, "the logarithm of a running sum of exponentials");
+  if (failed(kinds))
+    return failure();
   SmallVector<Value> results;
-  for (auto [index, kind] : llvm::enumerate(kinds))
+  for (auto [index, kind] : llvm::enumerate(*kinds))
     results.push_back(reduceOne(conversion, index, kind, *windows));
   return results;
 }
