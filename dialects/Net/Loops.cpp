@@ -86,6 +86,13 @@ static Value getIndex(Operation *op) {
   return isa<CarryOp, TakeOp, StackOp, TotalOp>(op) ? op->getOperand(1) : Value();
 }
 
+LoopOp LoopNest::getOutermost(Operation *op) const {
+  LoopOp loop = getLoop(op);
+  while (loop && getParent(loop))
+    loop = getParent(loop);
+  return loop;
+}
+
 bool LoopNest::contains(LoopOp loop, Operation *op) const {
   LoopOp mine = getLoop(op);
   while (mine && mine != loop)

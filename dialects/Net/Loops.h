@@ -30,6 +30,8 @@ public:
   LoopOp getLoop(mlir::Operation *op) const { return loopOf.lookup(op); }
   /// The loop around `loop`; null where there is none.
   LoopOp getParent(LoopOp loop) const { return parents.lookup(loop); }
+  /// The outermost loop whose body `op` is in; null where it is in none.
+  LoopOp getOutermost(mlir::Operation *op) const;
   EndLoopOp getEnd(LoopOp loop) const { return ends.lookup(loop); }
   /// Whether `op` is in the body of `loop`, or of a loop in there; every operation is in the null loop.
   bool contains(LoopOp loop, mlir::Operation *op) const;

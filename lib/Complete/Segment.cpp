@@ -378,7 +378,7 @@ void Segmenter::holdSlices(Operation *op, unsigned segment) {
     Parameter &parameter = parameters[number];
     if (!parameter.slice || parameter.lastForward != op)
       continue;
-    auto loop = dyn_cast<net::LoopOp>(loops.hoist(op, {}));
+    net::LoopOp loop = loops.getOutermost(op);
     builder.setInsertionPointAfter(loop ? loops.getEnd(loop).getOperation() : op);
     unsigned fetch = plan.fetchOf.lookup({segment, number});
     Value held = createReshard(fetched.lookup(fetch), parameter.compute, *parameter.slice, parameter);

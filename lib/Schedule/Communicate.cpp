@@ -78,7 +78,6 @@ private:
   void demand(Operation *op);
   void emit(Operation *op);
   void place(Operation *op);
-  net::LoopOp getOutermost(Operation *op) const;
   void demandLoop(net::LoopOp loop);
   void sendFrom(Operation *op);
   Launch *findPending(Operation *op);
@@ -209,7 +208,7 @@ void Scheduler::prepare(Operation *op) {
     auto collective = dyn_cast<dist::CollectiveOp>(maker);
     return collective && !collective.isStart();
   };
-  net::LoopOp own = getOutermost(op);
+  net::LoopOp own = nest.getOutermost(op);
   auto isOwn = [&](Operation *maker) { return own && nest.contains(own, maker); };
   for (Value operand : op->getOperands())
     if (Operation *maker = operand.getDefiningOp();
@@ -226,7 +225,7 @@ void Scheduler::prepare(Operation *op) {
 }
 
 void Scheduler::demand(Operation *op) {
-  if (net::LoopOp loop = getOutermost(op))
+  if (net::LoopOp loop = nest.getOutermost(op))
     return demandLoop(loop);
   prepare(op);
   emit(op);
@@ -244,13 +243,6 @@ void Scheduler::place(Operation *op) {
   emitted.insert(op);
   op->moveBefore(block.getTerminator());
   computed += isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op);
-}
-
-net::LoopOp Scheduler::getOutermost(Operation *op) const {
-  net::LoopOp loop = nest.getLoop(op);
-  while (loop && nest.getParent(loop))
-    loop = nest.getParent(loop);
-  return loop;
 }
 
 /// Emits a whole loop, behind all that its body needs of outside.

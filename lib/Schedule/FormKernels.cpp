@@ -364,9 +364,7 @@ void Former::endLoop(net::EndLoopOp op, ClusterProblem::Node &node) {
 
 /// The end of the outermost loop that `node` is in; the node itself where it is in none.
 unsigned Former::getOutermostEnd(unsigned node) {
-  net::LoopOp outermost = nest.getLoop(ops[node]);
-  while (outermost && nest.getParent(outermost))
-    outermost = nest.getParent(outermost);
+  net::LoopOp outermost = nest.getOutermost(ops[node]);
   return outermost ? nodeOf[nest.getEnd(outermost)] : node;
 }
 
