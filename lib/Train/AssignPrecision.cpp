@@ -7,15 +7,20 @@
 //
 //   narrow    products: operands are converted, the result is in 16 bit
 //   wide      reductions, exponentials and their like, conversions, and what is to keep its type: operands are
-//   converted back follow    the others: in 16 bit if all their operands are, but for constants, which take either type
+//             converted back
+//   follow    the others: in 16 bit if all their operands are, but for constants, which take either type
 //
-// A value is converted once in either direction, where it is defined.
+// What a loop carries is in 16 bit if it comes in so and every trip leaves it so, which is known behind the body: first
+// it is decided what is in 16 bit, then everything is rewritten. A value is converted once in either direction, where
+// it is defined; what leaves a loop behind it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
+#include "llvm/ADT/DenseSet.h"
 
 #define DEBUG_TYPE "dist-train-assign-precision"
 
@@ -44,12 +49,18 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
     if (compute == ComputeType::Written)
       return;
     narrow = compute == ComputeType::BF16 ? Type(BFloat16Type::get(&getContext())) : Float16Type::get(&getContext());
+    Block &block = func->getBody().front();
+    loops = net::LoopNest::findBodies(block);
     SymbolTable symbols(getOperation());
-    for (Operation &op : llvm::make_early_inc_range(func->getBody().front()))
+    while (decide(block, symbols))
+      ;
+    for (Operation &op : llvm::make_early_inc_range(block))
       if (auto read = dyn_cast<net::ReadOp>(op))
-        convertRead(read, symbols.lookup<net::VariableOp>(read.getVariable()));
+        convertRead(read);
+      else if (isNarrow.contains(&op))
+        makeNarrow(&op);
       else
-        rewrite(&op);
+        makeWide(&op);
     if (failed(verifyAllUsed(getOperation(), keep, used, "keep", "operations, scopes and parameters", locations)))
       signalPassFailure();
   }
@@ -74,25 +85,53 @@ private:
                  ? Precision::Wide
                  : Precision::Follow;
     if (isa<net::ReduceOp, net::ArgReduceOp, net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::PowerOp,
-            net::RsqrtOp, net::SqrtOp, net::TanOp, net::ConvertOp, net::BitcastConvertOp, net::AssignOp>(op))
+            net::RsqrtOp, net::SqrtOp, net::TanOp, net::TotalOp, net::ConvertOp, net::BitcastConvertOp, net::AssignOp>(
+            op))
       return Precision::Wide;
     return Precision::Follow;
   }
 
-  void rewrite(Operation *op) {
+  /// Decides which operations, reads of parameters among them, make values in 16 bit. Once more where it says so:
+  /// something is carried in 16 bit that a trip leaves wide, which it now knows. As often as carried values take their
+  /// type from each other, which is once in all but made-up programs.
+  bool decide(Block &block, const SymbolTable &symbols) {
+    isNarrow.clear();
+    bool isAgain = false;
+    for (Operation &op : block) {
+      if (isNarrowed(&op, symbols))
+        isNarrow.insert(&op);
+      auto next = dyn_cast<net::NextOp>(op);
+      net::CarryOp carry = next ? next.getCarry().getDefiningOp<net::CarryOp>() : net::CarryOp();
+      if (carry && isNarrow.contains(carry) && !isNarrow.contains(next))
+        isAgain |= staysWide.insert(carry).second;
+    }
+    return isAgain;
+  }
+
+  bool isNarrowed(Operation *op, const SymbolTable &symbols) {
     if (isa<net::ConstantOp, net::IotaOp>(op))
-      return;
+      return false;
+    if (auto read = dyn_cast<net::ReadOp>(op)) {
+      bool isKept = matchesAny(keep, read.getVariable(), used);
+      return !isKept && isWide(read.getResult()) &&
+             symbols.lookup<net::VariableOp>(read.getVariable()).getKind() == net::VariableKind::Parameter;
+    }
     Precision precision = classify(op);
-    if (precision == Precision::Narrow || (precision == Precision::Follow && follows(op)))
-      makeNarrow(op);
-    else
-      makeWide(op);
+    if (auto carry = dyn_cast<net::CarryOp>(op))
+      return precision == Precision::Follow && !staysWide.contains(op) && isInNarrow(carry.getInit());
+    if (auto next = dyn_cast<net::NextOp>(op))
+      return precision == Precision::Follow && isInNarrow(next.getCarry()) && isInNarrow(next.getValue());
+    return precision == Precision::Narrow || (precision == Precision::Follow && follows(op));
+  }
+
+  /// Whether `value`, which is still of the type that was written, is decided to be in 16 bit.
+  bool isInNarrow(Value value) const {
+    return value.getDefiningOp() && isNarrow.contains(value.getDefiningOp()) && isWide(value);
   }
 
   /// The parameter's value in 16 bit takes the place of the read.
-  void convertRead(net::ReadOp read, net::VariableOp variable) {
-    bool isKept = matchesAny(keep, read.getVariable(), used);
-    if (variable.getKind() != net::VariableKind::Parameter || isKept || !isWide(read.getResult()))
+  void convertRead(net::ReadOp read) {
+    if (!isNarrow.contains(read))
       return;
     Value value = toNarrow(read.getResult());
     read.getResult().replaceAllUsesExcept(value, value.getDefiningOp());
@@ -106,10 +145,9 @@ private:
     for (Value operand : op->getOperands()) {
       if (!net::isFloat(operand))
         continue;
-      bool isNarrow = written.contains(operand);
-      if (!isNarrow && !(isWide(operand) && fits(operand)))
+      if (!isInNarrow(operand) && !(isWide(operand) && fits(operand)))
         return false;
-      any |= isNarrow;
+      any |= isInNarrow(operand);
     }
     return any;
   }
@@ -158,9 +196,13 @@ private:
     if (result)
       return result;
     OpBuilder builder(&getContext());
-    builder.setInsertionPointAfterValue(value);
+    Operation *maker = value.getDefiningOp();
+    if (maker && net::leavesLoop(maker))
+      builder.setInsertionPointAfter(loops.getEnd(loops.getLoop(maker)));
+    else
+      builder.setInsertionPointAfterValue(value);
     result = net::NetBuilder(builder, value.getLoc()).convert(value, type);
-    if (Operation *maker = value.getDefiningOp())
+    if (maker)
       for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
         if (Attribute attribute = maker->getDiscardableAttr(name))
           result.getDefiningOp()->setDiscardableAttr(name, attribute);
@@ -169,6 +211,11 @@ private:
   }
 
   Type narrow;
+  net::LoopNest loops;
+  /// What makes values in 16 bit, as far as is decided.
+  llvm::DenseSet<Operation *> isNarrow;
+  /// What loops carry that a trip does not leave in 16 bit.
+  llvm::DenseSet<Operation *> staysWide;
   /// The type that a value which is in 16 bit had before.
   llvm::DenseMap<Value, Type> written;
   /// What values are converted to, in either direction.

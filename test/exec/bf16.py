@@ -5,9 +5,8 @@ those of the same network in f64 than what JAX computes in bf16."""
 import pathlib
 import sys
 
-import numpy
-
 from commands import run
+from gradients import measure_gradients
 import plain_safetensors
 
 REFERENCES = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "reference"
@@ -18,27 +17,20 @@ TENSOR = """mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } dat
 MESHES = {"serial": "", "dp4-zero3": DATA, "dp2xtp2-sequence": TENSOR}
 
 
-def measure(found, exact):
-    """How far all gradients together are from the exact ones, relative to these."""
-    names = [name for name in exact if name.startswith("grad/")]
-    squares = lambda tensors: sum(numpy.sum(tensor.astype("f8")**2) for tensor in tensors)
-    return (squares(found[name] - exact[name] for name in names) / squares(exact[name] for name in names))**0.5
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     reference = REFERENCES / "llama-tiny-bf16"
     exact = plain_safetensors.read(REFERENCES / "llama-tiny-f64" / "gradients.safetensors")
     theirs = plain_safetensors.read(reference / "gradients.safetensors")
-    allowed = 1.25 * measure(theirs, exact)
+    allowed = 1.25 * measure_gradients(theirs, exact)
     for name, mesh in MESHES.items():
         (folder / "strategy.textproto").write_text(
             mesh + ' model { parameters: "p.*" batch { inputs: "ids" } } train { sgd { lr { constant: 0.1 } } } fetch: "grad/*"\n')
         run("dist-opt", REFERENCES.parent / "llama-tiny-bf16.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={folder}/{name}", "--quiet")
         run("dist-run", folder / name, f"--init={reference}/init.safetensors", f"--feed={reference}/batch0.safetensors", "--steps=1",
             "--check-serial", "--quiet", f"--outputs={folder}/{name}.safetensors")
-        ours = measure(plain_safetensors.read(folder / f"{name}.safetensors"), exact)
+        ours = measure_gradients(plain_safetensors.read(folder / f"{name}.safetensors"), exact)
         print(f"{name}: {ours:.4f} from the gradients in f64, {allowed:.4f} are allowed")
         if not ours <= allowed:
             sys.exit(1)
