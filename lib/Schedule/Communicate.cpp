@@ -457,21 +457,19 @@ void Scheduler::endBackward() {
   }
 }
 
-/// What is in flight when everything else has been done, the oldest first.
+/// What is in flight when everything else has been done, the oldest first; what comes then may start more.
 void Scheduler::finishAll() {
   while (true) {
     endBackward();
-    auto oldest = llvm::find_if(inFlight, isGradient);
-    if (oldest == inFlight.end() && unsent.empty())
-      break;
-    if (oldest != inFlight.end())
-      finish(**oldest);
-    else
+    auto gradient = llvm::find_if(inFlight, isGradient);
+    if (gradient != inFlight.end())
+      finish(**gradient);
+    else if (!unsent.empty())
       start(*unsent.front());
-    processReady();
-  }
-  while (!inFlight.empty()) {
-    finish(*inFlight.front());
+    else if (!inFlight.empty())
+      finish(*inFlight.front());
+    else
+      return;
     processReady();
   }
 }
@@ -580,8 +578,9 @@ void Scheduler::run() {
       endBackward();
   }
   finishAll();
+  // What has no result is there for what it does.
   for (Operation *op : ops)
-    if (!isEmitted(op) && !launchOf.contains(op) && !op->use_empty())
+    if (!isEmitted(op) && !launchOf.contains(op) && (!op->use_empty() || op->getNumResults() == 0))
       demand(op);
   prepare(block.getTerminator());
   // Users first.

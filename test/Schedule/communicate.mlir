@@ -164,3 +164,30 @@ func.func @fetches(%x: tensor<16xf32>, %y: tensor<1x1xf32>) -> tensor<16xf32> {
   %4 = dist.matmul %2 at 0 [1, 1], %3 at 0 [1, 1] to [1, 1] batch [] m 16 n 1 k 1 {dist.segment = 2 : i64} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
   return %4 : tensor<16xf32>
 }
+
+// -----
+
+dist.mesh @mesh <["dp" = 2, "out" = 2]>
+net.variable parameter @a : tensor<8xf32>
+
+// Tests that what an update waits for starts when another exchange of the update is over, though nothing else is left.
+// CHECK-LABEL: @gathered_twice
+// CHECK: %[[PART:.*]] = dist.kernel
+// CHECK: %[[INNER:.*]] = dist.collective all_gather sum(%[[PART]]) axes ["out"]
+// CHECK: %[[ROWS:.*]] = dist.view %[[INNER]]
+// CHECK: %[[OUTER:.*]] = dist.collective all_gather sum(%[[ROWS]]) axes ["dp"]
+// CHECK: %[[NEW:.*]] = dist.view %[[OUTER]]
+// CHECK-NEXT: net.assign @a, %[[NEW]]
+func.func @gathered_twice(%x: tensor<2xf32>) {
+  %0 = dist.kernel(%x) {
+  ^bb0(%z: tensor<2xf32>):
+    %e = net.exponential %z : tensor<2xf32>
+    dist.yield %e : tensor<2xf32>
+  } {net.role = #net.role<optimize>} : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = dist.collective all_gather sum(%0) axes ["out"] {net.role = #net.role<optimize>} : (tensor<2xf32>) -> tensor<2x2xf32>
+  %2 = dist.view %1 at 0 : tensor<2x2xf32> -> tensor<4xf32>
+  %3 = dist.collective all_gather sum(%2) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<4xf32>) -> tensor<2x4xf32>
+  %4 = dist.view %3 at 0 : tensor<2x4xf32> -> tensor<8xf32>
+  net.assign @a, %4 : tensor<8xf32>
+  return
+}
