@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels are called, products and convolutions are computed by oneDNN or the
-// runtime's own loops. Everything is done when its call
-// returns, but for copies that are started: they have a thread for each direction.
+// Kernels are called, products and convolutions are computed by oneDNN or the runtime's own loops. Everything is done
+// when its call returns, but for copies that are started: they have a thread for each direction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,12 +25,12 @@ public:
   CpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink)
       : kernels(kernels), fetches(hostLink), writeBacks(hostLink) {}
 
-  Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override {
+  Status allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t) override {
     MW_TRY(arena.allocate(deviceBytes));
     MW_TRY(hostArena.allocate(hostBytes));
     return begin(arena.data(), hostArena.data());
   }
-  Status share(const Device &owner) override { return begin(owner.getArena(DEVICE), owner.getArena(HOST)); }
+  Status share(const Device &owner, uint64_t) override { return begin(owner.getArena(DEVICE), owner.getArena(HOST)); }
 
   std::byte *getArena(Memory memory) const override { return memory == HOST ? hostAddress : address; }
 
@@ -110,6 +109,20 @@ public:
     return {};
   }
 
+  Result<std::span<std::byte>> prepareReadings(std::span<const std::span<const std::byte>> described) override {
+    scalars.assign(described.begin(), described.end());
+    readings.resize(2 * scalars.size() * scalarBytes);
+    return std::span(readings);
+  }
+  Status beginReadings(uint32_t) override { return {}; }
+  Status takeReadings(uint32_t place) override {
+    for (size_t i = 0; i != scalars.size(); ++i)
+      if (!scalars[i].empty())
+        std::memcpy(&readings[(place * scalars.size() + i) * scalarBytes], scalars[i].data(), scalars[i].size());
+    return {};
+  }
+  Result<double> finishReadings(uint32_t) override { return 0; }
+
   Status write(std::byte *to, std::span<const std::byte> from) override {
     if (!from.empty())
       std::memcpy(to, from.data(), from.size());
@@ -167,6 +180,9 @@ private:
   /// Of all calls, one after the other.
   std::vector<void *> arguments;
   std::vector<Copy> copies;
+  /// What is read of every step.
+  std::vector<std::span<const std::byte>> scalars;
+  std::vector<std::byte> readings;
   /// Behind the arenas, so that copies are over before what they use is gone.
   CopyQueue fetches, writeBacks;
 };

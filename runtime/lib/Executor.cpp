@@ -8,9 +8,19 @@
 #include "CompiledProgram.h"
 #include "meshwright/runtime/FlightRecorder.h"
 #include "meshwright/runtime/ThreadTime.h"
+#include <algorithm>
+#include <array>
+#include <utility>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
+
+void StepCosts::add(const StepCosts &other) {
+  seconds = std::max(seconds, other.seconds);
+  allocations += other.allocations;
+  libraryAllocations += other.libraryAllocations;
+  hostSyncs += other.hostSyncs;
+}
 
 /// An instruction as in messages: `"y" (model.mlir:88)`.
 static std::string describe(const Instruction &instruction) {
@@ -28,9 +38,13 @@ struct Executor::Implementation {
   Device &device;
   /// In front of errors.
   std::string rank = fmt::format("rank {}", context.rank);
-  AllocationCount allocations;
-  /// Those before the last step.
+  /// By the place of the step's readings.
+  std::array<StepCosts, 2> costs;
+  /// What libraries have allocated in the step that is being issued.
+  uint64_t libraryAllocations = 0;
+  /// Of the device, when the last step was issued.
   uint64_t hostSyncs = 0;
+  bool hasReadings = false;
   CompiledProgram compiled;
 
   Status loadConstants() {
@@ -45,22 +59,55 @@ struct Executor::Implementation {
   Status prepare() {
     if (context.flight)
       context.flight->setProgram(context.program);
-    MW_TRY(context.owner ? device.share(*context.owner)
-                         : device.allocate(context.program.arena_bytes(), context.program.host_arena_bytes()));
+    const Program &program = context.program;
+    MW_TRY(context.owner ? device.share(*context.owner, getFedBytes())
+                         : device.allocate(program.arena_bytes(), program.host_arena_bytes(), getFedBytes()));
     MW_TRY(loadConstants());
     MW_TRY(compiled.compile());
     return device.finishPreparation();
   }
 
+  /// What the inputs of a step take, each from a multiple of 64 bytes on.
+  uint64_t getFedBytes() const {
+    uint64_t bytes = 0;
+    for (int32_t buffer : context.program.input_buffers())
+      if (buffer != -1)
+        bytes += (getArrayBytes(context.program.buffers(buffer)) + 63) / 64 * 64;
+    return bytes;
+  }
+
   uint64_t countAllocations() const { return context.countAllocations ? context.countAllocations() : 0; }
 
-  Status runStep(uint32_t position) {
-    allocations = {};
-    hostSyncs = device.getHostSyncs();
+  Status runStep(uint32_t position, uint32_t place) {
+    return measure(place, [&] { return fly(position, [&] { return issueStep(position); }); });
+  }
+
+  /// A step that is read and whose costs are noted.
+  template <typename Fn> Status measure(uint32_t place, Fn &&run) {
+    libraryAllocations = 0;
     uint64_t before = countAllocations();
-    Status status = fly(position, [&] { return issueStep(position); });
-    allocations.own = countAllocations() - before - allocations.library;
-    return status;
+    if (hasReadings)
+      MW_TRY(device.beginReadings(place).within(rank));
+    MW_TRY(run());
+    if (hasReadings)
+      MW_TRY(device.takeReadings(place).within(rank));
+    StepCosts &cost = costs[place];
+    cost.allocations = countAllocations() - before - libraryAllocations;
+    cost.libraryAllocations = libraryAllocations;
+    cost.hostSyncs = device.getHostSyncs() - std::exchange(hostSyncs, device.getHostSyncs());
+    return {};
+  }
+
+  Result<std::span<std::byte>> prepareReadings(std::span<const int32_t> buffers) {
+    std::vector<std::span<const std::byte>> scalars;
+    for (int32_t buffer : buffers) {
+      std::span<const std::byte> &scalar = scalars.emplace_back();
+      if (buffer != -1)
+        scalar = {compiled.getAddress(static_cast<uint32_t>(buffer)), getArrayBytes(context.program.buffers(buffer))};
+    }
+    MW_TRY_ASSIGN(std::span<std::byte> places, device.prepareReadings(scalars));
+    hasReadings = true;
+    return places;
   }
 
   /// A step that is on record: issued, and finished on the device.
@@ -109,7 +156,7 @@ struct Executor::Implementation {
     });
   }
 
-  Status runTraced(uint32_t position, RankTrace &trace) {
+  Status runTraced(uint32_t position, uint32_t place, RankTrace &trace) {
     context.communicator.setTrace(&trace.collectives);
     auto perform = [&](const CompiledItem &item, const CompiledInstruction &instruction) {
       RankTrace::Entry entry{static_cast<uint32_t>(&item - compiled.getItems().data()),
@@ -120,7 +167,7 @@ struct Executor::Implementation {
       trace.entries.push_back(entry);
       return done;
     };
-    return fly(position, [&] { return walk(position, perform); });
+    return measure(place, [&] { return fly(position, [&] { return walk(position, perform); }); });
   }
 
   /// Items of the compiled program and of its schedule, instructions of a compiled task and of the task are the same.
@@ -173,13 +220,13 @@ struct Executor::Implementation {
     case Kind::Matmul: {
       uint64_t before = countAllocations();
       Status status = device.multiply(instruction.number);
-      allocations.library += countAllocations() - before;
+      libraryAllocations += countAllocations() - before;
       return status;
     }
     case Kind::Convolution: {
       uint64_t before = countAllocations();
       Status status = device.convolve(instruction.number);
-      allocations.library += countAllocations() - before;
+      libraryAllocations += countAllocations() - before;
       return status;
     }
     case Kind::Collective:
@@ -216,20 +263,27 @@ Result<std::unique_ptr<Executor>> Executor::create(const ExecutorContext &contex
   return std::unique_ptr<Executor>(new Executor(std::move(implementation)));
 }
 
-Status Executor::runStep(uint32_t position) { return implementation->runStep(position); }
+Result<std::span<std::byte>> Executor::prepareReadings(std::span<const int32_t> buffers) {
+  auto places = implementation->prepareReadings(buffers);
+  return places.ok() ? places : places.status().within(implementation->rank);
+}
+Result<StepCosts> Executor::finishReadings(uint32_t place) {
+  auto seconds = implementation->device.finishReadings(place);
+  MW_TRY(seconds.status().within(implementation->rank));
+  StepCosts costs = implementation->costs[place];
+  costs.seconds = *seconds;
+  return costs;
+}
+
+Status Executor::runStep(uint32_t position, uint32_t place) { return implementation->runStep(position, place); }
 Status Executor::runProfiledStep(uint32_t position, std::vector<double> &seconds) {
   return implementation->runProfiled(position, seconds);
 }
-Status Executor::runTracedStep(uint32_t position, RankTrace &trace) {
-  return implementation->runTraced(position, trace);
+Status Executor::runTracedStep(uint32_t position, uint32_t place, RankTrace &trace) {
+  return implementation->runTraced(position, place, trace);
 }
 Status Executor::restore() {
   return implementation->loadConstants().within(fmt::format("rank {}", implementation->context.rank));
-}
-AllocationCount Executor::getStepAllocations() const {
-  AllocationCount count = implementation->allocations;
-  count.hostSyncs = implementation->device.getHostSyncs() - implementation->hostSyncs;
-  return count;
 }
 
 std::span<std::byte> Executor::getBuffer(int32_t index) const {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/SerialCheck.h"
+#include "Readings.h"
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -25,19 +26,6 @@ std::string CheckReport::toString() const {
                             largest.tolerance, name);
 }
 
-/// Which output or variable is the scalar of that name.
-static std::optional<std::pair<const ValueSet *, size_t>> findScalar(const Session &session, const std::string &name) {
-  for (const ValueSet *set : {&session.getOutputs(), &session.getVariables()}) {
-    std::optional<size_t> i = name.empty() ? std::nullopt : set->find(name);
-    if (!i || *getNumElements(set->getShape(*i)) != 1)
-      continue;
-    if (set == &session.getOutputs() && !session.isKnown(*i))
-      return std::nullopt;
-    return std::pair(set, *i);
-  }
-  return std::nullopt;
-}
-
 Result<std::vector<std::optional<double>>> meshwright::runtime::readScalars(const Session &session,
                                                                             std::span<const std::string> names) {
   constexpr size_t kLargest = 8;
@@ -45,8 +33,9 @@ Result<std::vector<std::optional<double>>> meshwright::runtime::readScalars(cons
   std::vector<Gathered> wanted;
   for (size_t i = 0; i != names.size(); ++i)
     if (auto found = findScalar(session, names[i]))
-      wanted.push_back(
-          {found->first, found->second, std::span(bytes).subspan(i * kLargest, found->first->getBytes(found->second))});
+      if (found->set != &session.getOutputs() || session.isKnown(found->index))
+        wanted.push_back(
+            {found->set, found->index, std::span(bytes).subspan(i * kLargest, found->set->getBytes(found->index))});
   MW_TRY(session.gather(wanted));
   std::vector<std::optional<double>> values(names.size());
   for (const Gathered &value : wanted)

@@ -7,10 +7,12 @@
 #include "meshwright/runtime/Session.h"
 #include "Mirrors.h"
 #include "RankTeam.h"
+#include "Readings.h"
 #include "meshwright/runtime/FlightRecorder.h"
 #include "meshwright/runtime/MatmulSet.h"
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -33,6 +35,7 @@ struct Session::Implementation {
   std::optional<Mirrors> mirrors;
   std::vector<RankMemory> memory;
   ValueSet variables, inputs, outputs;
+  Readings readings;
   /// Of the next step in its merge.
   uint32_t position = 0;
   std::function<Status(int64_t)> stepWork;
@@ -171,8 +174,20 @@ struct Session::Implementation {
   }
   bool isLeftOut(const Port &) const { return false; }
 
-  /// A step was run on all ranks of this process.
-  void endStep() {
+  /// Calls wait(executor) on the thread of every rank. One that fails releases the others, whose devices may wait for
+  /// it.
+  template <typename Fn> Status waitOnRanks(Fn &&wait) {
+    return team->run([&](int64_t rank) {
+      Status status = wait(*getExecutor(rank));
+      if (!status.ok())
+        backend->getCommunicator(rank).finishStep(status);
+      return status;
+    });
+  }
+
+  /// A step was run on all ranks of this process, from that time on.
+  void endStep(int64_t begin) {
+    readings.noteStep(position, static_cast<double>(TimeRange::now() - begin) * 1e-9);
     mirrors->noteComputed(variables);
     mirrors->noteComputed(outputs);
     position = (position + 1) % package.getMergeSteps();
@@ -245,7 +260,7 @@ Result<std::unique_ptr<Session>> Session::create(const LoadedPackage &package, c
   self->stepWork = [self](int64_t rank) {
     Status status = self->mirrors->push(rank);
     if (status.ok())
-      status = self->getExecutor(rank)->runStep(self->position);
+      status = self->getExecutor(rank)->runStep(self->position, self->readings.getNextPlace());
     self->backend->getCommunicator(rank).finishStep(status);
     return status;
   };
@@ -259,6 +274,7 @@ const Mesh &Session::getMesh() const { return implementation->mesh; }
 const LoadedPackage &Session::getPackage() const { return implementation->package; }
 const SessionOptions &Session::getOptions() const { return implementation->options; }
 const std::string &Session::getTarget() const { return implementation->platform->getTarget(); }
+const Program &Session::getProgram(int64_t rank) const { return implementation->getProgram(rank); }
 const Executor &Session::getExecutor(int64_t rank) const { return *implementation->getExecutor(rank); }
 const RankMemory &Session::getMemory(int64_t rank) const { return implementation->memory[rank]; }
 const ValueSet &Session::getVariables() const { return implementation->variables; }
@@ -335,9 +351,10 @@ bool Session::isKnown(size_t i) const {
 }
 
 Status Session::step() {
+  int64_t begin = TimeRange::now();
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run(implementation->stepWork));
-  implementation->endStep();
+  implementation->endStep(begin);
   return {};
 }
 
@@ -346,31 +363,55 @@ Status Session::resume() {
   return implementation->team->run([this](int64_t rank) { return implementation->getExecutor(rank)->restore(); });
 }
 
+bool Session::runsAhead() const {
+  return !implementation->executors.empty() && !implementation->executors.front()->isAddressable();
+}
+
 Status Session::synchronize() {
-  if (implementation->executors.empty() || implementation->executors.front()->isAddressable())
+  if (!runsAhead())
     return {};
-  return implementation->team->run([this](int64_t rank) {
-    Status status = implementation->getExecutor(rank)->synchronize();
-    if (!status.ok())
-      implementation->backend->getCommunicator(rank).finishStep(status);
-    return status;
-  });
+  return implementation->waitOnRanks([](Executor &executor) { return executor.synchronize(); });
+}
+
+Status Session::prepareReadings(std::span<const std::string> names) {
+  return implementation->readings.prepare(*this, names, implementation->executors);
+}
+
+size_t Session::getNumUnread() const { return implementation->readings.getNumUnread(); }
+
+Result<StepReading> Session::readStep() {
+  uint32_t place = implementation->readings.getOldestPlace();
+  StepCosts costs;
+  std::mutex mutex;
+  auto finish = [&](Executor &executor) -> Status {
+    MW_TRY_ASSIGN(StepCosts finished, executor.finishReadings(place));
+    std::lock_guard held(mutex);
+    costs.add(finished);
+    return {};
+  };
+  if (runsAhead())
+    MW_TRY(implementation->waitOnRanks(finish));
+  else
+    for (const std::unique_ptr<Executor> &executor : implementation->executors)
+      MW_TRY(finish(*executor));
+  return implementation->readings.read(*this, costs);
 }
 
 Result<std::vector<RankTrace>> Session::traceStep() {
   std::vector<RankTrace> traces(getRanks().size());
+  int64_t begin = TimeRange::now();
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run([&](int64_t rank) {
     Status status = implementation->mirrors->push(rank);
     if (status.ok())
-      status =
-          implementation->getExecutor(rank)->runTracedStep(implementation->position, traces[rank - getRanks().begin]);
+      status = implementation->getExecutor(rank)->runTracedStep(
+          implementation->position, implementation->readings.getNextPlace(), traces[rank - getRanks().begin]);
     Communicator &communicator = implementation->backend->getCommunicator(rank);
     communicator.finishStep(status);
     communicator.setTrace(nullptr);
     return status;
   }));
-  implementation->endStep();
+  implementation->endStep(begin);
   return traces;
 }
 
@@ -401,24 +442,4 @@ Result<StepProfile> Session::profile(uint32_t position, int steps) {
     }
   }
   return profile;
-}
-
-Result<AllocationCount> Session::gatherStepAllocations() const {
-  AllocationCount sum;
-  for (const std::unique_ptr<Executor> &executor : implementation->executors) {
-    sum.own += executor->getStepAllocations().own;
-    sum.library += executor->getStepAllocations().library;
-    sum.hostSyncs += executor->getStepAllocations().hostSyncs;
-  }
-  if (getWorld().isAlone())
-    return sum;
-  MW_TRY_ASSIGN(std::vector<Bytes> all, getWorld().gather(std::as_bytes(std::span(&sum, 1))));
-  for (size_t process = 1; process < all.size(); ++process) {
-    AllocationCount other;
-    std::memcpy(&other, all[process].data(), std::min(sizeof(other), all[process].size()));
-    sum.own += other.own;
-    sum.library += other.library;
-    sum.hostSyncs += other.hostSyncs;
-  }
-  return sum;
 }

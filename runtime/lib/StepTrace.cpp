@@ -62,13 +62,9 @@ std::optional<StepSpan::Kind> getKind(const Program &program, const Instruction 
 /// Turns the places of a session's ranks into what they are, and back.
 class Tracer {
 public:
-  explicit Tracer(const Session &session) : session(session), package(session.getPackage().message()) {}
+  explicit Tracer(const Session &session) : session(session) {}
 
-  const Program &getProgram(int64_t rank) const {
-    if (session.getOptions().serial)
-      return package.serial();
-    return package.programs(static_cast<int>(package.program_of_rank(static_cast<int>(rank))));
-  }
+  const Program &getProgram(int64_t rank) const { return session.getProgram(rank); }
   const Task &getTask(int64_t rank, uint32_t item) const {
     const Program &program = getProgram(rank);
     return program.tasks(static_cast<int>(program.schedule(static_cast<int>(item)).task()));
@@ -116,7 +112,6 @@ public:
 
 private:
   const Session &session;
-  const meshwright::Package &package;
 };
 
 /// What the system's clock is ahead of the steady one.

@@ -6,7 +6,7 @@
 
 #include "Metrics.h"
 #include "lib/Json.h"
-#include "meshwright/runtime/SerialCheck.h"
+#include <cassert>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -32,6 +32,7 @@ std::string StepMetrics::toJson() const {
     json["skipped_steps"] = *skippedSteps;
   if (learningRate)
     json["lr"] = *learningRate;
+  double seconds = costs.seconds;
   json["seconds"] = seconds;
   if (plan) {
     json["planned_seconds"] = plan->seconds;
@@ -48,47 +49,62 @@ std::string StepMetrics::toJson() const {
   json["peak_bytes"] = peakBytes;
   if (hostBytes > 0)
     json["host_bytes"] = hostBytes;
-  json["allocations"] = allocations.own;
-  json["library_allocations"] = allocations.library;
-  json["host_syncs"] = allocations.hostSyncs;
+  json["allocations"] = costs.allocations;
+  json["library_allocations"] = costs.libraryAllocations;
+  json["host_syncs"] = costs.hostSyncs;
   return toText(json);
 }
 
-Result<StepMetrics> meshwright::tool::readMetrics(const Session &session, const CheckpointWriter *writer, uint64_t step,
-                                                  double seconds) {
-  const meshwright::Package &message = session.getPackage().message();
-  StepMetrics metrics;
-  metrics.step = step;
-  if (session.getPackage().getMergeSteps() > 1)
-    metrics.update = session.isUpdated();
-  metrics.seconds = seconds;
+/// The names of what metrics have keys of their own for, then those of the scalar results.
+static constexpr size_t numNamed = 6;
+static std::vector<std::string> listNames(const meshwright::Package &message) {
   const meshwright::Metrics &named = message.metrics();
   std::vector<std::string> names = {named.loss(),       named.grad_norm(),     named.found_inf(),
                                     named.loss_scale(), named.skipped_steps(), named.learning_rate()};
-  const size_t firstOutput = names.size();
+  assert(names.size() == numNamed && "results come behind them");
   for (const Port &port : message.outputs())
     if (port.result())
       names.push_back(port.name());
-  MW_TRY_ASSIGN(std::vector<std::optional<double>> values, readScalars(session, names));
-  for (size_t i = firstOutput; i != names.size(); ++i)
-    if (values[i])
-      metrics.outputs.push_back({names[i], *values[i]});
-  metrics.loss = values[0];
-  if (!metrics.loss && metrics.outputs.size() == 1)
-    metrics.loss = metrics.outputs[0].second;
-  metrics.gradNorm = values[1];
-  metrics.foundInf = values[2];
-  metrics.lossScale = values[3];
-  metrics.skippedSteps = values[4];
-  metrics.learningRate = values[5];
-  metrics.modelFlops = message.metrics().model_flops_per_step();
-  metrics.tokens = message.metrics().tokens_per_step();
+  return names;
+}
+
+Status meshwright::tool::prepareMetrics(Session &session) {
+  return session.prepareReadings(listNames(session.getPackage().message()));
+}
+
+/// Of the rank with the most.
+static void setMemory(const Session &session, const CheckpointWriter *writer, StepMetrics &metrics) {
   for (int64_t rank = 0; rank != session.getNumRanks(); ++rank) {
     const RankMemory &memory = session.getMemory(rank);
     uint64_t bytes = memory.arena + memory.scratch + (writer ? writer->getCopyBytes(rank) : 0);
     metrics.peakBytes = std::max(metrics.peakBytes, bytes);
     metrics.hostBytes = std::max(metrics.hostBytes, memory.hostArena);
   }
-  MW_TRY_ASSIGN(metrics.allocations, session.gatherStepAllocations());
+}
+
+Result<StepMetrics> meshwright::tool::readMetrics(Session &session, const CheckpointWriter *writer, uint64_t step) {
+  const meshwright::Package &message = session.getPackage().message();
+  MW_TRY_ASSIGN(StepReading reading, session.readStep());
+  StepMetrics metrics;
+  metrics.step = step;
+  metrics.position = reading.position;
+  if (session.getPackage().getMergeSteps() > 1)
+    metrics.update = reading.isUpdate;
+  metrics.costs = reading.costs;
+  std::vector<std::string> names = listNames(message);
+  for (size_t i = numNamed; i != names.size(); ++i)
+    if (reading.scalars[i])
+      metrics.outputs.push_back({names[i], *reading.scalars[i]});
+  metrics.loss = reading.scalars[0];
+  if (!metrics.loss && metrics.outputs.size() == 1)
+    metrics.loss = metrics.outputs[0].second;
+  metrics.gradNorm = reading.scalars[1];
+  metrics.foundInf = reading.scalars[2];
+  metrics.lossScale = reading.scalars[3];
+  metrics.skippedSteps = reading.scalars[4];
+  metrics.learningRate = reading.scalars[5];
+  metrics.modelFlops = message.metrics().model_flops_per_step();
+  metrics.tokens = message.metrics().tokens_per_step();
+  setMemory(session, writer, metrics);
   return metrics;
 }

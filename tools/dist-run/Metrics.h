@@ -15,7 +15,6 @@ namespace meshwright::tool {
 /// What one step showed, as far as the package says what is what.
 struct StepMetrics {
   uint64_t step = 0;
-  double seconds = 0;
   /// Whether the step is the last one of a merge, where the package merges steps. What only such a step knows the
   /// others leave out.
   std::optional<bool> update;
@@ -24,20 +23,24 @@ struct StepMetrics {
   std::vector<std::pair<std::string, double>> outputs;
   /// Of the rank with the most: the arena with scratch memory, and the arena of the host.
   uint64_t peakBytes = 0, hostBytes = 0;
-  runtime::AllocationCount allocations;
+  runtime::StepCosts costs;
   double modelFlops = 0;
   int64_t tokens = 0;
-  /// What was planned for a step, where a link is modelled.
+  /// Its position in its merge, and what was planned for such a step, where a link is modelled.
+  uint32_t position = 0;
   const runtime::StepPlan *plan = nullptr;
 
   /// One JSON object on one line.
   std::string toJson() const;
 };
 
-/// Reads the scalars of the last step from the ranks, on the first process. What `writer` copies counts into the peak,
-/// if there is one.
-runtime::Result<StepMetrics> readMetrics(const runtime::Session &session, const runtime::CheckpointWriter *writer,
-                                         uint64_t step, double seconds);
+/// Lets every step of a session from now on keep what metrics say of it.
+runtime::Status prepareMetrics(runtime::Session &session);
+
+/// Those of the oldest step that was run and not read, which is waited for, on the first process. What `writer` copies
+/// counts into the peak, if there is one.
+runtime::Result<StepMetrics> readMetrics(runtime::Session &session, const runtime::CheckpointWriter *writer,
+                                         uint64_t step);
 
 } // namespace meshwright::tool
 

@@ -15,7 +15,6 @@
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
 #include "report/Report.h"
-#include <chrono>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -57,8 +56,10 @@ private:
     MW_TRY(prepare());
     stopAtInterrupts();
     for (uint64_t step = first; step != options.steps; ++step) {
-      if (isInterrupted())
+      if (isInterrupted()) {
+        MW_TRY(reportSteps(0));
         return Status(Code::Fault, fmt::format("interrupted before step {}", step));
+      }
       MW_TRY(runStep(step));
       // After the last step results come first: evaluation works where they lie.
       if (step + 1 != options.steps)
@@ -111,6 +112,7 @@ private:
       return {};
     };
     MW_TRY(fill(*session));
+    MW_TRY(world.agree(prepareMetrics(*session)));
     logModel();
     warnInitial(report);
     if (world.isFirst())
@@ -194,6 +196,7 @@ private:
       return inputError("{} is of step {} but --steps={} ends before it", *found, index.step, options.steps);
     first = index.step;
     instruments.getFlights().setFirstStep(first);
+    reported = first;
     position = index.dataPosition;
     seed = index.seed;
     progress.skip(first);
@@ -253,26 +256,59 @@ private:
   }
 
   Status runStep(uint64_t step) {
-    using Clock = std::chrono::steady_clock;
     std::string name = fmt::format("step {}", step);
     MW_TRY(feeder->load(position + (step - first)));
     feeder->scatter(*session);
-    bool checked = check && step % options.checkEvery == 0;
+    bool checked = isChecked(step);
     if (checked && options.checkEvery != 1)
       MW_TRY(check->synchronize());
-    size_t variant = package.getVariant(session->getMergePosition());
-    Clock::time_point begin = Clock::now();
-    if (options.trace.empty() || options.steps - step > options.tracedSteps)
-      MW_TRY(session->step().within(name));
-    else
-      MW_TRY(traceStep(step).within(name));
-    MW_TRY(session->synchronize().within(name));
-    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    MW_TRY((isTraced(step) ? traceStep(step) : session->step()).within(name));
+    // What a device does is read a step late, unless its state is wanted at once.
+    MW_TRY(reportSteps(session->runsAhead() && !isStateWanted(step) ? 1 : 0));
+    if (checked)
+      MW_TRY(checkStep(name));
+    if (areReplicasChecked(step))
+      MW_TRY(checkReplicas().within(name));
+    if (writer)
+      MW_TRY(writer->poll());
+    return isSaved(step) ? writer->save(step + 1, position + (step + 1 - first), seed) : Status();
+  }
+
+  bool isTraced(uint64_t step) const { return !options.trace.empty() && options.steps - step <= options.tracedSteps; }
+  bool isChecked(uint64_t step) const { return check && step % options.checkEvery == 0; }
+  bool areReplicasChecked(uint64_t step) const {
+    return options.checkReplicas != 0 && (step + 1) % options.checkReplicas == 0;
+  }
+  bool isSaved(uint64_t step) const {
+    uint64_t done = step + 1;
+    return writer && (done == options.steps || (options.saveEvery != 0 && done % options.saveEvery == 0));
+  }
+
+  /// Whether somebody looks at what the step leaves before the next one begins. Nothing comes after the last step, and
+  /// where faults are on purpose each step is over before the next one.
+  bool isStateWanted(uint64_t step) const {
+    return step + 1 == options.steps || isTraced(step) || isChecked(step) || areReplicasChecked(step) ||
+           isSaved(step) || !options.faults.empty() || (evaluation && evaluation->isDue(step + 1, options.steps));
+  }
+
+  /// Reports the steps that were run but so many, in their order.
+  Status reportSteps(size_t unread) {
+    while (session->getNumUnread() > unread)
+      MW_TRY(reportStep(reported++));
+    return {};
+  }
+
+  Status reportStep(uint64_t step) {
+    std::string name = fmt::format("step {}", step);
+    auto read = readMetrics(*session, writer.get(), step);
+    MW_TRY(read.status().within(name));
+    StepMetrics &metrics = *read;
+    double seconds = metrics.costs.seconds;
     stepSeconds += seconds;
-    MW_TRY_ASSIGN(StepMetrics metrics, readMetrics(*session, writer.get(), step, seconds));
     if (!plans.empty()) {
-      metrics.plan = &plans[variant].plan;
-      plans[variant].measured.push_back(seconds);
+      PlannedVariant &planned = plans[package.getVariant(metrics.position)];
+      metrics.plan = &planned.plan;
+      planned.measured.push_back(seconds);
     }
     report.add(metrics);
     hasSteps = true;
@@ -282,16 +318,7 @@ private:
     }
     std::string loss = metrics.loss ? fmt::format("loss {:.6g}", *metrics.loss) : "";
     progress.result(fmt::format("{}: {}{}{:.3f} s", name, loss, loss.empty() ? "" : ", ", seconds));
-    if (checked)
-      MW_TRY(checkStep(name));
-    if (options.checkReplicas != 0 && (step + 1) % options.checkReplicas == 0)
-      MW_TRY(checkReplicas().within(name));
     progress.step(step + 1, loss);
-    if (writer)
-      MW_TRY(writer->poll());
-    uint64_t done = step + 1;
-    if (writer && (done == options.steps || (options.saveEvery != 0 && done % options.saveEvery == 0)))
-      return writer->save(done, position + (done - first), seed);
     return {};
   }
 
@@ -346,6 +373,8 @@ private:
   bool hasSteps = false;
   /// The step to begin with, the batch that it takes, and the seed of the initial values.
   uint64_t first = 0, position = 0, seed = options.seed;
+  /// The first step that is not reported.
+  uint64_t reported = 0;
   /// How long all steps took.
   double stepSeconds = 0;
   /// Whether the state before the first step is to be saved.

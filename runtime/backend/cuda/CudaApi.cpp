@@ -23,6 +23,8 @@ Result<std::unique_ptr<CudaApi>> CudaApi::load() {
 #define MW_FIND(name) MW_TRY(api->library.find(api->name, MW_TEXT(name), version));
   MW_CUDA_FUNCTIONS(MW_FIND)
 #undef MW_FIND
+  if (!api->library.find(api->cuEventElapsedTime, MW_TEXT(cuEventElapsedTime)).ok())
+    MW_TRY(api->library.find(api->cuEventElapsedTime, "cuEventElapsedTime", version));
   MW_CALL(*api, cuInit, 0);
   return api;
 }
@@ -44,11 +46,14 @@ Result<Stream> cuda::createStream(const CudaApi &api) {
   return Stream(stream, {api.cuStreamDestroy});
 }
 
-Result<Event> cuda::createEvent(const CudaApi &api) {
+static Result<Event> createEvent(const CudaApi &api, unsigned flags) {
   CUevent event = nullptr;
-  MW_CALL(api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  MW_CALL(api, cuEventCreate, &event, flags);
   return Event(event, {api.cuEventDestroy});
 }
+
+Result<Event> cuda::createEvent(const CudaApi &api) { return ::createEvent(api, CU_EVENT_DISABLE_TIMING); }
+Result<Event> cuda::createTimedEvent(const CudaApi &api) { return ::createEvent(api, CU_EVENT_DEFAULT); }
 
 Status cuda::joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event) {
   MW_CALL(api, cuEventRecord, event, other);

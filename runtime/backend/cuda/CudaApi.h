@@ -44,6 +44,7 @@
   X(cuEventDestroy)                                                                                                    \
   X(cuEventRecord)                                                                                                     \
   X(cuEventSynchronize)                                                                                                \
+  X(cuEventQuery)                                                                                                      \
   X(cuModuleLoadDataEx)                                                                                                \
   X(cuModuleUnload)                                                                                                    \
   X(cuModuleGetFunction)                                                                                               \
@@ -69,6 +70,8 @@ struct CudaApi {
 #define MW_DECLARE(name) decltype(&::name) name = nullptr;
   MW_CUDA_FUNCTIONS(MW_DECLARE)
 #undef MW_DECLARE
+  /// Its name in the headers is that of drivers from 12.8 on; those before have the first one alone.
+  decltype(&::cuEventElapsedTime) cuEventElapsedTime = nullptr;
 };
 
 /// Destroys a handle of the driver by one of its functions, in the context that is current.
@@ -87,6 +90,8 @@ using GraphExec = Owned<CUgraphExec_st>;
 Result<Stream> createStream(const CudaApi &api);
 /// An event that measures no time.
 Result<Event> createEvent(const CudaApi &api);
+/// An event that has a time.
+Result<Event> createTimedEvent(const CudaApi &api);
 /// Whatever `stream` is asked for from now on comes after what `other` was asked for until now.
 Status joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event);
 

@@ -54,7 +54,7 @@ Status CudaDevice::prepareStreams() {
     MW_TRY_ASSIGN(*stream, createStream(api));
   }
   MW_TRY_ASSIGN(forked, createEvent(api));
-  return staging.create(api);
+  return {};
 }
 
 CudaDevice::~CudaDevice() {
@@ -69,7 +69,7 @@ CudaDevice::~CudaDevice() {
     (void)api.cuMemFree(ownArena);
 }
 
-Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes) {
+Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t fedBytes) {
   MW_TRY(use());
   if (deviceBytes != 0) {
     size_t free = 0, total = 0;
@@ -85,19 +85,20 @@ Status CudaDevice::allocate(uint64_t deviceBytes, uint64_t hostBytes) {
   arena = ownArena;
   hostArena = ownHostArena.data();
   hostArenaBytes = hostBytes;
-  return prepareLibraries();
+  return prepareWork(fedBytes);
 }
 
-Status CudaDevice::share(const Device &owner) {
+Status CudaDevice::share(const Device &owner, uint64_t fedBytes) {
   MW_TRY(use());
   const auto &other = static_cast<const CudaDevice &>(owner);
   arena = other.arena;
   hostArena = other.hostArena;
   hostArenaBytes = other.hostArenaBytes;
-  return prepareLibraries();
+  return prepareWork(fedBytes);
 }
 
-Status CudaDevice::prepareLibraries() {
+Status CudaDevice::prepareWork(uint64_t fedBytes) {
+  MW_TRY(staging.create(api, fedBytes));
   MW_TRY_ASSIGN(kernels, CudaKernels::create(api, shared.image));
   MW_TRY_ASSIGN(products, CudaProducts::create(api, *shared.lt, shared.options.allowTf32));
   return {};
@@ -215,6 +216,24 @@ Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) 
 }
 
 //===----------------------------------------------------------------------===//
+// Readings
+//===----------------------------------------------------------------------===//
+
+Result<std::span<std::byte>> CudaDevice::prepareReadings(std::span<const std::span<const std::byte>> scalars) {
+  MW_TRY(use());
+  MW_TRY_ASSIGN(readings, CudaReadings::create(api, scalars, scalarBytes));
+  return readings->getPlaces();
+}
+
+Result<double> CudaDevice::finishReadings(uint32_t place) {
+  MW_TRY(use());
+  if (readings->isLatest(place))
+    ++hostSyncs;
+  MW_TRY(await([&] { return api.cuEventQuery(readings->getEnd(place)); }, "cuEventQuery"));
+  return readings->getSeconds(place);
+}
+
+//===----------------------------------------------------------------------===//
 // Between steps
 //===----------------------------------------------------------------------===//
 
@@ -223,20 +242,23 @@ bool CudaDevice::isInHostArena(const std::byte *address) const {
          std::less<>()(address, static_cast<const std::byte *>(hostArena) + hostArenaBytes);
 }
 
-/// Looks from time to time, because a collective may wait for somebody who does not come.
-Status CudaDevice::synchronize() const {
+template <typename Query> Status CudaDevice::await(Query &&query, const char *function) const {
   using Clock = std::chrono::steady_clock;
-  MW_TRY(use());
-  ++hostSyncs;
   auto deadline = Clock::now() + std::chrono::duration<double>(shared.options.timeoutSeconds);
   while (true) {
-    CUresult state = api.cuStreamQuery(compute.get());
+    CUresult state = query();
     if (state != CUDA_ERROR_NOT_READY)
-      return api.check(state, "cuStreamQuery");
+      return api.check(state, function);
     if (Clock::now() > deadline)
       return faultError("GPU {} has not come to the end of the step for {} s", ordinal, shared.options.timeoutSeconds);
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+}
+
+Status CudaDevice::synchronize() const {
+  MW_TRY(use());
+  ++hostSyncs;
+  return await([&] { return api.cuStreamQuery(compute.get()); }, "cuStreamQuery");
 }
 
 Status CudaDevice::write(std::byte *to, std::span<const std::byte> from) {

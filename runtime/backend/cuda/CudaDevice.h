@@ -19,6 +19,7 @@
 
 #include "CudaKernels.h"
 #include "CudaProducts.h"
+#include "CudaReadings.h"
 #include "Staging.h"
 #include "meshwright/runtime/Platform.h"
 
@@ -56,8 +57,8 @@ public:
   static Result<std::unique_ptr<CudaDevice>> create(const CudaShared &shared, int ordinal);
   ~CudaDevice() override;
 
-  Status allocate(uint64_t deviceBytes, uint64_t hostBytes) override;
-  Status share(const Device &owner) override;
+  Status allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t fedBytes) override;
+  Status share(const Device &owner, uint64_t fedBytes) override;
   std::byte *getArena(Memory memory) const override;
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override;
   Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
@@ -80,6 +81,11 @@ public:
 
   Result<bool> replay(size_t variant) override;
   Status record(size_t variant, const std::function<Status()> &issue) override;
+
+  Result<std::span<std::byte>> prepareReadings(std::span<const std::span<const std::byte>> scalars) override;
+  Status beginReadings(uint32_t place) override { return readings->begin(place, compute.get()); }
+  Status takeReadings(uint32_t place) override { return readings->take(place, compute.get()); }
+  Result<double> finishReadings(uint32_t place) override;
 
   Status write(std::byte *to, std::span<const std::byte> from) override;
   Status read(std::span<std::byte> to, const std::byte *from) const override;
@@ -109,7 +115,11 @@ private:
   };
   CudaDevice(const CudaShared &shared, int ordinal) : shared(shared), api(*shared.api), ordinal(ordinal) {}
   Status prepareStreams();
-  Status prepareLibraries();
+  /// What uses the arenas: the ring of what is fed, so many bytes a step, and the libraries.
+  Status prepareWork(uint64_t fedBytes);
+  /// Asks from time to time whether the device has come to something, because it may wait for somebody who does not
+  /// come.
+  template <typename Query> Status await(Query &&query, const char *function) const;
   bool isInHostArena(const std::byte *address) const;
   CUstream getStream(CopyPath path) const { return (path == CopyPath::ToHost ? writeBack : fetch).get(); }
 
@@ -129,6 +139,7 @@ private:
   mutable Staging staging;
   std::unique_ptr<CudaKernels> kernels;
   std::unique_ptr<CudaProducts> products;
+  std::unique_ptr<CudaReadings> readings;
   std::vector<Copy> copies;
   /// Recorded steps, by variant.
   std::map<size_t, GraphExec> graphs;

@@ -19,8 +19,9 @@ Status PinnedMemory::allocate(const CudaApi &driver, uint64_t bytes) {
   return status.within(fmt::format("{} bytes of the host's memory cannot be had", bytes));
 }
 
-Status Staging::create(const CudaApi &driver) {
+Status Staging::create(const CudaApi &driver, uint64_t bytes) {
   api = &driver;
+  halfBytes = std::max(halfBytes, (bytes + 63) / 64 * 64);
   for (Half &half : halves) {
     MW_TRY(half.memory.allocate(driver, halfBytes));
     MW_TRY_ASSIGN(half.event, createEvent(driver));

@@ -39,12 +39,12 @@ private:
 /// less than a half is under way it waits for nothing.
 class Staging {
 public:
-  Status create(const CudaApi &driver);
+  /// A half has room for at least so many bytes.
+  Status create(const CudaApi &driver, uint64_t bytes);
   Status upload(CUdeviceptr to, std::span<const std::byte> from, CUstream stream);
   Status download(std::span<std::byte> to, CUdeviceptr from, CUstream stream);
 
 private:
-  static constexpr uint64_t halfBytes = uint64_t(4) << 20;
   struct Half {
     PinnedMemory memory;
     Event event; // recorded behind the last piece
@@ -59,6 +59,7 @@ private:
   Result<Piece> reserve(uint64_t bytes);
 
   const CudaApi *api = nullptr;
+  uint64_t halfBytes = uint64_t(4) << 20;
   std::array<Half, 2> halves;
   size_t current = 0;
   std::mutex mutex;

@@ -324,13 +324,13 @@ MW_STUB(cuStreamEndCapture)(CUstream stream, CUgraph *graph) {
   return result;
 }
 
-MW_STUB(cuEventCreate)(CUevent *event, unsigned) {
+MW_STUB(cuEventCreate)(CUevent *event, unsigned flags) {
   Call call("cuEventCreate");
   if (call.fails())
     return CUDA_ERROR_OUT_OF_MEMORY;
   if (current < 0)
     return CUDA_ERROR_INVALID_CONTEXT;
-  auto *made = new Event(makeId());
+  auto *made = new Event(makeId(), (flags & CU_EVENT_DISABLE_TIMING) != 0);
   call.note("event", made->id);
   *event = reinterpret_cast<CUevent>(made);
   return CUDA_SUCCESS;
@@ -353,6 +353,32 @@ MW_STUB(cuEventSynchronize)(CUevent event) {
   Call call("cuEventSynchronize");
   call.note("event", reinterpret_cast<Event *>(event)->id);
   return call.fails() ? CUDA_ERROR_LAUNCH_FAILED : toResult(Stream::synchronize(*reinterpret_cast<Event *>(event)));
+}
+
+MW_STUB(cuEventQuery)(CUevent handle) {
+  Call call("cuEventQuery");
+  auto &event = *reinterpret_cast<Event *>(handle);
+  call.note("event", event.id);
+  if (call.fails())
+    return CUDA_ERROR_LAUNCH_FAILED;
+  std::optional<bool> isOver = Stream::isOver(event);
+  if (!isOver)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return *isOver ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+MW_STUB(cuEventElapsedTime)(float *milliseconds, CUevent first, CUevent second) {
+  Call call("cuEventElapsedTime");
+  auto &begin = *reinterpret_cast<Event *>(first), &end = *reinterpret_cast<Event *>(second);
+  call.note("event", begin.id).note("end", end.id);
+  if (call.fails())
+    return CUDA_ERROR_LAUNCH_FAILED;
+  if (begin.measuresNothing || end.measuresNothing)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!Stream::isOver(begin).value_or(false) || !Stream::isOver(end).value_or(false))
+    return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(Stream::getTime(end) - Stream::getTime(begin)).count();
+  return CUDA_SUCCESS;
 }
 
 //===----------------------------------------------------------------------===//

@@ -59,6 +59,7 @@ void Stream::recordNow(const std::shared_ptr<Event::State> &event) {
   pushNow([event, number] {
     std::lock_guard held(event->mutex);
     event->reached = std::max(event->reached, number);
+    event->time = std::chrono::steady_clock::now();
     event->done.notify_all();
   });
 }
@@ -95,6 +96,16 @@ StreamStatus Stream::synchronize(Event &event) {
     return StreamStatus::Capturing;
   state.done.wait(held, [&] { return state.reached == state.recorded; });
   return StreamStatus::Ok;
+}
+
+std::optional<bool> Stream::isOver(Event &event) {
+  std::lock_guard held(event.state->mutex);
+  return event.state->graph ? std::nullopt : std::optional(event.state->reached == event.state->recorded);
+}
+
+std::chrono::steady_clock::time_point Stream::getTime(Event &event) {
+  std::lock_guard held(event.state->mutex);
+  return event.state->time;
 }
 
 //===----------------------------------------------------------------------===//

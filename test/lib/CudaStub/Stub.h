@@ -18,6 +18,7 @@
 #ifndef MESHWRIGHT_TEST_LIB_CUDASTUB_STUB_H
 #define MESHWRIGHT_TEST_LIB_CUDASTUB_STUB_H
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -25,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,16 +80,18 @@ using Clock = std::map<const Stream *, uint64_t>;
 /// itself has been destroyed.
 class Event {
 public:
-  explicit Event(uint64_t id) : id(id) {}
+  Event(uint64_t id, bool measuresNothing) : id(id), measuresNothing(measuresNothing) {}
   const uint64_t id;
+  const bool measuresNothing;
 
 private:
   friend class Stream;
   struct State {
     std::mutex mutex;
     std::condition_variable done;
-    /// How often it was recorded, and how many of these its stream has come to.
+    /// How often it was recorded, how many of these its stream has come to, and when.
     uint64_t recorded = 0, reached = 0;
+    std::chrono::steady_clock::time_point time;
     /// The graph into which it was recorded last, if one is being captured, and what comes before it there.
     Graph *graph = nullptr;
     Clock before;
@@ -123,6 +127,10 @@ public:
   StreamStatus synchronize();
   bool isIdle();
   static StreamStatus synchronize(Event &event);
+  /// Whether what an event stands behind is done; nothing of one that is captured.
+  static std::optional<bool> isOver(Event &event);
+  /// When; of an event that is over.
+  static std::chrono::steady_clock::time_point getTime(Event &event);
 
   StreamStatus beginCapture();
   StreamStatus endCapture(std::unique_ptr<Graph> &graph);

@@ -52,7 +52,7 @@ Status run(Product &product) {
     offsets.push_back(end);
     end += (operand->bytes.size() + 63) / 64 * 64;
   }
-  MW_TRY(device.allocate(end, 0));
+  MW_TRY(device.allocate(end, 0, 0));
   std::byte *arena = device.getArena(DEVICE);
   MW_TRY(device.write(arena + offsets[0], product.lhs.bytes));
   MW_TRY(device.write(arena + offsets[1], product.rhs.bytes));

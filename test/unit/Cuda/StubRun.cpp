@@ -110,6 +110,15 @@ void meshwright::test::fillWithNumbers(Session &session, uint64_t seed) {
     }
 }
 
+std::vector<std::string> meshwright::test::listValues(const LoadedPackage &package) {
+  std::vector<std::string> names;
+  for (const Port &port : package.message().outputs())
+    names.push_back(port.name());
+  for (const Variable &variable : package.message().variables())
+    names.push_back(variable.name());
+  return names;
+}
+
 std::vector<std::byte> meshwright::test::readEverything(const Session &session) {
   std::vector<std::byte> all;
   for (const ValueSet *set : {&session.getVariables(), &session.getOutputs()})

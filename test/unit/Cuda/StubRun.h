@@ -57,6 +57,8 @@ runtime::SessionOptions makeStubOptions(bool useGraphs);
 
 /// Variables and inputs that are drawn from a seed: small integers, so that every order of their sums gives the same.
 void fillWithNumbers(runtime::Session &session, uint64_t seed);
+/// The names of all outputs and variables of a package; which of them are scalars a session finds out.
+std::vector<std::string> listValues(const runtime::LoadedPackage &package);
 /// The bytes of all variables and outputs, one after the other.
 std::vector<std::byte> readEverything(const runtime::Session &session);
 

@@ -30,7 +30,7 @@ void Report::addPoint(std::string_view key, std::string_view title, uint64_t ste
 
 void Report::add(const StepMetrics &metrics) {
   auto rate = [&](double amount) {
-    return amount > 0 && metrics.seconds > 0 ? std::optional(amount / metrics.seconds) : std::nullopt;
+    return amount > 0 && metrics.costs.seconds > 0 ? std::optional(amount / metrics.costs.seconds) : std::nullopt;
   };
   addPoint("loss", "loss", metrics.step, metrics.loss);
   addPoint("grad_norm", "norm of the gradients", metrics.step, metrics.gradNorm);
@@ -39,8 +39,8 @@ void Report::add(const StepMetrics &metrics) {
   addPoint("skipped_steps", "skipped steps", metrics.step, metrics.skippedSteps);
   addPoint("tokens_per_s", "tokens per second", metrics.step, rate(static_cast<double>(metrics.tokens)));
   addPoint("model_flops_per_s", "FLOPs of the model per second", metrics.step, rate(metrics.modelFlops));
-  addPoint("seconds", "seconds per step", metrics.step, metrics.seconds);
-  seconds.push_back(metrics.seconds);
+  addPoint("seconds", "seconds per step", metrics.step, metrics.costs.seconds);
+  seconds.push_back(metrics.costs.seconds);
   last = metrics;
 }
 

@@ -30,16 +30,19 @@ enum class CopyPath { Within, FromHost, ToHost };
 /// while no step is being issued.
 class Device {
 public:
+  /// The most that a scalar has, and what it takes among readings.
+  static constexpr uint64_t scalarBytes = 8;
   virtual ~Device() = default;
 
   // Before the first step. One large allocation per memory, then a description per instruction: what costs time or
   // memory (loading, choosing algorithms) is done here.
 
-  /// Allocates the arenas of both memories, filled with zeros; once, before all else.
-  virtual Status allocate(uint64_t deviceBytes, uint64_t hostBytes) = 0;
+  /// Allocates the arenas of both memories, filled with zeros; once, before all else. So many bytes are written in
+  /// front of every step.
+  virtual Status allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t fedBytes) = 0;
   /// Instead: works in the arenas of `owner`, a device of the same kind and rank that outlives this one. They are never
   /// at work at once.
-  virtual Status share(const Device &owner) = 0;
+  virtual Status share(const Device &owner, uint64_t fedBytes) = 0;
   /// Where an arena begins. What the host may not touch is an address all the same.
   virtual std::byte *getArena(Memory memory) const = 0;
   /// Describes a call of a kernel with these buffers. Returns its number.
@@ -76,6 +79,19 @@ public:
   /// May record what `issue` does, to replay it from now on; the step was issued once without.
   virtual Status record(size_t variant, const std::function<Status()> &issue) { return {}; }
 
+  // Readings: the scalars of each step that the host wants to know, without letting the device stand still for them.
+  // They have two places, so that those of a step are read while the next one goes on.
+
+  /// Describes the scalars, once. Returns where they will lie: those of place 0, `scalarBytes` each, then of place 1.
+  virtual Result<std::span<std::byte>> prepareReadings(std::span<const std::span<const std::byte>> scalars) = 0;
+  /// A step comes whose readings go to that place.
+  virtual Status beginReadings(uint32_t place) = 0;
+  /// The step has been issued: they are taken behind it.
+  virtual Status takeReadings(uint32_t place) = 0;
+  /// Waits until they are there, and for nothing behind them. Returns how long the device took for the step, in
+  /// seconds; 0 of a device that the host takes the time of. From any thread.
+  virtual Result<double> finishReadings(uint32_t place) = 0;
+
   // Between steps.
 
   /// Copies from the host into an arena; the host's bytes are its own again on return.
@@ -90,7 +106,7 @@ public:
 
   /// Scratch memory of libraries.
   virtual uint64_t getScratchBytes() const = 0;
-  /// How often the host has waited until the device had done all that it was asked for.
+  /// How often the host has waited until the device had nothing more to do.
   virtual uint64_t getHostSyncs() const { return 0; }
   /// What is slower than it could be.
   virtual std::vector<std::string> getWarnings() const = 0;

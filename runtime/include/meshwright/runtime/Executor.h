@@ -31,14 +31,17 @@ struct ExecutorContext {
   uint64_t (*countAllocations)() = nullptr;
 };
 
-/// What a step should do without, on one rank or on all: allocations, and waiting for devices.
-struct AllocationCount {
-  /// By the runtime and its backends.
-  uint64_t own = 0;
-  /// By libraries for their own bookkeeping.
-  uint64_t library = 0;
-  /// How often the host has waited for its device, since the step began.
+/// What a step cost, on one rank or on all: time, and what it should do without.
+struct StepCosts {
+  /// By the clock of the device that took longest, or else of the host, for all ranks of a process.
+  double seconds = 0;
+  /// Allocations by the runtime and its backends, and by libraries for their own bookkeeping.
+  uint64_t allocations = 0, libraryAllocations = 0;
+  /// How often hosts let their devices come to the end of all work, since the step before was issued.
   uint64_t hostSyncs = 0;
+
+  /// With those of another rank.
+  void add(const StepCosts &other);
 };
 
 /// A step of a rank as it went.
@@ -61,17 +64,22 @@ public:
   static Result<std::unique_ptr<Executor>> create(const ExecutorContext &context);
   ~Executor();
 
-  /// Runs the step at that position of a merge once; a GPU may still be at it on return. Errors name the rank.
-  Status runStep(uint32_t position);
+  /// Lets every step from now on keep the scalars in these buffers, of which those numbered -1 are none. Returns where,
+  /// as `Device::prepareReadings` does.
+  Result<std::span<std::byte>> prepareReadings(std::span<const int32_t> buffers);
+  /// Waits for the step whose readings are in that place, and returns what it cost. From any thread.
+  Result<StepCosts> finishReadings(uint32_t place);
+
+  /// Runs the step at that position of a merge once; a GPU may still be at it on return. Its readings, if there are
+  /// any, go to a place. Errors name the rank.
+  Status runStep(uint32_t position, uint32_t place);
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.
   Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
   /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended: on a GPU, was issued.
-  Status runTracedStep(uint32_t position, RankTrace &trace);
+  Status runTracedStep(uint32_t position, uint32_t place, RankTrace &trace);
   /// Writes the constants again, where another program has run in the same arena.
   Status restore();
-  /// Allocations of the last step.
-  AllocationCount getStepAllocations() const;
 
   /// Where the array of a buffer is; the host may go there if the device is addressable.
   std::span<std::byte> getBuffer(int32_t index) const;

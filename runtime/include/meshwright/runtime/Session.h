@@ -70,6 +70,16 @@ struct RankMemory {
   uint64_t scratch = 0; ///< of libraries
 };
 
+/// What was read of a step, on the first process.
+struct StepReading {
+  /// In the order of the names; nothing where no value of one element is called so, or the step did not say what it is.
+  std::vector<std::optional<double>> scalars;
+  /// The step's position in its merge, and whether it is the last one.
+  uint32_t position = 0;
+  bool isUpdate = false;
+  StepCosts costs;
+};
+
 /// A value of a session and the array that is to hold it whole.
 struct Gathered {
   const ValueSet *set;
@@ -92,6 +102,8 @@ public:
   const LoadedPackage &getPackage() const;
   const SessionOptions &getOptions() const;
   const std::string &getTarget() const;
+  /// What any rank runs.
+  const Program &getProgram(int64_t rank) const;
   /// That of a rank of this process.
   const Executor &getExecutor(int64_t rank) const;
   /// That of any rank.
@@ -134,9 +146,18 @@ public:
   /// Whether the last step said what output i is.
   bool isKnown(size_t i) const;
 
+  /// Lets every step from now on keep the scalars of these names, for `readStep`. Once.
+  Status prepareReadings(std::span<const std::string> names);
   /// Runs one step on all ranks, and goes on to the next position in the merge. An error is that of a rank of this
-  /// process; those of others come with what they leave undone.
+  /// process; those of others come with what they leave undone. GPUs may still be at it, and at no step before the one
+  /// before it, if that was read.
   Status step();
+  /// Whether steps return while devices are still at them.
+  bool runsAhead() const;
+  /// How many steps were run and not read, two at most: then the oldest of three is forgotten.
+  size_t getNumUnread() const;
+  /// Waits until the oldest step that is not read is over, and not for the one behind it, and reads it.
+  Result<StepReading> readStep();
   /// Before steps that follow on those of the session beside which this one runs: writes constants again, and takes the
   /// variables to be what they have become.
   Status resume();
@@ -147,8 +168,6 @@ public:
   /// Runs the step at a position of a merge once to warm up and then `steps` times to measure it: the median of each
   /// instruction. No link delays them. Variables change as in any step; the position does not. In a run of one process.
   Result<StepProfile> profile(uint32_t position, int steps);
-  /// Allocations of all ranks in the last step, on the first process.
-  Result<AllocationCount> gatherStepAllocations() const;
 
 private:
   struct Implementation;
