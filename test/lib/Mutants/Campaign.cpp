@@ -106,10 +106,23 @@ Outcome StrainRun::tryOne(size_t number, const std::string &folder) const {
   return strain.trial(mutator, folder, folder + "/log");
 }
 
-void StrainRun::work(unsigned job, size_t first, size_t end, int pipe) const {
-  // Who asks for more than 16 GiB has not checked a size.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MESHWRIGHT_HAS_SHADOW
+#endif
+#endif
+
+/// Who asks for more than 16 GiB has not checked a size.
+static void limitMemory() {
+  // Sanitizers reserve terabytes; AddressSanitizer has this limit among its options.
+#ifndef MESHWRIGHT_HAS_SHADOW
   rlimit memory = {uint64_t(16) << 30, uint64_t(16) << 30};
   setrlimit(RLIMIT_AS, &memory);
+#endif
+}
+
+void StrainRun::work(unsigned job, size_t first, size_t end, int pipe) const {
+  limitMemory();
   rlimit noCore = {0, 0};
   setrlimit(RLIMIT_CORE, &noCore);
   std::string folder = getFolder(job);

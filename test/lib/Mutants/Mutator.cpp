@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 using namespace meshwright::test;
@@ -131,4 +132,31 @@ std::string Mutator::mutateLines(const std::string &content) {
   for (const std::string &line : lines)
     result += line + "\n";
   return result;
+}
+
+/// Where one of `words` stands in `content`, and which; no part of a longer one counts.
+static std::vector<std::pair<size_t, const std::string *>> findAll(const std::string &content,
+                                                                   const std::vector<std::string> &words) {
+  auto isPart = [&](size_t at) {
+    return at < content.size() && (std::isalnum(static_cast<unsigned char>(content[at])) || content[at] == '_');
+  };
+  std::vector<std::pair<size_t, const std::string *>> found;
+  for (const std::string &word : words)
+    for (size_t at = word.empty() ? word.npos : content.find(word); at != word.npos; at = content.find(word, at + 1))
+      if (!isPart(at + word.size()) && (at == 0 || !isPart(at - 1)))
+        found.push_back({at, &word});
+  return found;
+}
+
+std::string Mutator::exchangeWords(std::string content, const std::vector<std::vector<std::string>> &groups) {
+  for (size_t changes = 1 + draw(3); changes != 0;) {
+    const std::vector<std::string> &group = groups[draw(groups.size())];
+    auto found = findAll(content, group);
+    if (found.empty())
+      continue;
+    auto [at, word] = found[draw(found.size())];
+    content.replace(at, word->size(), group[draw(group.size())]);
+    --changes;
+  }
+  return content;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace meshwright::test {
 
@@ -23,6 +24,10 @@ public:
   /// One to three changes of lines or of what stands in one: a line is left out, doubled, moved, or takes the place of
   /// another; a word or a number becomes another of the text.
   std::string mutateLines(const std::string &content);
+
+  /// One to three changes of a word, or a few, to another of the same group: what was right stays so more often than
+  /// not, and means something else.
+  std::string exchangeWords(std::string content, const std::vector<std::vector<std::string>> &groups);
 
   /// A number below `count`, which is positive.
   size_t draw(size_t count) { return random() % count; }

@@ -91,30 +91,42 @@ Outcome meshwright::test::judge(int status, const std::string &log) {
   return status == 1 && readWhole(log).find("error: ") != std::string::npos ? Outcome::Refused : Outcome::Wrong;
 }
 
-bool meshwright::test::writeFeed(const std::string &folder, const std::string &path) {
-  auto package = runtime::LoadedPackage::open(folder);
-  if (!package.ok())
-    return false;
-  std::vector<runtime::SafeTensorsEntry> entries;
-  for (const Port &port : package->message().inputs())
-    entries.push_back({port.name(), port.dtype(), {port.shape().begin(), port.shape().end()}});
+/// Small floats, and integers that are good as indices and as booleans.
+static std::vector<std::byte> makeNumbers(const runtime::SafeTensorsEntry &entry) {
+  uint64_t size = runtime::getSize(entry.type), count = *runtime::getNumElements(entry.shape);
+  std::vector<std::byte> bytes(count * size);
+  for (uint64_t i = 0; i != count; ++i)
+    runtime::dispatch(entry.type, [&](auto zero) {
+      decltype(zero) value(static_cast<float>(runtime::isFloat(entry.type) ? 0.1 * static_cast<double>(i % 7) : i % 2));
+      std::memcpy(bytes.data() + i * size, &value, size);
+    });
+  return bytes;
+}
+
+static bool writeTensors(const std::string &path, const std::vector<runtime::SafeTensorsEntry> &entries) {
   auto writer = runtime::SafeTensorsWriter::create(path, entries);
   if (!writer.ok())
     return false;
-  for (const runtime::SafeTensorsEntry &entry : entries) {
-    // Small floats, and integers that are good as indices and as booleans.
-    uint64_t size = runtime::getSize(entry.type), count = *runtime::getNumElements(entry.shape);
-    std::vector<std::byte> bytes(count * size);
-    for (uint64_t i = 0; i != count; ++i)
-      runtime::dispatch(entry.type, [&](auto zero) {
-        decltype(zero) value(
-            static_cast<float>(runtime::isFloat(entry.type) ? 0.1 * static_cast<double>(i % 7) : i % 2));
-        std::memcpy(bytes.data() + i * size, &value, size);
-      });
-    if (!writer->append(bytes).ok())
+  for (const runtime::SafeTensorsEntry &entry : entries)
+    if (!writer->append(makeNumbers(entry)).ok())
       return false;
-  }
   return writer->commit().ok();
+}
+
+bool meshwright::test::writeNumbers(const std::string &folder, const std::string &feed, const std::string &init) {
+  auto package = runtime::LoadedPackage::open(folder);
+  if (!package.ok())
+    return false;
+  std::vector<runtime::SafeTensorsEntry> inputs, variables;
+  auto add = [](auto &entries, const auto &value) {
+    entries.push_back({value.name(), value.dtype(), {value.shape().begin(), value.shape().end()}});
+  };
+  for (const Port &port : package->message().inputs())
+    add(inputs, port);
+  for (const Variable &variable : package->message().variables())
+    if (!variable.has_init())
+      add(variables, variable);
+  return writeTensors(feed, inputs) && writeTensors(init, variables);
 }
 
 void meshwright::test::makeSamples(Samples &samples, const std::string &folder) {
@@ -124,11 +136,14 @@ void meshwright::test::makeSamples(Samples &samples, const std::string &folder) 
   samples.feed = folder + "/feed.safetensors";
   samples.init = folder + "/init.safetensors";
   samples.checkpoint = folder + "/checkpoint";
+  samples.programs = folder + "/programs";
   std::filesystem::remove_all(samples.checkpoint);
+  std::filesystem::remove_all(samples.programs);
+  std::filesystem::create_directories(samples.programs);
   bool made =
       runCompiler({samples.graphs[0], "--strategy=" + samples.strategies[0], "--emit=" + samples.package, "--quiet"},
                   log) == 0 &&
-      writeFeed(samples.package, samples.feed) &&
+      writeNumbers(samples.package, samples.feed, folder + "/none.safetensors") &&
       runRuntime({samples.package, "--feed=" + samples.feed, "--save=" + samples.init,
                   "--checkpoint=" + samples.checkpoint, "--quiet"},
                  log) == 0;

@@ -22,6 +22,8 @@ struct Samples {
   /// Made of the first graph and strategy: a package's folder, a file that feeds it, one with its variables, and the
   /// folder of a checkpoint.
   std::string package, feed, init, checkpoint;
+  /// A folder with a file for every program that was compared.
+  std::string programs;
 };
 
 /// Starts `dist-opt` or `dist-run` with these arguments; what it prints goes to `log`. Returns the exit status.
@@ -31,8 +33,9 @@ int runRuntime(const std::vector<std::string> &arguments, const std::string &log
 /// Makes the packages and other files that trials damage, from the graph and the strategy that are there. Ends the
 /// process where that fails.
 void makeSamples(Samples &samples, const std::string &folder);
-/// Writes numbers for all inputs of a package that may be right for anything.
-bool writeFeed(const std::string &package, const std::string &path);
+/// Writes numbers that may be right for anything: for all inputs of a package to `feed`, for the variables that it has
+/// no initial values for to `init`.
+bool writeNumbers(const std::string &package, const std::string &feed, const std::string &init);
 
 /// Refused is an exit status of 1 with an error on `log`, accepted one of 0; all else is wrong.
 Outcome judge(int status, const std::string &log);
