@@ -9,11 +9,19 @@ command behind it with a GPU that is none.
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 
 config.name = "Meshwright"
 config.test_format = lit.formats.ShTest(execute_external=False)
+if config.sanitize:
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(config.source_dir, "test", "python"))
+    from sanitized_test import SanitizedTest
+
+    config.test_format = SanitizedTest(execute_external=False)
+    config.available_features.add("sanitizer")
 config.suffixes = [".mlir", ".test", ".py"]
 config.excludes = ["lit.cfg.py", "case.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
@@ -61,7 +69,5 @@ folders = [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME",) if n
 if shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"]] + folders)):
     config.available_features.add("ptxas")
 
-if config.sanitize:
-    config.available_features.add("sanitizer")
 if config.fuzz == "ON":
     config.available_features.add("fuzz")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What sanitizers find in the programs of a test.
+
+Every process writes what is found in it to a file of its own. So a test fails where one of its programs has a fault, also one that expects an
+error, or that does not look at how a program ends.
+"""
+import pathlib
+import shutil
+
+_VARIABLES = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
+# Of a report, which may name every thread there ever was.
+_MAX_LINES = 120
+
+
+class Reports:
+    """A folder, made anew, for the reports of what is started with `environment`, which is changed."""
+
+    def __init__(self, folder, environment):
+        self._folder = pathlib.Path(folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        for variable in _VARIABLES:
+            options = environment.get(variable, "").split(":log_path=")[0]
+            environment[variable] = f"{options}:log_path={self._folder}/report:log_exe_name=1"
+
+    def take(self):
+        """The text of all reports; the folder is left where there is one."""
+        text = ""
+        for path in sorted(self._folder.iterdir()):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            text += "\n".join([f"--- {path}", *lines[:_MAX_LINES], ""])
+        if not text:
+            shutil.rmtree(self._folder)
+        return text
