@@ -77,6 +77,9 @@ void complete::buildPipeline(OpPassManager &manager, const Options &options) {
   // Only now is it known what a rank holds of a value and what it takes to have it.
   if (options.recomputes)
     manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
+  // What is kept from forward, or gathered by backward alone, is a stack as it is computed with.
+  if (options.segment.keepWithin == 0 && options.segment.backwardAxes.empty())
+    manager.addPass(createFetchInLoopsPass());
   // Fetches follow from placements that are all there.
   manager.addPass(createSegmentPass(options.segment, options.locations));
   manager.addPass(createVerifyPass());

@@ -109,6 +109,31 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
   ];
 }
 
+def FetchInLoopsPass : Pass<"dist-complete-fetch-in-loops", "::mlir::ModuleOp"> {
+  let summary = "lets every trip of a loop fetch its part of a stack of parameters, and reduce that of the gradient";
+  let description = [{
+    A parameter that only trips of loops read, a part each, stays as it is kept in front of them: a trip fetches its part. What a trip puts
+    into a stack of gradients is reduced by that trip. So a rank holds one trip's part at a time, as it does of layers that are written out.
+    Stacks of which ranks keep different trips, or one rank everything, are fetched and reduced whole.
+
+    Example: with @w kept as `[[], ["dp"]]`, and computed with whole
+    ```mlir
+    %w = net.read @w {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<3x4xf32>
+    %i = net.loop count = 3
+    %wi = net.take %w in %i {dist.results = [#dist.mapping<dims = [[]]>], ...} : tensor<3x4xf32> -> tensor<4xf32>
+    // becomes, and whatever reads %wi reads it whole as before
+    %w = net.read @w {dist.results = [#dist.mapping<dims = [[], ["dp"]]>]} : tensor<3x4xf32>
+    %i = net.loop count = 3
+    %wi = net.take %w in %i {dist.results = [#dist.mapping<dims = [["dp"]]>], ...} : tensor<3x4xf32> -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let statistics = [
+    Statistic<"numFetches", "fetches", "Parameters that trips fetch">,
+    Statistic<"numReductions", "reductions", "Stacks that trips reduce their part of">
+  ];
+}
+
 def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
   let summary = "decides when which parameters are fetched";
   let description = [{
