@@ -10,10 +10,11 @@
 //     gradients in flight         [---a----][----b----]        a: waited for when c starts, two buckets later
 //     their updates                         a.         b. c.
 //
-// A loop is one operation here: nothing comes between, and what the body exchanges is exchanged in it.
+// A loop is one operation here: nothing comes between, and CommunicateInLoops has ordered what the body exchanges.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Launches.h"
 #include "Storage.h"
 #include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
@@ -297,18 +298,14 @@ Launch &Scheduler::create(Purpose purpose) {
 Attribute Scheduler::getKey(dist::CollectiveOp op) {
   auto orNothing = [&](Attribute attribute) { return attribute ? attribute : Attribute(builder.getUnitAttr()); };
   SmallVector<Attribute> key = {
-      builder.getI64IntegerAttr(static_cast<int64_t>(op.getKind())),
-      builder.getI64IntegerAttr(static_cast<int64_t>(op.getReduction())),
-      op.getAxes(),
-      TypeAttr::get(op.getElementType()),
-      orNothing(op->getAttr(dist::kOnAttr)),
+      getLaunchKey(op),
       orNothing(op->getAttr(dist::kSegmentAttr)),
       orNothing(op->getAttr(dist::kFetchAtAttr)),
       builder.getI64IntegerAttr(static_cast<int64_t>(traffic.getPurpose(op))),
   };
   // Gradients are made by all segments of backward.
   if (traffic.getPurpose(op) == Purpose::Gradient)
-    key[5] = builder.getUnitAttr();
+    key[1] = builder.getUnitAttr();
   if (dist::CollectiveOp next = traffic.getNext(op))
     key.push_back(getKey(next));
   return builder.getArrayAttr(key);
@@ -325,8 +322,7 @@ void Scheduler::add(Launch &launch, dist::CollectiveOp op) {
          between = between->getOperand(0).getDefiningOp())
       launchOf[between] = &launch;
   }
-  launch.bytes +=
-      std::max(Storage::getBytes(op.getInputs().front().getType()), Storage::getBytes(op.getResult(0).getType()));
+  launch.bytes += getLaunchBytes(op);
 }
 
 /// Makes `op` part of a launch, and starts that when it is full.
@@ -359,28 +355,11 @@ void Scheduler::join(dist::CollectiveOp op) {
 
 /// One collective for `members`, whose results have the types of `likes`.
 dist::CollectiveOp Scheduler::issue(ArrayRef<dist::CollectiveOp> members, ValueRange inputs, ValueRange likes) {
-  dist::CollectiveOp first = members.front();
   SmallVector<Type> types;
-  SmallVector<int64_t> roots;
-  SmallVector<Attribute> names;
-  SmallVector<Location> locations;
-  for (auto [index, member] : llvm::enumerate(members)) {
-    types.push_back(dist::FlightType::get(builder.getContext(), dist::getTensorType(likes[index].getType())));
-    if (std::optional<ArrayRef<int64_t>> own = dist::CollectiveOp(member).getRoots())
-      llvm::append_range(roots, *own);
-    StringAttr name = traffic.getName(member);
-    names.push_back(name);
-    // Named, so that two of the same place stay two.
-    locations.push_back(NameLoc::get(name, member->getLoc()));
-  }
+  for (Value like : likes)
+    types.push_back(dist::FlightType::get(builder.getContext(), dist::getTensorType(like.getType())));
   builder.setInsertionPoint(block.getTerminator());
-  Location loc = members.size() > 1 ? FusedLoc::get(builder.getContext(), locations) : first.getLoc();
-  auto op = dist::CollectiveOp::create(builder, loc, types, first.getKind(), first.getReduction(), inputs,
-                                       roots.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(roots),
-                                       DenseI64ArrayAttr(), first.getToAttr(), first.getAxes());
-  op->setDiscardableAttrs(first->getDiscardableAttrDictionary());
-  if (!llvm::all_of(names, [](Attribute name) { return cast<StringAttr>(name).empty(); }))
-    op->setDiscardableAttr(dist::kPartsAttr, builder.getArrayAttr(names));
+  dist::CollectiveOp op = createLaunch(builder, members, inputs, types);
   emitted.insert(op);
   ++numLaunches;
   numParts += members.size();

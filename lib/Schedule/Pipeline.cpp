@@ -22,8 +22,12 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass(options.kernels));
   // Only now is it known what is computed between a value's last part and its first use.
-  if (options.overlap)
+  if (options.overlap) {
+    // A loop is one operation to what comes behind.
+    manager.addPass(
+        createCommunicateInLoopsPass({options.communicate.bucketMegabytes, options.communicate.maxInFlight}));
     manager.addPass(createCommunicatePass(options.communicate));
+  }
   // What not all ranks run is known now, and the order of collectives is: programs part here, before memory is given
   // out.
   manager.addPass(createSpecializePass());

@@ -111,8 +111,26 @@ bool schedule::isGradient(Value value) {
   });
 }
 
+/// Whether `value` is a trip's part of a parameter, in whatever type and layout.
+static bool isPartOfParameter(Value value) {
+  bool isTaken = false;
+  for (Operation *op = value.getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
+    if (isa<net::ReadOp>(op))
+      return isTaken;
+    isTaken |= isa<net::TakeOp>(op);
+    bool isOfOne = op->getNumOperands() == 1 && isa<dist::ViewOp, dist::KernelOp>(op);
+    if (!isOfOne && !isa<net::TakeOp>(op))
+      break;
+  }
+  return false;
+}
+
+/// Whether `op` brings a parameter to a segment, or a part of one to a trip.
 static bool isFetch(Operation *op) {
-  return isa_and_nonnull<dist::CollectiveOp>(op) && op->hasAttr(dist::kFetchAtAttr);
+  auto collective = dyn_cast_or_null<dist::CollectiveOp>(op);
+  return collective && (op->hasAttr(dist::kFetchAtAttr) ||
+                        (Traffic::isFetching(collective) && !collective.getInputs().empty() &&
+                         isPartOfParameter(collective.getInputs().front())));
 }
 
 bool schedule::isFetched(Value value) {

@@ -16,7 +16,7 @@ bool Traffic::isReducing(dist::CollectiveOp op) {
       op.getKind());
 }
 
-static bool isFetching(dist::CollectiveOp op) {
+bool Traffic::isFetching(dist::CollectiveOp op) {
   return op.getKind() == dist::CollectiveKind::AllGather || op.getKind() == dist::CollectiveKind::Broadcast;
 }
 
@@ -55,6 +55,11 @@ static StringAttr getNameOfValue(Value value) {
       return read.getVariableAttr().getAttr();
     if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
       return result.getResultNumber() + 1 == maker->getNumResults() ? name : StringAttr();
+    // A trip's part is called like the whole.
+    if (auto take = dyn_cast<net::TakeOp>(maker)) {
+      value = take.getStack();
+      continue;
+    }
     bool goesOn = isa<dist::CollectiveOp>(maker) || Traffic::isLayout(maker) || convertsOne(maker);
     if (!goesOn || maker->getNumOperands() != 1)
       break;
@@ -69,11 +74,16 @@ StringAttr Traffic::getName(dist::CollectiveOp op) {
   // A broadcast from another rank takes nothing.
   if (StringAttr name = op.getInputs().empty() ? StringAttr() : getNameOfValue(op.getInputs().front()))
     return name;
-  // What is only assigned is called like the variable.
+  // What is only assigned is called like the variable, and what is only stacked like the stack.
   for (Operation *user = op; !user->use_empty();) {
     user = *user->user_begin();
     if (auto assign = dyn_cast<net::AssignOp>(user))
       return assign.getVariableAttr().getAttr();
+    if (auto stack = dyn_cast<net::StackOp>(user)) {
+      if (auto name = stack->getAttrOfType<StringAttr>(net::kNameAttr))
+        return name;
+      break;
+    }
     if (!isLayout(user))
       break;
   }

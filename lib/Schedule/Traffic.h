@@ -48,6 +48,8 @@ public:
   static bool isLayout(mlir::Operation *op);
   /// Whether `op` reduces what the members of its group have.
   static bool isReducing(dist::CollectiveOp op);
+  /// Whether `op` makes whole what its members have parts of, or one of them has.
+  static bool isFetching(dist::CollectiveOp op);
 
 private:
   bool findLate(mlir::Operation *op) const;

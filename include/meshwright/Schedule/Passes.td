@@ -127,6 +127,37 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
                     Statistic<"numCopies", "copies", "Number of layout operations that had to be computed">];
 }
 
+def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::ModuleOp"> {
+  let summary = "starts what a trip of a loop fetches when it begins, and waits for what it reduces when it ends";
+  let description = [{
+    - What a trip takes of stacks and fetches, in whatever layout, starts at the begin of the body, in the order of the first readers: a launch
+      for each `bucket-megabytes` of one kind, type and group. It is waited for in front of its first reader.
+    - What a trip reduces and only stacks of the loop take leaves in buckets likewise, behind the operation that makes the last part, and is
+      waited for at the end of the body; what is left then is issued there.
+    - Any other collective of a body stays where it stands.
+
+    At most `max-in-flight` launches of either sort are started and not waited for.
+
+    Example:
+    ```mlir
+    %i = net.loop count = 3
+    %t = net.take %w in %i : tensor<3x2xf32> -> tensor<2xf32>
+    %f = dist.collective all_gather(%t) axes ["dp"] : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
+    …
+    %g = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %y = dist.kernel(%g) { … } : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a launch, in units of 2^20; 0: a launch for each value">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
+  ];
+  let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
+                    Statistic<"numParts", "parts", "Values that they move">,
+                    Statistic<"numStarts", "starts", "Collectives that are started and waited for elsewhere">];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
 def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
   let summary = "starts collectives early, several in one launch, and waits for them late";
   let description = [{

@@ -1,0 +1,28 @@
+//===- Launches.h - several collectives issued as one -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_SCHEDULE_LAUNCHES_H
+#define MESHWRIGHT_LIB_SCHEDULE_LAUNCHES_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/Builders.h"
+
+namespace meshwright::schedule {
+
+/// What is equal for all collectives that can be one launch: kind, reduction, group, type and who takes part.
+mlir::Attribute getLaunchKey(dist::CollectiveOp op);
+
+/// The bytes of the larger of what `op`, of one part, takes and makes on a rank.
+int64_t getLaunchBytes(dist::CollectiveOp op);
+
+/// One collective at the place of `builder` for `members`, which have one part each and one key: with their parts,
+/// named in `dist.parts`, but with these inputs and results of these types.
+dist::CollectiveOp createLaunch(mlir::OpBuilder &builder, llvm::ArrayRef<dist::CollectiveOp> members,
+                                mlir::ValueRange inputs, mlir::TypeRange types);
+
+} // namespace meshwright::schedule
+
+#endif
