@@ -370,7 +370,7 @@ void Plan::addMemory(ModuleOp module) {
     if (!arena || !persistent)
       continue;
     if (programs.empty())
-      programs.push_back({0, mesh.getNumRanks()});
+      programs.emplace_back().numRanks = mesh.getNumRanks();
     schedule::Report report = schedule::describe(func);
     DictionaryAttr ranks = getRanks(getOn(func.getOperation()), mesh);
     for (PlannedProgram &program : programs) {

@@ -27,7 +27,7 @@ struct Event {
   /// The collective without what its members have of their own.
   SmallVector<Attribute> meaning;
   unsigned members = 0, before = 0;
-  SmallVector<unsigned> after;
+  SmallVector<unsigned> after = {};
 };
 
 /// What the ranks that agree on all axes but some issue over those.

@@ -49,7 +49,7 @@ struct RankTrace {
   /// Of an instruction: its item of the schedule, its number in the task, and when the rank's thread was at it.
   struct Entry {
     uint32_t item = 0, number = 0;
-    TimeRange time;
+    TimeRange time = {};
   };
   std::vector<Entry> entries;
   /// When the collectives took place, in the order of issue.
