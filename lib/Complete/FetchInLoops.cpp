@@ -138,8 +138,10 @@ LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &me
                        kept = resolve(getMapping(stack.getResult()), stack.getResult(), mesh);
   if (failed(made) || failed(kept))
     return failure();
+  // What several slices add up is reduced over ranks once, behind all of them.
+  bool isSumOverTimes = llvm::any_of(made->partialAxes, [&](Axis axis) { return axis >= mesh.getNumRankAxes(); });
   MappingAttr part = dropTrips(*kept, stack.getResult(), mesh);
-  if (!part || countElements(*kept, stack.getResult()) >= countElements(*made, stack.getResult()))
+  if (isSumOverTimes || !part || countElements(*kept, stack.getResult()) >= countElements(*made, stack.getResult()))
     return success();
   stack->removeAttr(kComputesAttr);
   setMapping(stack, kOperandsAttr, 0, part);
