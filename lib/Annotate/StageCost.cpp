@@ -69,8 +69,14 @@ void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
   llvm::for_each(like[variable.getSymNameAttr()], addBytes);
 }
 
+/// Adds the operations of `op`; what no number holds stays the largest.
+static void addFlops(Operation *op, BlockCost &cost) {
+  if (llvm::AddOverflow(cost.flops, getFlops(op), cost.flops))
+    cost.flops = std::numeric_limits<int64_t>::max();
+}
+
 void Meter::addForward(Operation *op, BlockCost &cost) {
-  cost.flops += getFlops(op);
+  addFlops(op, cost);
   for (Value result : op->getResults())
     if (llvm::any_of(result.getUsers(), [&](Operation *user) { return inBackward.contains(user); }))
       cost.keptBytes += annotate::getBytes(result);
@@ -93,7 +99,7 @@ SmallVector<BlockCost, 0> Meter::run() {
   for (Operation *op : program.backward) {
     if (auto found = blockOf.find(op); found != blockOf.end())
       block = found->second;
-    costs[block].flops += getFlops(op);
+    addFlops(op, costs[block]);
   }
   return std::move(costs);
 }

@@ -93,7 +93,8 @@ public:
 
   LogicalResult run();
 
-  int64_t numClones = 0, numFlops = 0, numKept = 0;
+  int64_t numClones = 0, numKept = 0;
+  uint64_t numFlops = 0;
 
 private:
   // Reading the program.
@@ -276,7 +277,7 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
   case KeepPolicy::Cut:
     return item.cheap;
   case KeepPolicy::Cheap:
-    return !item.generated && getFlops(item.op) <= kFlopsPerByte * item.bytes;
+    return !item.generated && llvm::divideCeilSigned(getFlops(item.op), kFlopsPerByte) <= item.bytes;
   case KeepPolicy::Products:
     return !isa<net::DotOp>(item.op);
   case KeepPolicy::Nothing:
@@ -411,7 +412,7 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   origin->setDiscardableAttr(net::kRecomputedAttr, builder.getI64IntegerAttr(number));
   made->setDiscardableAttr(net::kRecomputesAttr, builder.getI64IntegerAttr(number));
   ++numClones;
-  numFlops += getFlops(made);
+  numFlops = llvm::SaturatingAdd(numFlops, static_cast<uint64_t>(getFlops(made)));
   return made;
 }
 

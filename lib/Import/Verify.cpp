@@ -7,6 +7,7 @@
 #include "Graph.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -43,7 +44,7 @@ struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
     if (!graph || failed(verifySignature(graph)))
       return signalPassFailure();
     WalkResult result = getOperation().walk([](Operation *op) { return WalkResult(verifyOperation(op)); });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(verifyBytes(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

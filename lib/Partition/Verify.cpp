@@ -12,6 +12,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -250,7 +251,7 @@ struct VerifyPass : partition::impl::VerifyPassBase<VerifyPass> {
     Mesh mesh = meshOp.getMesh();
     PlacementTable table(module, mesh);
     FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
-    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()))
+    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) || failed(verifyBytes(module)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -21,6 +21,7 @@
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -155,7 +156,8 @@ FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::
     parsed = importer::parseGraph(buffers, &context);
   else if (succeeded(importer::checkText(text, name, &context)))
     parsed = parseSourceFile<ModuleOp>(buffers, &context);
-  if (!parsed)
+  // Import checks the bytes of what it makes itself.
+  if (!parsed || (options.from != Stage::Import && failed(verifyBytes(*parsed))))
     return failure();
   return parsed;
 }
@@ -263,7 +265,7 @@ LogicalResult Compiler::annotate() {
     serial = module->clone();
   plan.addSerial(*module);
   describeMetrics(*module, emitOptions.metrics);
-  emitOptions.metrics.modelFlopsPerStep = static_cast<double>(plan.getSerialFlops());
+  emitOptions.metrics.modelFlopsPerStep = plan.getSerialFlops();
   if (failed(annotate::annotate(*module, strategy)))
     return failure();
   return evaluation ? annotateEvaluation() : success();

@@ -40,7 +40,7 @@ void FitSearch::report(int64_t peak) {
 
 void meshwright::sortByGain(std::vector<FitBlock> &blocks) {
   std::stable_sort(blocks.begin(), blocks.end(), [](const FitBlock &left, const FitBlock &right) {
-    return static_cast<double>(left.bytes) * static_cast<double>(std::max<int64_t>(right.flops, 1)) >
-           static_cast<double>(right.bytes) * static_cast<double>(std::max<int64_t>(left.flops, 1));
+    return static_cast<double>(left.bytes) * std::max(right.flops, 1.0) >
+           static_cast<double>(right.bytes) * std::max(left.flops, 1.0);
   });
 }

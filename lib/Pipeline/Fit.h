@@ -58,7 +58,8 @@ private:
 /// What is gained by a block: bytes that it keeps, for operations of forward.
 struct FitBlock {
   std::string name;
-  int64_t bytes = 0, flops = 0;
+  int64_t bytes = 0;
+  double flops = 0;
 };
 
 /// Sorts by what is gained per operation, the most first; equals stay in order.

@@ -86,7 +86,9 @@ public:
   }
   /// The floating-point operations of `op` in a step, all slices of its batch together; the mean over the steps of a
   /// merge.
-  int64_t getFlops(CostOpInterface op) const { return op.getFlops() * count(op) / steps; }
+  double getFlops(CostOpInterface op) const {
+    return static_cast<double>(op.getFlops()) * static_cast<double>(count(op)) / static_cast<double>(steps);
+  }
 
 private:
   int64_t countTrips(Operation *op) const {
@@ -105,9 +107,9 @@ private:
 } // namespace
 
 /// The floating-point operations of one step at the shapes that the program has now.
-static int64_t countFlops(ModuleOp module) {
+static double countFlops(ModuleOp module) {
   TimesOfModule times(module);
-  int64_t flops = 0;
+  double flops = 0;
   module.walk([&](Operation *op) {
     if (auto costed = dyn_cast<CostOpInterface>(op))
       flops += times.getFlops(costed);
@@ -227,9 +229,10 @@ static DictionaryAttr getMembers(Operation *op) {
 /// Ranks that run the same operations and keep the same variables have the same program.
 void Plan::addPrograms(ModuleOp module) {
   struct Share {
-    int64_t flops = 0, bytes = 0, parameterBytes = 0, stateBytes = 0, accumulatorBytes = 0;
+    double flops = 0;
+    int64_t bytes = 0, parameterBytes = 0, stateBytes = 0, accumulatorBytes = 0;
     std::vector<unsigned> conversions;
-    SmallVector<std::pair<Operation *, int64_t>, 0> costs;
+    SmallVector<std::pair<Operation *, double>, 0> costs;
   };
   llvm::MapVector<Attribute, Share> shares;
   TimesOfModule times(module);

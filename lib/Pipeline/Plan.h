@@ -88,7 +88,7 @@ struct PlannedVariant {
 /// A repeated part of the network.
 struct PlannedBlock {
   /// Floating-point operations of forward, and of what backward computes again.
-  int64_t forwardFlops = 0, recomputeFlops = 0;
+  double forwardFlops = 0, recomputeFlops = 0;
   /// Bytes that forward makes and backward reads; nothing before Schedule.
   int64_t keptBytes = 0;
 };
@@ -99,7 +99,7 @@ using PlannedBlocks = std::map<std::string, PlannedBlock>;
 struct PlannedProgram {
   int64_t firstRank = 0, numRanks = 0;
   /// Of one step; of several that are merged, the mean.
-  int64_t flops = 0;
+  double flops = 0;
   PlannedBlocks blocks;
   /// Indices of the plan's conversions in which they take part.
   std::vector<unsigned> conversions;
@@ -138,7 +138,7 @@ public:
   /// Adds the arenas of the programs that evaluate, which run in those of the others: a rank has the larger of both.
   void addEvaluation(mlir::ModuleOp module);
 
-  int64_t getSerialFlops() const { return serialFlops; }
+  double getSerialFlops() const { return serialFlops; }
   /// The bytes of the largest arena; after `addMemory`.
   int64_t getPeakBytes() const;
   /// What recompute may choose among: the blocks of all programs, each as it costs most.
@@ -172,7 +172,7 @@ private:
   std::vector<PlannedSegment> segments;
   std::vector<PlannedFetch> fetches;
   /// Floating-point operations of the serial step.
-  int64_t serialFlops = 0;
+  double serialFlops = 0;
   /// The largest arena of those that evaluate.
   std::optional<int64_t> evaluationBytes;
   /// By their first rank.

@@ -19,7 +19,7 @@ static std::string getBlock(Operation *op) {
   return scope ? findBlock(scope).str() : "";
 }
 
-void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, int64_t flops) {
+void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, double flops) {
   if (op->hasAttr(net::kRecomputesAttr))
     blocks[getBlock(op)].recomputeFlops += flops;
   else if (net::getRole(op) == net::Role::Forward)

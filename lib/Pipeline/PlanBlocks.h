@@ -12,7 +12,7 @@
 namespace meshwright {
 
 /// Adds the floating-point operations of `op` to its block.
-void addFlops(PlannedBlocks &blocks, mlir::Operation *op, int64_t flops);
+void addFlops(PlannedBlocks &blocks, mlir::Operation *op, double flops);
 /// Notes what is kept for backward at the blocks that made it, beside what is known: the works of a pipeline have
 /// reports of their own.
 void addKept(PlannedBlocks &blocks, const schedule::Report &report);

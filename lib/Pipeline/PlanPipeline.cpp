@@ -43,7 +43,7 @@ std::optional<PlannedPipeline> PlannedPipeline::find(ModuleOp module) {
     PlannedStage &stage = pipeline.stages[*number];
     if (auto costed = dyn_cast<CostOpInterface>(op)) {
       bool isBackward = net::getRole(op) == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
-      (isBackward ? stage.backwardFlops : stage.forwardFlops) += costed.getFlops();
+      (isBackward ? stage.backwardFlops : stage.forwardFlops) += static_cast<double>(costed.getFlops());
     }
     for (Value operand : op->getOperands())
       if (auto from = operand.getDefiningOp<net::ReadOp>())

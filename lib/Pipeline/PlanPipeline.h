@@ -17,7 +17,7 @@ namespace meshwright {
 
 struct PlannedStage {
   /// Floating-point operations of a rank for one micro-batch.
-  int64_t forwardFlops = 0, backwardFlops = 0;
+  double forwardFlops = 0, backwardFlops = 0;
   /// Bytes of the parameters that the stage reads; a tied one is in several stages.
   int64_t parameterBytes = 0;
 };

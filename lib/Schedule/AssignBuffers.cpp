@@ -11,6 +11,7 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/TripBytes.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -480,6 +481,8 @@ struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPa
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(net::LoopNest::find(func.getBody().front())))
         return signalPassFailure();
+    if (failed(verifyBytes(getOperation())))
+      return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       assign(variants, shareable);
   }

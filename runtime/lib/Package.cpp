@@ -54,16 +54,24 @@ Result<LoadedPackage> LoadedPackage::create(meshwright::Package message, std::st
 
 namespace {
 
-/// The layout of a variable or port; `what` and its name go into errors.
+/// Of all variables and ports together, so that nobody who adds some of them up has more than a number holds.
+constexpr uint64_t maxValueBytes = uint64_t(1) << 60;
+
+/// The layout of a variable or port, whose bytes are added to `bytes`; `what` and its name go into errors.
 template <typename Value>
 Status checkValue(const Value &value, const char *what, const Mesh &mesh, std::vector<Layout> &layouts,
-                  std::vector<Layout> &serialLayouts) {
+                  std::vector<Layout> &serialLayouts, uint64_t &bytes) {
   auto check = [&]() -> Status {
     if (getSize(value.dtype()) == 0)
       return inputError("element type {} is unknown", static_cast<int>(value.dtype()));
     Shape shape(value.shape().begin(), value.shape().end());
-    if (!getNumElements(shape))
+    std::optional<uint64_t> elements = getNumElements(shape);
+    if (!elements)
       return inputError("the shape {} is no shape whose bytes can be counted", toString(shape));
+    if (*elements * getSize(value.dtype()) > maxValueBytes - bytes)
+      return inputError("the values up to this one have more than {} bytes, the most that can be added up",
+                        maxValueBytes);
+    bytes += *elements * getSize(value.dtype());
     MW_TRY_ASSIGN(Layout layout, Layout::create(value.placement(), mesh, shape));
     layouts.push_back(std::move(layout));
     serialLayouts.push_back(Layout::replicated(std::move(shape)));
@@ -172,19 +180,20 @@ Status LoadedPackage::checkValues() {
   MW_TRY(checkNames(message.variables(), "variable"));
   MW_TRY(checkNames(message.inputs(), "input"));
   MW_TRY(checkNames(message.outputs(), "output"));
+  uint64_t bytes = 0;
   for (const Variable &variable : message.variables()) {
-    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables));
+    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables, bytes));
     std::string context = fmt::format("variable \"{}\"", variable.name());
     MW_TRY(checkAddends(variable, mesh).within(context));
     if (variable.has_init())
       MW_TRY(checkInitializer(variable.init(), variable.dtype()).within(context));
   }
   for (const Port &port : message.inputs()) {
-    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs));
+    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs, bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("input \"{}\"", port.name())));
   }
   for (const Port &port : message.outputs()) {
-    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs));
+    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs, bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("output \"{}\"", port.name())));
   }
   return {};

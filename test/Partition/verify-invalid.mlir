@@ -142,3 +142,12 @@ func.func @sent_by_others(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims =
   %0 = dist.c_send %x axes ["pp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [[]], on {"pp" = [1]}> shape [8] {dist.on = {pp = array<i64: 0, 1>}, dist.stage = 2 : i64} : tensor<8xf32> -> tensor<8xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @bytes_of_a_rank(%arg0: tensor<268435456x134217728xf32> {dist.global_type = tensor<268435456x134217728xf32>, dist.mapping = #dist.mapping<dims = [[], []]>}) {
+  // expected-error @below {{the values of a step up to this one have more than 288230376151711744 bytes}}
+  %0 = net.negate %arg0 : tensor<268435456x134217728xf32>
+  return
+}

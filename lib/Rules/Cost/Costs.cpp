@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Floating-point operations as papers count them: two per multiply-add of a product, one per element that is reduced or
-// computed, none for moving elements.
+// computed, none for moving elements. An operation that would take more of them than 63 bits count takes as many.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,15 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::net;
 
+/// The product of counts, at most the largest number.
+static int64_t multiply(std::initializer_list<int64_t> counts) {
+  int64_t product = 1;
+  for (int64_t count : counts)
+    if (llvm::MulOverflow(product, count, product))
+      product = std::numeric_limits<int64_t>::max();
+  return product;
+}
+
 static int64_t countElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
 namespace {
@@ -23,9 +32,9 @@ namespace {
 struct DotCost : CostOpInterface::ExternalModel<DotCost, DotOp> {
   int64_t getFlops(Operation *op) const {
     auto dot = cast<DotOp>(op);
-    int64_t flops = 2 * countElements(dot.getResult());
+    int64_t flops = multiply({2, countElements(dot.getResult())});
     for (int64_t dim : dot.getLhsContract())
-      flops *= cast<RankedTensorType>(dot.getLhs().getType()).getDimSize(dim);
+      flops = multiply({flops, cast<RankedTensorType>(dot.getLhs().getType()).getDimSize(dim)});
     return flops;
   }
 };
@@ -34,7 +43,7 @@ struct DotCost : CostOpInterface::ExternalModel<DotCost, DotOp> {
 struct CholeskyCost : CostOpInterface::ExternalModel<CholeskyCost, CholeskyOp> {
   int64_t getFlops(Operation *op) const {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    return type.getNumElements() * type.getShape().back() / 3;
+    return multiply({type.getNumElements(), type.getShape().back()}) / 3;
   }
 };
 
@@ -42,7 +51,7 @@ struct CholeskyCost : CostOpInterface::ExternalModel<CholeskyCost, CholeskyOp> {
 struct TriangularSolveCost : CostOpInterface::ExternalModel<TriangularSolveCost, TriangularSolveOp> {
   int64_t getFlops(Operation *op) const {
     auto solve = cast<TriangularSolveOp>(op);
-    return countElements(solve.getResult()) * solve.getLhs().getType().getShape().back();
+    return multiply({countElements(solve.getResult()), solve.getLhs().getType().getShape().back()});
   }
 };
 
@@ -54,7 +63,7 @@ struct ConvolutionCost : CostOpInterface::ExternalModel<ConvolutionCost, Convolu
         cast<RankedTensorType>(convolution.getRhs().getType()).getDimSize(convolution.getDims().getRhsOutput());
     if (outputs == 0)
       return 0;
-    return 2 * countElements(convolution.getResult()) * (countElements(convolution.getRhs()) / outputs);
+    return multiply({2, countElements(convolution.getResult()), countElements(convolution.getRhs()) / outputs});
   }
 };
 
@@ -64,7 +73,7 @@ template <typename OpT> struct WindowCost : CostOpInterface::ExternalModel<Windo
     // The windows stand at the places of the last value: the source that is scattered, or the result.
     int64_t flops = countElements(isa<SelectAndScatterOp>(op) ? op->getOperand(1) : op->getResult(0));
     for (int64_t size : cast<OpT>(op).getSizes())
-      flops *= size;
+      flops = multiply({flops, size});
     return flops;
   }
 };

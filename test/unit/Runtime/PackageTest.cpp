@@ -55,6 +55,16 @@ TEST(Package, TablesAreChecked) {
   EXPECT_EQ(getError([](Package &p) { *p.add_outputs() = p.outputs(0); }), "two outputs are called \"loss\"");
   EXPECT_EQ(getError([](Package &p) { p.mutable_variables(0)->set_shape(0, -1); }),
             "variable \"w\": the shape -1x8 is no shape whose bytes can be counted");
+  EXPECT_EQ(getError([](Package &p) {
+              p.mutable_variables(0)->set_shape(0, int64_t(1) << 54); // of 8 elements of 4 bytes each
+              for (const char *name : {"v", "u"}) {
+                Variable variable = p.variables(0);
+                variable.set_name(name);
+                *p.add_variables() = variable;
+              }
+            }),
+            "variable \"u\": the values up to this one have more than 1152921504606846976 bytes, the most that can be "
+            "added up");
   EXPECT_EQ(getError([](Package &p) { p.mutable_variables(0)->mutable_init()->set_b(-1); }),
             "variable \"w\": the initializer's standard deviation is -1, below 0");
   EXPECT_EQ(getError([](Package &p) { p.mutable_libraries(0)->set_file("../x.so"); }),
