@@ -44,16 +44,56 @@ public:
     std::string scope;
     bool isBackward = false;
     bool isWhole = false;
+    /// Whether an operation of the graph itself is there, and not only of functions that it calls.
+    bool isInGraph = false;
+    /// Scope and role as the operations there have them.
+    DictionaryAttr attributes;
   };
 
-  const Place &get(LocationAttr location) {
-    auto found = places.find(location);
-    if (found == places.end())
-      found = places.try_emplace(location, compute(location)).first;
+  Place &get(LocationAttr location) {
+    location = getWritten(location);
+    auto [found, isNew] = places.try_emplace(location);
+    if (isNew) {
+      found->second = compute(location);
+      found->second.attributes = getAttributes(found->second, location.getContext());
+    }
     return found->second;
   }
 
+  /// The one component that stands in front of a parameter's first key in scopes of the graph; empty where there is
+  /// none, or several.
+  StringRef findRoot(const llvm::StringSet<> &keys) const {
+    StringRef found;
+    // In any order: the answer does not depend on it.
+    for (const auto &[location, place] : places) {
+      auto [root, below] = splitComponent(place.scope);
+      if (!place.isInGraph || root.empty() || root == found || keys.contains(root) ||
+          !keys.contains(splitComponent(below).first))
+        continue;
+      if (!found.empty())
+        return {};
+      found = root;
+    }
+    return found;
+  }
+
 private:
+  /// What the exporter wrote, behind the place in the text, which no two operations share.
+  static LocationAttr getWritten(LocationAttr location) {
+    auto fused = dyn_cast<FusedLoc>(location);
+    bool isLocated = fused && fused.getLocations().size() == 2 && isa<FileLineColLoc>(fused.getLocations().front());
+    return isLocated ? LocationAttr(fused.getLocations().back()) : location;
+  }
+
+  static DictionaryAttr getAttributes(const Place &place, MLIRContext *context) {
+    NamedAttrList attributes;
+    attributes.set(net::kRoleAttr,
+                   net::RoleAttr::get(context, place.isBackward ? net::Role::Backward : net::Role::Forward));
+    if (!place.scope.empty())
+      attributes.set(net::kScopeAttr, StringAttr::get(context, place.scope));
+    return attributes.getDictionary(context);
+  }
+
   /// Not recursive over call sites: their number is that of the calls on the exporter's stack.
   static Place compute(LocationAttr location) {
     Place place;
@@ -77,10 +117,13 @@ private:
 
 struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   void runOnOperation() override {
+    scopes = Scopes();
+    firstCalls.clear();
+    whole.clear();
     func::FuncOp graph = findGraph(getOperation());
     if (!graph)
       return signalPassFailure();
-    annotateOperations();
+    annotateOperations(graph);
     shortenScopes(graph);
     if (failed(nameArguments(graph)) || failed(nameResults(graph)))
       return signalPassFailure();
@@ -96,60 +139,43 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       keys.insert(splitComponent(splitComponent(name.getValue()).second).first);
     }
     keys.erase("");
-    llvm::SetVector<StringRef> roots;
-    SmallVector<std::pair<Operation *, StringRef>> scoped;
-    graph.walk([&](Operation *op) {
-      auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
-      if (!scope)
-        return;
-      scoped.emplace_back(op, scope.getValue());
-      auto [root, below] = splitComponent(scope.getValue());
-      if (!keys.contains(root) && keys.contains(splitComponent(below).first))
-        roots.insert(root);
-    });
-    if (roots.size() != 1)
+    StringRef root = scopes.findRoot(keys);
+    if (root.empty())
       return;
-    for (auto [op, scope] : scoped) {
-      auto [root, below] = splitComponent(scope);
-      if (root == roots.front() && below.empty())
+    graph.walk([&](Operation *op) {
+      auto scope = op->getDiscardableAttrDictionary().getAs<StringAttr>(net::kScopeAttr);
+      auto [first, below] = splitComponent(scope ? scope.getValue() : StringRef());
+      if (first == root && below.empty())
         op->removeDiscardableAttr(net::kScopeAttr);
-      else if (root == roots.front())
+      else if (first == root)
         op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), below));
-    }
-  }
-
-  void annotateOperations() {
-    Scopes scopes;
-    getOperation().walk([&](Operation *op) {
-      if (isa<ModuleOp, func::FuncOp, func::ReturnOp>(op) || op->hasAttr(net::kRoleAttr))
-        return;
-      const Scopes::Place &place = scopes.get(op->getLoc());
-      if (!place.scope.empty())
-        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), place.scope));
-      net::setRole(op, place.isBackward ? net::Role::Backward : net::Role::Forward);
-      if (place.isWhole && !place.scope.empty())
-        whole.push_back(op);
     });
   }
 
-  /// The scope of the first call of each function, by its name.
-  llvm::StringMap<StringRef> findFirstCalls() {
-    llvm::StringMap<StringRef> scopes;
-    getOperation().walk<WalkOrder::PreOrder>([&](func::CallOp call) {
-      if (auto scope = call->getAttrOfType<StringAttr>(net::kScopeAttr))
-        scopes.try_emplace(call.getCallee(), scope.getValue());
-    });
-    return scopes;
+  void annotateOperations(func::FuncOp graph) {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      func.walk([&](Operation *op) {
+        if (isa<func::FuncOp, func::ReturnOp>(op) || op->hasAttr(net::kRoleAttr))
+          return;
+        Scopes::Place &place = scopes.get(op->getLoc());
+        place.isInGraph |= func == graph;
+        addAttributes(op, place.attributes);
+        if (place.scope.empty())
+          return;
+        if (place.isWhole)
+          whole.push_back(op);
+        if (auto call = dyn_cast<func::CallOp>(op))
+          firstCalls.try_emplace(call.getCallee(), place.scope);
+      });
   }
 
   /// A function that is called often is printed once, with the scopes of its first call where scopes say the whole way.
   /// What they have in common with that call is left out: every call puts its own scope in front.
   void shortenScopes(func::FuncOp graph) {
-    llvm::StringMap<StringRef> calls = findFirstCalls();
     for (Operation *op : whole) {
       auto function = op->getParentOfType<func::FuncOp>();
       StringRef scope = op->getAttrOfType<StringAttr>(net::kScopeAttr).getValue();
-      StringRef outer = function == graph ? "" : calls.lookup(function.getSymName());
+      std::string outer = function == graph ? "" : firstCalls.lookup(function.getSymName());
       if (outer.empty() || !scope.consume_front(outer) || !(scope.empty() || scope.consume_front(".")))
         continue;
       if (scope.empty())
@@ -207,6 +233,9 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     return success();
   }
 
+  Scopes scopes;
+  /// The scope of the first call of each function, by its name.
+  llvm::StringMap<std::string> firstCalls;
   /// Operations whose scope says the whole way from the graph.
   SmallVector<Operation *> whole;
 };

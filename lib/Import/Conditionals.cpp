@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CountedLoop.h"
+#include "Graph.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -67,9 +68,7 @@ private:
 Value Chooser::create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationState state(op->getLoc(), name, operands, type, attributes);
   Operation *made = builder.create(state);
-  for (StringRef kept : {StringRef(net::kScopeAttr), StringRef(net::kRoleAttr)})
-    if (Attribute attribute = op->getAttr(kept))
-      made->setAttr(kept, attribute);
+  addAttributes(made, getScopeAndRole(op));
   return made->getResult(0);
 }
 

@@ -75,9 +75,7 @@ FailureOr<int64_t> Conversion::getIntEntry(StringRef dictionary, StringRef name)
 }
 
 Value Conversion::annotate(Operation *built) {
-  for (StringRef name : {net::kScopeAttr, net::kRoleAttr})
-    if (Attribute attribute = op->getDiscardableAttr(name))
-      built->setDiscardableAttr(name, attribute);
+  addAttributes(built, place);
   return built->getResult(0);
 }
 

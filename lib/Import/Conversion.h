@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_IMPORT_CONVERSION_H
 #define MESHWRIGHT_LIB_IMPORT_CONVERSION_H
 
+#include "Graph.h"
 #include "dialects/Net/NetBuilder.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,7 +19,7 @@ namespace meshwright::importer {
 /// shape; its operands have been converted already.
 class Conversion {
 public:
-  explicit Conversion(mlir::Operation *op) : op(op), builder(op) {}
+  explicit Conversion(mlir::Operation *op) : op(op), place(getScopeAndRole(op)), builder(op) {}
 
   mlir::Operation *getOp() const { return op; }
   llvm::StringRef getName() const { return op->getName().getStringRef(); }
@@ -64,6 +65,8 @@ public:
 
 private:
   mlir::Operation *op;
+  /// The scope and the role of the operation.
+  mlir::DictionaryAttr place;
   mlir::OpBuilder builder;
 };
 

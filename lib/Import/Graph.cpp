@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph.h"
+#include "dialects/Net/Net.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -64,6 +65,30 @@ std::optional<std::string> importer::getTypeProblem(Type type) {
   if (!isKnownElement(tensor.getElementType()))
     return "whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are";
   return std::nullopt;
+}
+
+DictionaryAttr importer::getScopeAndRole(Operation *op) {
+  DictionaryAttr all = op->getDiscardableAttrDictionary();
+  SmallVector<NamedAttribute, 2> named;
+  // The dictionary is sorted, and so is this.
+  for (NamedAttribute attribute : all)
+    if (attribute.getName() == net::kRoleAttr || attribute.getName() == net::kScopeAttr)
+      named.push_back(attribute);
+  return named.size() == all.size() ? all : DictionaryAttr::getWithSorted(op->getContext(), named);
+}
+
+void importer::addAttributes(Operation *op, DictionaryAttr added) {
+  if (added.empty())
+    return;
+  DictionaryAttr own = op->getDiscardableAttrDictionary();
+  if (own.empty()) {
+    op->setDiscardableAttrs(added);
+    return;
+  }
+  NamedAttrList all(own);
+  for (NamedAttribute attribute : added)
+    all.set(attribute.getName(), attribute.getValue());
+  op->setDiscardableAttrs(all.getDictionary(op->getContext()));
 }
 
 std::string importer::joinScopes(StringRef outer, StringRef inner) {

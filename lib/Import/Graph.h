@@ -25,6 +25,12 @@ llvm::LogicalResult verifyBody(mlir::func::FuncOp func);
 /// it can: values are tensors of static shape and known elements.
 std::optional<std::string> getTypeProblem(mlir::Type type);
 
+/// The scope and the role of `op`, which is empty where it has neither.
+mlir::DictionaryAttr getScopeAndRole(mlir::Operation *op);
+
+/// Gives `op` the discardable attributes `added` beside its own, all at once: every change makes a dictionary.
+void addAttributes(mlir::Operation *op, mlir::DictionaryAttr added);
+
 /// The scope `inner` below `outer`, either of which may be empty.
 std::string joinScopes(llvm::StringRef outer, llvm::StringRef inner);
 

@@ -112,9 +112,7 @@ LogicalResult callDecompositions(ModuleOp module) {
     }
     OpBuilder builder(op);
     auto call = func::CallOp::create(builder, op->getLoc(), callee, op->getOperands());
-    for (StringRef attribute : {net::kScopeAttr, net::kRoleAttr})
-      if (Attribute value = op->getDiscardableAttr(attribute))
-        call->setDiscardableAttr(attribute, value);
+    addAttributes(call, getScopeAndRole(op));
     op->replaceAllUsesWith(call.getResults());
     op->erase();
     return WalkResult::advance();

@@ -11,6 +11,7 @@
 #include "meshwright/Support/Glob.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -40,6 +41,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     if (!graph || failed(checkReplicas()) || failed(parseRules(rules)))
       return signalPassFailure();
     SmallVector<Port> arguments = getArguments(graph), results = getResults(graph);
+    findParameters(arguments);
     CarriedState state(arguments, results);
     if (failed(pairState(graph, state)) || failed(checkGlobs(graph, arguments, state, rules)))
       return signalPassFailure();
@@ -63,7 +65,17 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return results;
   }
 
-  bool isParameter(StringRef name) const { return matches(parameters, name) || llvm::is_contained(variables, name); }
+  /// Globs are matched once for each argument.
+  void findParameters(ArrayRef<Port> arguments) {
+    parameterNames.clear();
+    for (const std::string &name : variables)
+      parameterNames.insert(name);
+    for (const Port &argument : arguments)
+      if (matches(parameters, argument.name))
+        parameterNames.insert(argument.name);
+  }
+
+  bool isParameter(StringRef name) const { return parameterNames.contains(name); }
 
   /// Finds what is carried from step to step: what the options say first, then what was donated.
   LogicalResult pairState(func::FuncOp graph, CarriedState &state) {
@@ -240,15 +252,22 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         kept.append(net::kNameAttr, name);
       return kept.getDictionary(&getContext());
     };
+    // All at once: each change of a function's attributes takes time in the number of its arguments.
+    SmallVector<DictionaryAttr, 0> arguments, results;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index)
-      graph.setArgAttrs(index, keepName(graph.getArgAttrDict(index)));
+      arguments.push_back(keepName(graph.getArgAttrDict(index)));
     for (unsigned index = 0; index < graph.getNumResults(); ++index)
-      graph.setResultAttrs(index, keepName(graph.getResultAttrDict(index)));
+      results.push_back(keepName(graph.getResultAttrDict(index)));
+    graph.setAllArgAttrs(arguments);
+    graph.setAllResultAttrs(results);
     if (hasSharding)
       graph.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
     getOperation()->removeAttr("mhlo.num_partitions");
     getOperation()->removeAttr("mhlo.num_replicas");
   }
+
+  /// Names of the arguments that become variables because the options say so.
+  llvm::StringSet<> parameterNames;
 };
 
 } // namespace

@@ -88,9 +88,9 @@ private:
 } // namespace
 
 /// The line of the text `name` that `loc` is in, in front of the location that stands there.
-static Location locate(const LineIndex &lines, StringRef name, SMLoc loc, Location written) {
+static Location locate(const LineIndex &lines, StringAttr name, SMLoc loc, Location written) {
   auto [line, column] = lines.find(loc);
-  Location text = FileLineColLoc::get(written.getContext(), name, line, column);
+  Location text = FileLineColLoc::get(name, line, column);
   // Without a location of its own an operation has that of the text already.
   auto place = dyn_cast<FileLineColRange>(static_cast<LocationAttr>(written));
   if (isa<UnknownLoc>(static_cast<LocationAttr>(written)) || (place && place.getFilename() == name))
@@ -114,12 +114,13 @@ OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRC
   if (failed(parseAsmSourceFile(sources, &block, config, &positions)))
     return {};
   LineIndex lines(text.getBuffer());
+  auto file = StringAttr::get(context, name);
   for (AsmParserState::OperationDefinition &definition : positions.getOpDefs())
-    definition.op->setLoc(locate(lines, name, definition.loc.Start, definition.op->getLoc()));
+    definition.op->setLoc(locate(lines, file, definition.loc.Start, definition.op->getLoc()));
   for (AsmParserState::BlockDefinition &definition : positions.getBlockDefs())
     for (auto [argument, position] : llvm::zip(definition.block->getArguments(), definition.arguments))
       if (position.loc.isValid())
-        argument.setLoc(locate(lines, name, position.loc.Start, argument.getLoc()));
+        argument.setLoc(locate(lines, file, position.loc.Start, argument.getLoc()));
   ModuleOp module;
   if (block.getOperations().size() == 1)
     module = dyn_cast<ModuleOp>(block.front());
@@ -141,8 +142,10 @@ OwningOpRef<ModuleOp> importer::importGraph(const llvm::SourceMgr &sources, MLIR
   if (!module)
     return {};
   PassManager passes(context, ModuleOp::getOperationName());
+  // The stage ends in a gate of its own, which the verifier follows.
+  passes.enableVerifier(false);
   buildImportPipeline(passes, options);
-  if (failed(passes.run(*module)))
+  if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
     return {};
   return module;
 }

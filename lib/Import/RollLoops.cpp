@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CountedLoop.h"
+#include "Graph.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "mlir/IR/Builders.h"
@@ -62,9 +63,7 @@ private:
 
 /// What is built has the name of the loop's place.
 void Roller::notifyOperationInserted(Operation *made, OpBuilder::InsertPoint) {
-  for (StringRef name : {StringRef(net::kScopeAttr), StringRef(net::kRoleAttr)})
-    if (Attribute attribute = op->getAttr(name))
-      made->setAttr(name, attribute);
+  addAttributes(made, getScopeAndRole(op));
 }
 
 static StringRef nameOf(Operation *op) { return op ? op->getName().getStringRef() : StringRef(); }

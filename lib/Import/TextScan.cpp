@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/ConvertUTF.h"
+#include <array>
+#include <cstring>
 
 using namespace mlir;
 using namespace meshwright;
@@ -51,13 +53,25 @@ public:
   explicit NestingScan(const Text &text) : text(text), bytes(text.bytes) {}
 
   LogicalResult run() {
-    while (at < bytes.size())
+    for (skip(); at < bytes.size(); skip())
       if (failed(step()))
         return failure();
     return checkAffine();
   }
 
 private:
+  /// Goes on to the next byte that `step` looks at: most of a text is none.
+  void skip() {
+    static constexpr auto isMeant = [] {
+      std::array<bool, 256> table = {};
+      for (char c : {'"', '/', '-', '(', '[', '{', '<', ')', ']', '}', '>', '#', '!', 'a'})
+        table[static_cast<unsigned char>(c)] = true;
+      return table;
+    }();
+    while (at < bytes.size() && !isMeant[static_cast<unsigned char>(bytes[at])])
+      ++at;
+  }
+
   LogicalResult step() {
     char c = bytes[at];
     switch (c) {
@@ -147,8 +161,12 @@ private:
     return success();
   }
 
-  /// Skips an identifier. Affine maps and sets begin as `affine_map<`.
+  /// Affine maps and sets begin as `affine_map<`.
   void visitWord() {
+    if (!bytes.substr(at).starts_with("affine_")) {
+      ++at;
+      return;
+    }
     StringRef word = bytes.substr(at).take_while(isPartOfName);
     if (!affineBegin && (word == "affine_map" || word == "affine_set")) {
       affineBegin = at;
@@ -193,14 +211,38 @@ static std::optional<StringRef> recognize(StringRef bytes) {
   return std::nullopt;
 }
 
+/// Where the first byte from `at` on is that is no ASCII, of which texts hardly have another.
+static size_t findWide(StringRef bytes, size_t at) {
+  for (uint64_t word; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    if (word & 0x8080808080808080)
+      break;
+  }
+  while (at < bytes.size() && !(bytes[at] & 0x80))
+    ++at;
+  return at;
+}
+
+/// Where the first byte is that belongs to no character of UTF-8.
+static std::optional<size_t> findIllegal(StringRef bytes) {
+  const auto *begin = reinterpret_cast<const llvm::UTF8 *>(bytes.begin());
+  const auto *end = reinterpret_cast<const llvm::UTF8 *>(bytes.end());
+  for (size_t at = findWide(bytes, 0); at < bytes.size(); at = findWide(bytes, at)) {
+    if (!llvm::isLegalUTF8Sequence(begin + at, end))
+      return at;
+    at += llvm::getNumBytesForUTF8(begin[at]);
+  }
+  return std::nullopt;
+}
+
 static LogicalResult checkBytes(const Text &text) {
   if (std::optional<StringRef> problem = recognize(text.bytes))
     return text.error(0) << *problem;
   if (size_t zero = text.bytes.find('\0'); zero != StringRef::npos)
     return text.error(zero) << "the text has a byte 0";
-  const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.bytes.begin()), *good = begin;
-  if (!llvm::isLegalUTF8String(&good, reinterpret_cast<const llvm::UTF8 *>(text.bytes.end())))
-    return text.error(good - begin) << "byte 0x" << llvm::utohexstr(*good) << " is no UTF-8 here";
+  if (std::optional<size_t> illegal = findIllegal(text.bytes))
+    return text.error(*illegal) << "byte 0x" << llvm::utohexstr(static_cast<uint8_t>(text.bytes[*illegal]))
+                                << " is no UTF-8 here";
   return success();
 }
 

@@ -62,6 +62,8 @@ public:
       : options(options), context(withSourceDialects(registry), MLIRContext::Threading::DISABLED),
         diagnostics(&context, llvm::errs()) {
     context.printOpOnDiagnostic(false);
+    // The uniquers of types and attributes go on locking otherwise.
+    context.disableMultithreading();
   }
 
   ExitCode run();
