@@ -23,6 +23,9 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
+/// What XLA calls every argument that TensorFlow gives it.
+static constexpr StringLiteral kNamelessArgument = "XLA_Args";
+
 /// The name that a location carries itself, seen through fusion with other locations. Bytes that are no text are no
 /// name: names go into files of JSON.
 static StringRef getNameIn(LocationAttr location) {
@@ -202,7 +205,8 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
       if (!name) {
         StringRef path = getNameIn(argument.getLoc());
-        name = StringAttr::get(&getContext(), path.empty() ? "arg" + Twine(index) : Twine(getDottedName(path)));
+        bool isNamed = !path.empty() && path != kNamelessArgument;
+        name = StringAttr::get(&getContext(), isNamed ? Twine(getDottedName(path)) : "arg" + Twine(index));
       }
       auto [other, isNew] = seen.try_emplace(name.getValue(), index);
       if (!isNew)

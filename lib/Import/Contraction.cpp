@@ -30,4 +30,24 @@ static Converted convertDot(Conversion &conversion) {
                                                           *lhsBatch, *rhsBatch, *lhsContract, *rhsContract)};
 }
 
-void importer::addContraction(ConverterMap &converters) { converters["stablehlo.dot_general"] = convertDot; }
+/// The older product, of matrices and vectors: the last dimension of the left operand with the first of the right one.
+static Converted convertPlainDot(Conversion &conversion) {
+  if (failed(conversion.expect(2)))
+    return failure();
+  auto numbers = conversion.getOp()->getAttrOfType<DictionaryAttr>("dot_dimension_numbers");
+  if (numbers && !numbers.empty())
+    return conversion.error() << "says which dimensions it sums over, which dot_general does";
+  RankedTensorType lhs = conversion.getOperandType(0), rhs = conversion.getOperandType(1);
+  auto isPlain = [](RankedTensorType type) { return type.getRank() == 1 || type.getRank() == 2; };
+  if (!isPlain(lhs) || !isPlain(rhs))
+    return conversion.error() << "multiplies " << lhs << " and " << rhs << ", which are not matrices or vectors";
+  Operation *op = conversion.getOp();
+  return SmallVector<Value>{conversion.create<net::DotOp>(conversion.getType(), op->getOperand(0), op->getOperand(1),
+                                                          ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+                                                          ArrayRef<int64_t>{lhs.getRank() - 1}, ArrayRef<int64_t>{0})};
+}
+
+void importer::addContraction(ConverterMap &converters) {
+  converters["stablehlo.dot"] = convertPlainDot;
+  converters["stablehlo.dot_general"] = convertDot;
+}

@@ -262,8 +262,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     graph.setAllResultAttrs(results);
     if (hasSharding)
       graph.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
-    getOperation()->removeAttr("mhlo.num_partitions");
-    getOperation()->removeAttr("mhlo.num_replicas");
+    for (NamedAttribute attribute : llvm::to_vector(getOperation()->getDiscardableAttrs()))
+      if (attribute.getName().getValue().starts_with("mhlo."))
+        getOperation()->removeDiscardableAttr(attribute.getName());
   }
 
   /// Names of the arguments that become variables because the options say so.

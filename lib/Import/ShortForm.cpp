@@ -389,6 +389,7 @@ static ParseFn getOwnForm(StringRef name) {
                                                  {"stablehlo.constant", parseConstant},
                                                  {"stablehlo.convolution", parseConvolution},
                                                  {"stablehlo.custom_call", parseCustomCall},
+                                                 {"stablehlo.dot", parseDot},
                                                  {"stablehlo.dot_general", parseDot},
                                                  {"stablehlo.dynamic_slice", parseDynamicSlice},
                                                  {"stablehlo.iota", parseIota},

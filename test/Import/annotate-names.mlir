@@ -125,3 +125,15 @@ func.func public @bytes(%arg0: tensor<4xf32> loc("p['\FF']")) -> (tensor<4xf32> 
   %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("jit(f)/\FF/abs")
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Tests that what XLA calls every argument of TensorFlow is no name.
+
+// CHECK-LABEL: func.func public @alike
+// CHECK-SAME: %arg0: tensor<4xf32> {net.name = "arg0"}
+// CHECK-SAME: %arg1: tensor<4xf32> {net.name = "arg1"}
+func.func public @alike(%arg0: tensor<4xf32> loc("XLA_Args"), %arg1: tensor<4xf32> loc("XLA_Args")) -> tensor<4xf32> {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -15,6 +15,21 @@ func.func @dot(%arg0: tensor<8x16x32xf32>, %arg1: tensor<32x96xf32>, %arg2: tens
   return %0, %1, %2, %3 : tensor<8x16x96xf32>, tensor<8x4x8x16xf32>, tensor<8x16x32x32x96xf32>, tensor<f32>
 }
 
+// Tests the older product, which TensorFlow's text has.
+
+// CHECK-LABEL: func @plain_dot
+func.func @plain_dot(%arg0: tensor<4x3xf32>, %arg1: tensor<3x5xf32>, %arg2: tensor<3xf32>) -> (tensor<4x5xf32>, tensor<4xf32>, tensor<5xf32>, tensor<f32>) {
+  // CHECK-NEXT: net.dot %arg0, %arg1 batch = [] x [] contract = [1] x [0] : tensor<4x3xf32>, tensor<3x5xf32> -> tensor<4x5xf32>
+  %0 = stablehlo.dot %arg0, %arg1, precision = [DEFAULT, DEFAULT] {mhlo.frontend_attributes = {grad_x = "false"}} : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x5xf32>
+  // CHECK-NEXT: net.dot %arg0, %arg2 batch = [] x [] contract = [1] x [0]
+  %1 = stablehlo.dot %arg0, %arg2 : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: net.dot %arg2, %arg1 batch = [] x [] contract = [0] x [0]
+  %2 = "stablehlo.dot"(%arg2, %arg1) : (tensor<3xf32>, tensor<3x5xf32>) -> tensor<5xf32>
+  // CHECK-NEXT: net.dot %arg2, %arg2 batch = [] x [] contract = [0] x [0]
+  %3 = stablehlo.dot %arg2, %arg2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<f32>
+  return %0, %1, %2, %3 : tensor<4x5xf32>, tensor<4xf32>, tensor<5xf32>, tensor<f32>
+}
+
 // Tests that a product may be of another type than its operands.
 
 // CHECK-LABEL: func @dot_widens
@@ -54,4 +69,20 @@ func.func @dot_number(%arg0: tensor<4x3xf32>, %arg1: tensor<3xf32>) -> tensor<4x
   // expected-error @below {{stablehlo.dot_general has 1 : i64 as "lhs_contracting_dimensions", which is not a list of integers}}
   %0 = "stablehlo.dot_general"(%arg0, %arg1) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = 1, rhs_contracting_dimensions = [0]>}> : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @plain_dot_of_batches(%arg0: tensor<2x4x3xf32>, %arg1: tensor<3xf32>) -> tensor<2x4xf32> {
+  // expected-error @below {{stablehlo.dot multiplies 'tensor<2x4x3xf32>' and 'tensor<3xf32>', which are not matrices or vectors}}
+  %0 = stablehlo.dot %arg0, %arg1 : (tensor<2x4x3xf32>, tensor<3xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @plain_dot_with_dimensions(%arg0: tensor<4x3xf32>, %arg1: tensor<4xf32>) -> tensor<3xf32> {
+  // expected-error @below {{stablehlo.dot says which dimensions it sums over, which dot_general does}}
+  %0 = stablehlo.dot %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
 }

@@ -18,7 +18,7 @@
 // ONE-NOT: net.variable
 // ONE: func.func public @step(%{{.*}}: tensor<8xf32> {net.name = "p.ln.scale"}, %{{.*}}: tensor<4xf32> {net.name = "x"}
 // CHECK-NOT: mhlo
-module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+module attributes {mhlo.is_dynamic = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<4x8xf32> {net.name = "p.mlp.kernel", mhlo.memory_kind = "device"}, %arg1: tensor<8xf32> {net.name = "p.ln.scale"},
                          %arg2: tensor<4xf32> {net.name = "x", mhlo.memory_kind = "device"}, %arg3: tensor<8xf32> {net.name = "p.a\\.b"})
       -> (tensor<8xf32> {net.name = "out", mhlo.layout_mode = "default"}) {

@@ -4,7 +4,7 @@
 
 usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again] [--gpu=TARGET]
 
-NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch (of PyTorch, through torchax), gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
+NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch (of PyTorch, through torchax), tensorflow, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
 reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
@@ -86,6 +86,11 @@ NETWORKS = {
         "inputs": ["ids"],
         "splits": [("*.attention.?.kernel", 1, 1, False), ("*.attention.o.kernel", 0, 1, False), ("*.mlp.up.kernel", 0, 1, False),
                    ("*.mlp.down.kernel", 0, 1, False), ("*.head.kernel", 1, 1, True), ("*.embed.embedding", 0, 1, True)],
+    },
+    "tensorflow": {
+        "inputs": ["ids"],
+        "splits": [*[(f"*.{name}", 1, 1, False) for name in ("q", "k", "v", "up")], ("*.o", 0, 1, False), ("*.up_bias", 0, 1, False),
+                   ("*.down", 0, 1, False), ("*.head", 1, 1, True), ("*.wte", 0, 1, True)],
     },
     "torch": {
         "inputs": ["ids"],

@@ -60,6 +60,7 @@ done
 "$python" "$here/optimizers.py" "$out/reference/optimizers"
 # With the packages that torch_network.py names, which take some gigabytes: PYTORCH=.torch/bin/python.
 if [ -n "${PYTORCH:-}" ]; then "$PYTORCH" "$here/torch_network.py" "$out"; fi
+if [ -n "${TENSORFLOW:-}" ]; then "$TENSORFLOW" "$here/tensorflow_network.py" "$out"; fi
 # Both read batches that were written above.
 "$python" "$here/steps.py" "$out"
 "$python" "$here/evaluation.py" "$out"
