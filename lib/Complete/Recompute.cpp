@@ -8,7 +8,8 @@
 // sees by it that they are to wait for backward (docs/decisions/0015-recompute-placed-programs.md).
 //
 // What is kept is a minimum cut per block (KeepPlanner.h). It takes in what lies in front of the block, as far as cheap
-// operations lead, so that a block keeps what it reads in its narrowest form.
+// operations lead, so that a block keeps what it reads in its narrowest form. Of a loop whatever is kept is stacked,
+// and what is computed again is computed in the trip of backward with the same number (TripValues.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "Exchanges.h"
 #include "KeepPlanner.h"
 #include "RecomputeBlocks.h"
+#include "TripValues.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Loops.h"
@@ -88,8 +90,9 @@ class Recomputer {
 public:
   Recomputer(func::FuncOp func, std::optional<Mesh> mesh, const RecomputePassOptions &options,
              const RecomputeLocations &locations)
-      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), mesh(std::move(mesh)),
-        exchanges(this->mesh), options(options), locations(locations), builder(func.getContext()) {}
+      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), trips(func.getBody().front(), loops),
+        mesh(std::move(mesh)), exchanges(this->mesh), options(options), locations(locations),
+        builder(func.getContext()) {}
 
   LogicalResult run();
 
@@ -103,6 +106,8 @@ private:
   int64_t getLocalBytes(Value value) const;
   bool isParameter(Operation *op, int64_t elements) const;
   bool isPart(Operation *op) const;
+  int64_t getTrips(Operation *op) const;
+  bool isTakenFromLeaf(Operation *op) const;
   unsigned countGenerating(Operation *op);
   void addReads();
 
@@ -116,11 +121,12 @@ private:
   void delayProducts();
   DenseMap<unsigned, Operation *> findFirstUsers(const Work &work) const;
   void write(Work &work);
+  Operation *getPlace(Operation *origin, Operation *user) const;
   Operation *clone(unsigned item, Operation *before, const DenseMap<unsigned, Operation *> &clones);
 
   func::FuncOp func;
-  /// Nothing of a loop is computed again: what its trips leave for backward is stacked.
   net::LoopNest loops;
+  TripValues trips;
   std::optional<Mesh> mesh;
   Exchanges exchanges;
   const RecomputePassOptions &options;
@@ -161,6 +167,16 @@ int64_t Recomputer::getLocalBytes(Value value) const {
   return getBytes(type.clone(shape));
 }
 
+/// How many of what `op` makes are kept where all are.
+int64_t Recomputer::getTrips(Operation *op) const { return net::leavesLoop(op) ? 1 : loops.getTrips(op); }
+
+/// Whether `op` takes a part of what is there anyway.
+bool Recomputer::isTakenFromLeaf(Operation *op) const {
+  auto take = dyn_cast<net::TakeOp>(op);
+  std::optional<unsigned> stack = take ? getNumber(take.getStack()) : std::nullopt;
+  return take && (stack ? items[*stack].leaf : !take.getStack().getDefiningOp());
+}
+
 /// Whether `op` is a parameter, or that moved or converted.
 bool Recomputer::isParameter(Operation *op, int64_t elements) const {
   if (isa<net::ReadOp>(op))
@@ -191,6 +207,8 @@ unsigned Recomputer::countGenerating(Operation *op) {
 /// Whether `op` moves some elements of its operand elsewhere, or some of them several times; or all of what is such a
 /// part.
 bool Recomputer::isPart(Operation *op) const {
+  if (isa<net::TakeOp>(op))
+    return true;
   if (op->getNumOperands() != 1 || getFlops(op) != 0)
     return false;
   RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
@@ -202,22 +220,27 @@ bool Recomputer::isPart(Operation *op) const {
 void Recomputer::describe(Item &item) {
   Operation *op = item.op;
   int64_t elements = typeOf(op->getResult(0)).getNumElements();
-  item.leaf = op->getNumOperands() == 0 || isParameter(op, elements);
-  unsigned count = item.leaf ? 0 : countGenerating(op);
+  item.leaf = op->getNumOperands() == 0 || isParameter(op, elements) || isTakenFromLeaf(op);
+  // Of an input a trip takes what may lead to random numbers.
+  unsigned count = item.leaf && !isa<net::TakeOp>(op) ? 0 : countGenerating(op);
   item.generated = count > kMostGenerating;
   // From there on it is a value like others.
   generating[op] = item.generated ? 0 : count;
-  bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) && !loops.getLoop(op);
+  bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
+                 (!loops.getLoop(op) || (trips.getForward(op->getResult(0)) && !isa<net::LoopOp>(op)));
   item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !exchanges.areRepeatedBy(op));
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
-  item.bytes = item.cheap && isPart(op) ? kTooLarge : getLocalBytes(op->getResult(0));
+  int64_t bytes = getLocalBytes(op->getResult(0)), times = getTrips(op);
+  item.bytes = (item.cheap && isPart(op)) || bytes > kTooLarge / times ? kTooLarge : bytes * times;
 }
 
 void Recomputer::collect() {
   for (Operation &op : func.getBody().front()) {
     bool isForward = net::getRole(&op) == net::Role::Forward || op.getNumOperands() == 0 || isa<net::ReadOp>(op);
-    if (!isForward || op.getNumResults() == 0 || !isa<RankedTensorType>(op.getResult(0).getType()))
+    auto stack = dyn_cast<net::StackOp>(op);
+    if (!isForward || op.getNumResults() == 0 || !isa<RankedTensorType>(op.getResult(0).getType()) ||
+        (stack && trips.isForBackward(stack)))
       continue;
     numbers[&op] = items.size();
     items.emplace_back(&op);
@@ -237,24 +260,29 @@ void Recomputer::addReads() {
       if (auto [known, isNew] = blockOfScope.try_emplace(scope, index); !isNew && known->second != index)
         known->second = kNone;
     }
+  auto add = [&](unsigned number, OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (net::getRole(user) != net::Role::Backward)
+      return;
+    if (isReceived(items[number].op, user)) {
+      copies.insert({number, *getStage(user)});
+      return;
+    }
+    if (!options.repeatConversions && exchanges.areShared(use))
+      return;
+    auto known = blockOfScope.find(user->getDiscardableAttr(net::kScopeAttr));
+    bool isKnown = known != blockOfScope.end() && known->second != kNone;
+    works[isKnown ? known->second : blockOf[number]].reads[number].push_back(&use);
+  };
   for (auto [number, item] : llvm::enumerate(items)) {
     if (item.leaf)
       continue;
-    for (Value result : item.op->getResults())
-      for (OpOperand &use : result.getUses()) {
-        Operation *user = use.getOwner();
-        if (net::getRole(user) != net::Role::Backward)
-          continue;
-        if (isReceived(item.op, user)) {
-          copies.insert({static_cast<unsigned>(number), *getStage(user)});
-          continue;
-        }
-        if (!options.repeatConversions && exchanges.areShared(use))
-          continue;
-        auto known = blockOfScope.find(user->getDiscardableAttr(net::kScopeAttr));
-        bool isKnown = known != blockOfScope.end() && known->second != kNone;
-        works[isKnown ? known->second : blockOf[number]].reads[number].push_back(&use);
-      }
+    for (Value result : item.op->getResults()) {
+      for (OpOperand &use : result.getUses())
+        add(number, use);
+      for (OpOperand *use : trips.getReads(result))
+        add(number, *use);
+    }
   }
 }
 
@@ -404,6 +432,10 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
     if (std::optional<unsigned> maker = getNumber(operand))
       if (Operation *made = clones.lookup(*maker))
         mapping.map(operand, made->getResult(0));
+  if (trips.getForward(origin->getResult(0)))
+    for (Value operand : origin->getOperands())
+      if (!mapping.contains(operand))
+        mapping.map(operand, trips.bring(operand));
   builder.setInsertionPoint(before);
   Operation *made = builder.clone(*origin, mapping);
   net::setRole(made, net::Role::Backward);
@@ -412,15 +444,23 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   origin->setDiscardableAttr(net::kRecomputedAttr, builder.getI64IntegerAttr(number));
   made->setDiscardableAttr(net::kRecomputesAttr, builder.getI64IntegerAttr(number));
   ++numClones;
-  numFlops = llvm::SaturatingAdd(numFlops, static_cast<uint64_t>(getFlops(made)));
+  numFlops = llvm::SaturatingAdd(numFlops, llvm::SaturatingMultiply(static_cast<uint64_t>(getFlops(made)),
+                                                                    static_cast<uint64_t>(getTrips(origin))));
   return made;
+}
+
+/// Where what `origin` makes is made again to be read by `user`: in front of it in the trip that it belongs to, or else
+/// of all trips.
+Operation *Recomputer::getPlace(Operation *origin, Operation *user) const {
+  return trips.getForward(origin->getResult(0)) ? trips.getPlace(user) : loops.hoist(user, {});
 }
 
 /// Clones what a block computes again, each in front of its first user.
 void Recomputer::write(Work &work) {
   DenseMap<unsigned, Operation *> firstUser = findFirstUsers(work), clones;
   for (unsigned number : work.computed) {
-    Operation *user = firstUser.lookup(number), *made = clone(number, loops.hoist(user, {}), clones);
+    Operation *user = firstUser.lookup(number);
+    Operation *made = clone(number, getPlace(items[number].op, user), clones);
     clones[number] = made;
     // What lies in front of the block is the block's now.
     if (Attribute scope = user->getDiscardableAttr(net::kScopeAttr); scope && !work.members.contains(number))
@@ -453,6 +493,7 @@ LogicalResult Recomputer::run() {
     positions[&op] = positions.size();
   for (Work &work : works)
     write(work);
+  trips.eraseUnread();
   numKept = llvm::count_if(items, [](const Item &item) { return item.kept && !item.leaf; });
   return success();
 }

@@ -10,6 +10,9 @@ from commands import run
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 SPLITS = """tensor { axis: "tp" SEQUENCE split { match: "*.attn.c_attn.*" dim: 0 groups: 3 }
   split { match: "*.attn.c_proj.kernel" dim: 1 } split { match: "*.mlp.c_fc.*" dim: 0 } split { match: "*.mlp.c_proj.kernel" dim: 1 } }"""
+SCAN_SPLITS = """tensor { axis: "tp" split { match: "*.attn.q.kernel" dim: 2 } split { match: "*.attn.k.kernel" dim: 2 }
+  split { match: "*.attn.v.kernel" dim: 2 } split { match: "*.attn.o.kernel" dim: 1 } split { match: "*.mlp.up.kernel" dim: 2 }
+  split { match: "*.mlp.up.bias" dim: 1 } split { match: "*.mlp.down.kernel" dim: 1 } }"""
 DP4 = 'mesh { axes { name: "dp" size: 4 } } data { axes: "dp" } '
 DP2TP2 = 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } ' + SPLITS.replace("SEQUENCE", "")
 SEGMENTS = 'segment { anchors: "transformer.h.0.out" }'
@@ -24,6 +27,9 @@ MESHES = {
     "tp2-zero2": DP2TP2 + 'zero { axes: "dp" stage: 2 }',
     "pp2xtp2": 'mesh { axes { name: "pp" size: 2 } axes { name: "tp" size: 2 } } pipeline { axis: "pp" micro_batches: 2 schedule: ZB_H1 } ' +
                SPLITS.replace("SEQUENCE", ""),
+    # For blocks that are the trips of a loop.
+    "scan-dp2xtp2": 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } ' + SCAN_SPLITS,
+    "scan-zero3": DP4 + 'zero { axes: "dp" stage: 3 }',
 }
 POLICIES = {
     "nothing": 'blocks: "transformer.h.?"',
@@ -32,12 +38,15 @@ POLICIES = {
     "cheap": "policy: KEEP_CHEAP",
     "anchors": 'anchors: "transformer.h.0.in" anchors: "transformer.h.0.out" anchors: "transformer.h.1.out"',
     "repeat": "repeat_conversions: true",
+    "trips": 'blocks: "while.body"',
 }
 # Graph, batches, precision.
 GRAPHS = {
     "f64": ("gpt2-tiny-f64.mlir", "gpt2-tiny-f64", ""),
     "bf16": ("gpt2-tiny.mlir", "gpt2-tiny-f64", "precision { compute: BF16 }"),
     "dropout": ("gpt2-dropout-tiny-f64.mlir", "gpt2-dropout-tiny-f64", ""),
+    "scan": ("scan-gpt-tiny-f64.mlir", "scan-gpt-tiny-f64", ""),
+    "scan-bf16": ("scan-gpt-tiny-f64.mlir", "scan-gpt-tiny-f64", "precision { compute: BF16 }"),
     "rbg": ("gpt2-rbg-tiny-f64.mlir", "gpt2-rbg-tiny-f64", ""),
 }
 
@@ -60,10 +69,14 @@ def train(folder, graph, mesh, recompute):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    cases = [("f64", mesh, policy) for mesh in MESHES for policy in (POLICIES if mesh in ("serial", "dp2xtp2") else ("nothing", "repeat"))]
+    blocks = [policy for policy in POLICIES if policy != "trips"]
+    cases = [("f64", mesh, policy) for mesh in MESHES if not mesh.startswith("scan")
+             for policy in (blocks if mesh in ("serial", "dp2xtp2") else ("nothing", "repeat"))]
     cases += [("bf16", mesh, policy) for mesh in ("serial", "zero3") for policy in ("nothing", "cheap")]
     # Random numbers are the same ones again.
     cases += [("dropout", "serial", "nothing"), ("dropout", "dp2xtp2", "nothing"), ("rbg", "dp4", "nothing")]
+    cases += [("scan", mesh, policy) for mesh in ("serial", "scan-dp2xtp2") for policy in ("trips", "products", "cheap")]
+    cases += [("scan", "scan-zero3", "trips"), ("scan-bf16", "serial", "trips")]
     known = {}
     for graph, mesh, policy in cases:
         if (graph, mesh) not in known:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """Tests that of a scan over layers whose parameters are sharded a rank has one layer's parameters at a time, however many there are, and of the
-gradients its share alone; and that what travels is what the definition of the stages says."""
+gradients its share alone; that what travels is what the definition of the stages says; and that as much is kept for backward as of layers that
+are written out."""
 import json
 import pathlib
 import re
@@ -13,17 +14,17 @@ GRAPH = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "scan-gpt-
 RANKS, DEPTHS = 4, (3, 33)
 STRATEGY = """
 mesh { axes { name: "dp" size: 4 } } data { axes: "dp" }
-model { parameters: "p.*" batch { inputs: "ids" } }
+model { parameters: "p.*" batch { inputs: "ids" } unroll_loops: %s }
 zero { axes: "dp" stage: %d }
 train { sgd { lr { constant: 0.1 } } }
 """
 
 
-def plan(folder, depth, stage):
+def plan(folder, depth, stage, unroll="false"):
     """The plan for so many layers; the graph's own are 3, and no other dimension or constant of i64 is that."""
     text = GRAPH.read_text(encoding="utf-8").replace("tensor<3x", f"tensor<{depth}x")
     (folder / "graph.mlir").write_text(text.replace("dense<3> : tensor<i64>", f"dense<{depth}> : tensor<i64>"), encoding="utf-8")
-    (folder / "strategy.textproto").write_text(STRATEGY % stage)
+    (folder / "strategy.textproto").write_text(STRATEGY % (unroll, stage))
     run("dist-opt", folder / "graph.mlir", f"--strategy={folder}/strategy.textproto", f"--plan={folder}/plan.json", "--to=schedule",
         "-o", "/dev/null", "--quiet")
     return json.loads((folder / "plan.json").read_text())
@@ -66,6 +67,8 @@ def main():
             expect(f"stage {stage}, {depth} layers: reduced", kinds["c_reducescatter"]["bytes"], share(stacked + other))
             if stage == 2:
                 expect(f"{depth} layers: gathered", kinds["c_allgather"]["bytes"], share(stacked + other))
+    rolled, unrolled = (plan(folder, 33, 2, unroll)["programs"][0]["memory"]["kept_for_backward"] for unroll in ("false", "true"))
+    expect("kept for backward", rolled, unrolled)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
     An operation whose clone would make ranks exchange data once more is not cloned: what it makes is kept, or what is
     made of it. Neither is a clone read where backward shares an exchange with forward. `repeat-conversions` allows both.
 
-    Works on serial programs, too.
+    Works on serial programs, too. Of the trips of a loop that backward goes through again, what is kept is stacked, and the rest is computed by the
+    trip of backward with the same number.
 
     Example: of a GELU backward keeps the argument; after `--dist-complete-recompute`
     ```mlir

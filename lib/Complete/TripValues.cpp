@@ -1,0 +1,150 @@
+//===- TripValues.cpp - what trips leave for backward ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TripValues.h"
+#include "dialects/Dist/Dist.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::complete;
+
+TripValues::TripValues(Block &block, const net::LoopNest &loops) : loops(loops) {
+  llvm::DenseSet<Operation *> hasSeveral;
+  for (auto stack : block.getOps<net::StackOp>()) {
+    net::LoopOp forward = loops.getLoop(stack);
+    if (net::getRole(forward) != net::Role::Forward || loops.getParent(forward) || stack->use_empty())
+      continue;
+    // In another placement it would be the result of an exchange, which nobody makes again.
+    auto operands = stack->getAttrOfType<ArrayAttr>(dist::kOperandsAttr);
+    if ((operands && operands[0] != dist::getMapping(stack.getValue())) || stack->hasAttr(dist::kComputesAttr) ||
+        !net::getUserName(stack).empty())
+      continue;
+    // All that a trip of backward takes of it.
+    net::LoopOp twin;
+    bool isAlone = llvm::all_of(stack->getUsers(), [&](Operation *user) {
+      auto take = dyn_cast<net::TakeOp>(user);
+      net::LoopOp reader = take ? loops.getLoop(take) : net::LoopOp();
+      bool fits = reader && net::getRole(reader) == net::Role::Backward && !loops.getParent(reader) &&
+                  take.getIndex() == reader.getIndex() && (!twin || twin == reader);
+      twin = reader;
+      return fits;
+    });
+    if (!isAlone)
+      continue;
+    auto [known, isNew] = twins.try_emplace(forward, twin);
+    if (!isNew && known->second != twin)
+      hasSeveral.insert(forward);
+    stacks.insert({stack.getValue(), stack});
+  }
+  for (Operation *forward : hasSeveral)
+    twins.erase(forward);
+  stacks.remove_if([&](const auto &entry) { return !twins.contains(loops.getLoop(entry.second)); });
+}
+
+bool TripValues::isForBackward(net::StackOp stack) const { return stacks.lookup(stack.getValue()) == stack; }
+
+SmallVector<OpOperand *> TripValues::getReads(Value value) const {
+  SmallVector<OpOperand *> reads;
+  if (net::StackOp stack = stacks.lookup(value))
+    for (Operation *take : stack->getUsers())
+      for (OpOperand &use : take->getUses())
+        reads.push_back(&use);
+  return reads;
+}
+
+net::LoopOp TripValues::getForward(Value value) const {
+  Operation *maker = value.getDefiningOp();
+  net::LoopOp loop = maker && !net::leavesLoop(maker) ? loops.getLoop(maker) : net::LoopOp();
+  return loop && twins.contains(loop) ? loop : net::LoopOp();
+}
+
+Operation *TripValues::getPlace(Operation *reader) const {
+  Operation *place = reader;
+  for (net::LoopOp loop = loops.getLoop(reader); loop && loops.getParent(loop); loop = loops.getParent(loop))
+    place = loop;
+  return place;
+}
+
+/// `mapping`, of one trip's part, for all trips, which are not split.
+static dist::MappingAttr addTrips(dist::MappingAttr mapping) {
+  Builder builder(mapping.getContext());
+  SmallVector<Attribute> dims{builder.getArrayAttr({})};
+  llvm::append_range(dims, mapping.getDims());
+  return dist::MappingAttr::get(mapping.getContext(), builder.getArrayAttr(dims), mapping.getPartialKind(),
+                                mapping.getPartialAxes(), mapping.getSupport());
+}
+
+/// Places `op`, which stacks or takes parts that are placed as `part` says; nothing in a program without placements.
+static void place(Operation *op, dist::MappingAttr part) {
+  if (!part)
+    return;
+  Builder builder(op->getContext());
+  dist::MappingAttr whole = addTrips(part), index = dist::MappingAttr::getReplicated(op->getContext(), 0);
+  bool takes = isa<net::TakeOp>(op);
+  op->setAttr(dist::kOperandsAttr, builder.getArrayAttr({takes ? whole : part, index}));
+  op->setAttr(dist::kResultsAttr, builder.getArrayAttr({takes ? part : whole}));
+}
+
+/// Gives `op`, made for `like`, a role and what else that says of where it belongs.
+static void describe(Operation *op, net::Role role, Operation *like) {
+  net::setRole(op, role);
+  for (StringRef name : {StringRef(net::kScopeAttr), StringRef(dist::kOnAttr)})
+    if (Attribute attribute = like->getDiscardableAttr(name))
+      op->setDiscardableAttr(name, attribute);
+}
+
+/// The values of all trips of `forward`.
+Value TripValues::getStack(OpResult value, net::LoopOp forward) {
+  net::StackOp &stack = stacks[value];
+  if (!stack) {
+    auto element = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape{static_cast<int64_t>(forward.getCount())};
+    llvm::append_range(shape, element.getShape());
+    OpBuilder builder(loops.getEnd(forward));
+    stack = net::StackOp::create(builder, value.getLoc(), element.clone(shape), value, forward.getIndex());
+    describe(stack, net::Role::Forward, value.getOwner());
+    place(stack, dist::getMapping(value));
+  }
+  return stack.getResult();
+}
+
+Value TripValues::bring(Value value) {
+  net::LoopOp forward = getForward(value);
+  if (!forward)
+    return value;
+  net::LoopOp twin = twins.lookup(forward);
+  if (value == forward.getIndex())
+    return twin.getIndex();
+  Value &known = brought[value];
+  if (known)
+    return known;
+  auto result = cast<OpResult>(value);
+  OpBuilder builder(twin);
+  builder.setInsertionPointAfter(twin);
+  Operation *made;
+  if (auto take = dyn_cast<net::TakeOp>(result.getOwner())) {
+    made = builder.clone(*take);
+    made->setOperand(1, twin.getIndex());
+  } else if (result.getOwner()->getNumOperands() == 0) {
+    made = builder.clone(*result.getOwner());
+  } else {
+    made = net::TakeOp::create(builder, value.getLoc(), value.getType(), getStack(result, forward), twin.getIndex());
+    place(made, dist::getMapping(value));
+  }
+  describe(made, net::Role::Backward, result.getOwner());
+  return known = made->getResult(0);
+}
+
+void TripValues::eraseUnread() {
+  for (auto [value, stack] : stacks) {
+    for (Operation *take : llvm::make_early_inc_range(stack->getUsers()))
+      if (take->use_empty())
+        take->erase();
+    if (stack->use_empty())
+      stack->erase();
+  }
+}
