@@ -55,7 +55,9 @@ public:
 
   Place &get(LocationAttr location) {
     location = getWritten(location);
-    auto [found, isNew] = places.try_emplace(location);
+    // Of the many lines of a stack that lead to a name none counts.
+    auto name = dyn_cast<NameLoc>(location);
+    auto [found, isNew] = places.try_emplace(name ? Attribute(name.getName()) : Attribute(location));
     if (isNew) {
       found->second = compute(location);
       found->second.attributes = getAttributes(found->second, location.getContext());
@@ -68,7 +70,7 @@ public:
   StringRef findRoot(const llvm::StringSet<> &keys) const {
     StringRef found;
     // In any order: the answer does not depend on it.
-    for (const auto &[location, place] : places) {
+    for (const auto &[key, place] : places) {
       auto [root, below] = splitComponent(place.scope);
       if (!place.isInGraph || root.empty() || root == found || keys.contains(root) ||
           !keys.contains(splitComponent(below).first))
@@ -145,14 +147,27 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     StringRef root = scopes.findRoot(keys);
     if (root.empty())
       return;
+    // What had one dictionary of attributes has one afterwards.
+    llvm::DenseMap<DictionaryAttr, DictionaryAttr> aligned;
     graph.walk([&](Operation *op) {
-      auto scope = op->getDiscardableAttrDictionary().getAs<StringAttr>(net::kScopeAttr);
-      auto [first, below] = splitComponent(scope ? scope.getValue() : StringRef());
-      if (first == root && below.empty())
-        op->removeDiscardableAttr(net::kScopeAttr);
-      else if (first == root)
-        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), below));
+      auto [entry, isNew] = aligned.try_emplace(op->getDiscardableAttrDictionary());
+      if (isNew)
+        entry->second = withoutRoot(entry->first, root);
+      op->setDiscardableAttrs(entry->second);
     });
+  }
+
+  static DictionaryAttr withoutRoot(DictionaryAttr attributes, StringRef root) {
+    auto scope = attributes.getAs<StringAttr>(net::kScopeAttr);
+    auto [first, below] = splitComponent(scope ? scope.getValue() : StringRef());
+    if (first != root)
+      return attributes;
+    NamedAttrList list(attributes);
+    if (below.empty())
+      list.erase(net::kScopeAttr);
+    else
+      list.set(net::kScopeAttr, StringAttr::get(attributes.getContext(), below));
+    return list.getDictionary(attributes.getContext());
   }
 
   void annotateOperations(func::FuncOp graph) {

@@ -160,15 +160,29 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
     if (body.getOps<net::AssignOp>().empty() || llvm::none_of(body, [](Operation &op) { return isBackward(&op); }) ||
         llvm::any_of(body, [](Operation &op) { return isUpdate(&op); }))
       return;
+    // What had one dictionary of attributes has one afterwards.
+    llvm::DenseMap<DictionaryAttr, DictionaryAttr> changed;
     for (Operation *op : findUpdate(graph)) {
       // A loop ends where it began: nothing reads that.
       auto end = dyn_cast<net::EndLoopOp>(op);
-      Operation *begin = end ? end.getIndex().getDefiningOp() : nullptr;
-      net::setRole(op, begin ? net::getRole(begin).value_or(net::Role::Forward) : net::Role::Optimize);
+      if (Operation *begin = end ? end.getIndex().getDefiningOp() : nullptr)
+        net::setRole(op, net::getRole(begin).value_or(net::Role::Forward));
+      else
+        markUpdate(op, changed);
       ++numUpdates;
     }
     chooseKinds(graph);
     nameGradients(graph);
+  }
+
+  static void markUpdate(Operation *op, llvm::DenseMap<DictionaryAttr, DictionaryAttr> &changed) {
+    auto [entry, isNew] = changed.try_emplace(op->getDiscardableAttrDictionary());
+    if (!isNew) {
+      op->setDiscardableAttrs(entry->second);
+      return;
+    }
+    net::setRole(op, net::Role::Optimize);
+    entry->second = op->getDiscardableAttrDictionary();
   }
 
   //===--------------------------------------------------------------------===//
