@@ -90,3 +90,15 @@ func.func @reads_elsewhere(%x: tensor<8xf32> {dist.mapping = #h}) {
   %0 = net.tanh %x {dist.operands = [#h], dist.results = [#r]} : tensor<8xf32>
   return
 }
+
+// -----
+
+#h = #dist.mapping<dims = [[]], on {"tp" = [0]}>
+#r = #dist.mapping<dims = [[]]>
+#i = #dist.mapping<dims = [[], []]>
+dist.mesh @mesh <["tp" = 2]>
+func.func @results_on_other_ranks(%arg0: tensor<4x8xf32> {dist.mapping = #i}) {
+  // expected-error @below {{leaves one result in #dist.mapping<dims = [[]], on {"tp" = [0]}> and another in #dist.mapping<dims = [[]]>, on other ranks}}
+  %0, %1 = net.arg_reduce max %arg0 dim = 1 {dist.results = [#h, #r]} : tensor<4x8xf32> -> tensor<4xf32>, tensor<4xi32>
+  return
+}

@@ -50,3 +50,14 @@ func.func @product_in_windows() -> tensor<f64> {
 module {
   func.func private @declared()
 }
+
+// -----
+
+net.variable parameter @w : tensor<4xf64>
+
+func.func @logical_of_floats() -> tensor<f64> {
+  %w = net.read @w : tensor<4xf64>
+  // expected-error @below {{reduces floats by and, which has no derivative}}
+  %loss = net.reduce and %w dims = [0] : tensor<4xf64> -> tensor<f64>
+  return %loss : tensor<f64>
+}

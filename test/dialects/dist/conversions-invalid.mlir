@@ -65,7 +65,7 @@ func.func @c_allreduce_c4(%arg0: tensor<8xf32>) {
 
 dist.mesh @mesh <["dp" = 2, "tp" = 2]>
 func.func @c_allreduce_c4_beyond(%arg0: tensor<8xf32>) {
-  // expected-error @below {{that differ beyond its axes}}
+  // expected-error-re @below {{has placements {{.*}} that differ beyond its axes}}
   %0 = dist.c_allreduce %arg0 axes ["tp"] from <dims = [[]], partial = sum ["dp", "tp"]> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
   return
 }

@@ -192,6 +192,14 @@ func.func @collective_c5(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @wait_c1_unstarted(%flight: !dist.flight<tensor<4xf32>>) {
+  // expected-error @below {{waits for nothing that was started}}
+  %0 = dist.wait %flight : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 dist.mesh @mesh <["tp" = 2]>
 func.func @wait_c1(%x: tensor<4xf32>) {
   %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
