@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reduce.h"
+#include "Combine.h"
 #include <algorithm>
 #include <cstring>
 
@@ -15,29 +16,7 @@ using namespace meshwright::runtime;
 
 namespace {
 
-/// Integers wrap: they are added and multiplied as unsigned ones, wide enough not to be promoted to int.
-template <typename T> using Wrapping = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
-
-template <Collective::Reduction kind, typename A> inline A combine(A a, A b) {
-  if constexpr (kind == Collective::SUM || kind == Collective::PRODUCT) {
-    if constexpr (std::is_integral_v<A>) {
-      auto x = static_cast<Wrapping<A>>(a), y = static_cast<Wrapping<A>>(b);
-      return static_cast<A>(kind == Collective::SUM ? x + y : x * y);
-    } else {
-      return kind == Collective::SUM ? a + b : a * b;
-    }
-  } else if constexpr (kind == Collective::MAX) {
-    return a > b || a != a ? a : b; // what is no number wins
-  } else if constexpr (kind == Collective::MIN) {
-    return a < b || a != a ? a : b;
-  } else if constexpr (std::is_integral_v<A>) {
-    return kind == Collective::AND ? a & b : a | b;
-  } else {
-    return a;
-  }
-}
-
-template <Collective::Reduction kind, typename T>
+template <typename R, typename T>
 void reduce(std::span<const std::byte *const> inputs, std::span<std::byte *const> outputs, uint64_t begin,
             uint64_t end) {
   using A = typename AccumulatorOf<T>::Type;
@@ -52,7 +31,7 @@ void reduce(std::span<const std::byte *const> inputs, std::span<std::byte *const
     for (const std::byte *input : inputs.subspan(1)) {
       const T *next = reinterpret_cast<const T *>(input) + at;
       for (uint64_t i = 0; i != n; ++i)
-        sum[i] = combine<kind, A>(sum[i], static_cast<A>(next[i]));
+        sum[i] = R::combine(sum[i], static_cast<A>(next[i]));
     }
     const void *result = sum;
     if constexpr (!std::is_same_v<A, T>) {
@@ -72,17 +51,19 @@ ReduceFn meshwright::runtime::getReduceFn(Collective::Reduction reduction, DType
     using T = decltype(zero);
     switch (reduction) {
     case Collective::PRODUCT:
-      return reduce<Collective::PRODUCT, T>;
+      return reduce<Product, T>;
     case Collective::MAX:
-      return reduce<Collective::MAX, T>;
+      return reduce<Max, T>;
     case Collective::MIN:
-      return reduce<Collective::MIN, T>;
+      return reduce<Min, T>;
     case Collective::AND:
-      return reduce<Collective::AND, T>;
     case Collective::OR:
-      return reduce<Collective::OR, T>;
+      if constexpr (!std::is_integral_v<T>)
+        return nullptr;
+      else
+        return reduction == Collective::AND ? reduce<And, T> : reduce<Or, T>;
     default:
-      return reduce<Collective::SUM, T>;
+      return reduce<Sum, T>;
     }
   });
 }

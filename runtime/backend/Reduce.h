@@ -17,7 +17,7 @@ namespace meshwright::runtime {
 using ReduceFn = void (*)(std::span<const std::byte *const> inputs, std::span<std::byte *const> outputs, uint64_t begin,
                           uint64_t end);
 
-/// The function for a reduction that is defined on the type.
+/// The function for a reduction that is defined on the type; null where it is not.
 ReduceFn getReduceFn(Collective::Reduction reduction, DType type);
 
 } // namespace meshwright::runtime

@@ -45,6 +45,19 @@ LinkModel SelfTestReport::fitLink() const {
   return LinkModel::fit(points);
 }
 
+/// Programs that do nothing, for platforms that want to know whose kernels they run.
+static Result<LoadedPackage> makePackage(int64_t numRanks) {
+  meshwright::Package message;
+  message.set_version(5);
+  Axis *axis = message.add_axes();
+  axis->set_name("ranks");
+  axis->set_size(numRanks);
+  message.add_programs();
+  for (int64_t rank = 0; rank != numRanks; ++rank)
+    message.add_program_of_rank(0);
+  return LoadedPackage::create(std::move(message), "", std::nullopt);
+}
+
 namespace {
 
 /// A batch on a backend of its own.
@@ -53,9 +66,18 @@ public:
   BatchRun(World &world, const SelfTestBatch &batch) : world(world), batch(batch) {}
 
   /// All processes come to the end of this, whatever goes wrong on one of them.
-  Status prepare(BackendOptions options) {
-    options.numRanks = batch.numRanks;
-    auto made = world.createBackend(options);
+  Status prepare(const SelfTestOptions &options) {
+    auto loaded = makePackage(batch.numRanks);
+    MW_TRY(world.agree(loaded.status()));
+    package.emplace(std::move(*loaded));
+    auto created = options.cuda ? createCudaPlatform(*package, world, batch.numRanks, *options.cuda)
+                                : createCpuPlatform(*package, world, "", std::nullopt);
+    MW_TRY(world.agree(created.status()));
+    platform = std::move(*created);
+    MW_TRY(world.agree(createDevices()));
+    BackendOptions backendOptions = options.backend;
+    backendOptions.numRanks = batch.numRanks;
+    auto made = platform->createBackend(backendOptions, devices);
     MW_TRY(world.agree(made.status()));
     backend = std::move(*made);
     MW_TRY(world.agree(prepareRanks()));
@@ -91,10 +113,18 @@ public:
 private:
   SelfTestRank &getRank(int64_t rank) { return ranks[rank - backend->getRanks().begin]; }
 
+  Status createDevices() {
+    RankRange range = world.getRanks(batch.numRanks);
+    for (int64_t rank = range.begin; rank != range.end; ++rank) {
+      MW_TRY_ASSIGN(devices.emplace_back(), platform->createDevice(rank));
+    }
+    return {};
+  }
+
   Status prepareRanks() {
     RankRange range = backend->getRanks();
     for (int64_t rank = range.begin; rank != range.end; ++rank)
-      ranks.emplace_back(batch, backend->getCommunicator(rank), rank);
+      ranks.emplace_back(batch, *devices[rank - range.begin], backend->getCommunicator(rank), rank);
     MW_TRY_ASSIGN(team, RankTeam::create(range));
     return team->run([&](int64_t rank) { return getRank(rank).prepare(); });
   }
@@ -111,6 +141,10 @@ private:
 
   World &world;
   const SelfTestBatch &batch;
+  std::optional<LoadedPackage> package;
+  std::unique_ptr<Platform> platform;
+  /// Of the ranks of this process.
+  std::vector<std::unique_ptr<Device>> devices;
   std::unique_ptr<Backend> backend;
   std::vector<SelfTestRank> ranks;
   /// Last, so that its threads end before what they use.
@@ -123,7 +157,8 @@ public:
 
   Result<SelfTestReport> run() {
     std::vector<SelfTestBatch> batches;
-    for (int64_t numRanks : getNumbersOfRanks())
+    MW_TRY_ASSIGN(std::vector<int64_t> numbersOfRanks, getNumbersOfRanks());
+    for (int64_t numRanks : numbersOfRanks)
       for (SelfTestBatch &batch : makeSelfTestBatches(numRanks, options.all))
         batches.push_back(std::move(batch));
     for (const SelfTestBatch &batch : batches)
@@ -131,7 +166,7 @@ public:
     for (const SelfTestBatch &batch : batches)
       MW_TRY(runBatch(batch));
     report.cases = done;
-    report.numRanks = getNumbersOfRanks().back();
+    report.numRanks = numbersOfRanks.back();
     MW_TRY(shareFindings());
     if (!options.isTimed || !report.verdict.ok() || report.numRanks == 1)
       return std::move(report);
@@ -141,20 +176,24 @@ public:
   }
 
 private:
-  std::vector<int64_t> getNumbersOfRanks() const {
+  Result<std::vector<int64_t>> getNumbersOfRanks() const {
     if (options.numRanks != 0)
-      return {options.numRanks};
+      return std::vector<int64_t>{options.numRanks};
     if (world.getNumProcesses() != 1)
-      return {world.getNumProcesses()};
+      return std::vector<int64_t>{world.getNumProcesses()};
     std::vector<int64_t> numbers = {1, 2, 3, 4, 8};
     if (options.all)
       numbers.push_back(16);
+    if (options.cuda && !options.cuda->oneGpu) {
+      MW_TRY_ASSIGN(int64_t gpus, countGpus());
+      std::erase_if(numbers, [&](int64_t number) { return number > std::max<int64_t>(gpus, 1); });
+    }
     return numbers;
   }
 
   Status runBatch(const SelfTestBatch &batch) {
     BatchRun run(world, batch);
-    MW_TRY(run.prepare(options.backend));
+    MW_TRY(run.prepare(options));
     MW_TRY(run.run(done));
     add(run.getFindings(), batch.numRanks);
     if (options.progress)
@@ -216,7 +255,7 @@ private:
 
   Status measureBatch(const SelfTestBatch &batch, int times) {
     BatchRun run(world, batch);
-    MW_TRY(run.prepare(options.backend));
+    MW_TRY(run.prepare(options));
     uint64_t before = 0;
     for (size_t i = 0; i != batch.cases.size(); ++i) {
       const SelfTestCase &test = batch.cases[i];

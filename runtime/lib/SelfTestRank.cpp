@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/ranges.h>
+#include <numeric>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -53,45 +54,59 @@ void SelfTestRank::arrange(const SelfTestCase &test, Prepared &prepared, std::by
   }
 }
 
+/// The operands and results of a case have a place among those of its window, which later ones take over.
 Status SelfTestRank::prepare() {
-  memory.resize(batch.window);
+  std::vector<uint64_t> bytes(batch.window);
   cases.resize(batch.cases.size());
   for (size_t i = 0; i != cases.size(); ++i) {
     cases[i].members = batch.cases[i].getMembers(rank, batch.numRanks);
-    std::vector<std::byte> &place = memory[i % batch.window];
-    place.resize(std::max(place.size(), getBytes(batch.cases[i], cases[i])));
+    uint64_t &place = bytes[i % batch.window];
+    place = std::max(place, getBytes(batch.cases[i], cases[i]));
   }
-  for (size_t i = 0; i != cases.size(); ++i) {
-    const SelfTestCase &test = batch.cases[i];
-    Prepared &prepared = cases[i];
-    if (prepared.members.empty())
-      continue;
-    prepared.place = std::find(prepared.members.begin(), prepared.members.end(), rank) - prepared.members.begin();
-    arrange(test, prepared, memory[i % batch.window].data());
-    CollectiveCall call;
-    call.kind = test.kind;
-    call.reduction = test.reduction;
-    call.type = test.type;
-    call.members = prepared.members;
-    call.isStarted = test.isStarted;
-    call.tag = static_cast<uint32_t>(i);
-    call.name = "self-test";
-    for (uint32_t part = 0; part != test.numParts; ++part)
-      call.parts.push_back({test.getCount(part), prepared.parts[part].in, prepared.parts[part].out,
-                            test.getRoot(part, prepared.members.size())});
-    MW_TRY_ASSIGN(prepared.number, communicator.prepare(std::move(call)));
-  }
+  MW_TRY(device.allocate(std::accumulate(bytes.begin(), bytes.end(), uint64_t(0)), 0));
+  std::vector<std::byte *> places(batch.window, device.getArena(DEVICE));
+  for (size_t i = 1; i != places.size(); ++i)
+    places[i] = places[i - 1] + bytes[i - 1];
+  for (size_t i = 0; i != cases.size(); ++i)
+    if (!cases[i].members.empty())
+      MW_TRY(prepareCase(i, places[i % batch.window]));
+  return device.finishPreparation();
+}
+
+Status SelfTestRank::prepareCase(size_t i, std::byte *memory) {
+  const SelfTestCase &test = batch.cases[i];
+  Prepared &prepared = cases[i];
+  prepared.place = std::find(prepared.members.begin(), prepared.members.end(), rank) - prepared.members.begin();
+  arrange(test, prepared, memory);
+  CollectiveCall call;
+  call.kind = test.kind;
+  call.reduction = test.reduction;
+  call.type = test.type;
+  call.members = prepared.members;
+  call.isStarted = test.isStarted;
+  call.tag = static_cast<uint32_t>(i);
+  call.name = "self-test";
+  for (uint32_t part = 0; part != test.numParts; ++part)
+    call.parts.push_back({test.getCount(part), prepared.parts[part].in, prepared.parts[part].out,
+                          test.getRoot(part, prepared.members.size())});
+  MW_TRY_ASSIGN(prepared.number, communicator.prepare(std::move(call)));
   return {};
 }
 
-void SelfTestRank::fill(const SelfTestCase &test, const Prepared &prepared) const {
+Status SelfTestRank::fill(const SelfTestCase &test, const Prepared &prepared) {
   for (uint32_t part = 0; part != prepared.parts.size(); ++part) {
     const Place &place = prepared.parts[part];
-    if (place.out)
-      std::memset(place.out, static_cast<int>(guard), alignUp(place.outBytes) + guardBytes);
-    if (place.in)
-      makeOperand(test, part, rank, place.inBytes / getSize(test.type)).write(0, {place.in, place.inBytes});
+    if (place.out) {
+      host.assign(alignUp(place.outBytes) + guardBytes, guard);
+      MW_TRY(device.write(place.out, host));
+    }
+    if (place.in) {
+      host.resize(place.inBytes);
+      makeOperand(test, part, rank, place.inBytes / getSize(test.type)).write(0, host);
+      MW_TRY(device.write(place.in, host));
+    }
   }
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,7 +124,7 @@ Status SelfTestRank::run(std::atomic<uint64_t> &done) {
 
 Status SelfTestRank::runWindow(size_t begin, size_t end) {
   for (size_t i = begin; i != end; ++i)
-    fill(batch.cases[i], cases[i]);
+    MW_TRY(fill(batch.cases[i], cases[i]));
   std::optional<uint32_t> last;
   for (size_t i = begin; i != end; ++i) {
     if (cases[i].members.empty())
@@ -123,22 +138,24 @@ Status SelfTestRank::runWindow(size_t begin, size_t end) {
   if (last)
     MW_TRY(communicator.wait(*last).within(batch.cases[begin].describe()));
   for (size_t i = begin; i != end; ++i)
-    check(batch.cases[i], cases[i]);
+    MW_TRY(check(batch.cases[i], cases[i]));
   return {};
 }
 
 Result<double> SelfTestRank::measure(size_t i, int times) {
   if (cases[i].members.empty())
     return 0.0;
-  fill(batch.cases[i], cases[i]);
+  MW_TRY(fill(batch.cases[i], cases[i]));
   // The first ones bring the ranks together.
   for (int warm = 0; warm != 2; ++warm)
     MW_TRY(communicator.execute(cases[i].number));
+  MW_TRY(device.synchronize());
   auto begin = std::chrono::steady_clock::now();
   for (int time = 0; time != times; ++time)
     MW_TRY(communicator.execute(cases[i].number));
+  MW_TRY(device.synchronize());
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  check(batch.cases[i], cases[i]);
+  MW_TRY(check(batch.cases[i], cases[i]));
   return seconds / times;
 }
 
@@ -153,21 +170,35 @@ void SelfTestRank::report(const SelfTestCase &test, const Prepared &prepared, ui
         fmt::format("{} among ranks {}: rank {}: {}", test.describe(), fmt::join(prepared.members, " "), rank, what);
 }
 
-void SelfTestRank::check(const SelfTestCase &test, const Prepared &prepared) {
+Result<std::span<const std::byte>> SelfTestRank::fetch(const std::byte *from, uint64_t bytes) {
+  host.resize(bytes);
+  MW_TRY(device.read(host, from));
+  return std::span<const std::byte>(host);
+}
+
+Status SelfTestRank::check(const SelfTestCase &test, const Prepared &prepared) {
   for (uint32_t part = 0; part != prepared.parts.size(); ++part) {
-    if (prepared.parts[part].out)
-      checkResult(test, prepared, part);
-    checkKept(test, prepared, part);
+    const Place &place = prepared.parts[part];
+    if (place.out) {
+      MW_TRY_ASSIGN(std::span<const std::byte> found, fetch(place.out, alignUp(place.outBytes) + guardBytes));
+      checkResult(test, prepared, part, found.first(place.outBytes));
+      checkGuard(test, prepared, part, found.subspan(place.outBytes));
+    }
+    if (place.in && place.in != place.out) {
+      MW_TRY_ASSIGN(std::span<const std::byte> found, fetch(place.in, place.inBytes));
+      checkOperand(test, prepared, part, found);
+    }
   }
+  return {};
 }
 
 /// A result is some stretches of values that members bring or of their reduction, one after the other.
-void SelfTestRank::checkResult(const SelfTestCase &test, const Prepared &prepared, uint32_t part) {
-  const Place &place = prepared.parts[part];
+void SelfTestRank::checkResult(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                               std::span<const std::byte> result) {
   uint64_t count = test.getCount(part), size = getSize(test.type);
   auto compare = [&](const PeriodicValues &values, uint64_t first, uint64_t stretch) {
     uint64_t at = 0;
-    std::span<const std::byte> found(place.out + stretch * count * size, count * size);
+    std::span<const std::byte> found = result.subspan(stretch * count * size, count * size);
     uint64_t wrong = values.countWrong(first, found, at);
     if (wrong != 0)
       report(test, prepared, wrong,
@@ -186,19 +217,18 @@ void SelfTestRank::checkResult(const SelfTestCase &test, const Prepared &prepare
     compare(makeOperand(test, part, prepared.members[member], elements), first, member);
 }
 
-/// What lies behind the result, and the operand where it is not in the same place.
-void SelfTestRank::checkKept(const SelfTestCase &test, const Prepared &prepared, uint32_t part) {
-  const Place &place = prepared.parts[part];
-  uint64_t outEnd = alignUp(place.outBytes) + guardBytes;
-  for (uint64_t i = place.outBytes; place.out && i != outEnd; ++i)
-    if (place.out[i] != guard)
-      return report(test, prepared, 1,
-                    fmt::format("byte {} behind the result of part {} was changed", i - place.outBytes, part));
+void SelfTestRank::checkGuard(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                              std::span<const std::byte> behind) {
+  auto changed = std::find_if(behind.begin(), behind.end(), [](std::byte byte) { return byte != guard; });
+  if (changed != behind.end())
+    report(test, prepared, 1,
+           fmt::format("byte {} behind the result of part {} was changed", changed - behind.begin(), part));
+}
+
+void SelfTestRank::checkOperand(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                                std::span<const std::byte> operand) {
   uint64_t at = 0;
-  if (!place.in || place.in == place.out)
-    return;
-  uint64_t wrong =
-      makeOperand(test, part, rank, place.inBytes / getSize(test.type)).countWrong(0, {place.in, place.inBytes}, at);
+  uint64_t wrong = makeOperand(test, part, rank, operand.size() / getSize(test.type)).countWrong(0, operand, at);
   if (wrong != 0)
     report(test, prepared, wrong, fmt::format("element {} of the operand of part {} was changed", at, part));
 }

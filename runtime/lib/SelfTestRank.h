@@ -8,6 +8,7 @@
 #define MESHWRIGHT_RUNTIME_LIB_SELFTESTRANK_H
 
 #include "SelfTestCases.h"
+#include "meshwright/runtime/Device.h"
 #include <atomic>
 
 namespace meshwright::runtime {
@@ -22,8 +23,8 @@ struct SelfTestFindings {
 /// A rank with its buffers and the cases of a batch as its communicator knows them. Used on the rank's thread.
 class SelfTestRank {
 public:
-  SelfTestRank(const SelfTestBatch &batch, Communicator &communicator, int64_t rank)
-      : batch(batch), communicator(communicator), rank(rank) {}
+  SelfTestRank(const SelfTestBatch &batch, Device &device, Communicator &communicator, int64_t rank)
+      : batch(batch), device(device), communicator(communicator), rank(rank) {}
 
   /// Allocates the buffers and describes all cases.
   Status prepare();
@@ -48,19 +49,25 @@ private:
   };
   uint64_t getBytes(const SelfTestCase &test, const Prepared &prepared) const;
   void arrange(const SelfTestCase &test, Prepared &prepared, std::byte *memory) const;
-  void fill(const SelfTestCase &test, const Prepared &prepared) const;
+  Status prepareCase(size_t i, std::byte *memory);
+  Status fill(const SelfTestCase &test, const Prepared &prepared);
   Status runWindow(size_t begin, size_t end);
-  void check(const SelfTestCase &test, const Prepared &prepared);
-  void checkResult(const SelfTestCase &test, const Prepared &prepared, uint32_t part);
-  void checkKept(const SelfTestCase &test, const Prepared &prepared, uint32_t part);
+  Status check(const SelfTestCase &test, const Prepared &prepared);
+  Result<std::span<const std::byte>> fetch(const std::byte *from, uint64_t bytes);
+  void checkResult(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                   std::span<const std::byte> result);
+  void checkGuard(const SelfTestCase &test, const Prepared &prepared, uint32_t part, std::span<const std::byte> behind);
+  void checkOperand(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                    std::span<const std::byte> operand);
   void report(const SelfTestCase &test, const Prepared &prepared, uint64_t wrong, const std::string &what);
 
   const SelfTestBatch &batch;
+  Device &device;
   Communicator &communicator;
   int64_t rank;
   std::vector<Prepared> cases;
-  /// For each place of the window, the operands and results of the case that is there.
-  std::vector<std::vector<std::byte>> memory;
+  /// What goes to the device, or has come from it.
+  std::vector<std::byte> host;
   SelfTestFindings findings;
 };
 

@@ -231,13 +231,15 @@ def main():
     parser.add_argument("--steps", type=int, help="default: those of the reference")
     parser.add_argument("--no-optimize", action="store_true")
     parser.add_argument("--zero", default="", help="further fields of zero")
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--again", nargs="?", const="", metavar="COMM",
+                        help="run a second time, with other ways between the ranks where they are named, and compare the bits")
     parser.add_argument("--graph", type=pathlib.Path)
     parser.add_argument("--reference", type=pathlib.Path)
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--loss-tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--no-serial", action="store_true", help="without the serial program: two do not fit the memory")
     parser.add_argument("--gpu", metavar="TARGET", help="run on GPUs: kernels for sm_90, say, or emulated ones for the stub")
+    parser.add_argument("--comm", default="", help="how ranks on GPUs reach each other")
     parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
     arguments = parser.parse_args()
     like = LIKE.get(arguments.network, arguments.network)
@@ -264,6 +266,7 @@ def main():
                   f"--feed={folder}/batch{{step}}.safetensors", "--quiet"]
         if arguments.gpu:
             common += ["--device=cuda", f"--kernels={arguments.gpu}"]
+        common += [f"--comm={arguments.comm}"] if arguments.comm else []
         run(*common, "--steps=1", f"--outputs={folder}/first.safetensors")
         run(*common, f"--steps={arguments.steps}", f"--save={folder}/final.safetensors",
             f"--metrics={folder}/metrics.jsonl", f"--outputs={folder}/outputs.safetensors",
@@ -290,8 +293,10 @@ def main():
         if arguments.steps == last:
             compare("variables", read_safetensors(folder / "final.safetensors"), final, RATES[arguments.optimizer],
                     arguments.tolerance)
-        if arguments.again:
-            run(*common, f"--steps={arguments.steps}", f"--save={folder}/again.safetensors",
+        if arguments.again is not None:
+            # Of two the last one counts.
+            second = [*common, f"--comm={arguments.again}"] if arguments.again else common
+            run(*second, f"--steps={arguments.steps}", f"--save={folder}/again.safetensors",
                 f"--outputs={folder}/outputs-again.safetensors")
             for left, right in (("final", "again"), ("outputs", "outputs-again")):
                 if (folder / f"{left}.safetensors").read_bytes() != (folder / f"{right}.safetensors").read_bytes():

@@ -83,7 +83,7 @@ int meshwright::tool::runCommand(int argc, char **argv) {
       return *code;
     status = code.status();
   } else if (options.ok()) {
-    auto world = openWorld(options->comm.empty() ? "inproc" : options->comm);
+    auto world = openWorld(options->getWorldName());
     if (world.ok()) {
       Instruments instruments(**world, *options);
       return static_cast<int>(runOn(instruments, *options).code());

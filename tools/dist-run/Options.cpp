@@ -139,7 +139,8 @@ const std::vector<Option> &getOptions() {
       {"Running", "comm", "NAME",
        "how ranks reach each other: as threads of this process (inproc), or as a process each: over connections (tcp, "
        "as "
-       "--nproc, torchrun or srun starts them) or by MPI (mpi, as mpirun does)",
+       "--nproc, torchrun or srun starts them) or by MPI (mpi, as mpirun does); of threads with a GPU each by NCCL "
+       "(nccl), or all on one GPU, in its memory (onegpu)",
        setText(&Options::comm)},
       {"Running", "nproc", "N", "start so many processes on this host, a rank each, and wait for them",
        setCount(&Options::nproc, 1)},
@@ -228,7 +229,8 @@ const Option *find(std::string_view name) {
 Status checkProcesses(const Options &options) {
   if (options.nproc == 0 && (options.nnodes != 1 || options.nodeRank != 0 || !options.rendezvous.empty()))
     return usageError("--nnodes, --node-rank and --rendezvous want --nproc=N, the processes of each host");
-  if (options.nproc != 0 && !options.comm.empty() && options.comm != "tcp")
+  bool isOfProcesses = options.comm.empty() || options.comm == "tcp" || options.comm == "nccl";
+  if (options.nproc != 0 && !isOfProcesses)
     return usageError("--nproc starts processes that reach each other over connections, not by --comm={}",
                       options.comm);
   if (options.nproc > 65536 || options.nnodes > 65536 / std::max<uint64_t>(options.nproc, 1))
@@ -240,6 +242,16 @@ Status checkProcesses(const Options &options) {
   return options.rendezvous.empty() ? Status() : tcp::HostAndPort::parse(options.rendezvous).status();
 }
 
+Status checkDevice(const Options &options) {
+  if (options.device == "cuda")
+    return {};
+  if (options.comm == "nccl" || options.comm == "onegpu")
+    return usageError("--comm={} is between ranks on GPUs and wants --device=cuda", options.comm);
+  if (options.tf32 || options.noGraph)
+    return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
+  return {};
+}
+
 /// Faults and checks of messages are the host's.
 Status checkFaultsOnGpus(const Options &options) {
   bool corrupts = std::any_of(options.faults.begin(), options.faults.end(),
@@ -247,7 +259,7 @@ Status checkFaultsOnGpus(const Options &options) {
   if (options.checkMessages || corrupts)
     return usageError("{} reads what ranks send on the host, but --device=cuda has it on GPUs",
                       corrupts ? "--fault of kind corrupt" : "--check-messages");
-  if (!options.faults.empty() && !options.noGraph)
+  if (!options.faults.empty() && !options.noGraph && options.comm != "onegpu")
     return usageError("--fault counts what the host issues, and a recorded step issues nothing; --no-graph would do");
   return {};
 }
@@ -259,8 +271,6 @@ Status checkSelfTest(const Options &options) {
     return usageError("--ranks={} is of --self-test; a package has its own number of ranks", options.ranks);
   if (options.ranks > 1024)
     return usageError("--ranks={} is above 1024", options.ranks);
-  if (options.selfTest && options.device != "cpu")
-    return usageError("--self-test checks the collectives of ranks on CPUs, but --device={} is given", options.device);
   return {};
 }
 
@@ -268,6 +278,7 @@ Status checkCombination(const Options &options) {
   if (options.help || options.version)
     return {};
   MW_TRY(checkProcesses(options));
+  MW_TRY(checkDevice(options));
   MW_TRY(checkSelfTest(options));
   if (options.selfTest)
     return {};
@@ -288,8 +299,6 @@ Status checkCombination(const Options &options) {
     return usageError("--trace times what ranks on CPUs do; a GPU does it later than it is asked for");
   if (options.device == "cuda")
     MW_TRY(checkFaultsOnGpus(options));
-  if (options.device != "cuda" && (options.tf32 || options.noGraph))
-    return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
   int standardInputs = (options.init == "-") + (options.feed == "-") + (options.evalFeed == "-");
   for (const std::vector<DataSource> *sources : {&options.data, &options.evalData})
     for (const DataSource &source : *sources)

@@ -19,6 +19,8 @@ struct Options {
   std::string command;
   /// By what the ranks reach each other: a backend's name; empty where the command line does not say.
   std::string comm;
+  /// The processes' backend. Ranks with GPUs may reach each other in another way; then they are of one process.
+  std::string getWorldName() const { return comm.empty() || comm == "nccl" || comm == "onegpu" ? "inproc" : comm; }
   /// How many processes this one starts on its host, 0 where it is one itself; of how many hosts, which it is, and
   /// where the first process listens.
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;

@@ -96,7 +96,7 @@ private:
     sessionOptions.flights = &instruments.getFlights();
     sessionOptions.countAllocations = countAllocations;
     if (options.device == "cuda")
-      sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph};
+      sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph, options.comm == "onegpu"};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     std::optional<SafeTensors> file;
     MW_TRY(world.agree(openInit(file)));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include <array>
 
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
@@ -40,6 +41,17 @@ Status CudaApi::check(CUresult result, const char *function) const {
   return faultError("{} fails with {} ({})", function, name, text);
 }
 
+DeviceMemory::~DeviceMemory() {
+  if (address)
+    (void)api->cuMemFree(address);
+}
+
+Status DeviceMemory::allocate(const CudaApi &driver, uint64_t bytes) {
+  api = &driver;
+  return driver.check(driver.cuMemAlloc(&address, bytes), "cuMemAlloc")
+      .within(fmt::format("{} bytes of scratch memory cannot be had", bytes));
+}
+
 Result<Stream> cuda::createStream(const CudaApi &api) {
   CUstream stream = nullptr;
   MW_CALL(api, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
@@ -54,6 +66,19 @@ static Result<Event> createEvent(const CudaApi &api, unsigned flags) {
 
 Result<Event> cuda::createEvent(const CudaApi &api) { return ::createEvent(api, CU_EVENT_DISABLE_TIMING); }
 Result<Event> cuda::createTimedEvent(const CudaApi &api) { return ::createEvent(api, CU_EVENT_DEFAULT); }
+
+Result<Module> cuda::loadModule(const CudaApi &api, const char *image) {
+  // What the assembler says of PTX that it does not like.
+  std::array<char, 1024> log = {};
+  std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void *, 2> values = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  CUmodule loaded = nullptr;
+  Status status = api.check(api.cuModuleLoadDataEx(&loaded, image, options.size(), options.data(), values.data()),
+                            "cuModuleLoadDataEx");
+  if (!status.ok())
+    return log[0] == 0 ? status : Status(status.code(), fmt::format("{}: {}", status.message(), log.data()));
+  return Module(loaded, {api.cuModuleUnload});
+}
 
 Status cuda::joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event) {
   MW_CALL(api, cuEventRecord, event, other);

@@ -87,11 +87,29 @@ using Module = Owned<CUmod_st>;
 using Graph = Owned<CUgraph_st>;
 using GraphExec = Owned<CUgraphExec_st>;
 
+/// Memory of the device whose context is current when it is allocated and freed.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(const DeviceMemory &) = delete;
+  ~DeviceMemory();
+  /// Once, of at least a byte.
+  Status allocate(const CudaApi &driver, uint64_t bytes);
+  std::byte *get() const { return reinterpret_cast<std::byte *>(address); }
+
+private:
+  const CudaApi *api = nullptr;
+  CUdeviceptr address = 0;
+};
+
 Result<Stream> createStream(const CudaApi &api);
 /// An event that measures no time.
 Result<Event> createEvent(const CudaApi &api);
 /// An event that has a time.
 Result<Event> createTimedEvent(const CudaApi &api);
+/// Loads code into the context that is current: a cubin, or PTX, which ends with a zero.
+Result<Module> loadModule(const CudaApi &api, const char *image);
 /// Whatever `stream` is asked for from now on comes after what `other` was asked for until now.
 Status joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event);
 

@@ -91,7 +91,9 @@ public:
   Status read(std::span<std::byte> to, const std::byte *from) const override;
   Status synchronize() const override;
   bool isAddressable() const override { return false; }
-  uint64_t getScratchBytes() const override { return products ? products->getWorkspaceBytes() : 0; }
+  uint64_t getScratchBytes() const override {
+    return communicationScratch + (products ? products->getWorkspaceBytes() : 0);
+  }
   uint64_t getHostSyncs() const override { return hostSyncs; }
   std::vector<std::string> getWarnings() const override { return {}; }
 
@@ -104,6 +106,8 @@ public:
   Status fork(CUstream stream);
   /// The computation goes on after `event`.
   Status join(CUevent event);
+  /// The communicator has so much scratch memory of its own.
+  void noteScratch(uint64_t bytes) { communicationScratch = bytes; }
 
 private:
   struct Copy {
@@ -143,6 +147,7 @@ private:
   std::vector<Copy> copies;
   /// Recorded steps, by variant.
   std::map<size_t, GraphExec> graphs;
+  uint64_t communicationScratch = 0;
   mutable uint64_t hostSyncs = 0;
 };
 

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaKernels.h"
-#include <array>
 #include <charconv>
 
 using namespace meshwright;
@@ -81,23 +80,11 @@ Result<std::unique_ptr<CudaKernels>> CudaKernels::create(const CudaApi &api, con
     return kernels;
   for (const GpuKernel &kernel : image.library->gpu_kernels())
     kernels->kernels[kernel.symbol()] = &kernel;
-  MW_TRY(kernels->loadModule().within(image.path));
+  auto loaded = loadModule(api, image.bytes.c_str());
+  if (!loaded.ok())
+    return loaded.status().within(image.path);
+  kernels->module = std::move(*loaded);
   return kernels;
-}
-
-Status CudaKernels::loadModule() {
-  // What the assembler says of PTX that it does not like.
-  std::array<char, 1024> log = {};
-  std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  std::array<void *, 2> values = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
-  CUmodule loaded = nullptr;
-  Status status =
-      api.check(api.cuModuleLoadDataEx(&loaded, image.bytes.c_str(), options.size(), options.data(), values.data()),
-                "cuModuleLoadDataEx");
-  if (!status.ok())
-    return log[0] == 0 ? status : Status(status.code(), fmt::format("{}: {}", status.message(), log.data()));
-  module = Module(loaded, {api.cuModuleUnload});
-  return {};
 }
 
 Result<uint32_t> CudaKernels::prepare(const std::string &symbol, std::span<std::byte *const> buffers) {

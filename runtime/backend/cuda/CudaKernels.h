@@ -46,7 +46,6 @@ private:
     size_t firstArgument, argumentBytes;
   };
   CudaKernels(const CudaApi &api, const KernelImage &image) : api(api), image(image) {}
-  Status loadModule();
   Result<const std::vector<Function> *> getFunctions(const std::string &symbol);
   Result<Function> getFunction(const GpuLaunch &launch) const;
 

@@ -6,12 +6,19 @@
 
 #include "CudaDevice.h"
 #include "NcclBackend.h"
+#include "OneGpuBackend.h"
 #include <array>
 #include <unistd.h>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
+
+static Result<int> getDeviceCount(const CudaApi &api) {
+  int count = 0;
+  MW_CALL(api, cuDeviceGetCount, &count);
+  return count;
+}
 
 namespace {
 
@@ -21,6 +28,9 @@ public:
 
   Status prepare(const LoadedPackage &package, const CudaOptions &options) {
     shared.options = options;
+    shared.options.useGraphs &= !options.oneGpu;
+    if (options.oneGpu && !world.isAlone())
+      return usageError("ranks that share one GPU are of one process, but the run has {}", world.getNumProcesses());
     MW_TRY_ASSIGN(shared.api, CudaApi::load());
     MW_TRY_ASSIGN(shared.lt, CublasLtApi::load());
     MW_TRY_ASSIGN(int architecture, getArchitecture());
@@ -43,9 +53,8 @@ public:
   const std::string &getTarget() const override { return target; }
 
   Result<std::unique_ptr<Device>> createDevice(int64_t rank) override {
-    int64_t ordinal = firstOrdinal + rank - world.getRanks(numRanks).begin;
-    int count = 0;
-    MW_CALL(*shared.api, cuDeviceGetCount, &count);
+    int64_t ordinal = shared.options.oneGpu ? 0 : firstOrdinal + rank - world.getRanks(numRanks).begin;
+    MW_TRY_ASSIGN(int count, getDeviceCount(*shared.api));
     if (ordinal >= count)
       return faultError("rank {} wants GPU {} but this machine has {}", rank, ordinal, count);
     MW_TRY_ASSIGN(std::unique_ptr<CudaDevice> device, CudaDevice::create(shared, static_cast<int>(ordinal)));
@@ -54,15 +63,17 @@ public:
 
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
                                                  std::span<const std::unique_ptr<Device>> devices) override {
-    MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, NcclBackend::create(world, options, devices));
+    MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, shared.options.oneGpu
+                                                        ? OneGpuBackend::create(options, devices)
+                                                        : NcclBackend::create(world, options, devices));
     return world.decorate(std::move(backend), options);
   }
 
 private:
   /// That of the first GPU: 90 for a compute capability of 9.0.
   Result<int> getArchitecture() const {
-    int count = 0, major = 0, minor = 0;
-    MW_CALL(*shared.api, cuDeviceGetCount, &count);
+    int major = 0, minor = 0;
+    MW_TRY_ASSIGN(int count, getDeviceCount(*shared.api));
     if (count == 0)
       return faultError("this machine has no GPU that CUDA knows");
     CUdevice device = 0;
@@ -87,6 +98,12 @@ Result<std::unique_ptr<Platform>> meshwright::runtime::createCudaPlatform(const 
   MW_TRY(world.agree(platform->prepare(package, options)));
   MW_TRY(platform->placeRanks());
   return std::unique_ptr<Platform>(std::move(platform));
+}
+
+Result<int64_t> meshwright::runtime::countGpus() {
+  MW_TRY_ASSIGN(std::unique_ptr<CudaApi> api, CudaApi::load());
+  MW_TRY_ASSIGN(int count, getDeviceCount(*api));
+  return int64_t(count);
 }
 
 bool meshwright::runtime::hasCuda() { return true; }

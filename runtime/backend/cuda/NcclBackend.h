@@ -11,18 +11,14 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_CUDA_NCCLBACKEND_H
 #define MESHWRIGHT_RUNTIME_BACKEND_CUDA_NCCLBACKEND_H
 
-#include "CudaDevice.h"
+#include "CudaCommunicator.h"
 #include "NcclApi.h"
 #include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <set>
 
 namespace meshwright::runtime::cuda {
-
-/// Ranks in the order of their coordinates.
-using Members = std::vector<int64_t>;
 
 class NcclCommunicator;
 

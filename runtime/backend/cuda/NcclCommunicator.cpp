@@ -1,4 +1,4 @@
-//===- NcclCommunicator.cpp - one rank's collectives on a GPU -------------===//
+//===- NcclCommunicator.cpp - one rank's collectives by NCCL --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -46,7 +46,7 @@ static std::optional<ncclDataType_t> getType(DType type) {
   }
 }
 
-/// Of 0 and 1 `and` is the minimum and `or` the maximum.
+/// What NCCL calls a reduction, where it knows it. Of 0 and 1 `and` is the minimum and `or` the maximum.
 static std::optional<ncclRedOp_t> getReduction(Collective::Reduction reduction, DType type) {
   switch (reduction) {
   case Collective::SUM:
@@ -82,30 +82,61 @@ NcclCommunicator::~NcclCommunicator() {
     else
       (void)backend.getApi().ncclCommAbort(comm);
   }
+  // Sums that are under way use the scratch memory.
+  if (scratch.get())
+    (void)device.getApi().cuStreamSynchronize(getStream());
 }
 
-Result<uint32_t> NcclCommunicator::prepare(CollectiveCall call) {
-  auto prepared = std::make_unique<Prepared>();
-  prepared->position = std::find(call.members.begin(), call.members.end(), rank) - call.members.begin();
+Result<std::unique_ptr<CudaCommunicator::Prepared>> NcclCommunicator::prepareGroup(const CollectiveCall &call) {
+  auto prepared = std::make_unique<NcclCollective>();
   std::optional<ncclDataType_t> type = getType(call.type);
   std::optional<ncclRedOp_t> reduction = getReduction(call.reduction, call.type);
-  if (isReducing(call.kind) && call.members.size() > 1 && (!type || !reduction))
-    return inputError("{} reduces {} in a way that NCCL does not know", describe(rank, call), getName(call.type));
+  if (isReducing(call.kind) && (!type || !reduction)) {
+    MW_TRY_ASSIGN(prepared->kernel, findKernel(call));
+  }
   // What is only moved may be moved as bytes.
   prepared->type = type.value_or(ncclUint8);
   prepared->scale = type ? 1 : getSize(call.type);
   prepared->reduction = reduction.value_or(ncclSum);
-  MW_TRY_ASSIGN(prepared->done, createEvent(device.getApi()));
-  prepared->call = std::move(call);
-  collectives.push_back(std::move(prepared));
-  return static_cast<uint32_t>(collectives.size() - 1);
+  return std::unique_ptr<Prepared>(std::move(prepared));
+}
+
+Result<CUfunction> NcclCommunicator::findKernel(const CollectiveCall &call) {
+  MW_TRY(device.use());
+  if (!kernels) {
+    MW_TRY_ASSIGN(kernels, ReductionKernels::load(device.getApi()));
+  }
+  return kernels->find(call.reduction, call.type);
+}
+
+/// Collectives take place one after the other, so that all gather in the same place.
+Status NcclCommunicator::allocateScratch() {
+  uint64_t bytes = 0;
+  std::vector<NcclCollective *> own;
+  for (const auto &prepared : collectives) {
+    if (prepared->call.members.size() == 1 || !static_cast<NcclCollective &>(*prepared).kernel)
+      continue;
+    own.push_back(static_cast<NcclCollective *>(prepared.get()));
+    uint64_t elements = 0;
+    for (const CallPart &part : prepared->call.parts)
+      elements += part.count * prepared->call.members.size();
+    bytes = std::max(bytes, elements * getSize(prepared->call.type));
+  }
+  if (bytes == 0)
+    return {};
+  MW_TRY(scratch.allocate(device.getApi(), bytes));
+  device.noteScratch(bytes);
+  for (NcclCollective *prepared : own) {
+    const std::byte *next = scratch.get();
+    for (const CallPart &part : prepared->call.parts)
+      for (size_t member = 0; member != prepared->call.members.size(); ++member)
+        prepared->gathered.push_back(std::exchange(next, next + part.count * getSize(prepared->call.type)));
+  }
+  return {};
 }
 
 Status NcclCommunicator::connect() {
-  std::set<Members> groups;
-  for (const auto &prepared : collectives)
-    if (prepared->call.members.size() > 1)
-      groups.insert(prepared->call.members);
+  std::set<Members> groups = getGroups();
   MW_TRY(backend.exchange(groups));
   // In one order on all ranks: nobody waits in a later group for somebody who waits in an earlier one.
   for (const Members &members : groups) {
@@ -116,8 +147,8 @@ Status NcclCommunicator::connect() {
   }
   for (const auto &prepared : collectives)
     if (auto comm = comms.find(prepared->call.members); comm != comms.end())
-      prepared->comm = comm->second;
-  return {};
+      static_cast<NcclCollective &>(*prepared).comm = comm->second;
+  return allocateScratch();
 }
 
 Status NcclCommunicator::makeCommunicator(const Members &members, ncclComm_t &comm) {
@@ -156,21 +187,6 @@ Status NcclCommunicator::settle(ncclComm_t comm) {
 // In a step
 //===----------------------------------------------------------------------===//
 
-Status NcclCommunicator::execute(uint32_t number) {
-  MW_TRY(start(number));
-  return wait(number);
-}
-
-Status NcclCommunicator::start(uint32_t number) {
-  const Prepared &prepared = *collectives[number];
-  return issue(prepared).within(describe(rank, prepared.call));
-}
-
-Status NcclCommunicator::wait(uint32_t number) {
-  const Prepared &prepared = *collectives[number];
-  return device.join(prepared.done.get()).within(describe(rank, prepared.call));
-}
-
 void NcclCommunicator::finishStep(const Status &status) {
   if (!status.ok())
     backend.fail(status);
@@ -184,29 +200,22 @@ void NcclCommunicator::abort() {
   comms.clear();
 }
 
-Status NcclCommunicator::issue(const Prepared &prepared) {
-  CUstream stream = device.getCommunicationStream();
-  MW_TRY(device.fork(stream));
-  if (prepared.call.members.size() == 1)
-    for (const CallPart &part : prepared.call.parts)
-      MW_TRY(copyPart(prepared, part));
-  else
-    MW_TRY(issueGroup(prepared));
-  MW_CALL(device.getApi(), cuEventRecord, prepared.done.get(), stream);
-  return {};
+Status NcclCommunicator::issue(Prepared &base) {
+  const auto &prepared = static_cast<const NcclCollective &>(base);
+  MW_TRY(locate(prepared, issueLaunch(prepared)));
+  return prepared.kernel ? locate(prepared, reduceGathered(prepared)) : Status();
 }
 
 /// All parts are one launch.
-Status NcclCommunicator::issueGroup(const Prepared &prepared) {
+Status NcclCommunicator::issueLaunch(const NcclCollective &prepared) {
   const NcclApi &api = backend.getApi();
   std::lock_guard held(mutex);
   if (isAborted)
     return backend.getFailure();
   MW_CALL(api, ncclGroupStart);
   Status status;
-  for (const CallPart &part : prepared.call.parts)
-    if (status.ok())
-      status = issuePart(prepared, part);
+  for (size_t part = 0; part != prepared.call.parts.size() && status.ok(); ++part)
+    status = prepared.kernel ? gatherPart(prepared, part) : issuePart(prepared, prepared.call.parts[part]);
   // Whatever happened, the group is closed.
   Status ended = api.check(api.ncclGroupEnd(), "ncclGroupEnd");
   MW_TRY(status);
@@ -214,9 +223,9 @@ Status NcclCommunicator::issueGroup(const Prepared &prepared) {
   return settle(prepared.comm);
 }
 
-Status NcclCommunicator::issuePart(const Prepared &prepared, const CallPart &part) {
+Status NcclCommunicator::issuePart(const NcclCollective &prepared, const CallPart &part) {
   const NcclApi &api = backend.getApi();
-  CUstream stream = device.getCommunicationStream();
+  CUstream stream = getStream();
   uint64_t count = part.count * prepared.scale;
   auto root = static_cast<int>(part.root);
   switch (prepared.call.kind) {
@@ -239,34 +248,65 @@ Status NcclCommunicator::issuePart(const Prepared &prepared, const CallPart &par
   case Collective::REDUCE:
     MW_CALL(api, ncclReduce, part.in, part.out, count, prepared.type, prepared.reduction, root, prepared.comm, stream);
     return {};
+  case Collective::ALL_TO_ALL:
+    return exchangeAll(prepared, part.in, part.out, part.count);
   default:
-    return exchangeParts(prepared, part);
+    return sendPart(prepared, part);
   }
 }
 
-/// All-to-alls and sends.
-Status NcclCommunicator::exchangeParts(const Prepared &prepared, const CallPart &part) {
+/// Of the two members of a send the first has the operand.
+Status NcclCommunicator::sendPart(const NcclCollective &prepared, const CallPart &part) {
   const NcclApi &api = backend.getApi();
-  CUstream stream = device.getCommunicationStream();
-  uint64_t count = part.count * prepared.scale, bytes = part.count * getSize(prepared.call.type);
-  bool isSend = prepared.call.kind == Collective::SEND;
+  uint64_t count = part.count * prepared.scale;
+  if (prepared.position == 0)
+    MW_CALL(api, ncclSend, part.in, count, prepared.type, 1, prepared.comm, getStream());
+  else
+    MW_CALL(api, ncclRecv, part.out, count, prepared.type, 0, prepared.comm, getStream());
+  return {};
+}
+
+/// From everybody to everybody, so many elements of the package each.
+Status NcclCommunicator::exchangeAll(const NcclCollective &prepared, const std::byte *in, std::byte *out,
+                                     uint64_t count) {
+  const NcclApi &api = backend.getApi();
+  uint64_t bytes = count * getSize(prepared.call.type);
   for (size_t member = 0; member != prepared.call.members.size(); ++member) {
     auto peer = static_cast<int>(member);
-    if (isSend && member == prepared.position)
-      continue;
-    uint64_t offset = isSend ? 0 : member * bytes;
-    if (part.in && (!isSend || prepared.position == 0))
-      MW_CALL(api, ncclSend, part.in + offset, count, prepared.type, peer, prepared.comm, stream);
-    if (part.out && (!isSend || prepared.position == 1))
-      MW_CALL(api, ncclRecv, part.out + offset, count, prepared.type, peer, prepared.comm, stream);
+    MW_CALL(api, ncclSend, in + member * bytes, count * prepared.scale, prepared.type, peer, prepared.comm,
+            getStream());
+    MW_CALL(api, ncclRecv, out + member * bytes, count * prepared.scale, prepared.type, peer, prepared.comm,
+            getStream());
   }
   return {};
 }
 
-Status NcclCommunicator::copyPart(const Prepared &prepared, const CallPart &part) {
-  uint64_t bytes = part.count * getSize(prepared.call.type);
-  if (part.in && part.out && part.in != part.out && bytes != 0)
-    MW_CALL(device.getApi(), cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(part.out),
-            reinterpret_cast<CUdeviceptr>(part.in), bytes, device.getCommunicationStream());
+//===----------------------------------------------------------------------===//
+// What NCCL does not reduce
+//===----------------------------------------------------------------------===//
+
+/// The operands of all members for what this one reduces, one after the other.
+Status NcclCommunicator::gatherPart(const NcclCollective &prepared, size_t index) {
+  const CallPart &part = prepared.call.parts[index];
+  // Of nothing there is nowhere to gather it.
+  if (part.count == 0)
+    return {};
+  auto *gathered = const_cast<std::byte *>(prepared.gathered[index * prepared.call.members.size()]);
+  if (prepared.call.kind == Collective::REDUCE_SCATTER)
+    return exchangeAll(prepared, part.in, gathered, part.count);
+  MW_CALL(backend.getApi(), ncclAllGather, part.in, gathered, part.count * prepared.scale, prepared.type, prepared.comm,
+          getStream());
+  return {};
+}
+
+Status NcclCommunicator::reduceGathered(const NcclCollective &prepared) {
+  size_t members = prepared.call.members.size();
+  for (size_t index = 0; index != prepared.call.parts.size(); ++index) {
+    const CallPart &part = prepared.call.parts[index];
+    // Nobody but the root has a place for the result of a reduce.
+    if (part.out && part.count != 0)
+      MW_TRY(kernels->launch(prepared.kernel, std::span(prepared.gathered).subspan(index * members, members),
+                             std::span(&part.out, 1), 0, part.count, getStream()));
+  }
   return {};
 }

@@ -1,4 +1,4 @@
-//===- NcclCommunicator.h - one rank's collectives on a GPU -----*- C++ -*-===//
+//===- NcclCommunicator.h - one rank's collectives by NCCL ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,54 +7,57 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H
 #define MESHWRIGHT_RUNTIME_BACKEND_CUDA_NCCLCOMMUNICATOR_H
 
+#include "CudaCommunicator.h"
 #include "NcclBackend.h"
+#include "ReductionKernels.h"
 
 namespace meshwright::runtime::cuda {
 
-/// In a group of one nothing travels: collectives there are copies, and NCCL is not asked.
-class NcclCommunicator : public Communicator {
+/// Reductions that NCCL does not know, of 16-bit integers and bit by bit, gather the operands of all members and reduce
+/// them by a kernel of the runtime.
+class NcclCommunicator : public CudaCommunicator {
 public:
   NcclCommunicator(NcclBackend &backend, CudaDevice &device, int64_t rank)
-      : backend(backend), device(device), rank(rank) {}
+      : CudaCommunicator(device, rank), backend(backend) {}
   ~NcclCommunicator() override;
 
-  Result<uint32_t> prepare(CollectiveCall call) override;
   Status connect() override;
-  Status execute(uint32_t number) override;
-  Status start(uint32_t number) override;
-  Status wait(uint32_t number) override;
   void finishStep(const Status &status) override;
-  double getCpuSeconds(uint32_t number) const override { return 0; }
 
   /// Ends what is under way on the device, from any thread.
   void abort();
 
 private:
-  struct Prepared {
-    CollectiveCall call;
+  struct NcclCollective : Prepared {
     ncclComm_t comm = nullptr;
-    uint64_t position; // of this rank in the group
     ncclDataType_t type;
     uint64_t scale; // elements of NCCL's type for one of the package's
     ncclRedOp_t reduction;
-    Event done;
+    /// Of what NCCL does not reduce, and where the operands of all members go, by part and member.
+    CUfunction kernel = nullptr;
+    std::vector<const std::byte *> gathered;
   };
+  Result<std::unique_ptr<Prepared>> prepareGroup(const CollectiveCall &call) override;
+  Status issue(Prepared &prepared) override;
   Status makeCommunicator(const Members &members, ncclComm_t &comm);
   Status settle(ncclComm_t comm);
-  Status issue(const Prepared &prepared);
-  Status issueGroup(const Prepared &prepared);
-  Status issuePart(const Prepared &prepared, const CallPart &part);
-  Status exchangeParts(const Prepared &prepared, const CallPart &part);
-  Status copyPart(const Prepared &prepared, const CallPart &part);
+  Result<CUfunction> findKernel(const CollectiveCall &call);
+  Status allocateScratch();
+  Status issueLaunch(const NcclCollective &prepared);
+  Status issuePart(const NcclCollective &prepared, const CallPart &part);
+  Status sendPart(const NcclCollective &prepared, const CallPart &part);
+  Status exchangeAll(const NcclCollective &prepared, const std::byte *in, std::byte *out, uint64_t count);
+  Status gatherPart(const NcclCollective &prepared, size_t index);
+  Status reduceGathered(const NcclCollective &prepared);
 
   NcclBackend &backend;
-  CudaDevice &device;
-  int64_t rank;
-  std::vector<std::unique_ptr<Prepared>> collectives;
   /// Held while a communicator is used, so that nobody ends it meanwhile.
   std::mutex mutex;
   std::map<Members, ncclComm_t> comms;
   bool isAborted = false;
+  /// Where reductions need them.
+  std::unique_ptr<ReductionKernels> kernels;
+  DeviceMemory scratch;
 };
 
 } // namespace meshwright::runtime::cuda

@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A collective is: meet, work, meet. At the first meeting the members have shown their buffers and descriptions, which
-// have to agree; then each reads the others' buffers and writes what it is responsible for; after the second meeting
-// the buffers belong to their ranks again. Cost per member, with n members and B bytes of the full value: an all-reduce
-// reads B and writes B in its slice of all buffers, a reduce reads B in its slice, the others read and write their
-// result once. On a modelled link everybody then sleeps until the time is over that the link would take.
+// have to agree; then each does its share in everybody's buffers (SharedWork.h); after the second meeting the buffers
+// belong to their ranks again. On a modelled link everybody then sleeps until the time is over that the link would
+// take.
 //
 // A rank that starts collectives has a second thread, which takes them from a queue in the order of issue:
 //
@@ -19,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Reduce.h"
+#include "../SharedWork.h"
 #include "Hub.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
@@ -40,6 +40,26 @@ struct Shared {
   bool profiling = false;
 };
 
+/// Done by the thread that asks for it.
+class ThreadWork : public SharedWork {
+public:
+  explicit ThreadWork(const CollectiveCall &call)
+      : SharedWork(call.members.size()), reduceFn(getReduceFn(call.reduction, call.type)) {}
+
+private:
+  Status reduce(std::span<const std::byte *const> inputs, std::span<std::byte *const> outputs, uint64_t begin,
+                uint64_t end) override {
+    reduceFn(inputs, outputs, begin, end);
+    return {};
+  }
+  Status copy(std::byte *to, const std::byte *from, uint64_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
+
+  ReduceFn reduceFn;
+};
+
 class InprocCommunicator : public Communicator {
 public:
   InprocCommunicator(Shared &shared, int64_t rank) : shared(shared), hub(shared.hub), rank(rank) {}
@@ -59,12 +79,12 @@ public:
 private:
   /// A collective with what its execution needs at hand.
   struct Prepared {
+    explicit Prepared(CollectiveCall described) : call(std::move(described)), work(call) {}
+
     CollectiveCall call;
+    ThreadWork work;
     Group *group = nullptr;
-    uint64_t position; // of this rank in the group
-    ReduceFn reduce;
-    std::vector<const std::byte *> inputs;
-    std::vector<std::byte *> outputs;
+    uint64_t position = 0; // of this rank in the group
     Clock::duration delay = {};
     double cpuSeconds = 0;
     /// Which of the rank's started collectives it is, or was when it was issued last.
@@ -79,9 +99,6 @@ private:
   void stamp(Prepared &prepared) const;
   Status run(Prepared &prepared);
   Status runUntraced(Prepared &prepared);
-  void work(Prepared &prepared);
-  void reducePart(Prepared &prepared, size_t index);
-  void movePart(Prepared &prepared, size_t index);
 
   Shared &shared;
   Hub &hub;
@@ -140,21 +157,18 @@ Clock::duration getDelay(const CollectiveCall &call, const LinkModel &link) {
   return link.getDuration(bytes);
 }
 
-Result<uint32_t> InprocCommunicator::prepare(CollectiveCall call) {
-  auto prepared = std::make_unique<Prepared>();
+Result<uint32_t> InprocCommunicator::prepare(CollectiveCall described) {
+  auto prepared = std::make_unique<Prepared>(std::move(described));
+  const CollectiveCall &call = prepared->call;
   auto position = std::find(call.members.begin(), call.members.end(), rank);
   assert(position != call.members.end() && "a rank takes part in its own collectives");
   prepared->position = position - call.members.begin();
-  prepared->reduce = getReduceFn(call.reduction, call.type);
-  prepared->inputs.resize(call.members.size());
-  prepared->outputs.resize(call.members.size());
   if (shared.link) {
     prepared->delay = getDelay(call, *shared.link);
     wakeInTime();
   }
   if (call.isStarted)
     MW_TRY(startThread());
-  prepared->call = std::move(call);
   collectives.push_back(std::move(prepared));
   queue.resize(collectives.size());
   return static_cast<uint32_t>(collectives.size() - 1);
@@ -317,7 +331,7 @@ Status InprocCommunicator::runUntraced(Prepared &prepared) {
   MW_TRY(hub.meet(*prepared.group, prepared.position, prepared.call, ready));
   Clock::time_point begin = prepared.group->begin;
   double before = shared.profiling ? getThreadSeconds() : 0;
-  work(prepared);
+  MW_TRY(prepared.work.perform(prepared.group->calls, prepared.position));
   if (shared.profiling)
     prepared.cpuSeconds = getThreadSeconds() - before;
   MW_TRY(hub.leave(*prepared.group));
@@ -331,62 +345,6 @@ Status InprocCommunicator::runUntraced(Prepared &prepared) {
   }
   sleepUntil(linkFree);
   return {};
-}
-
-void InprocCommunicator::work(Prepared &prepared) {
-  for (size_t part = 0; part != prepared.call.parts.size(); ++part)
-    if (isReducing(prepared.call.kind))
-      reducePart(prepared, part);
-    else
-      movePart(prepared, part);
-}
-
-void InprocCommunicator::reducePart(Prepared &prepared, size_t index) {
-  const CollectiveCall &call = prepared.call;
-  const CallPart &part = call.parts[index];
-  uint64_t n = prepared.group->members.size(), me = prepared.position, size = getSize(call.type);
-  auto getPart = [&](uint64_t member) -> const CallPart & { return prepared.group->calls[member]->parts[index]; };
-  if (call.kind == Collective::REDUCE_SCATTER) {
-    for (uint64_t i = 0; i != n; ++i)
-      prepared.inputs[i] = getPart(i).in + me * part.count * size;
-    return prepared.reduce(prepared.inputs, std::span(&part.out, 1), 0, part.count);
-  }
-  for (uint64_t i = 0; i != n; ++i) {
-    prepared.inputs[i] = getPart(i).in;
-    prepared.outputs[i] = getPart(i).out;
-  }
-  std::span<std::byte *const> outputs = prepared.outputs;
-  if (call.kind == Collective::REDUCE)
-    outputs = outputs.subspan(part.root, 1);
-  // Slices begin at multiples of a cache line, so that no line has two writers.
-  uint64_t line = 64 / size;
-  uint64_t slice = ((part.count + n - 1) / n + line - 1) / line * line;
-  uint64_t begin = std::min(me * slice, part.count), end = std::min(begin + slice, part.count);
-  prepared.reduce(prepared.inputs, outputs, begin, end);
-}
-
-void InprocCommunicator::movePart(Prepared &prepared, size_t index) {
-  const CollectiveCall &call = prepared.call;
-  const CallPart &part = call.parts[index];
-  uint64_t n = prepared.group->members.size(), bytes = part.count * getSize(call.type);
-  auto getPart = [&](uint64_t member) -> const CallPart & { return prepared.group->calls[member]->parts[index]; };
-  auto copy = [&](std::byte *to, const std::byte *from) {
-    if (bytes != 0)
-      std::memcpy(to, from, bytes);
-  };
-  switch (call.kind) {
-  case Collective::ALL_GATHER:
-    for (uint64_t i = 0; i != n; ++i)
-      copy(part.out + i * bytes, getPart(i).in);
-    return;
-  case Collective::ALL_TO_ALL:
-    for (uint64_t i = 0; i != n; ++i)
-      copy(part.out + i * bytes, getPart(i).in + prepared.position * bytes);
-    return;
-  default:
-    if (part.out && part.out != part.in)
-      copy(part.out, getPart(part.root).in);
-  }
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Stub.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -31,6 +32,8 @@ struct Function {
 
 struct Module {
   void *library = nullptr;
+  /// Of PTX: what it defines is there where the stub itself has it.
+  std::string ptx;
   std::map<std::string, Function> functions;
   Live live;
 };
@@ -128,15 +131,13 @@ thread_local Block *Block::current = nullptr;
 size_t getImageBytes(const void *image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return 0;
   return header.e_shoff + static_cast<size_t>(header.e_shnum) * header.e_shentsize;
 }
 
 /// Loads a shared object from memory.
 void *load(const void *image) {
   size_t bytes = getImageBytes(image);
-  int file = bytes == 0 ? -1 : memfd_create("kernels", 0);
+  int file = memfd_create("kernels", 0);
   if (file < 0)
     return nullptr;
   void *library = nullptr;
@@ -146,12 +147,18 @@ void *load(const void *image) {
   return library;
 }
 
-/// Kernels find the four functions below by their names: the stub's have to be visible to what is loaded later.
-[[gnu::constructor]] void becomeVisible() {
+/// Opens the stub itself once more.
+void *openItself(int flags) {
   Dl_info info;
-  if (dladdr(reinterpret_cast<void *>(&becomeVisible), &info) != 0)
-    (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  if (dladdr(reinterpret_cast<void *>(&openItself), &info) == 0)
+    return nullptr;
+  return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | flags);
 }
+
+/// Kernels find the four functions below by their names: the stub's have to be visible to what is loaded later.
+[[gnu::constructor]] void becomeVisible() { (void)openItself(RTLD_GLOBAL); }
+
+bool isElf(const void *image) { return std::memcmp(image, ELFMAG, SELFMAG) == 0; }
 
 } // namespace
 
@@ -166,11 +173,13 @@ MW_STUB(cuModuleLoadDataEx)(CUmodule *module, const void *image, unsigned, CUjit
   Call call("cuModuleLoadDataEx");
   if (call.fails())
     return CUDA_ERROR_INVALID_IMAGE;
-  void *library = load(image);
+  void *library = isElf(image) ? load(image) : openItself(RTLD_LOCAL);
   if (!library)
     return CUDA_ERROR_INVALID_IMAGE;
   auto *made = new Module;
   made->library = library;
+  if (!isElf(image))
+    made->ptx = static_cast<const char *>(image);
   *module = reinterpret_cast<CUmodule>(made);
   return CUDA_SUCCESS;
 }
@@ -187,7 +196,8 @@ MW_STUB(cuModuleGetFunction)(CUfunction *function, CUmodule handle, const char *
   Call call("cuModuleGetFunction");
   call.note("name", name);
   auto &module = *reinterpret_cast<Module *>(handle);
-  void *address = call.fails() ? nullptr : dlsym(module.library, name);
+  bool isDefined = module.ptx.empty() || module.ptx.find(".entry " + std::string(name) + "(") != std::string::npos;
+  void *address = call.fails() || !isDefined ? nullptr : dlsym(module.library, name);
   if (!address)
     return CUDA_ERROR_NOT_FOUND;
   Function &made = module.functions[name];
@@ -216,8 +226,10 @@ MW_STUB(cuLaunchKernel)(CUfunction handle, unsigned blocks, unsigned blocksY, un
   size_t bytes = *static_cast<size_t *>(extra[3]);
   std::vector<void *> arguments(bytes / sizeof(void *));
   std::memcpy(arguments.data(), extra[1], bytes);
-  for (void *argument : arguments)
-    call.note("argument", argument);
+  // Of a list with room for more, those that are there.
+  auto end = std::find_if(arguments.rbegin(), arguments.rend(), [](void *argument) { return argument; }).base();
+  for (auto argument = arguments.begin(); argument != end; ++argument)
+    call.note("argument", *argument);
   getStream(stream).push([=, address = function.address] {
     Block block(address, arguments.data(), threads, sharedBytes);
     for (unsigned number = 0; number != blocks; ++number)

@@ -2,24 +2,19 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random collectives of ranks with a GPU each do what those of threads do. Both reduce over the members in their order,
-// so the bytes of all buffers are the same.
+// Random collectives of ranks with a GPU each, or all on one, do what those of threads do. All reduce over the members
+// in their order, so the bytes of all buffers are the same.
 //
 //===----------------------------------------------------------------------===//
 
 #include "StubRun.h"
+#include "meshwright/runtime/Decorator.h"
 #include "test/runtime/mpi/CollectiveScript.h"
 #include "test/unit/Runtime/RunRanks.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::test;
-
-/// What NCCL knows how to reduce.
-static bool isOfNccl(const CollectiveCall &call) {
-  bool isBitwise = call.reduction == Collective::AND || call.reduction == Collective::OR;
-  return !isReducing(call.kind) || (!isBitwise && call.type != I16 && call.type != U16);
-}
 
 static meshwright::Package makeRanks(int64_t numRanks) {
   meshwright::Package message;
@@ -46,8 +41,8 @@ static void runScript(std::vector<ScriptedRank> &ranks, Backend &backend) {
       ASSERT_TRUE(status.ok()) << status.message();
 }
 
-static void checkRound(uint64_t seed, int64_t numRanks) {
-  CollectiveScript script(seed, numRanks, 30, 5000, isOfNccl);
+static void checkRound(uint64_t seed, int64_t numRanks, const CudaOptions &cuda) {
+  CollectiveScript script(seed, numRanks, 30, 5000);
   std::vector<ScriptedRank> onThreads, onDevices;
   for (int64_t rank = 0; rank != numRanks; ++rank) {
     onThreads.emplace_back(script, seed, rank);
@@ -57,7 +52,7 @@ static void checkRound(uint64_t seed, int64_t numRanks) {
   {
     std::unique_ptr<World> world = createLocalWorld();
     LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(numRanks), "none", std::nullopt));
-    auto platform = createCudaPlatform(package, *world, numRanks, {});
+    auto platform = createCudaPlatform(package, *world, numRanks, cuda);
     ASSERT_TRUE(platform.ok()) << platform.status().message();
     std::vector<std::unique_ptr<Device>> devices;
     for (int64_t rank = 0; rank != numRanks; ++rank)
@@ -71,41 +66,45 @@ static void checkRound(uint64_t seed, int64_t numRanks) {
   }
   for (int64_t rank = 0; rank != numRanks; ++rank)
     if (const CollectiveCall *call = onDevices[rank].findDifference(onThreads[rank]))
-      ADD_FAILURE() << "seed " << seed << ", rank " << rank << " of " << numRanks << ": " << getName(call->kind)
-                    << " of " << getName(call->type) << " by " << call->reduction << " in a group of "
-                    << call->members.size();
+      ADD_FAILURE() << "seed " << seed << ", rank " << rank << " of " << numRanks << ": "
+                    << runtime::getName(call->kind) << " of " << runtime::getName(call->type) << " by "
+                    << call->reduction << " in a group of " << call->members.size();
 }
 
-TEST(CudaCollectives, DoWhatThoseOfThreadsDo) {
+/// Whether each rank has a GPU, or all share one.
+class CudaCollectives : public testing::TestWithParam<bool> {};
+
+TEST_P(CudaCollectives, DoWhatThoseOfThreadsDo) {
   setenv("MESHWRIGHT_STUB_ANY_MEMORY", "1", 1);
   Stub stub;
+  CudaOptions cuda;
+  cuda.oneGpu = GetParam();
   for (uint64_t seed = 0; seed != 20; ++seed)
-    checkRound(seed, static_cast<int64_t>(seed % 4) + 1);
+    checkRound(seed, static_cast<int64_t>(seed % 4) + 1, cuda);
   EXPECT_EQ(stub.countLive(), 0u);
   unsetenv("MESHWRIGHT_STUB_ANY_MEMORY");
 }
 
-TEST(CudaCollectives, WhatNcclDoesNotKnowIsSaid) {
+INSTANTIATE_TEST_SUITE_P(Gpus, CudaCollectives, testing::Bool(),
+                         [](const auto &info) { return info.param ? "One" : "Each"; });
+
+TEST(OneGpu, WantsOneProcess) {
+  class TwoProcesses : public WorldDecorator {
+  public:
+    explicit TwoProcesses(World &inner) : WorldDecorator(inner, nullptr) {}
+    int64_t getNumProcesses() const override { return 2; }
+    Status broadcast(std::span<std::byte>) override { return {}; }
+    Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override {
+      Bytes bytes(mine.begin(), mine.end());
+      return std::vector<Bytes>{bytes, bytes};
+    }
+  };
   Stub stub;
   std::unique_ptr<World> world = createLocalWorld();
+  TwoProcesses two(*world);
   LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(2), "none", std::nullopt));
-  auto platform = createCudaPlatform(package, *world, 2, {});
-  ASSERT_TRUE(platform.ok()) << platform.status().message();
-  std::vector<std::unique_ptr<Device>> devices;
-  for (int64_t rank : {0, 1})
-    devices.push_back(std::move(*(*platform)->createDevice(rank)));
-  BackendOptions options;
-  options.numRanks = 2;
-  auto backend = (*platform)->createBackend(options, devices);
-  ASSERT_TRUE(backend.ok()) << backend.status().message();
-  CollectiveCall call;
-  call.members = {0, 1};
-  call.type = I16;
-  call.tag = 7;
-  call.name = "grad/w";
-  call.location = "model.mlir:88";
-  EXPECT_EQ((*backend)->getCommunicator(1).prepare(call).status().message(),
-            "rank 1: c_allreduce #7 (grad/w, model.mlir:88) reduces i16 in a way that NCCL does not know");
-  call.kind = Collective::ALL_GATHER;
-  EXPECT_TRUE((*backend)->getCommunicator(1).prepare(call).ok());
+  CudaOptions cuda;
+  cuda.oneGpu = true;
+  EXPECT_EQ(createCudaPlatform(package, two, 2, cuda).status().message(),
+            "ranks that share one GPU are of one process, but the run has 2");
 }

@@ -16,8 +16,8 @@ using namespace meshwright::runtime;
 using namespace meshwright::test;
 
 /// A short life of a session; the first error in it.
-static Status live(const LoadedPackage &package, bool useGraphs) {
-  MW_TRY_ASSIGN(std::unique_ptr<Session> session, Session::create(package, makeStubOptions(useGraphs)));
+static Status live(const LoadedPackage &package, StubMode mode) {
+  MW_TRY_ASSIGN(std::unique_ptr<Session> session, Session::create(package, makeStubOptions(mode)));
   MW_TRY(session->prepareReadings(listValues(package)));
   fillWithNumbers(*session, 3);
   for (int step = 0; step != 3; ++step) {
@@ -59,9 +59,9 @@ TEST_P(CudaFailure, IsReportedAndLeavesNothing) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(GetParam().make(), folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
-  for (bool useGraphs : {false, true}) {
+  for (StubMode mode : {StubMode::Issued, StubMode::Recorded, StubMode::OneGpu}) {
     stub.record();
-    Status good = live(package, useGraphs);
+    Status good = live(package, mode);
     ASSERT_TRUE(good.ok()) << good.message();
     std::map<std::string, uint64_t> counts;
     for (const RecordedCall &call : stub.getTrace())
@@ -72,9 +72,9 @@ TEST_P(CudaFailure, IsReportedAndLeavesNothing) {
       // How often somebody looks whether something is done is another number every time.
       bool isLook = function == "cuStreamQuery" || function == "cuEventQuery";
       for (uint64_t call : std::set<uint64_t>{1, isLook ? 1 : count / 2 + 1}) {
-        SCOPED_TRACE(fmt::format("{} of {} calls of {}", call, count, function));
+        SCOPED_TRACE(fmt::format("{} of {} calls of {}, {}", call, count, function, getName(mode)));
         stub.fail(function, call);
-        Status status = live(package, useGraphs);
+        Status status = live(package, mode);
         EXPECT_FALSE(status.ok());
         EXPECT_EQ(status.code(), Code::Fault);
         EXPECT_NE(status.message().find(function), std::string::npos) << status.message();

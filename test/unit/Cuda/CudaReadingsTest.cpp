@@ -56,9 +56,9 @@ size_t count(const Trace &trace, const std::string &function) {
 } // namespace
 
 TEST_P(CudaReadings, AreThoseOfTheStep) {
-  for (bool useGraphs : {false, true}) {
-    SCOPED_TRACE(useGraphs ? "recorded" : "issued");
-    std::unique_ptr<Session> session = start(makeStubOptions(useGraphs));
+  for (StubMode mode : {StubMode::Issued, StubMode::Recorded, StubMode::OneGpu}) {
+    SCOPED_TRACE(getName(mode));
+    std::unique_ptr<Session> session = start(makeStubOptions(mode));
     EXPECT_TRUE(session->runsAhead());
     std::vector<StepReading> wanted, readings;
     std::unique_ptr<Session> onCpu = start({});
@@ -88,7 +88,7 @@ TEST_P(CudaReadings, AreThoseOfTheStep) {
 }
 
 TEST_P(CudaReadings, LetTheDeviceGoOn) {
-  std::unique_ptr<Session> session = start(makeStubOptions(true));
+  std::unique_ptr<Session> session = start(makeStubOptions(StubMode::Recorded));
   for (uint32_t step = 0; step != package->getMergeSteps() + 1; ++step)
     ASSERT_TRUE(session->step().ok());
   read(*session);
@@ -122,7 +122,7 @@ TEST(CudaReadingsOfMany, ForgetTheOldest) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(makeMergePackage({2, 2, 3, 2}), folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
-  auto session = std::move(*Session::create(package, makeStubOptions(false)));
+  auto session = std::move(*Session::create(package, makeStubOptions(StubMode::Issued)));
   ASSERT_TRUE(session->prepareReadings(listValues(package)).ok());
   fillWithNumbers(*session, 5);
   for (int step = 0; step != 5; ++step)
@@ -170,7 +170,7 @@ TEST(CudaFeeds, WaitForNothing) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(makeFedPackage(elements), folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
-  auto session = std::move(*Session::create(package, makeStubOptions(true)));
+  auto session = std::move(*Session::create(package, makeStubOptions(StubMode::Recorded)));
   ASSERT_TRUE(session->prepareReadings(listValues(package)).ok());
   std::vector<float> values(elements), result(elements);
   for (int step = 0; step != 9; ++step) {

@@ -38,9 +38,9 @@ TEST_P(CudaSession, HasTheBitsOfTheCpu) {
   auto package = LoadedPackage::open(folder / "p");
   ASSERT_TRUE(package.ok()) << package.status().message();
   std::vector<std::vector<std::byte>> expected = runSteps(*package, {});
-  for (bool useGraphs : {false, true}) {
-    SCOPED_TRACE(useGraphs ? "recorded" : "issued");
-    EXPECT_EQ(runSteps(*package, makeStubOptions(useGraphs)), expected);
+  for (StubMode mode : {StubMode::Issued, StubMode::Recorded, StubMode::OneGpu}) {
+    SCOPED_TRACE(getName(mode));
+    EXPECT_EQ(runSteps(*package, makeStubOptions(mode)), expected);
   }
   EXPECT_EQ(stub.countLive(), 0u);
 }

@@ -19,11 +19,11 @@ namespace {
 
 class CudaTrace : public testing::TestWithParam<NamedPackage> {
 protected:
-  void start(bool useGraphs) {
+  void start(StubMode mode) {
     ASSERT_TRUE(writePackage(GetParam().make(), folder / "p"));
     package.emplace(std::move(*LoadedPackage::open(folder / "p")));
     stub.record();
-    auto created = Session::create(*package, makeStubOptions(useGraphs));
+    auto created = Session::create(*package, makeStubOptions(mode));
     ASSERT_TRUE(created.ok()) << created.status().message();
     session = std::move(*created);
     handles = findHandles(stub.getTrace(), *package);
@@ -53,7 +53,7 @@ void expectEqual(const std::vector<ExpectedCall> &actual, const std::vector<Expe
 } // namespace
 
 TEST_P(CudaTrace, IsTheSchedule) {
-  start(false);
+  start(StubMode::Issued);
   for (uint32_t stepNumber = 0; stepNumber != 2 * package->getMergeSteps(); ++stepNumber) {
     Trace trace = step();
     for (size_t rank = 0; rank != handles.size(); ++rank) {
@@ -65,7 +65,7 @@ TEST_P(CudaTrace, IsTheSchedule) {
 }
 
 TEST_P(CudaTrace, IsRecordedAsTheSchedule) {
-  start(true);
+  start(StubMode::Recorded);
   // Issued once and recorded once; from then on replayed.
   Trace first = step();
   for (size_t rank = 0; rank != handles.size(); ++rank) {
@@ -112,8 +112,8 @@ TEST_P(CudaTrace, MakesNothingAndWaitsForNothingAfterTheFirstSteps) {
                                          "cuLaunchKernel",   "cublasLtMatmul", "cuStreamWaitEvent", "cuMemcpyAsync",
                                          "cuMemsetD32Async", "ncclGroupStart", "ncclGroupEnd",      "ncclAllReduce",
                                          "ncclBroadcast",    "ncclReduce",     "ncclSend",          "ncclRecv"};
-  for (bool useGraphs : {false, true}) {
-    start(useGraphs);
+  for (StubMode mode : {StubMode::Issued, StubMode::Recorded}) {
+    start(mode);
     for (uint32_t position = 0; position != package->getMergeSteps(); ++position)
       step();
     for (int more = 0; more != 3; ++more)

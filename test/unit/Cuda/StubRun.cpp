@@ -93,9 +93,14 @@ uint64_t Stub::countLive() const {
   return reinterpret_cast<uint64_t (*)()>(dlsym(library.get(), "mw_stub_count_live"))();
 }
 
-SessionOptions meshwright::test::makeStubOptions(bool useGraphs) {
+std::string_view meshwright::test::getName(StubMode mode) {
+  constexpr std::string_view names[] = {"issued", "recorded", "on one GPU"};
+  return names[static_cast<size_t>(mode)];
+}
+
+SessionOptions meshwright::test::makeStubOptions(StubMode mode) {
   SessionOptions options;
-  options.cuda = CudaOptions{"emulated", false, useGraphs};
+  options.cuda = CudaOptions{"emulated", false, mode == StubMode::Recorded, mode == StubMode::OneGpu};
   return options;
 }
 

@@ -52,8 +52,12 @@ private:
   std::shared_ptr<void> library;
 };
 
+/// How ranks run on the stub: with a GPU each, every step issued or recorded once, or all on one.
+enum class StubMode { Issued, Recorded, OneGpu };
+/// As in messages.
+std::string_view getName(StubMode mode);
 /// Options of a session on the stub.
-runtime::SessionOptions makeStubOptions(bool useGraphs);
+runtime::SessionOptions makeStubOptions(StubMode mode);
 
 /// Variables and inputs that are drawn from a seed: small integers, so that every order of their sums gives the same.
 void fillWithNumbers(runtime::Session &session, uint64_t seed);

@@ -2,54 +2,21 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The element types of the package schema as C++ types, their names, and the conversions of the two 16-bit floats.
+// The element types of the package schema as C++ types, and their names.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_RUNTIME_DTYPE_H
 #define MESHWRIGHT_RUNTIME_DTYPE_H
 
+#include "meshwright/runtime/HalfFloats.h"
 #include "package.pb.h"
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace meshwright::runtime {
-
-/// The 16 bits of a bfloat16; converts to and from f32, to nearest even.
-struct BFloat16 {
-  uint16_t bits = 0;
-  BFloat16() = default;
-  explicit BFloat16(float value) {
-    uint32_t u = std::bit_cast<uint32_t>(value);
-    if ((u & 0x7fffffff) > 0x7f800000)
-      bits = static_cast<uint16_t>((u >> 16) | 0x40); // stays a NaN, quiet
-    else
-      bits = static_cast<uint16_t>((u + 0x7fff + ((u >> 16) & 1)) >> 16);
-  }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-};
-
-/// The 16 bits of an IEEE half; converts to and from f32, to nearest even.
-struct Float16 {
-  uint16_t bits = 0;
-  Float16() = default;
-  explicit Float16(float value) : bits(std::bit_cast<uint16_t>(static_cast<_Float16>(value))) {}
-  explicit operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
-};
-
-/// The C++ type in which sums of T are accumulated: f32 for 16-bit floats, T otherwise.
-template <typename T> struct AccumulatorOf {
-  using Type = T;
-};
-template <> struct AccumulatorOf<BFloat16> {
-  using Type = float;
-};
-template <> struct AccumulatorOf<Float16> {
-  using Type = float;
-};
 
 /// Bytes of an element; 0 for what is no element type.
 uint64_t getSize(DType type);

@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The conformance suite of backends, for tests and for users who want to know whether a machine is in order. It knows
-// `World`, `Backend` and `Communicator` alone, so that it runs on whatever is behind them.
+// `World`, `Platform`, `Device`, `Backend` and `Communicator` alone, so that it runs on whatever is behind them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_RUNTIME_SELFTEST_H
 #define MESHWRIGHT_RUNTIME_SELFTEST_H
 
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/Platform.h"
 #include <functional>
 
 namespace meshwright::runtime {
@@ -18,8 +18,11 @@ namespace meshwright::runtime {
 struct SelfTestOptions {
   /// Every combination, and 16 ranks, instead of a sample of less than a minute.
   bool all = false;
-  /// So many ranks; 0 for several numbers of them one after the other or, in a run of several processes, one for each.
+  /// So many ranks; 0 for several numbers of them one after the other, as far as there is a GPU for each where each has
+  /// one, or, in a run of several processes, one for each.
   int64_t numRanks = 0;
+  /// Between GPUs, or ranks that share one; nothing for ranks on the CPU.
+  std::optional<CudaOptions> cuda = {};
   /// Measures how long collectives take, after they were found right.
   bool isTimed = true;
   /// Of the backends, except for the number of ranks.
