@@ -240,10 +240,10 @@ std::string meshwright::test::describe(const ExpectedCall &call) {
   constexpr const char *names[] = {"compute", "communication", "fetch", "write-back"};
   switch (call.kind) {
   case ExpectedCall::Work:
-    return fmt::format("{}: {}", names[call.stream], call.text);
+    return fmt::format("{}: {}", names[call.stream % NumStreams], call.text);
   case ExpectedCall::Record:
-    return fmt::format("{}: record", names[call.stream]);
+    return fmt::format("{}: record", names[call.stream % NumStreams]);
   default:
-    return fmt::format("{}: wait for #{}", names[call.stream], call.record);
+    return fmt::format("{}: wait for #{}", names[call.stream % NumStreams], call.record);
   }
 }

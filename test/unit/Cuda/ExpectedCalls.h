@@ -25,7 +25,8 @@ struct MemoryAccess {
 /// Something that a step asks for.
 struct ExpectedCall {
   enum Kind { Work, Record, Wait } kind;
-  StreamRole stream;
+  /// A role or, among the calls of several ranks, rank * NumStreams + role.
+  size_t stream;
   /// Of work: the function and the addresses that the stub tells, as offsets in the arenas.
   std::string text = {};
   std::vector<MemoryAccess> accesses = {};

@@ -6,12 +6,11 @@
 
 #include "HappensBefore.h"
 #include <algorithm>
-#include <array>
 
 using namespace meshwright::test;
 
 /// How much of every stream comes before something.
-using VectorClock = std::array<size_t, NumStreams>;
+using VectorClock = std::vector<size_t>;
 
 static bool conflict(const ExpectedCall &a, const ExpectedCall &b) {
   for (const MemoryAccess &x : a.accesses)
@@ -22,13 +21,16 @@ static bool conflict(const ExpectedCall &a, const ExpectedCall &b) {
 }
 
 std::vector<std::pair<size_t, size_t>> meshwright::test::findRaces(const std::vector<ExpectedCall> &calls) {
-  std::array<VectorClock, NumStreams> streams = {};
+  size_t numStreams = 0;
+  for (const ExpectedCall &call : calls)
+    numStreams = std::max(numStreams, call.stream + 1);
+  std::vector<VectorClock> streams(numStreams, VectorClock(numStreams));
   std::vector<VectorClock> at(calls.size());
   std::vector<std::pair<size_t, size_t>> races;
   for (size_t i = 0; i != calls.size(); ++i) {
     VectorClock &clock = streams[calls[i].stream];
     if (calls[i].kind == ExpectedCall::Wait)
-      for (size_t stream = 0; stream != NumStreams; ++stream)
+      for (size_t stream = 0; stream != numStreams; ++stream)
         clock[stream] = std::max(clock[stream], at[calls[i].record][stream]);
     ++clock[calls[i].stream];
     at[i] = clock;

@@ -11,7 +11,7 @@
 
 namespace meshwright::test {
 
-/// Pairs of calls of one rank that touch the same memory, one of them writing, with nothing that orders them: neither
+/// Pairs of calls that touch the same memory, one of them writing, with nothing that orders them: neither
 /// their stream nor events. Every pair is looked at.
 std::vector<std::pair<size_t, size_t>> findRaces(const std::vector<ExpectedCall> &calls);
 
