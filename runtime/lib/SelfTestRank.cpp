@@ -63,7 +63,7 @@ Status SelfTestRank::prepare() {
     uint64_t &place = bytes[i % batch.window];
     place = std::max(place, getBytes(batch.cases[i], cases[i]));
   }
-  MW_TRY(device.allocate(std::accumulate(bytes.begin(), bytes.end(), uint64_t(0)), 0));
+  MW_TRY(device.allocate(std::accumulate(bytes.begin(), bytes.end(), uint64_t(0)), 0, 0));
   std::vector<std::byte *> places(batch.window, device.getArena(DEVICE));
   for (size_t i = 1; i != places.size(); ++i)
     places[i] = places[i - 1] + bytes[i - 1];

@@ -20,6 +20,7 @@
   X(cuDeviceGetCount)                                                                                                  \
   X(cuDeviceGet)                                                                                                       \
   X(cuDeviceGetAttribute)                                                                                              \
+  X(cuDeviceGetUuid)                                                                                                   \
   X(cuDevicePrimaryCtxRetain)                                                                                          \
   X(cuDevicePrimaryCtxRelease)                                                                                         \
   X(cuCtxSetCurrent)                                                                                                   \

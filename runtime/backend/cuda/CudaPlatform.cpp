@@ -39,13 +39,14 @@ public:
     return {};
   }
 
-  /// Ranks on the machine of this process, in processes before it, have the first GPUs.
+  /// Of processes that see the same GPUs, those before this one have the first of them. Who starts processes may give
+  /// each the sight of its own alone.
   Status placeRanks() {
-    std::array<char, 256> name = {};
-    gethostname(name.data(), name.size() - 1);
-    MW_TRY_ASSIGN(std::vector<Bytes> names, world.gatherForAll(std::as_bytes(std::span(name))));
+    Bytes mine;
+    MW_TRY(world.agree(listGpus(mine)));
+    MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(mine));
     for (int64_t process = 0; process != world.getProcess(); ++process)
-      if (names[process] == names[world.getProcess()])
+      if (all[process] == mine)
         firstOrdinal += world.getRanks(numRanks, process).size();
     return {};
   }
@@ -70,6 +71,26 @@ public:
   }
 
 private:
+  /// The host's name and a number for each GPU that nobody else's has.
+  Status listGpus(Bytes &list) const {
+    std::array<char, 256> name = {};
+    gethostname(name.data(), name.size() - 1);
+    auto add = [&](const auto &value) {
+      auto bytes = std::as_bytes(std::span(&value, 1));
+      list.insert(list.end(), bytes.begin(), bytes.end());
+    };
+    add(name);
+    MW_TRY_ASSIGN(int count, getDeviceCount(*shared.api));
+    for (int ordinal = 0; ordinal != count; ++ordinal) {
+      CUdevice device = 0;
+      CUuuid number = {};
+      MW_CALL(*shared.api, cuDeviceGet, &device, ordinal);
+      MW_CALL(*shared.api, cuDeviceGetUuid, &number, device);
+      add(number);
+    }
+    return {};
+  }
+
   /// That of the first GPU: 90 for a compute capability of 9.0.
   Result<int> getArchitecture() const {
     int major = 0, minor = 0;

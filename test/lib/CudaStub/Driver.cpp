@@ -169,6 +169,14 @@ MW_STUB(cuDeviceGet)(CUdevice *device, int ordinal) {
   return call.fails() || ordinal >= getNumDevices() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 
+/// That of the machine, however many of its GPUs the process sees.
+MW_STUB(cuDeviceGetUuid)(CUuuid *number, CUdevice device) {
+  Call call("cuDeviceGetUuid");
+  std::memset(number, 0, sizeof(*number));
+  number->bytes[0] = static_cast<char>(getPhysicalDevice(device));
+  return call.fails() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 /// An architecture of its own: 9.0.
 MW_STUB(cuDeviceGetAttribute)(int *value, CUdevice_attribute attribute, CUdevice) {
   Call call("cuDeviceGetAttribute");

@@ -1,15 +1,16 @@
-//===- Nccl.cpp - collectives among the streams of a process --------------===//
+//===- Nccl.cpp - collectives among streams -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A collective is work on its stream: the members meet, each computes its own result out of the others' operands, and
-// they meet again. Sends and receives of one group are one such meeting. Reductions run over the members in their
-// order.
+// A collective is work on its stream: the members meet, each with its operand, each computes its own result out of the
+// others' operands, and they meet again. Sends and receives of one group are one such meeting. Reductions run over the
+// members in their order. Members are streams of one process or of several.
 //
 //===----------------------------------------------------------------------===//
 
+#include "NcclGroup.h"
 #include "Stub.h"
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <nccl.h>
 #include <type_traits>
@@ -44,46 +45,6 @@ struct Operation {
   bool agrees(const Operation &other) const {
     return kind == other.kind && count == other.count && type == other.type && reduction == other.reduction &&
            root == other.root;
-  }
-};
-
-/// The members of a group and their meeting place.
-struct Group {
-  std::mutex mutex;
-  std::condition_variable changed;
-  size_t size = 0, joined = 0, arrived = 0;
-  uint64_t generation = 0;
-  std::vector<const Operation *> operations;
-  bool isAborted = false;
-  std::atomic<bool> hasDisagreed = false;
-
-  /// Returns when all have come; false if nobody comes any more.
-  bool meet(int rank, const Operation *operation) {
-    std::unique_lock held(mutex);
-    if (isAborted)
-      return false;
-    operations[rank] = operation;
-    uint64_t before = generation;
-    arrive();
-    changed.wait(held, [&] { return isAborted || generation != before; });
-    return generation != before;
-  }
-
-  /// Returns when all who have met are done with each other's operands. They all come, whatever happens.
-  void leave() {
-    std::unique_lock held(mutex);
-    uint64_t before = generation;
-    arrive();
-    changed.wait(held, [&] { return generation != before; });
-  }
-
-private:
-  void arrive() {
-    if (++arrived != size)
-      return;
-    arrived = 0;
-    ++generation;
-    changed.notify_all();
   }
 };
 
@@ -218,17 +179,92 @@ std::vector<char> compute(const std::vector<const Operation *> &operations, int 
   }
 }
 
-void run(Group &group, int rank, const Operation &operation) {
-  if (!group.meet(rank, &operation))
-    return;
+/// What a member brings to a meeting, as it lies in the memory of the group; then its transfers, then their bytes and
+/// those of the operand.
+struct Brought {
+  Kind kind;
+  ncclDataType_t type;
+  ncclRedOp_t reduction;
+  int root;
+  uint64_t count, numSends, numReceives, operandBytes;
+};
+
+/// The bytes of its operand that others look at.
+uint64_t getOperandBytes(const Operation &operation, uint32_t size, int rank) {
+  uint64_t bytes = operation.count * getBytes(operation.type);
+  if (operation.kind == Kind::Exchange || (operation.kind == Kind::Broadcast && rank != operation.root))
+    return 0;
+  return operation.kind == Kind::ReduceScatter ? size * bytes : bytes;
+}
+
+/// Whether all of it has a place.
+bool bring(std::byte *place, const Operation &operation, uint32_t size, int rank) {
+  uint64_t operandBytes = getOperandBytes(operation, size, rank);
+  Brought brought{operation.kind,  operation.type,         operation.reduction,       operation.root,
+                  operation.count, operation.sends.size(), operation.receives.size(), operandBytes};
+  uint64_t bytes = sizeof(brought) + operandBytes;
+  for (const Transfer &transfer : operation.sends)
+    bytes += sizeof(transfer) + transfer.bytes;
+  if (bytes > NcclGroup::maxBytes)
+    return false;
+  auto add = [&](const void *from, uint64_t length) {
+    if (length != 0)
+      std::memcpy(place, from, length);
+    place += length;
+  };
+  add(&brought, sizeof(brought));
+  add(operation.sends.data(), operation.sends.size() * sizeof(Transfer));
+  add(operation.in, operandBytes);
+  for (const Transfer &transfer : operation.sends)
+    add(transfer.from, transfer.bytes);
+  return true;
+}
+
+/// What another member has brought; its receives are its own business.
+Operation look(const std::byte *place) {
+  Brought brought;
+  std::memcpy(&brought, place, sizeof(brought));
+  place += sizeof(brought);
+  Operation operation{brought.kind, nullptr, nullptr, brought.count, brought.type, brought.reduction,
+                      brought.root, {},      {}};
+  operation.sends.resize(brought.numSends);
+  if (brought.numSends != 0)
+    std::memcpy(operation.sends.data(), place, brought.numSends * sizeof(Transfer));
+  place += brought.numSends * sizeof(Transfer);
+  operation.in = reinterpret_cast<const char *>(place);
+  place += brought.operandBytes;
+  for (Transfer &transfer : operation.sends) {
+    transfer.from = reinterpret_cast<const char *>(place);
+    place += transfer.bytes;
+  }
+  return operation;
+}
+
+/// What comes out of a meeting for a member.
+std::vector<char> collectResult(NcclGroup &group, int rank, const Operation &mine) {
+  std::vector<Operation> operations;
+  std::vector<const Operation *> pointers;
   bool agrees = true;
-  for (const Operation *other : group.operations)
-    agrees &= operation.agrees(*other);
-  std::vector<char> result;
-  if (agrees)
-    result = compute(group.operations, rank);
-  else
-    group.hasDisagreed = true;
+  for (uint32_t member = 0; member != group.getSize(); ++member) {
+    operations.push_back(look(group.getPlaceOf(member)));
+    agrees &= mine.agrees(operations.back());
+  }
+  if (!agrees) {
+    group.noteDisagreement();
+    return {};
+  }
+  operations[rank].receives = mine.receives;
+  for (const Operation &operation : operations)
+    pointers.push_back(&operation);
+  return compute(pointers, rank);
+}
+
+void run(NcclGroup &group, int rank, const Operation &operation) {
+  if (!bring(group.getOwnPlace(), operation, group.getSize(), rank))
+    std::abort();
+  if (!group.meet())
+    return;
+  std::vector<char> result = collectResult(group, rank, operation);
   group.leave();
   if (result.empty())
     return;
@@ -243,10 +279,6 @@ void run(Group &group, int rank, const Operation &operation) {
   }
 }
 
-/// Groups by the number in their identifier.
-std::map<uint64_t, std::weak_ptr<Group>> groups;
-std::mutex groupsMutex;
-
 /// What the thread has asked for between the beginning and the end of a group.
 struct Pending {
   ncclComm_t comm;
@@ -259,7 +291,7 @@ thread_local int depth = 0;
 } // namespace
 
 struct ncclComm {
-  std::shared_ptr<Group> group;
+  std::shared_ptr<NcclGroup> group;
   int rank;
   Live live = {};
 };
@@ -313,9 +345,8 @@ MW_STUB_EXPORT const char *ncclGetLastError(ncclComm_t) { return "of the stub"; 
 
 MW_STUB(ncclGetUniqueId)(ncclUniqueId *id) {
   Call call("ncclGetUniqueId");
-  uint64_t number = makeId();
   std::memset(id, 0, sizeof(*id));
-  std::memcpy(id, &number, sizeof(number));
+  NcclGroup::makeName().copy(id->internal, sizeof(id->internal) - 1);
   return call.fails() ? ncclSystemError : ncclSuccess;
 }
 
@@ -325,28 +356,17 @@ MW_STUB(ncclCommInitRankConfig)(ncclComm_t *comm, int size, ncclUniqueId id, int
   *comm = nullptr;
   if (call.fails() || config->blocking != 0)
     return ncclSystemError;
-  uint64_t number;
-  std::memcpy(&number, &id, sizeof(number));
-  std::lock_guard held(groupsMutex);
-  std::shared_ptr<Group> group = groups[number].lock();
-  if (!group) {
-    group = std::make_shared<Group>();
-    group->size = static_cast<size_t>(size);
-    group->operations.resize(group->size);
-    groups[number] = group;
-  }
-  std::lock_guard joining(group->mutex);
-  ++group->joined;
+  std::shared_ptr<NcclGroup> group =
+      NcclGroup::join(id.internal, static_cast<uint32_t>(size), static_cast<uint32_t>(rank));
+  if (!group)
+    return ncclSystemError;
   *comm = new ncclComm{group, rank, {}};
   return ncclInProgress;
 }
 
 /// A communicator is being made until all members have come.
 MW_STUB(ncclCommGetAsyncError)(ncclComm_t comm, ncclResult_t *result) {
-  std::lock_guard held(comm->group->mutex);
-  *result = comm->group->hasDisagreed                  ? ncclInvalidUsage
-            : comm->group->joined != comm->group->size ? ncclInProgress
-                                                       : ncclSuccess;
+  *result = comm->group->hasDisagreed() ? ncclInvalidUsage : !comm->group->areAllThere() ? ncclInProgress : ncclSuccess;
   return ncclSuccess;
 }
 
@@ -361,11 +381,7 @@ MW_STUB(ncclCommDestroy)(ncclComm_t comm) {
 }
 MW_STUB(ncclCommAbort)(ncclComm_t comm) {
   Call call("ncclCommAbort");
-  {
-    std::lock_guard held(comm->group->mutex);
-    comm->group->isAborted = true;
-    comm->group->changed.notify_all();
-  }
+  comm->group->abort();
   delete comm;
   return ncclSuccess;
 }

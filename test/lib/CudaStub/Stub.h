@@ -11,6 +11,7 @@
 //   MESHWRIGHT_STUB_TRACE=FILE            a line per call: number, thread, function, key=value ...
 //   MESHWRIGHT_STUB_FAIL=cuMemAlloc:2     the second call of cuMemAlloc fails
 //   MESHWRIGHT_STUB_DEVICES=N             how many GPUs there are (8)
+//   CUDA_VISIBLE_DEVICES=I,J              which of them the process sees, as with the real ones (all)
 //   MESHWRIGHT_STUB_ANY_MEMORY=1          copies may use memory that the stub did not give
 //
 //===----------------------------------------------------------------------===//
@@ -54,7 +55,9 @@ private:
   bool isChosen;
 };
 
+/// How many GPUs the process sees, and which of the machine's one of them is.
 int getNumDevices();
+int getPhysicalDevice(int ordinal);
 bool isAnyMemoryTaken();
 
 /// Counts what was made and not destroyed.

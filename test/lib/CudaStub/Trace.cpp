@@ -8,10 +8,22 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 using namespace meshwright::stub;
 
 namespace {
+
+std::vector<int> listDevices(int count) {
+  std::vector<int> devices;
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  for (int device = 0; device != count && !visible; ++device)
+    devices.push_back(device);
+  std::istringstream list(visible ? visible : "");
+  for (std::string device; std::getline(list, device, ',');)
+    devices.push_back(std::atoi(device.c_str()));
+  return devices;
+}
 
 struct State {
   State() { reset(); }
@@ -26,7 +38,7 @@ struct State {
     size_t colon = text.find(':');
     failing = text.substr(0, colon);
     failingCall = colon == std::string::npos ? 1 : std::strtoull(text.c_str() + colon + 1, nullptr, 10);
-    devices = count ? std::atoi(count) : 8;
+    devices = listDevices(count ? std::atoi(count) : 8);
     isAnyMemoryTaken = std::getenv("MESHWRIGHT_STUB_ANY_MEMORY") != nullptr;
     calls.clear();
     lines = 0;
@@ -39,7 +51,8 @@ struct State {
   std::unique_ptr<std::FILE, Close> trace;
   std::string failing;
   uint64_t failingCall = 0;
-  int devices = 0;
+  /// Those that the process sees.
+  std::vector<int> devices;
   bool isAnyMemoryTaken = false;
   std::map<std::string, uint64_t> calls;
   uint64_t lines = 0;
@@ -82,7 +95,8 @@ Call &Call::note(const char *key, const std::string &value) {
   return *this;
 }
 
-int meshwright::stub::getNumDevices() { return getState().devices; }
+int meshwright::stub::getNumDevices() { return static_cast<int>(getState().devices.size()); }
+int meshwright::stub::getPhysicalDevice(int ordinal) { return getState().devices[ordinal]; }
 bool meshwright::stub::isAnyMemoryTaken() { return getState().isAnyMemoryTaken; }
 uint64_t meshwright::stub::makeId() { return ++numIds; }
 
