@@ -7,8 +7,10 @@ import numpy as np
 
 import plain_safetensors
 
-PASSES = ["--dist-schedule-lower-conversions", "--dist-schedule-form-kernels", "--dist-schedule-assign-buffers",
-          "--dist-schedule-verify"]
+def get_passes(gpu):
+    """Those that make a package; on GPUs kernels compute convolutions, too."""
+    form = "--dist-schedule-form-kernels" + ("=library-convolutions=false" if gpu else "")
+    return ["--dist-schedule-lower-conversions", form, "--dist-schedule-assign-buffers", "--dist-schedule-verify"]
 
 
 def differ(found, expected, tolerance):
@@ -24,8 +26,8 @@ def differ(found, expected, tolerance):
     return None if worst <= tolerance else f"off by {worst:.3g}, allowed are {tolerance:.3g}"
 
 
-def run_both(prefix, text, feed, init=None, steps=1):
-    """Outputs of the last step and final variables, in the package and by the interpreter."""
+def run_both(prefix, text, feed, init=None, steps=1, gpu=""):
+    """Outputs of the last step and final variables, in the package, with the kernels of a GPU where that is named, and by the interpreter."""
     module = f"{prefix}.mlir"
     with open(module, "w") as file:
         file.write(text)
@@ -35,11 +37,12 @@ def run_both(prefix, text, feed, init=None, steps=1):
         plain_safetensors.write(f"{prefix}.init", init)
         common.append(f"--init={prefix}.init")
     run = lambda *command: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    run("dist-opt", module, *PASSES, f"--dist-emit=path={prefix}.package", "-o", os.devnull)
+    run("dist-opt", module, *get_passes(gpu), f"--dist-emit=path={prefix}.package" + (f" targets={gpu}" if gpu else ""), "-o", os.devnull)
+    device = ["--quiet", *(["--device=cuda", f"--kernels={gpu}"] if gpu else [])]
     results = []
     for tool, where in (("dist-run", f"{prefix}.package"), ("net-eval", module)):
         files = [f"{prefix}.{tool}.{what}" for what in ("outputs", "save")]
-        run(tool, where, *common, f"--outputs={files[0]}", f"--save={files[1]}", *(["--quiet"] if tool == "dist-run" else []))
+        run(tool, where, *common, f"--outputs={files[0]}", f"--save={files[1]}", *(device if tool == "dist-run" else []))
         results.append({**plain_safetensors.read(files[0]), **{"variable " + k: v for k, v in plain_safetensors.read(files[1]).items()}})
     return results
 
