@@ -103,7 +103,8 @@ bool LoopNest::contains(LoopOp loop, Operation *op) const {
 int64_t LoopNest::getTrips(Operation *op) const {
   int64_t trips = 1;
   for (LoopOp loop = getLoop(op); loop; loop = getParent(loop))
-    trips *= loop.getCount();
+    if (llvm::MulOverflow<int64_t>(trips, loop.getCount(), trips))
+      return std::numeric_limits<int64_t>::max();
   return trips;
 }
 

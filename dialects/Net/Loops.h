@@ -35,7 +35,7 @@ public:
   EndLoopOp getEnd(LoopOp loop) const { return ends.lookup(loop); }
   /// Whether `op` is in the body of `loop`, or of a loop in there; every operation is in the null loop.
   bool contains(LoopOp loop, mlir::Operation *op) const;
-  /// How many times `op` is done in a step.
+  /// How many times `op` is done in a step; the largest number where that is more.
   int64_t getTrips(mlir::Operation *op) const;
   /// The last operation in front of which something that reads `values` alone may stand to be read by `user`: `user`,
   /// or the outermost of the loops that it is in and that make none of `values`.

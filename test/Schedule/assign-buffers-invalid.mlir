@@ -20,3 +20,15 @@ func.func @trips(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
   net.end_loop %i
   return %1 : tensor<4294967296xf32>
 }
+
+// -----
+
+func.func @trips_of_trips(%x: tensor<f32>) {
+  %i = net.loop count = 2147483647
+  // expected-error @below {{the values of a step up to this one have more than 288230376151711744 bytes}}
+  %j = net.loop count = 2147483647
+  %0 = net.negate %x : tensor<f32>
+  net.end_loop %j
+  net.end_loop %i
+  return
+}
