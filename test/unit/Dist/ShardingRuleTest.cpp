@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/ShardingRule.h"
+#include "dialects/Dist/RuleCheck.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
@@ -280,6 +281,17 @@ TEST_F(RuleVerifierTest, namesWhatIsWrong) {
   rule = ShardingRule::elementwise({4, 6}, 1);
   rule.partials.push_back({ReduceKind::Sum, {1}});
   EXPECT_EQ(verify(rule), "'test.op' op sharding rule names operand 1 of 1");
+}
+
+// Tests that a rule of an operation with other operands is told apart before anything is looked up in it.
+TEST_F(RuleVerifierTest, goesWithPlacementsOfAllValues) {
+  std::string text;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { text = diagnostic.str(); });
+  Placement whole[] = {Placement::replicated(2)};
+  auto emitError = [&] { return op->emitOpError(); };
+  EXPECT_TRUE(succeeded(checkRule(ShardingRule::elementwise({4, 6}, 1), Mesh(), whole, whole, emitError)));
+  EXPECT_TRUE(failed(checkRule(ShardingRule::elementwise({4, 6}, 2), Mesh(), whole, whole, emitError)));
+  EXPECT_EQ(text, "'test.op' op has a sharding rule for 2 operands and 1 results but 1 and 1 placements");
 }
 
 } // namespace
