@@ -106,7 +106,7 @@ Result<CUfunction> NcclCommunicator::findKernel(const CollectiveCall &call) {
   if (!kernels) {
     MW_TRY_ASSIGN(kernels, ReductionKernels::load(device.getApi()));
   }
-  return kernels->find(call.reduction, call.type);
+  return kernels->find(call.reduction, call.type, call.members.size() + 1);
 }
 
 /// Collectives take place one after the other, so that all gather in the same place.

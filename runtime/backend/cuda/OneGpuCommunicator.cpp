@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OneGpuCommunicator.h"
+#include "../Agreement.h"
 #include <algorithm>
 
 using namespace meshwright;
@@ -34,7 +35,11 @@ Result<std::unique_ptr<CudaCommunicator::Prepared>> OneGpuCommunicator::prepareG
   auto prepared = std::make_unique<OneGpuCollective>();
   CUfunction kernel = nullptr;
   if (isReducing(call.kind)) {
-    MW_TRY_ASSIGN(kernel, backend.getKernels().find(call.reduction, call.type));
+    // All members may want the result.
+    auto found = backend.getKernels().find(call.reduction, call.type, 2 * call.members.size());
+    if (!found.ok())
+      return found.status().within(describe(rank, call));
+    kernel = *found;
   }
   prepared->work.emplace(call.members.size(), backend.getKernels(), kernel, device);
   return std::unique_ptr<Prepared>(std::move(prepared));

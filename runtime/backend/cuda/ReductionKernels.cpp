@@ -31,7 +31,10 @@ static std::string getKernelName(Collective::Reduction reduction, DType type) {
   return fmt::format("mw_{}_{}", name, getName(type == I1 ? U8 : type));
 }
 
-Result<CUfunction> ReductionKernels::find(Collective::Reduction reduction, DType type) const {
+Result<CUfunction> ReductionKernels::find(Collective::Reduction reduction, DType type, size_t arrays) const {
+  if (arrays > ReductionArguments::maxAddresses)
+    return inputError("a reduction on GPUs has at most {} arrays that go in and come out, and {} are wanted",
+                      ReductionArguments::maxAddresses, arrays);
   std::string name = getKernelName(reduction, type);
   CUfunction kernel = nullptr;
   MW_TRY(api.check(api.cuModuleGetFunction(&kernel, module.get(), name.c_str()), "cuModuleGetFunction").within(name));
@@ -46,9 +49,7 @@ Status ReductionKernels::launch(CUfunction kernel, std::span<const std::byte *co
   constexpr uint64_t threads = ReductionArguments::threads;
   if (begin == end)
     return {};
-  if (inputs.size() + outputs.size() > ReductionArguments::maxAddresses)
-    return inputError("a reduction on GPUs has at most {} arrays, but {} go in and {} come out",
-                      ReductionArguments::maxAddresses, inputs.size(), outputs.size());
+  assert(inputs.size() + outputs.size() <= ReductionArguments::maxAddresses && "as many as were announced");
   ReductionArguments arguments = {};
   arguments.begin = begin;
   arguments.end = end;

@@ -19,8 +19,8 @@ class ReductionKernels {
 public:
   static Result<std::unique_ptr<ReductionKernels>> load(const CudaApi &api);
 
-  /// The kernel of a reduction that is defined on the type.
-  Result<CUfunction> find(Collective::Reduction reduction, DType type) const;
+  /// The kernel of a reduction that is defined on the type, for launches with so many arrays that go in and come out.
+  Result<CUfunction> find(Collective::Reduction reduction, DType type, size_t arrays) const;
   /// Reduces elements [begin, end) of `inputs`, in their order, into the same places of every one of `outputs`.
   Status launch(CUfunction kernel, std::span<const std::byte *const> inputs, std::span<std::byte *const> outputs,
                 uint64_t begin, uint64_t end, CUstream stream) const;

@@ -88,6 +88,28 @@ TEST_P(CudaCollectives, DoWhatThoseOfThreadsDo) {
 INSTANTIATE_TEST_SUITE_P(Gpus, CudaCollectives, testing::Bool(),
                          [](const auto &info) { return info.param ? "One" : "Each"; });
 
+TEST(OneGpu, ReducesAmongALimitedNumberOfRanks) {
+  Stub stub;
+  std::unique_ptr<World> world = createLocalWorld();
+  LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(1), "none", std::nullopt));
+  CudaOptions cuda;
+  cuda.oneGpu = true;
+  auto platform = std::move(*createCudaPlatform(package, *world, 1, cuda));
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(std::move(*platform->createDevice(0)));
+  auto backend = std::move(*platform->createBackend({}, devices));
+  CollectiveCall call;
+  call.tag = 7;
+  call.name = "grad/w";
+  for (int64_t rank = 0; rank != 241; ++rank)
+    call.members.push_back(rank);
+  EXPECT_EQ(backend->getCommunicator(0).prepare(call).status().message(),
+            "rank 0: c_allreduce #7 (grad/w): a reduction on GPUs has at most 480 arrays that go in and come out, and "
+            "482 are wanted");
+  call.members.pop_back();
+  EXPECT_TRUE(backend->getCommunicator(0).prepare(call).ok());
+}
+
 TEST(OneGpu, WantsOneProcess) {
   class TwoProcesses : public WorldDecorator {
   public:
