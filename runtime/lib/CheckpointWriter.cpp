@@ -223,11 +223,12 @@ struct CheckpointWriter::Implementation {
       std::vector<uint32_t> &checksums = copies[rank].checksums;
       checksums.resize(std::count_if(copies[rank].parts.begin(), copies[rank].parts.end(),
                                      [&](const OwnedPart &part) { return isSaved(variables[part.variable]); }));
-      if (message.size() - at < checksums.size() * sizeof(uint32_t))
+      std::span<std::byte> bytes = std::as_writable_bytes(std::span(checksums));
+      if (message.size() - at < bytes.size())
         return faultError("{} bytes are too few for the checksums of ranks {} to {}", message.size(), ranks.begin,
                           ranks.end - 1);
-      std::memcpy(checksums.data(), message.data() + at, checksums.size() * sizeof(uint32_t));
-      at += checksums.size() * sizeof(uint32_t);
+      std::copy_n(message.data() + at, bytes.size(), bytes.data());
+      at += bytes.size();
     }
     return {};
   }
