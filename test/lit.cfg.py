@@ -22,6 +22,7 @@ if config.sanitize:
 
     config.test_format = SanitizedTest(execute_external=False)
     config.available_features.add("sanitizer")
+    config.environment["MESHWRIGHT_TEST_PATIENCE"] = "8"
 config.suffixes = [".mlir", ".test", ".py"]
 config.excludes = ["lit.cfg.py", "case.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: mpi
-# UNSUPPORTED: sanitizer
 # RUN: %python %s --again gpt2 dp2xtp2 dp2xtp2+sequence dp4+zero3 dp4+zero3whole dp2xtp2+zero2
 # RUN: %python %s gpt2 pp2xdp2+micro4 pp2xdp2+micro4-zb_h1+merge4 dp4+merge4 dp2xtp2+zero3+merge4every pp2xdp2+micro4+zero3
 # RUN: %python %s mlp dp3xtp3+zero3 dp2xep2xtp2

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Commands that a test runs."""
+import os
 import subprocess
 import sys
+
+# How many times as long as usual a test waits for a program: with sanitizers they are slow.
+PATIENCE = float(os.environ.get("MESHWRIGHT_TEST_PATIENCE", "1"))
 
 
 def run(*command):

@@ -19,8 +19,10 @@ import subprocess
 import sys
 import time
 
+from commands import PATIENCE
+
 TIMEOUT = 3  # seconds of --timeout
-PATIENCE = 60  # what a run may take in all, on a busy machine
+LONGEST = 60 * PATIENCE  # what a run may take in all, on a busy machine
 INIT = """init { match: "*.scale" constant: 1 } init { match: "*" normal { stddev: 0.02 } } train { adamw { lr { constant: 1e-3 } } }
 model { parameters: "p.*" batch { inputs: "ids" } }"""
 STRATEGIES = {
@@ -76,7 +78,7 @@ def run(command):
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
-        text = process.communicate(timeout=PATIENCE)[0]
+        text = process.communicate(timeout=LONGEST)[0]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         fail(f"{command} does not end: {process.communicate()[0]}")

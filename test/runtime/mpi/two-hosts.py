@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # REQUIRES: mpi, namespaces
-# UNSUPPORTED: sanitizer
 # RUN: %python %s
 """Tests processes on two hosts: networks of their own on this machine, with a cable between them.
 
@@ -14,6 +13,7 @@ import sys
 import tempfile
 import time
 
+from commands import PATIENCE
 from hosts import connected, name_hosts
 
 HOSTS = name_hosts("mw", 77)
@@ -59,7 +59,7 @@ def disturb(agent, which, victim, expected):
         sys.exit(f"the run does not begin:\n{going.communicate()[1]}")
     time.sleep(0.3)
     os.kill(find_process(victim), which)
-    _, errors = going.communicate(timeout=60)
+    _, errors = going.communicate(timeout=60 * PATIENCE)
     said = dict(re.findall(r"mpi-faults \(process (\d+)\): error: (.*)", errors))
     # Who hears of it between two steps is in no collective.
     others = set(range(4)) - {victim}
@@ -74,7 +74,7 @@ def disturb(agent, which, victim, expected):
 
 def test(folder):
     agent = write_agent(folder)
-    output, errors = start(agent, "mpi-collectives", "60", "5").communicate(timeout=120)
+    output, errors = start(agent, "mpi-collectives", "60", "5").communicate(timeout=120 * PATIENCE)
     if "5 rounds on 4 processes agree" not in output:
         sys.exit(f"collectives fail between hosts:\n{output}{errors}")
     for victim in (0, 3):

@@ -14,7 +14,7 @@ import sys
 import time
 import uuid
 
-from commands import run
+from commands import PATIENCE, run
 
 fixtures, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
 shutil.rmtree(folder, ignore_errors=True)
@@ -60,7 +60,7 @@ def start(*command, **more):
 
 
 def expect(process, status, *patterns, seconds=20):
-    out, err = process.communicate(timeout=seconds)
+    out, err = process.communicate(timeout=seconds * PATIENCE)
     if process.returncode != status or not all(re.search(pattern, err) for pattern in patterns):
         sys.exit(f"{process.args}: exit {process.returncode} where {status} is wanted, with {patterns}:\n{out}{err}")
     for _ in range(100):
@@ -101,7 +101,7 @@ environments = {
 for who, environment in environments.items():
     command = ["dist-run", package, DATA, "--steps=2", "--comm=tcp", "--metrics=-"]
     processes = [start(*command, **environment(rank)) for rank in (1, 0)]
-    lines = [process.communicate(timeout=30)[0] for process in processes]
+    lines = [process.communicate(timeout=30 * PATIENCE)[0] for process in processes]
     if [process.returncode for process in processes] != [0, 0] or lines[0] or lines[1].count('"loss"') != 2:
         sys.exit(f"{who}: {processes}, {lines}")
 
@@ -114,7 +114,7 @@ expect(start("dist-run", package, DATA, "--comm=tcp", RANK="2", WORLD_SIZE="2", 
        'RANK="2", which is no number from 0 to 1')
 commands = [["--steps=1"], ["--steps=2"]]
 processes = [start("dist-run", package, DATA, "--comm=tcp", *commands[rank], **environments["torchrun"](rank)) for rank in (0, 1)]
-errors = [process.communicate(timeout=30)[1] for process in processes]
+errors = [process.communicate(timeout=30 * PATIENCE)[1] for process in processes]
 if [process.returncode for process in processes] != [2, 2] or "all processes of a run have one command line" not in errors[0]:
     sys.exit(f"two command lines: {errors}")
 
@@ -126,7 +126,7 @@ def wait_for_children(launcher, count):
     for _ in range(400):
         children = [pid for pid in find_left() if pid != launcher.pid]
         if len(children) == count:
-            time.sleep(0.5)
+            time.sleep(0.5 * PATIENCE)
             return children
         time.sleep(0.05)
     sys.exit(f"{find_left()} run where {count} are wanted")

@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from commands import run
+from commands import PATIENCE, run
 from hosts import connected, name_hosts
 
 folder = pathlib.Path(sys.argv[1])
@@ -37,7 +37,7 @@ def start(number, *options):
 
 
 def finish(launchers, status, pattern, which):
-    errors = [launcher.communicate(timeout=60)[1] for launcher in launchers]
+    errors = [launcher.communicate(timeout=60 * PATIENCE)[1] for launcher in launchers]
     if any(launcher.returncode != status for launcher in launchers) or not re.search(pattern, errors[which]):
         sys.exit(f"exits {[launcher.returncode for launcher in launchers]} where {status} is wanted, with {pattern}:\n{errors}")
 
