@@ -8,14 +8,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/lib/EmulatedGpu/KernelComparison.h"
+#include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Partition/RandomNetwork.h"
 #include "test/unit/Runtime/TempFolder.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -28,17 +27,9 @@ int64_t readNumber(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-class GpuKernels : public ::testing::Test {
+class GpuKernels : public EmitTest {
 protected:
   GpuKernels() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetCosts(registry);
-    registerNetKernels(registry);
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
     // A thread that does all the work is expected here.
     context.getDiagEngine().registerHandler(
         [](Diagnostic &diagnostic) { return success(diagnostic.getSeverity() == DiagnosticSeverity::Warning); });
@@ -70,7 +61,6 @@ protected:
     check(*module, /*seed=*/1);
   }
 
-  MLIRContext context;
   int64_t numCompared = 0, numExact = 0;
   std::map<std::string, int64_t> mappings;
 };

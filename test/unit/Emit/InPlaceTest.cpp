@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Emit/KernelCoverage.h"
 #include "test/unit/Emit/PackageProgram.h"
 #include "test/unit/Runtime/TempFolder.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -23,17 +22,8 @@ using evaluate::Tensor;
 
 namespace {
 
-class InPlace : public ::testing::Test {
+class InPlace : public EmitTest {
 protected:
-  InPlace() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetKernels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
   /// Schedules a serial module and opens its package.
   std::optional<PackageProgram> compile(StringRef text) {
     module = parseSourceString<ModuleOp>(text, &context);
@@ -79,7 +69,6 @@ protected:
     return count;
   }
 
-  MLIRContext context;
   TempFolder folder;
   OwningOpRef<ModuleOp> module;
 };

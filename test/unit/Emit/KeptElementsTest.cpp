@@ -10,29 +10,20 @@
 #include "dialects/Net/Net.h"
 #include "lib/Emit/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include <gtest/gtest.h>
+#include "test/unit/Emit/EmitTest.h"
 
 using namespace mlir;
 using namespace meshwright;
 
 namespace {
 
-class KeptElements : public ::testing::Test {
+class KeptElements : public EmitTest {
 protected:
-  KeptElements() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetKernels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    emit::loadKernelDialects(context);
-  }
+  KeptElements() { emit::loadKernelDialects(context); }
 
   /// How many exclusive-or operations the code of a kernel has that normalizes the rows of what `length` of them make.
   int64_t countOperations(unsigned length) {
@@ -61,8 +52,6 @@ protected:
       code->walk([&](LLVM::XOrOp) { ++count; });
     return count;
   }
-
-  MLIRContext context;
 };
 
 } // namespace

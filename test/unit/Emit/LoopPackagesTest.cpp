@@ -8,17 +8,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "package.pb.h"
 #include "test/lib/Evaluate/Evaluate.h"
+#include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Emit/PackageProgram.h"
 #include "test/unit/Partition/RandomTensor.h"
 #include "test/unit/Runtime/TempFolder.h"
 #include <fstream>
-#include <gtest/gtest.h>
 #include <regex>
 
 using namespace mlir;
@@ -61,17 +60,8 @@ func.func @step(%x: tensor<TRIPSx16xf64>, %y: tensor<TRIPSx3xf64>)
       : tensor<16xf64>, tensor<TRIPSx16xf64>, tensor<TRIPSxi32>, tensor<3xf64>, tensor<TRIPSx3xf64>
 })";
 
-class LoopPackages : public ::testing::Test {
+class LoopPackages : public EmitTest {
 protected:
-  LoopPackages() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetKernels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
   OwningOpRef<ModuleOp> parse(int64_t trips) {
     return parseSourceString<ModuleOp>(std::regex_replace(kText, std::regex("TRIPS"), std::to_string(trips)), &context);
   }
@@ -91,7 +81,6 @@ protected:
     return package;
   }
 
-  MLIRContext context;
   TempFolder folder;
 };
 

@@ -10,16 +10,15 @@
 #include "lib/Emit/GpuCompiler.h"
 #include "lib/Emit/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/lib/EmulatedGpu/EmulatedGpu.h"
+#include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Random.h"
 #include "test/unit/Runtime/TempFolder.h"
 #include <cmath>
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -30,17 +29,9 @@ namespace {
 constexpr int64_t kSize = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-class MathExpansion : public ::testing::Test {
+class MathExpansion : public EmitTest {
 protected:
-  MathExpansion() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetKernels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-    emit::loadKernelDialects(context);
-  }
+  MathExpansion() { emit::loadKernelDialects(context); }
 
   /// `operation` of f64 tensors, element by element, by the code of a GPU.
   std::vector<double> compute(StringRef operation, std::vector<double> x, std::vector<double> y) {
@@ -100,8 +91,6 @@ protected:
     std::vector<double> x = draw(low, high, std::move(special)), y(kSize);
     compare(x, y, compute((operation + " %x").str(), x, y), [&](double a, double) { return reference(a); }, tolerance);
   }
-
-  MLIRContext context;
 };
 
 constexpr double kUnit = 0x1p-53;

@@ -12,12 +12,12 @@
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
-#include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/lib/Evaluate/Evaluate.h"
+#include "test/unit/Emit/EmitTest.h"
 #include "test/unit/Emit/KernelCoverage.h"
 #include "test/unit/Emit/PackageProgram.h"
 #include "test/unit/Partition/RandomAnnotation.h"
@@ -26,7 +26,6 @@
 #include "test/unit/Partition/RandomTensor.h"
 #include "test/unit/Runtime/TempFolder.h"
 #include "llvm/ADT/StringSet.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -91,25 +90,13 @@ private:
   llvm::StringSet<> variables;
 };
 
-class RandomPackages : public ::testing::Test {
+class RandomPackages : public EmitTest {
 protected:
-  RandomPackages() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, dist::DistDialect, net::NetDialect>();
-    emit::registerKernelDialects(registry);
-    registerNetCosts(registry);
-    registerNetKernels(registry);
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
   void check(Random &random);
   OwningOpRef<ModuleOp> distribute(Random &random, ModuleOp serial);
   void compare(Random &random, ModuleOp serial, const std::string &folder);
   void compare(const Tensor &actual, const Tensor &expected, bool isExact);
 
-  MLIRContext context;
   TempFolder folder;
   KernelCoverage coverage;
   Coverage placements;
