@@ -13,10 +13,10 @@
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "Arena.h"
 #include "meshwright/runtime/Checksum.h"
+#include "meshwright/runtime/StartThread.h"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <system_error>
 #include <thread>
 
 using namespace meshwright;
@@ -256,16 +256,10 @@ struct CheckpointWriter::Implementation {
     isReported = false;
     numReported = 0;
     isPolled = !session.getWorld().isAlone();
-    // The standard library has no other way to say that there are no threads left.
-    try {
-      thread = std::thread([this] {
-        result = write();
-        isWritten = true;
-      });
-    } catch (const std::system_error &error) {
-      return faultError("no thread can be started that writes a checkpoint: {}", error.what());
-    }
-    return {};
+    return startThread(thread, "that writes a checkpoint", [this] {
+      result = write();
+      isWritten = true;
+    });
   }
 
   Status finish() {

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyQueue.h"
+#include "meshwright/runtime/StartThread.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <cassert>
 #include <cstring>
-#include <system_error>
 
 using namespace meshwright::runtime;
 
@@ -30,12 +30,7 @@ Result<uint32_t> CopyQueue::prepare(std::byte *to, const std::byte *from, uint64
   queue.resize(copies.size());
   if (thread.joinable())
     return static_cast<uint32_t>(copies.size() - 1);
-  // The standard library has no other way to say that there are no threads left.
-  try {
-    thread = std::thread([this] { serve(); });
-  } catch (const std::system_error &error) {
-    return faultError("no thread can be started for copies between device and host: {}", error.what());
-  }
+  MW_TRY(startThread(thread, "for copies between device and host", [this] { serve(); }));
   return 0u;
 }
 

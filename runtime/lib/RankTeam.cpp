@@ -5,19 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "RankTeam.h"
-#include <system_error>
+#include "meshwright/runtime/StartThread.h"
 
 using namespace meshwright::runtime;
 
 Result<std::unique_ptr<RankTeam>> RankTeam::create(RankRange ranks) {
   std::unique_ptr<RankTeam> team(new RankTeam(ranks));
   for (int64_t rank = ranks.begin; rank != ranks.end; ++rank) {
-    // The standard library has no other way to say that there are no threads left.
-    try {
-      team->threads.emplace_back([self = team.get(), rank] { self->serve(rank); });
-    } catch (const std::system_error &error) {
-      return faultError("no thread can be started for rank {}, one of {}: {}", rank, ranks.size(), error.what());
-    }
+    std::thread thread;
+    MW_TRY(startThread(thread, fmt::format("for rank {}, one of {}", rank, ranks.size()),
+                       [self = team.get(), rank] { self->serve(rank); }));
+    team->threads.push_back(std::move(thread));
   }
   return team;
 }

@@ -6,12 +6,12 @@
 
 #include "Watchdog.h"
 #include "Interrupt.h"
+#include "meshwright/runtime/StartThread.h"
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <system_error>
 #include <unistd.h>
 
 using namespace meshwright::runtime;
@@ -24,12 +24,8 @@ Watchdog::Watchdog(double patience, std::function<void(const Status &)> end, std
   // Where the system has no descriptor or thread left, the run goes on without.
   if (wake < 0)
     return;
-  try {
-    thread = std::thread([this] { serve(); });
-  } catch (const std::system_error &) {
-    return;
-  }
-  wakeAtInterrupts(wake);
+  if (startThread(thread, "that watches the run", [this] { serve(); }).ok())
+    wakeAtInterrupts(wake);
 }
 
 Watchdog::~Watchdog() {

@@ -20,11 +20,11 @@
 #include "../Reduce.h"
 #include "../SharedWork.h"
 #include "Hub.h"
+#include "meshwright/runtime/StartThread.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <system_error>
 #include <thread>
 
 using namespace meshwright;
@@ -198,13 +198,7 @@ Status InprocCommunicator::connect() {
 Status InprocCommunicator::startThread() {
   if (thread.joinable())
     return {};
-  // The standard library has no other way to say that there are no threads left.
-  try {
-    thread = std::thread([this] { serve(); });
-  } catch (const std::system_error &error) {
-    return faultError("no thread can be started for the communication of rank {}: {}", rank, error.what());
-  }
-  return {};
+  return runtime::startThread(thread, fmt::format("for the communication of rank {}", rank), [this] { serve(); });
 }
 
 InprocCommunicator::~InprocCommunicator() {

@@ -6,12 +6,12 @@
 
 #include "Lifeline.h"
 #include "../Agreement.h"
+#include "meshwright/runtime/StartThread.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <system_error>
 #include <unistd.h>
 
 using namespace meshwright::runtime;
@@ -83,13 +83,7 @@ Status Lifeline::start() {
   if (wakeUp < 0)
     return faultError("the system gives no event: {}", std::strerror(errno));
   tick = std::chrono::steady_clock::now();
-  // The standard library has no other way to say that there are no threads left.
-  try {
-    thread = std::thread([this] { serve(); });
-  } catch (const std::system_error &error) {
-    return faultError("no thread can be started that watches the other processes: {}", error.what());
-  }
-  return {};
+  return startThread(thread, "that watches the other processes", [this] { serve(); });
 }
 
 Lifeline::~Lifeline() {

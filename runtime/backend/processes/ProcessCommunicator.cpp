@@ -6,10 +6,10 @@
 
 #include "ProcessCommunicator.h"
 #include "../Agreement.h"
+#include "meshwright/runtime/StartThread.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <set>
-#include <system_error>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -59,13 +59,7 @@ Status ProcessCommunicator::connect() {
 Status ProcessCommunicator::startThread() {
   if (thread.joinable())
     return {};
-  // The standard library has no other way to say that there are no threads left.
-  try {
-    thread = std::thread([this] { serve(); });
-  } catch (const std::system_error &error) {
-    return faultError("no thread can be started for the communication of rank {}: {}", rank, error.what());
-  }
-  return {};
+  return runtime::startThread(thread, fmt::format("for the communication of rank {}", rank), [this] { serve(); });
 }
 
 ProcessCommunicator::~ProcessCommunicator() {
