@@ -35,7 +35,9 @@ mw_runtime_library(MWCuda
   backend/cuda/CudaKernels.cpp
   backend/cuda/CudaPlatform.cpp
   backend/cuda/CudaProducts.cpp
+  backend/cuda/CudaRanges.cpp
   backend/cuda/CudaReadings.cpp
+  backend/cuda/CudaTrace.cpp
   backend/cuda/DynamicLibrary.cpp
   backend/cuda/NcclApi.cpp
   backend/cuda/NcclBackend.cpp

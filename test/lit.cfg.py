@@ -63,6 +63,7 @@ cuda_stub = os.path.join(config.build_dir, "test", "bin", "libmw_cuda_stub.so")
 if os.path.exists(cuda_stub):
     config.available_features.add("cuda-stub")
 libraries = ("MESHWRIGHT_CUDA_LIBRARY", "MESHWRIGHT_CUBLASLT_LIBRARY", "MESHWRIGHT_NCCL_LIBRARY")
+config.substitutions.append(("%stub_library", cuda_stub))
 config.substitutions.append(("%cuda_stub", " ".join(["env"] + [f"{name}={cuda_stub}" for name in libraries])))
 
 # NVIDIA's assembler, where dist-opt looks for it.

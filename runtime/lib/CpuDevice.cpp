@@ -135,6 +135,16 @@ public:
   }
   bool isAddressable() const override { return true; }
 
+  Status beginTrace() override {
+    marks.clear();
+    return {};
+  }
+  Status mark() override {
+    marks.push_back(TimeRange::now());
+    return {};
+  }
+  Result<DeviceTrace> endTrace() override { return DeviceTrace{std::move(marks), {}}; }
+
   uint64_t getScratchBytes() const override { return matmuls->getScratchBytes() + convolutions->getScratchBytes(); }
   std::vector<std::string> getWarnings() const override { return matmuls->getWarnings(); }
 
@@ -183,6 +193,7 @@ private:
   /// What is read of every step.
   std::vector<std::span<const std::byte>> scalars;
   std::vector<std::byte> readings;
+  std::vector<int64_t> marks;
   /// Behind the arenas, so that copies are over before what they use is gone.
   CopyQueue fetches, writeBacks;
 };

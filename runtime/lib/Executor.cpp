@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Executor.h"
 #include "CompiledProgram.h"
+#include "ScopeRanges.h"
 #include "meshwright/runtime/FlightRecorder.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Executor::Implementation {
   using Kind = CompiledInstruction::Kind;
 
   explicit Implementation(const ExecutorContext &context)
-      : context(context), device(context.device), compiled(this->context) {}
+      : context(context), device(context.device), compiled(this->context), ranges(device, context.program) {}
 
   ExecutorContext context;
   Device &device;
@@ -46,6 +47,7 @@ struct Executor::Implementation {
   uint64_t hostSyncs = 0;
   bool hasReadings = false;
   CompiledProgram compiled;
+  ScopeRanges ranges;
 
   Status loadConstants() {
     for (const Constant &constant : context.program.constants()) {
@@ -143,10 +145,12 @@ struct Executor::Implementation {
         continue;
       for (const CompiledInstruction &instruction : *item.task) {
         note(item, instruction);
+        ranges.enter(*item.source, getSource(item, instruction));
         if (Status status = perform(item, instruction); !status.ok())
           return locate(status, item, instruction);
       }
     }
+    ranges.leave();
     return {};
   }
 
@@ -158,31 +162,46 @@ struct Executor::Implementation {
 
   Status runTraced(uint32_t position, uint32_t place, RankTrace &trace) {
     context.communicator.setTrace(&trace.collectives);
-    auto perform = [&](const CompiledItem &item, const CompiledInstruction &instruction) {
-      RankTrace::Entry entry{static_cast<uint32_t>(&item - compiled.getItems().data()),
-                             static_cast<uint32_t>(&instruction - item.task->data())};
-      entry.time.begin = TimeRange::now();
-      Status done = execute(instruction, item.microBatch);
-      entry.time.end = TimeRange::now();
-      trace.entries.push_back(entry);
-      return done;
-    };
-    return measure(place, [&] { return fly(position, [&] { return walk(position, perform); }); });
+    MW_TRY(device.beginTrace().within(rank));
+    MW_TRY(measure(place, [&] { return fly(position, [&] { return walkMarked(position, trace); }); }));
+    auto known = device.endTrace();
+    MW_TRY(known.status().within(rank));
+    for (size_t i = 0; i != trace.entries.size(); ++i)
+      trace.entries[i].time = {known->marks[2 * i], known->marks[2 * i + 1]};
+    trace.copies = std::move(known->copies);
+    return {};
+  }
+
+  Status walkMarked(uint32_t position, RankTrace &trace) {
+    return walk(position, [&](const CompiledItem &item, const CompiledInstruction &instruction) -> Status {
+      trace.entries.push_back({getNumber(item), getNumber(item, instruction), {}});
+      MW_TRY(device.mark());
+      MW_TRY(execute(instruction, item.microBatch));
+      return device.mark();
+    });
+  }
+
+  uint32_t getNumber(const CompiledItem &item) const {
+    return static_cast<uint32_t>(&item - compiled.getItems().data());
+  }
+  static uint32_t getNumber(const CompiledItem &item, const CompiledInstruction &instruction) {
+    return static_cast<uint32_t>(&instruction - item.task->data());
+  }
+  static const Instruction &getSource(const CompiledItem &item, const CompiledInstruction &instruction) {
+    return item.source->instructions(static_cast<int>(getNumber(item, instruction)));
   }
 
   /// Items of the compiled program and of its schedule, instructions of a compiled task and of the task are the same.
   void note(const CompiledItem &item, const CompiledInstruction &instruction) const {
     if (context.flight)
-      context.flight->beginInstruction(static_cast<uint32_t>(&item - compiled.getItems().data()),
-                                       static_cast<uint32_t>(&instruction - item.task->data()));
+      context.flight->beginInstruction(getNumber(item), getNumber(item, instruction));
   }
 
   /// Says which rank and instruction an error is of; communicators do that themselves.
   Status locate(const Status &status, const CompiledItem &item, const CompiledInstruction &instruction) const {
     if (instruction.kind == Kind::Collective || instruction.kind == Kind::Start || instruction.kind == Kind::Wait)
       return status;
-    auto index = static_cast<int>(&instruction - item.task->data());
-    return status.within(fmt::format("rank {}: {}", context.rank, describe(item.source->instructions(index))));
+    return status.within(fmt::format("rank {}: {}", context.rank, describe(getSource(item, instruction))));
   }
 
   Status runProfiled(uint32_t position, std::vector<double> &seconds) {

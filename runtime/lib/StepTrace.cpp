@@ -35,6 +35,16 @@ struct PackedSpan {
   uint32_t item, number, kind, reserved;
 };
 
+/// The direction of a copy between the memories; nothing of anything else.
+std::optional<StepSpan::Kind> getCopyKind(const Program &program, const Instruction &instruction) {
+  if (!instruction.has_copy())
+    return std::nullopt;
+  Memory to = program.buffers(static_cast<int>(instruction.copy().to())).memory();
+  if (program.buffers(static_cast<int>(instruction.copy().from())).memory() == to)
+    return std::nullopt;
+  return to == HOST ? StepSpan::WriteBack : StepSpan::Fetch;
+}
+
 /// What the rank's thread did in an instruction; nothing where what is of interest goes on beside it.
 std::optional<StepSpan::Kind> getKind(const Program &program, const Instruction &instruction) {
   switch (instruction.kind_case()) {
@@ -43,13 +53,10 @@ std::optional<StepSpan::Kind> getKind(const Program &program, const Instruction 
   case Instruction::kWait:
   case Instruction::kCopyWait:
     return StepSpan::Wait;
-  case Instruction::kCopy: {
-    Memory to = program.buffers(static_cast<int>(instruction.copy().to())).memory();
-    if (program.buffers(static_cast<int>(instruction.copy().from())).memory() == to)
-      return StepSpan::Compute;
-    return instruction.copy().start() ? std::nullopt
-                                      : std::optional(to == HOST ? StepSpan::WriteBack : StepSpan::Fetch);
-  }
+  case Instruction::kCopy:
+    if (std::optional<StepSpan::Kind> kind = getCopyKind(program, instruction))
+      return instruction.copy().start() ? std::nullopt : kind;
+    return StepSpan::Compute;
   case Instruction::kKernel:
   case Instruction::kMatmul:
   case Instruction::kConvolution:
@@ -71,14 +78,20 @@ public:
   }
 
   void pack(int64_t rank, const RankTrace &trace, std::vector<PackedSpan> &spans) const {
-    size_t numCollectives = 0;
+    size_t numCollectives = 0, numCopies = 0;
     for (const RankTrace::Entry &entry : trace.entries) {
       const Instruction &instruction = getTask(rank, entry.item).instructions(static_cast<int>(entry.number));
       auto add = [&](StepSpan::Kind kind, TimeRange time) {
         spans.push_back({rank, time.begin, time.end, entry.item, entry.number, static_cast<uint32_t>(kind), 0});
       };
-      if (std::optional<StepSpan::Kind> kind = getKind(getProgram(rank), instruction))
+      std::optional<StepSpan::Kind> copy = getCopyKind(getProgram(rank), instruction);
+      if (copy && !trace.copies.empty()) {
+        add(*copy, trace.copies[numCopies++]);
+        if (!instruction.copy().start())
+          add(StepSpan::Wait, entry.time);
+      } else if (std::optional<StepSpan::Kind> kind = getKind(getProgram(rank), instruction)) {
         add(*kind, entry.time);
+      }
       if (instruction.has_collective() && numCollectives != trace.collectives.size())
         add(StepSpan::Collective, trace.collectives[numCollectives++]);
     }

@@ -19,7 +19,7 @@ std::string getTitle(const StepSpan &span) {
   const Instruction &instruction = *span.instruction;
   if (instruction.has_wait())
     return fmt::format("wait #{} {}", instruction.wait().tag(), instruction.name());
-  if (instruction.has_copy_wait())
+  if (instruction.has_copy_wait() || (instruction.has_copy() && span.kind == StepSpan::Wait))
     return "wait " + instruction.name();
   if (span.kind == StepSpan::Fetch || span.kind == StepSpan::WriteBack)
     return fmt::format("{} {}", span.kind == StepSpan::Fetch ? "fetch" : "write back", instruction.name());

@@ -40,7 +40,9 @@ Status CudaCommunicator::execute(uint32_t number) {
 Status CudaCommunicator::start(uint32_t number) {
   Prepared &prepared = *collectives[number];
   MW_TRY(locate(prepared, device.fork(getStream())));
-  MW_TRY(prepared.call.members.size() > 1 ? issue(prepared) : locate(prepared, copyParts(prepared.call)));
+  MW_TRY(device.traceOn(getStream(), moments, [&] {
+    return prepared.call.members.size() > 1 ? issue(prepared) : locate(prepared, copyParts(prepared.call));
+  }));
   const CudaApi &api = device.getApi();
   return locate(prepared, api.check(api.cuEventRecord(prepared.done.get(), getStream()), "cuEventRecord"));
 }
@@ -48,6 +50,13 @@ Status CudaCommunicator::start(uint32_t number) {
 Status CudaCommunicator::wait(uint32_t number) {
   const Prepared &prepared = *collectives[number];
   return locate(prepared, device.join(prepared.done.get()));
+}
+
+void CudaCommunicator::setTrace(std::vector<TimeRange> *newTimes) {
+  if (times)
+    *times = device.getTimes(moments);
+  moments.clear();
+  times = newTimes;
 }
 
 Status CudaCommunicator::locate(const Prepared &prepared, const Status &status) const {

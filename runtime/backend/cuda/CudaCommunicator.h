@@ -27,6 +27,7 @@ public:
   Status start(uint32_t number) override;
   Status wait(uint32_t number) override;
   double getCpuSeconds(uint32_t number) const override { return 0; }
+  void setTrace(std::vector<TimeRange> *newTimes) override;
 
 protected:
   /// A collective with what its execution needs at hand.
@@ -55,6 +56,10 @@ protected:
 
 private:
   Status copyParts(const CollectiveCall &call) const;
+
+  /// Of the collectives of a step that is traced, and who wants to know them.
+  std::vector<uint32_t> moments;
+  std::vector<TimeRange> *times = nullptr;
 };
 
 } // namespace meshwright::runtime::cuda

@@ -177,8 +177,11 @@ Status CudaDevice::startCopy(uint32_t number) {
   const Copy &copy = copies[number];
   CUstream stream = getStream(copy.path);
   MW_TRY(fork(stream));
-  if (copy.bytes != 0)
-    MW_CALL(api, cuMemcpyAsync, getPointer(copy.to), getPointer(copy.from), copy.bytes, stream);
+  MW_TRY(traceOn(stream, copyMoments, [&]() -> Status {
+    if (copy.bytes != 0)
+      MW_CALL(api, cuMemcpyAsync, getPointer(copy.to), getPointer(copy.from), copy.bytes, stream);
+    return {};
+  }));
   MW_CALL(api, cuEventRecord, copy.done.get(), stream);
   return {};
 }
@@ -213,6 +216,39 @@ Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) 
   MW_CALL(api, cuGraphInstantiate, &executable, graph.get(), 0);
   graphs[variant] = GraphExec(executable, {api.cuGraphExecDestroy});
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::beginTrace() {
+  marks.clear();
+  copyMoments.clear();
+  MW_TRY(synchronize());
+  return trace.begin(compute.get());
+}
+
+Status CudaDevice::mark() {
+  MW_TRY_ASSIGN(marks.emplace_back(), trace.mark(compute.get()));
+  return {};
+}
+
+Result<DeviceTrace> CudaDevice::endTrace() {
+  MW_TRY(synchronize());
+  MW_TRY(trace.end());
+  DeviceTrace known;
+  for (uint32_t moment : marks)
+    known.marks.push_back(trace.getTime(moment));
+  known.copies = getTimes(copyMoments);
+  return known;
+}
+
+std::vector<TimeRange> CudaDevice::getTimes(const std::vector<uint32_t> &moments) const {
+  std::vector<TimeRange> times;
+  for (size_t i = 0; i + 1 < moments.size(); i += 2)
+    times.push_back({trace.getTime(moments[i]), trace.getTime(moments[i + 1])});
+  return times;
 }
 
 //===----------------------------------------------------------------------===//

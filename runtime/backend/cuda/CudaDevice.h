@@ -19,7 +19,9 @@
 
 #include "CudaKernels.h"
 #include "CudaProducts.h"
+#include "CudaRanges.h"
 #include "CudaReadings.h"
+#include "CudaTrace.h"
 #include "Staging.h"
 #include "meshwright/runtime/Platform.h"
 
@@ -91,6 +93,13 @@ public:
   Status read(std::span<std::byte> to, const std::byte *from) const override;
   Status synchronize() const override;
   bool isAddressable() const override { return false; }
+
+  Status beginTrace() override;
+  Status mark() override;
+  Result<DeviceTrace> endTrace() override;
+  bool showsRanges() const override { return isProfilerThere(); }
+  void pushRange(const char *name) override { cuda::pushRange(name); }
+  void popRange() override { cuda::popRange(); }
   uint64_t getScratchBytes() const override {
     return communicationScratch + (products ? products->getWorkspaceBytes() : 0);
   }
@@ -108,6 +117,18 @@ public:
   Status join(CUevent event);
   /// The communicator has so much scratch memory of its own.
   void noteScratch(uint64_t bytes) { communicationScratch = bytes; }
+  /// Calls issue(), which asks a stream for something, and adds to `moments` those in front of it and behind it, while
+  /// the device is traced.
+  template <typename Fn> Status traceOn(CUstream stream, std::vector<uint32_t> &moments, Fn &&issue) {
+    if (!trace.isOn())
+      return issue();
+    MW_TRY_ASSIGN(moments.emplace_back(), trace.mark(stream));
+    MW_TRY(issue());
+    MW_TRY_ASSIGN(moments.emplace_back(), trace.mark(stream));
+    return {};
+  }
+  /// When such moments were, two and two, after the trace.
+  std::vector<TimeRange> getTimes(const std::vector<uint32_t> &moments) const;
 
 private:
   struct Copy {
@@ -117,7 +138,8 @@ private:
     uint64_t bytes;
     Event done; // of copies between the memories
   };
-  CudaDevice(const CudaShared &shared, int ordinal) : shared(shared), api(*shared.api), ordinal(ordinal) {}
+  CudaDevice(const CudaShared &shared, int ordinal)
+      : shared(shared), api(*shared.api), ordinal(ordinal), trace(*shared.api) {}
   Status prepareStreams();
   /// What uses the arenas: the ring of what is fed, so many bytes a step, and the libraries.
   Status prepareWork(uint64_t fedBytes);
@@ -144,6 +166,9 @@ private:
   std::unique_ptr<CudaKernels> kernels;
   std::unique_ptr<CudaProducts> products;
   std::unique_ptr<CudaReadings> readings;
+  CudaTrace trace;
+  /// The moments of the computation's marks, and those of copies.
+  std::vector<uint32_t> marks, copyMoments;
   std::vector<Copy> copies;
   /// Recorded steps, by variant.
   std::map<size_t, GraphExec> graphs;

@@ -107,6 +107,18 @@ static Package makeLarge(bool isReplicated) {
   return package;
 }
 
+/// Instructions that lie in scopes, two by two.
+static Package makeScopes() {
+  Package package = makePackage();
+  for (Program &program : *package.mutable_programs())
+    for (Task &task : *program.mutable_tasks())
+      for (int i = 0; i != task.instructions_size(); ++i) {
+        Instruction &instruction = *task.mutable_instructions(i);
+        instruction.set_name("net." + std::to_string(i / 2) + ".a\\.b." + instruction.name());
+      }
+  return package;
+}
+
 /// More memory than there is.
 static Package makeHuge() {
   Package package = makePackage();
@@ -123,6 +135,7 @@ int main(int argc, char **argv) {
   const std::map<std::string, std::function<Package()>> others = {
       {"initializers", makeInitializers},
       {"huge-arena", makeHuge},
+      {"scopes", makeScopes},
       {"large", [] { return makeLarge(false); }},
       {"large-replicated", [] { return makeLarge(true); }},
       {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},

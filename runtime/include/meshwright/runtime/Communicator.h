@@ -17,7 +17,7 @@
 #include "meshwright/runtime/DType.h"
 #include "meshwright/runtime/Layout.h"
 #include "meshwright/runtime/LinkModel.h"
-#include <chrono>
+#include "meshwright/runtime/TimeRange.h"
 #include <memory>
 #include <vector>
 
@@ -66,16 +66,6 @@ double getSentBytes(Collective::Kind kind, uint64_t members, uint64_t partBytes)
 /// Whether a reduction is defined on a type: sums and products on numbers, `and` and `or` on integers and i1, maximum
 /// and minimum on all.
 bool isReducible(Collective::Reduction reduction, DType type);
-
-/// When a rank took part in a collective: from its turn until it was over there. Nanoseconds of the steady clock.
-struct TimeRange {
-  int64_t begin = 0, end = 0;
-
-  static int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
-};
 
 /// One rank's end of the collectives. Errors name the rank, the collective, the peer and the place in the source.
 class Communicator {

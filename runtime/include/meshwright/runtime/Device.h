@@ -15,6 +15,7 @@
 #define MESHWRIGHT_RUNTIME_DEVICE_H
 
 #include "meshwright/runtime/Status.h"
+#include "meshwright/runtime/TimeRange.h"
 #include "package.pb.h"
 #include <functional>
 #include <memory>
@@ -25,6 +26,15 @@ namespace meshwright::runtime {
 
 /// Between which memories of a rank a copy goes: a buffer of the device or of the host is at either end.
 enum class CopyPath { Within, FromHost, ToHost };
+
+/// When a device came to what it was asked for.
+struct DeviceTrace {
+  /// By `mark`, in nanoseconds of the steady clock.
+  std::vector<int64_t> marks;
+  /// When copies between the memories took place, in the order in which they were started; empty where the device does
+  /// not know.
+  std::vector<TimeRange> copies;
+};
 
 /// What one rank computes with. Used by the rank's thread, except that `read` and `write` may come from any thread
 /// while no step is being issued.
@@ -103,6 +113,19 @@ public:
   virtual Status synchronize() const { return {}; }
   /// Whether the host reads and writes the device's memory by its addresses.
   virtual bool isAddressable() const = 0;
+
+  // Traces of steps that are issued, not replayed.
+
+  /// Forgets the trace before; what comes is traced.
+  virtual Status beginTrace() = 0;
+  /// Marks when the computation comes to here.
+  virtual Status mark() = 0;
+  /// Waits until all is done, and says when the marks were; what comes is not traced.
+  virtual Result<DeviceTrace> endTrace() = 0;
+  /// Whether a profiler shows ranges around what is issued; opens one of the calling thread, and closes the last one.
+  virtual bool showsRanges() const { return false; }
+  virtual void pushRange(const char *name) {}
+  virtual void popRange() {}
 
   /// Scratch memory of libraries.
   virtual uint64_t getScratchBytes() const = 0;

@@ -52,8 +52,9 @@ struct RankTrace {
     TimeRange time = {};
   };
   std::vector<Entry> entries;
-  /// When the collectives took place, in the order of issue.
-  std::vector<TimeRange> collectives;
+  /// When the collectives took place, in the order of issue, and the copies between the memories; those of which it is
+  /// not known are left out, all of them.
+  std::vector<TimeRange> collectives, copies;
 };
 
 /// One rank: its program as a list of what its device and its communicator are asked for. Made and used on the rank's
@@ -76,7 +77,7 @@ public:
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.
   Status runProfiledStep(uint32_t position, std::vector<double> &seconds);
-  /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended: on a GPU, was issued.
+  /// Runs it once and notes in `trace`, which is empty, when each instruction began and ended, on a GPU by its clock.
   Status runTracedStep(uint32_t position, uint32_t place, RankTrace &trace);
   /// Writes the constants again, where another program has run in the same arena.
   Status restore();

@@ -12,8 +12,8 @@
 namespace meshwright::runtime {
 
 /// A step as it went, on all ranks. Times are seconds from when the first rank began it. Ranks of one host share a
-/// clock; those of different hosts are as far apart as their system clocks. Copies between the memories that were
-/// started do not say when they took place, waiting for them does.
+/// clock; those of different hosts are as far apart as their system clocks. On CPUs, copies between the memories that
+/// were started do not say when they took place, waiting for them does.
 struct StepTrace {
   double seconds = 0;
   std::vector<StepSpan> spans;

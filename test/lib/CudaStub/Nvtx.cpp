@@ -1,0 +1,51 @@
+//===- Nvtx.cpp - a profiler that notes ranges ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What NVTX_INJECTION64_PATH may name: fills the table of functions that NVTX's header has.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stub.h"
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <algorithm>
+#include <nvtx3/nvToolsExt.h>
+
+using namespace meshwright::stub;
+
+namespace {
+
+/// Of the calling thread.
+thread_local int depth = 0;
+
+int NVTX_API push(const char *name) {
+  std::string text = name;
+  // Words of a line of the trace have no blanks.
+  std::replace(text.begin(), text.end(), ' ', '_');
+  Call("nvtxRangePush").note("name", text).note("depth", static_cast<uint64_t>(depth));
+  return depth++;
+}
+
+int NVTX_API pop() {
+  Call("nvtxRangePop").note("depth", static_cast<uint64_t>(depth - 1));
+  return --depth;
+}
+
+template <typename Function> NvtxFunctionPointer erase(Function *function) {
+  return reinterpret_cast<NvtxFunctionPointer>(function);
+}
+
+} // namespace
+
+MW_STUB_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t getExportTable) {
+  const auto *callbacks = static_cast<const NvtxExportTableCallbacks *>(getExportTable(NVTX_ETID_CALLBACKS));
+  NvtxFunctionTable table = nullptr;
+  unsigned size = 0;
+  if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) ||
+      size <= NVTX_CBID_CORE_RangePop)
+    return 0;
+  *table[NVTX_CBID_CORE_RangePushA] = erase(push);
+  *table[NVTX_CBID_CORE_RangePop] = erase(pop);
+  return 1;
+}
+#endif
