@@ -7,8 +7,10 @@
 #include "meshwright/runtime/StepPlan.h"
 #include "CollectiveTags.h"
 #include "StepSimulator.h"
+#include "meshwright/runtime/Calibration.h"
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <sched.h>
 #include <thread>
@@ -33,11 +35,14 @@ StepSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
                                               : StepSpan::WriteBack;
 }
 
+/// What the link of a group of ranks takes for bytes that a rank sends, in seconds.
+using LinkSeconds = std::function<double(const std::vector<int64_t> &members, double bytes)>;
+
 /// Makes the simulator's problem, and its answer a plan.
 class Planner {
 public:
-  Planner(const Session &session, uint32_t position, const StepProfile &profile)
-      : package(session.getPackage()), position(position), profile(profile), link(session.getOptions().link),
+  Planner(const Session &session, uint32_t position, const StepProfile &profile, LinkSeconds linkSeconds)
+      : package(session.getPackage()), position(position), profile(profile), linkSeconds(std::move(linkSeconds)),
         hostLink(session.getOptions().hostLink) {}
 
   Result<StepPlan> plan(size_t cores) {
@@ -127,9 +132,9 @@ private:
   double addCollective(int64_t rank, const Collective &collective, SimulatedItem &item, Positions &positions) {
     item.kind = collective.start() ? SimulatedItem::Start : SimulatedItem::Execute;
     item.which = getGroup(rank, collective);
-    uint64_t members = problem.groupSizes[item.which];
+    std::vector<int64_t> members = getMembers(collective, package.getMesh(), rank);
     double sent = getSentBytes(collective, package.getMesh(), rank);
-    item.delay = members == 1 || !link ? 0 : link->getSeconds(sent);
+    item.delay = members.size() == 1 ? 0 : linkSeconds(members, sent);
     positions.issue(Channel::Collectives);
     return sent;
   }
@@ -169,7 +174,8 @@ private:
   const LoadedPackage &package;
   uint32_t position;
   const StepProfile &profile;
-  const std::optional<LinkModel> &link, &hostLink;
+  LinkSeconds linkSeconds;
+  const std::optional<LinkModel> &hostLink;
   StepProblem problem;
   std::map<std::vector<int64_t>, uint32_t> groups;
   std::map<std::pair<int64_t, Channel>, uint32_t> hostGroups;
@@ -182,5 +188,18 @@ private:
 
 Result<StepPlan> meshwright::runtime::planStep(const Session &session, uint32_t position, const StepProfile &profile,
                                                size_t cores) {
-  return Planner(session, position, profile).plan(cores);
+  const std::optional<LinkModel> &link = session.getOptions().link;
+  auto getSeconds = [&](const std::vector<int64_t> &, double bytes) { return link ? link->getSeconds(bytes) : 0; };
+  return Planner(session, position, profile, getSeconds).plan(cores);
+}
+
+Result<StepPlan> meshwright::runtime::planStep(const Session &session, uint32_t position, const MachineModel &machine,
+                                               std::span<const uint32_t> hosts, size_t cores) {
+  StepProfile profile = estimateStep(session, position, machine);
+  auto getSeconds = [&](const std::vector<int64_t> &members, double bytes) {
+    bool isWithinHost = std::all_of(members.begin(), members.end(),
+                                    [&](int64_t rank) { return hosts[rank] == hosts[members.front()]; });
+    return machine.getLink(isWithinHost).getSeconds(bytes);
+  };
+  return Planner(session, position, profile, getSeconds).plan(cores);
 }

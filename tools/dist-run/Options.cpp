@@ -164,6 +164,8 @@ const std::vector<Option> &getOptions() {
        setLink(&Options::link)},
       {"Running", "host-link", "LATENCY,BANDWIDTH",
        "the same for copies between the memories of device and host, in each direction", setLink(&Options::hostLink)},
+      {"Running", "machine", "FILE", "plan the step for the machine of that model, which --calibrate makes",
+       setText(&Options::machine)},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Checking", "check-replicas", "N",
@@ -196,6 +198,10 @@ const std::vector<Option> &getOptions() {
        "is "
        "one",
        setText(&Options::trace)},
+      {"Results", "calibrate", "FILE",
+       "instead of training, measure what the package's kernels, products and collectives take on this machine, and "
+       "write its model for --machine",
+       setText(&Options::calibrate)},
       {"Results", "trace-steps", "N", "how many steps are traced (3)", setCount(&Options::tracedSteps, 1)},
       {"Results", "report", "FILE",
        "a page of HTML with curves, memory and conversions of the run, also of one that stops",
@@ -274,6 +280,21 @@ Status checkSelfTest(const Options &options) {
   return {};
 }
 
+Status checkMachine(const Options &options) {
+  bool hasLinks = options.link || options.hostLink;
+  if (!options.machine.empty() && hasLinks)
+    return usageError("--machine plans with the links that were measured, and --{} delays what ranks send: one of the "
+                      "two",
+                      options.link ? "link" : "host-link");
+  if (!options.machine.empty() && options.serial)
+    return usageError("--machine plans the step of the distributed programs, but --serial runs another");
+  if (!options.calibrate.empty() && (hasLinks || !options.machine.empty()))
+    return usageError("--calibrate measures the machine as it is; neither --machine nor a link goes with it");
+  if (!options.calibrate.empty() && options.steps == 0)
+    return usageError("--calibrate measures steps, but --steps=0 runs none");
+  return {};
+}
+
 Status checkCombination(const Options &options) {
   if (options.help || options.version)
     return {};
@@ -295,8 +316,6 @@ Status checkCombination(const Options &options) {
     return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
   if (options.device == "cuda" && (options.link || options.hostLink))
     return usageError("a link is modelled between ranks on CPUs; --device=cuda has real ones");
-  if (options.device == "cuda" && !options.trace.empty())
-    return usageError("--trace times what ranks on CPUs do; a GPU does it later than it is asked for");
   if (options.device == "cuda")
     MW_TRY(checkFaultsOnGpus(options));
   int standardInputs = (options.init == "-") + (options.feed == "-") + (options.evalFeed == "-");
@@ -307,14 +326,15 @@ Status checkCombination(const Options &options) {
     return usageError("{} files are standard input where one can be", standardInputs);
   if (!options.trace.empty() && options.steps == 0)
     return usageError("--trace shows steps of the run, but --steps=0 runs none");
-  bool plans = options.link || options.hostLink;
+  MW_TRY(checkMachine(options));
+  bool plans = options.link || options.hostLink || !options.machine.empty();
   if (!options.timeline.empty() && (!plans || options.steps == 0))
-    return usageError("--timeline shows a step that is planned for a link; {}",
+    return usageError("--timeline shows a step that is planned for a link or a machine; {}",
                       plans ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
-  const std::string *outputs[] = {&options.metrics,  &options.outputs, &options.save,
-                                  &options.timeline, &options.trace,   &options.report};
-  for (int i = 0; i != 6; ++i)
-    for (int j = 0; j != i; ++j)
+  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save,     &options.timeline,
+                                  &options.trace,   &options.report,  &options.calibrate};
+  for (size_t i = 0; i != std::size(outputs); ++i)
+    for (size_t j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);
   if (options.checkpoint.empty() && options.saveEvery != 0)

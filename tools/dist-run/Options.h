@@ -26,6 +26,8 @@ struct Options {
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
   std::string rendezvous;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
+  /// The model of a machine: where it is measured and written, and from where steps are planned.
+  std::string calibrate, machine;
   std::vector<runtime::DataSource> data;
   /// What is evaluated, how many batches of it, and after how many steps; 0 is never, nothing what the package says.
   std::string evalFeed;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plans.h"
+#include "meshwright/runtime/Calibration.h"
 #include <algorithm>
 #include <map>
 
@@ -31,6 +32,19 @@ Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(Session &sess
   for (const StepVariant &variant : session.getPackage().getVariants()) {
     MW_TRY_ASSIGN(StepProfile profile, session.profile(variant.begin, 3));
     MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, profile, getNumCores()));
+    plans.push_back({variant, std::move(plan), {}});
+  }
+  return plans;
+}
+
+Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(const Session &session,
+                                                                   const MachineModel &machine) {
+  MW_TRY_ASSIGN(std::vector<uint32_t> hosts, findHosts(session.getWorld(), session.getNumRanks()));
+  size_t numHosts = *std::max_element(hosts.begin(), hosts.end()) + 1;
+  size_t cores = session.runsAhead() ? hosts.size() : getNumCores() * numHosts;
+  std::vector<PlannedVariant> plans;
+  for (const StepVariant &variant : session.getPackage().getVariants()) {
+    MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, machine, hosts, cores));
     plans.push_back({variant, std::move(plan), {}});
   }
   return plans;

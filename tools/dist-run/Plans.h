@@ -26,6 +26,10 @@ struct PlannedVariant {
 /// Variables change.
 runtime::Result<std::vector<PlannedVariant>> planVariants(runtime::Session &session);
 
+/// Plans each variant on a machine, with a device for every rank or the cores of their hosts. All processes call it.
+runtime::Result<std::vector<PlannedVariant>> planVariants(const runtime::Session &session,
+                                                          const runtime::MachineModel &machine);
+
 /// The plans beside what was measured, a line for each.
 void logPlans(const std::vector<PlannedVariant> &plans, Progress &progress);
 

@@ -12,6 +12,7 @@
 #include "Plans.h"
 #include "Progress.h"
 #include "Results.h"
+#include "meshwright/runtime/Calibration.h"
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
 #include "report/Report.h"
@@ -54,6 +55,8 @@ private:
       MW_TRY_ASSIGN(reportFile, OutputFile::create(options.report));
     }
     MW_TRY(prepare());
+    if (!options.calibrate.empty())
+      return {};
     stopAtInterrupts();
     for (uint64_t step = first; step != options.steps; ++step) {
       if (isInterrupted()) {
@@ -119,7 +122,9 @@ private:
       for (const std::string &warning : session->getExecutor(0).getWarnings())
         progress.warn(warning);
     MW_TRY(world.agree(openFiles()));
-    if ((options.link || options.hostLink) && options.steps != first)
+    if (!options.calibrate.empty())
+      return calibrate();
+    if (options.steps != first)
       MW_TRY(planSteps(fill));
     if (options.checkSerial) {
       MW_TRY_ASSIGN(check, SerialCheck::create(*session, sessionOptions));
@@ -204,8 +209,30 @@ private:
     return {};
   }
 
-  /// The steps that are run for the plans leave nothing behind: `fill` gives the variables their values again.
+  /// Measures the machine by steps of the package, and writes its model.
+  Status calibrate() {
+    constexpr int steps = 5;
+    MW_TRY(feeder->load(position));
+    feeder->scatter(*session);
+    MW_TRY_ASSIGN(MachineModel machine, runtime::calibrate(*session, steps));
+    if (!world.isFirst())
+      return {};
+    MW_TRY_ASSIGN(OutputFile file, OutputFile::create(options.calibrate));
+    MW_TRY(file.write(machine.toText()));
+    return file.commit();
+  }
+
+  /// From the model of a machine or, where a link is modelled, from steps. Those leave nothing behind: `fill` gives the
+  /// variables their values again.
   Status planSteps(const std::function<Status(Session &)> &fill) {
+    if (!options.machine.empty()) {
+      auto machine = MachineModel::read(options.machine);
+      MW_TRY(world.agree(machine.status()));
+      MW_TRY_ASSIGN(plans, planVariants(*session, *machine));
+      return {};
+    }
+    if (!options.link && !options.hostLink)
+      return {};
     MW_TRY(feeder->load(position));
     feeder->scatter(*session);
     MW_TRY_ASSIGN(plans, planVariants(*session));

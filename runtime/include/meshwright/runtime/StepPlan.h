@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_RUNTIME_STEPPLAN_H
 #define MESHWRIGHT_RUNTIME_STEPPLAN_H
 
+#include "meshwright/runtime/MachineModel.h"
 #include "meshwright/runtime/StepSpan.h"
 
 namespace meshwright::runtime {
@@ -23,6 +24,9 @@ struct StepPlan {
 /// Plans the step at a position of a merge of a session's distributed programs from a profile of it, on the links of
 /// the session's options. `cores` is how many pieces of work go on at a time.
 Result<StepPlan> planStep(const Session &session, uint32_t position, const StepProfile &profile, size_t cores);
+/// The same on a machine, whose model says what instructions and collectives take. `hosts` has that of every rank.
+Result<StepPlan> planStep(const Session &session, uint32_t position, const MachineModel &machine,
+                          std::span<const uint32_t> hosts, size_t cores);
 
 /// The cores that this process may use.
 size_t getNumCores();
