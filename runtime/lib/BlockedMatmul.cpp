@@ -90,14 +90,14 @@ template <typename T> MicroKernel<T> selectMicroKernel() {
 //===----------------------------------------------------------------------===//
 
 template <typename A, typename T> A widen(T value) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+  if constexpr (isNarrowFloat<T>)
     return static_cast<A>(static_cast<float>(value));
   else
     return static_cast<A>(value);
 }
 
 template <typename T, typename A> T narrow(A value) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+  if constexpr (isNarrowFloat<T>)
     return T(static_cast<float>(value));
   else
     return static_cast<T>(value);

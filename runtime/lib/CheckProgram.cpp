@@ -372,8 +372,8 @@ private:
       if (overlap(operand, convolution.out()))
         return inputError("the result in buffer {} overlaps the operand in buffer {}", convolution.out(), operand);
     for (DType type : {convolution.lhs_dtype(), convolution.rhs_dtype(), convolution.out_dtype()})
-      if (!isFloat(type))
-        return inputError("a convolution is of floats, not of {}", getName(type));
+      if (!isFloat(type) || isFloat8(type))
+        return inputError("a convolution is of floats of 16 bits or more, not of {}", getName(type));
     return {};
   }
 

@@ -14,7 +14,7 @@ using namespace meshwright::runtime;
 
 /// The distance of 1 from the next number.
 static double getEpsilon(DType type) {
-  return type == F64 ? 0x1p-52 : type == F32 ? 0x1p-23 : type == F16 ? 0x1p-10 : 0x1p-7;
+  return isFloat(type) ? std::ldexp(1.0, -static_cast<int>(getMantissaBits(type))) : 0;
 }
 
 double meshwright::runtime::getTolerance(DType type) {
@@ -28,14 +28,15 @@ double meshwright::runtime::getTolerance(DType type) {
   case BF16:
     return 8 * 0x1p-7;
   default:
-    return 0;
+    // One rounding more or less is all that can be asked of 8 bits.
+    return isFloat8(type) ? getEpsilon(type) : 0;
   }
 }
 
 namespace {
 
 template <typename T> double toDouble(T value) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+  if constexpr (isNarrowFloat<T>)
     return static_cast<float>(value);
   else
     return static_cast<double>(value);

@@ -20,7 +20,7 @@ struct TypeInfo {
   std::string_view safeTensorsName;
 };
 
-constexpr std::array<TypeInfo, 13> types = {{{F32, 4, "f32", "F32"},
+constexpr std::array<TypeInfo, 20> types = {{{F32, 4, "f32", "F32"},
                                              {F64, 8, "f64", "F64"},
                                              {BF16, 2, "bf16", "BF16"},
                                              {F16, 2, "f16", "F16"},
@@ -32,7 +32,14 @@ constexpr std::array<TypeInfo, 13> types = {{{F32, 4, "f32", "F32"},
                                              {U8, 1, "u8", "U8"},
                                              {U16, 2, "u16", "U16"},
                                              {U32, 4, "u32", "U32"},
-                                             {U64, 8, "u64", "U64"}}};
+                                             {U64, 8, "u64", "U64"},
+                                             {F8E4M3FN, 1, "f8E4M3FN", "F8_E4M3"},
+                                             {F8E5M2, 1, "f8E5M2", "F8_E5M2"},
+                                             {F8E4M3B11FNUZ, 1, "f8E4M3B11FNUZ", "F8_E4M3B11FNUZ"},
+                                             {F8E4M3FNUZ, 1, "f8E4M3FNUZ", "F8_E4M3FNUZ"},
+                                             {F8E5M2FNUZ, 1, "f8E5M2FNUZ", "F8_E5M2FNUZ"},
+                                             {F8E4M3, 1, "f8E4M3", "F8_E4M3_IEEE"},
+                                             {F8E3M4, 1, "f8E3M4", "F8_E3M4"}}};
 
 const TypeInfo *find(DType type) {
   for (const TypeInfo &info : types)
@@ -65,7 +72,31 @@ std::optional<DType> meshwright::runtime::parseDType(std::string_view name) {
   return std::nullopt;
 }
 
-bool meshwright::runtime::isFloat(DType type) { return type == F32 || type == F64 || type == BF16 || type == F16; }
+bool meshwright::runtime::isFloat(DType type) {
+  return type == F32 || type == F64 || type == BF16 || type == F16 || isFloat8(type);
+}
+
+bool meshwright::runtime::isFloat8(DType type) { return type >= F8E4M3FN && type <= F8E3M4; }
+
+unsigned meshwright::runtime::getMantissaBits(DType type) {
+  switch (type) {
+  case F64:
+    return 52;
+  case F32:
+    return 23;
+  case F16:
+    return 10;
+  case BF16:
+    return 7;
+  case F8E3M4:
+    return 4;
+  case F8E5M2:
+  case F8E5M2FNUZ:
+    return 2;
+  default:
+    return isFloat8(type) ? 3 : 0;
+  }
+}
 
 bool meshwright::runtime::isInteger(DType type) { return getSize(type) != 0 && !isFloat(type) && type != I1; }
 
@@ -73,7 +104,7 @@ double meshwright::runtime::loadAsDouble(DType type, const void *element) {
   return dispatch(type, [&](auto value) -> double {
     using T = decltype(value);
     std::memcpy(&value, element, sizeof(T));
-    if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+    if constexpr (isNarrowFloat<T>)
       return static_cast<float>(value);
     else
       return static_cast<double>(value);

@@ -126,7 +126,7 @@ static void truncate(uint64_t key, const uint64_t *indices, uint64_t count, doub
 namespace {
 
 template <typename T> T fromDouble(double value) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+  if constexpr (isNarrowFloat<T>)
     return T(static_cast<float>(value));
   else if constexpr (std::is_integral_v<T>)
     return static_cast<T>(std::floor(value));
@@ -135,7 +135,7 @@ template <typename T> T fromDouble(double value) {
 }
 
 template <typename T> double toDouble(T value) {
-  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
+  if constexpr (isNarrowFloat<T>)
     return static_cast<float>(value);
   else
     return static_cast<double>(value);

@@ -127,7 +127,7 @@ Status checkLibrary(const KernelLibrary &library) {
 }
 
 void narrow(DType type, DType &narrowest) {
-  if (isFloat(type) && (getSize(type) < getSize(narrowest) || (type == BF16 && narrowest == F16)))
+  if (isFloat(type) && getMantissaBits(type) < getMantissaBits(narrowest))
     narrowest = type;
 }
 

@@ -90,27 +90,25 @@ void meshwright::runtime::addSums(DType type, const std::byte *addends, std::byt
   type == F64 ? addTyped<double>(addends, sums, count) : addTyped<float>(addends, sums, count);
 }
 
-template <typename T> static constexpr bool isSixteenBit = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
-
-/// An element in the type of sums; 16-bit types convert to f32 alone.
+/// An element in the type of sums; narrow types convert to f32 alone.
 template <typename A, typename T> static A widen(T value) {
-  if constexpr (isSixteenBit<T>)
+  if constexpr (isNarrowFloat<T>)
     return static_cast<A>(static_cast<float>(value));
   else
     return static_cast<A>(value);
 }
 
 template <typename T, typename A> static T narrow(A value) {
-  if constexpr (isSixteenBit<T>)
+  if constexpr (isNarrowFloat<T>)
     return T(static_cast<float>(value));
   else
     return static_cast<T>(value);
 }
 
-/// Calls `fn` with a zero of the element's type; a checked convolution is of floats.
+/// Calls `fn` with a zero of the element's type; a checked convolution is of floats of 16 bits or more.
 template <typename Fn> static void dispatchFloat(DType type, Fn &&fn) {
   dispatch(type, [&](auto zero) {
-    if constexpr (!std::is_integral_v<decltype(zero)>)
+    if constexpr (!std::is_integral_v<decltype(zero)> && sizeof(zero) > 1)
       fn(zero);
   });
 }

@@ -48,7 +48,8 @@ Result<TensorView> readEntry(const std::string &name, const Json &entry, std::sp
   const Json &dtype = entry["dtype"];
   std::optional<DType> type = dtype.is_string() ? parseDType(dtype.get_ref<const std::string &>()) : std::nullopt;
   if (!type)
-    return inputError("tensor \"{}\" has dtype {}, which is none of F32, F64, BF16, F16, BOOL, I8 to I64, U8 to U64",
+    return inputError("tensor \"{}\" has dtype {}, which is none of F32, F64, BF16, F16, BOOL, I8 to I64, U8 to U64, "
+                      "F8_E4M3, F8_E5M2, F8_E4M3FNUZ, F8_E5M2FNUZ",
                       name, toText(dtype));
   view.type = *type;
   if (!entry["shape"].is_array())

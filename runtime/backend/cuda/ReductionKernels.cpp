@@ -35,6 +35,8 @@ Result<CUfunction> ReductionKernels::find(Collective::Reduction reduction, DType
   if (arrays > ReductionArguments::maxAddresses)
     return inputError("a reduction on GPUs has at most {} arrays that go in and come out, and {} are wanted",
                       ReductionArguments::maxAddresses, arrays);
+  if (isFloat8(type))
+    return inputError("GPUs do not reduce {}; numbers that are reduced have 16 bits or more", getName(type));
   std::string name = getKernelName(reduction, type);
   CUfunction kernel = nullptr;
   MW_TRY(api.check(api.cuModuleGetFunction(&kernel, module.get(), name.c_str()), "cuModuleGetFunction").within(name));

@@ -81,8 +81,9 @@ TEST(SafeTensors, TypeAndShapeAreChecked) {
     return makeFile("{\"a\": {\"dtype\": " + type + ", \"shape\": " + shape + ", \"data_offsets\": " + offsets + "}}",
                     bytes);
   };
-  EXPECT_EQ(getError(entry("\"F8_E4M3\"", "[4]", "[0, 4]", 4)),
-            "tensor \"a\" has dtype \"F8_E4M3\", which is none of F32, F64, BF16, F16, BOOL, I8 to I64, U8 to U64");
+  EXPECT_EQ(getError(entry("\"F8_E8M0\"", "[4]", "[0, 4]", 4)),
+            "tensor \"a\" has dtype \"F8_E8M0\", which is none of F32, F64, BF16, F16, BOOL, I8 to I64, U8 to U64, "
+            "F8_E4M3, F8_E5M2, F8_E4M3FNUZ, F8_E5M2FNUZ");
   EXPECT_EQ(getError(entry("7", "[4]", "[0, 4]", 4)).substr(0, 22), "tensor \"a\" has dtype 7");
   EXPECT_EQ(getError(entry("\"F32\"", "4", "[0, 4]", 4)), "tensor \"a\" has shape 4, which is no array");
   EXPECT_EQ(getError(entry("\"F32\"", "[-4]", "[0, 4]", 4)), "tensor \"a\" has size -4 in its shape, which is no size");

@@ -42,6 +42,7 @@ export_text gpt2-tiny .generic --generic
 export_text mlp-tiny .generic-no-names --generic --no-names
 "$python" "$here/operations.py" "$out"
 "$python" "$here/random_bits.py" "$out"
+"$python" "$here/float8.py" "$out"
 "$python" "$here/derivatives.py" "$out"
 "$python" "$here/windows.py" "$out"
 

@@ -51,7 +51,8 @@ Status convert(const TensorView &from, DType type, std::span<std::byte> to);
 
 /// Adds `count` elements to those at `sum`, each rounded to the type. Integers wrap.
 void addElements(DType type, const std::byte *addends, std::byte *sum, uint64_t count);
-/// Fills an array with the zeros that change no sum, not even the sign of one: those of floats are negative.
+/// Fills an array with the zeros that change no sum, not even the sign of one: those of floats are negative,
+/// where their type has such a zero.
 void fillNeutral(DType type, std::span<std::byte> array);
 
 } // namespace meshwright::runtime
