@@ -20,11 +20,16 @@ bool meshwright::dist::isIdempotent(ReduceKind kind) { return kind != ReduceKind
 TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
   if (auto floats = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floats.getFloatSemantics();
+    // Some floats of 8 bits are all finite.
+    auto getLargest = [&](bool negative) {
+      return APFloat::semanticsHasInf(semantics) ? APFloat::getInf(semantics, negative)
+                                                 : APFloat::getLargest(semantics, negative);
+    };
     switch (kind) {
     case ReduceKind::Max:
-      return FloatAttr::get(type, APFloat::getInf(semantics, /*Negative=*/true));
+      return FloatAttr::get(type, getLargest(/*negative=*/true));
     case ReduceKind::Min:
-      return FloatAttr::get(type, APFloat::getInf(semantics));
+      return FloatAttr::get(type, getLargest(/*negative=*/false));
     case ReduceKind::Product:
       return FloatAttr::get(type, 1.0);
     default:

@@ -20,7 +20,31 @@ using namespace meshwright::schedule;
 using namespace meshwright::emit;
 
 Type emit::getMemoryType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
+  bool isByte = element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
+  return isByte ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+/// `element` as often as `value` is.
+static Type toShape(Value value, Type element) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return vector ? vector.clone(element) : element;
+}
+
+Value emit::fromMemory(LoopBuilder &builder, Value value, Type element) {
+  if (getMemoryType(element) == element)
+    return value;
+  Type type = toShape(value, element);
+  return isa<FloatType>(element) ? arith::BitcastOp::create(builder, type, value).getResult()
+                                 : arith::TruncIOp::create(builder, type, value).getResult();
+}
+
+Value emit::toMemory(LoopBuilder &builder, Value value) {
+  Type element = getElementTypeOrSelf(value.getType()), memory = getMemoryType(element);
+  if (memory == element)
+    return value;
+  Type type = toShape(value, memory);
+  return isa<FloatType>(element) ? arith::BitcastOp::create(builder, type, value).getResult()
+                                 : arith::ExtUIOp::create(builder, type, value).getResult();
 }
 
 scf::ForOp emit::buildLoop(LoopBuilder &builder, Value lower, Value upper, Value step, ValueRange carried,
@@ -219,45 +243,38 @@ Value ElementEmitter::getAddress(Value base, Type element, Value index) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value ElementEmitter::loadOne(Value base, Type element, Value index, bool vector) {
-  Type memory = getMemoryType(element);
+Value ElementEmitter::loadOne(Value base, Type memory, Value index, bool vector) {
   Value address = getAddress(base, memory, index);
-  unsigned alignment = memory.getIntOrFloatBitWidth() / 8;
-  Value value = LLVM::LoadOp::create(builder, vector ? toVectorType(memory) : memory, address, alignment);
-  if (memory == element)
-    return value;
-  return arith::TruncIOp::create(builder, vector ? toVectorType(element) : element, value);
+  return LLVM::LoadOp::create(builder, vector ? toVectorType(memory) : memory, address,
+                              memory.getIntOrFloatBitWidth() / 8);
 }
 
 Value ElementEmitter::load(Value base, Type element, const LaneIndex &index) {
+  Type memory = getMemoryType(element);
   if (index.isUniform())
-    return loadOne(base, element, index.scalar, /*vector=*/false);
+    return fromMemory(builder, loadOne(base, memory, index.scalar, /*vector=*/false), element);
   if (index.stride == 1 && !index.vector)
-    return loadOne(base, element, index.scalar, /*vector=*/true);
-  auto type = cast<VectorType>(toVectorType(element));
+    return fromMemory(builder, loadOne(base, memory, index.scalar, /*vector=*/true), element);
+  auto type = cast<VectorType>(toVectorType(memory));
   Value result = arith::ConstantOp::create(builder, type, builder.getZeroAttr(type));
   for (unsigned lane = 0; lane < lanes; ++lane) {
     Value position = add(builder, index.scalar, lane * index.stride ? getIndex(lane * index.stride) : Value());
     if (index.vector)
       position = add(builder, position, vector::ExtractOp::create(builder, index.vector, int64_t(lane)));
-    result = vector::InsertOp::create(builder, loadOne(base, element, position, false), result, int64_t(lane));
+    result = vector::InsertOp::create(builder, loadOne(base, memory, position, false), result, int64_t(lane));
   }
-  return result;
+  return fromMemory(builder, result, element);
 }
 
 void ElementEmitter::storeOne(Value base, Value value, Value index) {
-  Type element = getElementTypeOrSelf(value.getType()), memory = getMemoryType(element);
-  if (memory != element) {
-    Type wide = isa<VectorType>(value.getType()) ? toVectorType(memory) : memory;
-    value = arith::ExtUIOp::create(builder, wide, value);
-  }
+  Type memory = getElementTypeOrSelf(value.getType());
   LLVM::StoreOp::create(builder, value, getAddress(base, memory, index), memory.getIntOrFloatBitWidth() / 8);
 }
 
 void ElementEmitter::store(Value base, Value value, const LaneIndex &index) {
+  value = toMemory(builder, toVector(value));
   if (lanes == 1)
     return storeOne(base, value, index.scalar);
-  value = toVector(value);
   if (index.stride == 1 && !index.vector)
     return storeOne(base, value, index.scalar);
   for (unsigned lane = 0; lane < lanes; ++lane) {

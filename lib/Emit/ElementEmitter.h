@@ -84,15 +84,18 @@ private:
   mlir::Value emitDivision(const schedule::Variables::Variable &variable);
   mlir::Type toVectorType(mlir::Type type);
   mlir::Value getAddress(mlir::Value base, mlir::Type element, mlir::Value index);
-  mlir::Value loadOne(mlir::Value base, mlir::Type element, mlir::Value index, bool vector);
+  mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index, bool vector);
   void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
 
   /// Values of bodies that indices are computed from.
   llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
 };
 
-/// How an element lies in memory: a boolean is a byte.
+/// How an element lies in memory: a boolean and a float of 8 bits are bytes.
 mlir::Type getMemoryType(mlir::Type element);
+/// `value`, an element or a vector of them as they lie in memory, as elements of type `element`; and the way back.
+mlir::Value fromMemory(LoopBuilder &builder, mlir::Value value, mlir::Type element);
+mlir::Value toMemory(LoopBuilder &builder, mlir::Value value);
 
 /// Computes the next carried values of a loop from its induction variable and the last ones.
 using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;

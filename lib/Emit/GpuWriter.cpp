@@ -23,13 +23,12 @@ Value GpuWriter::load(Value base, Type element, Value index) {
   Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
   Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
   Value value = LLVM::LoadOp::create(builder, memory, address, memory.getIntOrFloatBitWidth() / 8);
-  return memory == element ? value : arith::TruncIOp::create(builder, element, value).getResult();
+  return fromMemory(builder, value, element);
 }
 
 void GpuWriter::store(Value base, Value value, Value index) {
-  Type memory = getMemoryType(value.getType());
-  if (memory != value.getType())
-    value = arith::ExtUIOp::create(builder, memory, value);
+  value = toMemory(builder, value);
+  Type memory = value.getType();
   Value offset = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
   Value address = LLVM::GEPOp::create(builder, base.getType(), memory, base, ValueRange{offset});
   LLVM::StoreOp::create(builder, value, address, memory.getIntOrFloatBitWidth() / 8);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "FloatExpansion.h"
 #include "KernelModule.h"
 #include "MathExpansion.h"
 #include "dialects/Dist/Interfaces.h"
@@ -197,8 +198,8 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
   return success();
 }
 
-/// Polynomials in f32 where they are good to the last digits, integer operations for bf16, and expansions of the rest
-/// where there is no library.
+/// Polynomials in f32 where they are good to the last digits, integer operations for bf16 and floats of 8 bits, and
+/// expansions of the rest where there is no library.
 LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
   RewritePatternSet patterns(module->getContext());
   if (functions == MathFunctions::Expanded)
@@ -234,6 +235,7 @@ LogicalResult KernelLowering::lowerStructure(MathFunctions functions) {
                       math::TanOp>();
   bool hasLibrary = functions == MathFunctions::Library;
   target.addDynamicallyLegalOp<math::CosOp, math::ExpOp, math::LogOp, math::PowFOp, math::SinOp, math::TanhOp>(
+  populateFloat8ExpansionPatterns(patterns);
       [=](Operation *) { return hasLibrary; });
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

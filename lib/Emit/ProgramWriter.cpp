@@ -14,12 +14,26 @@
 #include "meshwright/Schedule/Report.h"
 #include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
 static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.getType()); }
+
+/// Of a float of 8 bits.
+static DType getFloat8(Type element) {
+  return TypeSwitch<Type, DType>(element)
+      .Case([](Float8E4M3FNType) { return F8E4M3FN; })
+      .Case([](Float8E5M2Type) { return F8E5M2; })
+      .Case([](Float8E4M3B11FNUZType) { return F8E4M3B11FNUZ; })
+      .Case([](Float8E4M3FNUZType) { return F8E4M3FNUZ; })
+      .Case([](Float8E5M2FNUZType) { return F8E5M2FNUZ; })
+      .Case([](Float8E4M3Type) { return F8E4M3; })
+      .Case([](Float8E3M4Type) { return F8E3M4; })
+      .Default(DTYPE_INVALID);
+}
 
 DType emit::getDType(Type element) {
   if (element.isF32())
@@ -32,7 +46,7 @@ DType emit::getDType(Type element) {
     return F16;
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
-    return DTYPE_INVALID;
+    return getFloat8(element);
   bool isUnsigned = integer.isUnsigned();
   switch (integer.getWidth()) {
   case 1:

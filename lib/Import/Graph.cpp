@@ -45,7 +45,8 @@ static bool isKnownElement(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   if (integer)
     return !integer.isSigned() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
-  return isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(type);
+  return isa<Float64Type, Float32Type, Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type,
+             Float8E4M3B11FNUZType, Float8E4M3FNUZType, Float8E5M2FNUZType, Float8E4M3Type, Float8E3M4Type>(type);
 }
 
 std::optional<std::string> importer::getTypeProblem(Type type) {
@@ -63,7 +64,8 @@ std::optional<std::string> importer::getTypeProblem(Type type) {
   if (tensor.getEncoding())
     return "whose encoding is not known";
   if (!isKnownElement(tensor.getElementType()))
-    return "whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are";
+    return "whose elements are not known; f64, f32, f16, bf16, floats of 8 bits with a mantissa, i1 and integers of 8, "
+           "16, 32 and 64 bits are";
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reduction.h"
+#include "dialects/Dist/Conversions.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -54,9 +55,8 @@ bool importer::isNeutral(Attribute element, ReduceKind kind) {
     case ReduceKind::Product:
       return value.isExactlyValue(1.0);
     case ReduceKind::Max:
-      return value.isInfinity() && value.isNegative();
     case ReduceKind::Min:
-      return value.isInfinity() && !value.isNegative();
+      return Attribute(dist::getNeutralElement(kind, number.getType())) == number;
     default:
       return false;
     }

@@ -35,7 +35,7 @@ func.func @dynamic(%arg0: tensor<4x?xf32>) -> tensor<4x?xf32> {
 // -----
 
 func.func @complex(%arg0: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  // expected-error @below {{stablehlo.negate has a value of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are}}
+  // expected-error @below {{stablehlo.negate has a value of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, floats of 8 bits with a mantissa, i1 and integers of 8, 16, 32 and 64 bits are}}
   %0 = stablehlo.negate %arg0 : tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }

@@ -89,8 +89,8 @@ func.func @real(%x: tensor<4xcomplex<f32>>) {
 
 // -----
 
-func.func @eight_bits(%x: tensor<4xf32>) {
-  // expected-error @below {{stablehlo.convert has a value of 'tensor<4xf8E4M3FN>', whose elements are not known}}
-  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+func.func @without_mantissa(%x: tensor<4xf32>) {
+  // expected-error @below {{stablehlo.convert has a value of 'tensor<4xf8E8M0FNU>', whose elements are not known}}
+  %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
   return
 }

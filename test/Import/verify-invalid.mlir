@@ -15,7 +15,7 @@ func.func public @step(%arg0: tensor<?xf32> {net.name = "x"}) {
 
 // -----
 
-// expected-error @below {{input 0 is of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, i1 and integers of 8, 16, 32 and 64 bits are}}
+// expected-error @below {{input 0 is of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, floats of 8 bits with a mantissa, i1 and integers of 8, 16, 32 and 64 bits are}}
 func.func public @step(%arg0: tensor<4xcomplex<f32>> {net.name = "x"}) {
   return
 }

@@ -51,6 +51,16 @@ func.func @uneven(%x: tensor<4x7xf32> {dist.mapping = #k}, %w: tensor<7x3xf32> {
   return
 }
 
+// Tests that the least number is neutral where there is no infinity.
+// CHECK-LABEL: func.func @finite
+// CHECK: dist.mask %arg0 {{.*}} fill -4.480000e+02 : f8E4M3FN
+// CHECK: dist.mask %arg1 {{.*}} fill 0xFC : f8E5M2
+func.func @finite(%x: tensor<4x7xf8E4M3FN> {dist.mapping = #k}, %y: tensor<4x7xf8E5M2> {dist.mapping = #k}) {
+  %0 = net.reduce max %x dims = [1] {dist.results = [#m]} : tensor<4x7xf8E4M3FN> -> tensor<4xf8E4M3FN>
+  %1 = net.reduce max %y dims = [1] {dist.results = [#m]} : tensor<4x7xf8E5M2> -> tensor<4xf8E5M2>
+  return
+}
+
 // -----
 
 #s = #dist.mapping<dims = [["tp"]]>

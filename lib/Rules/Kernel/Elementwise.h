@@ -34,7 +34,7 @@ enum class Function { Acos, Acosh, Asin, Asinh, Atanh, Cosh, Digamma, Lgamma, Si
 /// The function at `x`, which is of f32 or f64.
 mlir::Value computeFunction(Builder &builder, Function function, mlir::Value x);
 
-/// `x` rounded to a float of so many bits of exponent and mantissa, in its own type.
+/// `x` rounded to a float of so many bits of exponent and mantissa, in its own type, or in f32 if that has 8 bits.
 mlir::Value reducePrecision(Builder &builder, mlir::Value x, unsigned exponent, unsigned mantissa);
 
 /// Converts between the types that operations have, signs included.

@@ -46,6 +46,9 @@ static Value roundMantissa(BitFormulas &f, Value bits, unsigned cut) {
 }
 
 Value kernel::reducePrecision(Builder &builder, Value x, unsigned exponent, unsigned mantissa) {
+  // Those of 8 bits differ in what their largest exponent means.
+  if (x.getType().getIntOrFloatBitWidth() == 8)
+    x = convertFloat(builder, x, builder.getF32Type());
   auto real = cast<FloatType>(x.getType());
   unsigned ownMantissa = real.getFPMantissaWidth() - 1, width = real.getWidth(), ownExponent = width - 1 - ownMantissa;
   BitFormulas f(builder, real);
@@ -70,6 +73,8 @@ Value kernel::reducePrecision(Builder &builder, Value x, unsigned exponent, unsi
 }
 
 Value kernel::getOrderKey(Builder &builder, Value value, bool total) {
+  if (value.getType().getIntOrFloatBitWidth() == 8)
+    value = convertFloat(builder, value, builder.getF32Type());
   auto real = cast<FloatType>(value.getType());
   BitFormulas f(builder, real);
   Value bits = arith::BitcastOp::create(builder, f.type, value);

@@ -123,10 +123,11 @@ static Value convertToInteger(kernel::Builder &builder, Type to, Value value) {
 Value kernel::convert(Builder &builder, Type from, Type to, Value value) {
   Type source = getSignless(from), target = getSignless(to);
   if (to.isInteger(1) && !from.isInteger(1)) {
-    Value zero = constant(builder, source, 0);
-    if (isa<FloatType>(source))
-      return arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, value, zero);
-    return compare(builder, Predicate::ne, value, zero);
+    if (!isa<FloatType>(source))
+      return compare(builder, Predicate::ne, value, constant(builder, source, 0));
+    Type wide = getAccumulator(source);
+    return arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, convertFloat(builder, value, wide),
+                                 constant(builder, wide, 0));
   }
   if (isa<FloatType>(source) && isa<FloatType>(target))
     return convertFloat(builder, value, target);

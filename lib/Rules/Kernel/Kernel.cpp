@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "dialects/Dist/Conversions.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -28,8 +29,8 @@ Value kernel::convertFloat(Builder &builder, Value value, Type type) {
   auto from = cast<FloatType>(value.getType()), to = cast<FloatType>(type);
   if (from == to)
     return value;
-  // Between the two 16-bit types, and from f64 to either, the way leads through f32.
-  if (to.getWidth() < 32 && from.getWidth() != 32)
+  // Between two narrow types, and from f64 to one of 16 bits, the way leads through f32.
+  if (to.getWidth() < 32 && from.getWidth() != 32 && !(from.getWidth() == 64 && to.getWidth() == 8))
     return convertFloat(builder, convertFloat(builder, value, builder.getF32Type()), type);
   if (from.getWidth() < 32 && to.getWidth() > 32)
     return convertFloat(builder, convertFloat(builder, value, builder.getF32Type()), type);
@@ -80,22 +81,8 @@ Value kernel::moveElements(Builder &builder, RankedTensorType result, Value inpu
 
 Value kernel::getNeutral(Builder &builder, ReduceKind kind, Type type) {
   Type signless = getSignless(type);
-  if (auto real = dyn_cast<FloatType>(type)) {
-    auto get = [&](const APFloat &value) -> Value {
-      return arith::ConstantOp::create(builder, builder.getFloatAttr(type, value));
-    };
-    const llvm::fltSemantics &semantics = real.getFloatSemantics();
-    switch (kind) {
-    case ReduceKind::Product:
-      return get(APFloat::getOne(semantics));
-    case ReduceKind::Max:
-      return get(APFloat::getInf(semantics, /*Negative=*/true));
-    case ReduceKind::Min:
-      return get(APFloat::getInf(semantics));
-    default:
-      return get(APFloat::getZero(semantics));
-    }
-  }
+  if (isa<FloatType>(type))
+    return arith::ConstantOp::create(builder, getNeutralElement(kind, type));
   unsigned width = signless.getIntOrFloatBitWidth();
   bool isUnsignedType = isUnsigned(type);
   switch (kind) {

@@ -35,7 +35,7 @@ mlir::Type getSignless(mlir::Type type);
 mlir::RankedTensorType getSignless(mlir::RankedTensorType type);
 /// Whether integers of `type` are unsigned; i1 is.
 bool isUnsigned(mlir::Type type);
-/// The type that sums of `type` are taken in: 16-bit floats in f32.
+/// The type that sums of `type` are taken in, and in which floats are compared: that of narrower floats is f32.
 mlir::Type getAccumulator(mlir::Type type);
 /// `value`, a scalar, rounded or extended from one float type to another.
 mlir::Value convertFloat(Builder &builder, mlir::Value value, mlir::Type type);

@@ -27,6 +27,8 @@ Value kernel::isBetter(Builder &builder, ArgReduceOp reduce, Value element, Valu
   if (isa<FloatType>(type)) {
     // NaN wins over numbers, and the first NaN over the others.
     auto predicate = larger ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    element = convertFloat(builder, element, getAccumulator(type));
+    best = convertFloat(builder, best, getAccumulator(type));
     Value better = arith::CmpFOp::create(builder, predicate, element, best);
     Value elementIsNaN = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, element, element);
     Value bestIsNumber = arith::CmpFOp::create(builder, arith::CmpFPredicate::ORD, best, best);

@@ -309,7 +309,9 @@ struct SelectAndScatterKernel : KernelOpInterface::ExternalModel<SelectAndScatte
       Type type = kernel::elementOf(op.getOperand());
       bool isMax = op.getKind() == ArgKind::Max;
       if (isa<FloatType>(type))
-        return arith::CmpFOp::create(builder, isMax ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::OLE, held, x);
+        return arith::CmpFOp::create(builder, isMax ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::OLE,
+                                     kernel::convertFloat(builder, held, kernel::getAccumulator(type)),
+                                     kernel::convertFloat(builder, x, kernel::getAccumulator(type)));
       using Predicate = arith::CmpIPredicate;
       auto predicate = kernel::isUnsigned(type) ? (isMax ? Predicate::uge : Predicate::ule)
                                                 : (isMax ? Predicate::sge : Predicate::sle);

@@ -135,6 +135,8 @@ void test::addElementwiseFamilies(std::vector<CaseFamily> &families) {
   families.push_back(makeConversion("convert", "f32", "f64"));
   families.push_back(makeConversion("convert", "f64", "i32"));
   families.push_back(makeConversion("convert", "i32", "f64"));
+  families.push_back(makeConversion("convert", "i32", "f8E5M2"));
+  families.push_back(makeConversion("convert", "f8E4M3FN", "i32"));
   families.push_back(makeConversion("bitcast_convert", "i64", "f64"));
   families.push_back(makeConversion("is_finite", "f64", "i1"));
 }

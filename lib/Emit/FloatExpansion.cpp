@@ -1,0 +1,187 @@
+//===- FloatExpansion.cpp - floats of 8 bits ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bits of a float without its sign are in the order of the numbers, and so are its bits without the last ones: a
+// carry from the mantissa moves into the exponent, as it should. What differs between two types beside the number of
+// bits is where exponents begin, which is added, and the two ends, which are selected.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FloatExpansion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace meshwright;
+using Predicate = mlir::arith::CmpIPredicate;
+
+static bool isFloat8(Type type) {
+  auto real = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  return real && real.getWidth() == 8;
+}
+
+namespace {
+
+/// What numbers a type of floats has.
+struct Format {
+  explicit Format(Type type) : semantics(cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics()) {}
+
+  unsigned getMantissaBits() const { return APFloat::semanticsPrecision(semantics) - 1; }
+  /// The exponent of the least number whose mantissa is full.
+  int getMinExponent() const { return APFloat::semanticsMinExponent(semantics); }
+  int getBias() const { return 1 - getMinExponent(); }
+  bool hasInfinity() const { return APFloat::semanticsHasInf(semantics); }
+  /// The bits of zero with a sign are those of NaN, and NaN has no others.
+  bool hasOneZero() const { return getBits(APFloat::getNaN(semantics)) == 0x80; }
+
+  uint64_t getBits(const APFloat &value) const { return value.bitcastToAPInt().getZExtValue(); }
+  uint64_t getLargest() const { return getBits(APFloat::getLargest(semantics)); }
+  uint64_t getInfinity() const { return getBits(APFloat::getInf(semantics)); }
+  uint64_t getNaN() const { return getBits(APFloat::getNaN(semantics)); }
+  /// The bits of 2^`exponent`.
+  uint64_t getPower(int exponent) const {
+    return getBits(scalbn(APFloat::getOne(semantics), exponent, APFloat::rmNearestTiesToEven));
+  }
+
+  const llvm::fltSemantics &semantics;
+};
+
+/// Arithmetic on the bits of scalars, or of vectors of one length.
+class BitFormulas {
+public:
+  /// Of values shaped like `shape`, as integers of so many bits.
+  BitFormulas(ImplicitLocOpBuilder &builder, Type shape, unsigned width)
+      : builder(builder), shape(shape), type(like(builder.getIntegerType(width))) {}
+
+  Type like(Type element) const {
+    auto vector = dyn_cast<VectorType>(shape);
+    return vector ? vector.clone(element) : element;
+  }
+  Value constant(TypedAttr value, Type ofType) {
+    if (auto vector = dyn_cast<VectorType>(ofType))
+      return arith::ConstantOp::create(builder, DenseElementsAttr::get(vector, value));
+    return arith::ConstantOp::create(builder, value);
+  }
+  Value number(uint64_t value) {
+    auto integer = cast<IntegerType>(getElementTypeOrSelf(type));
+    return constant(builder.getIntegerAttr(integer, APInt(integer.getWidth(), value)), type);
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, a, b); }
+  Value subtract(Value a, Value b) { return arith::SubIOp::create(builder, a, b); }
+  Value both(Value a, Value b) { return arith::AndIOp::create(builder, a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(builder, a, b); }
+  Value shiftLeft(Value a, unsigned by) { return arith::ShLIOp::create(builder, a, number(by)); }
+  Value shiftRight(Value a, unsigned by) { return arith::ShRUIOp::create(builder, a, number(by)); }
+  Value compare(Predicate predicate, Value a, uint64_t b) {
+    return arith::CmpIOp::create(builder, predicate, a, number(b));
+  }
+  Value select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, condition, a, b); }
+  Value bitcast(Type to, Value value) { return arith::BitcastOp::create(builder, to, value); }
+
+  ImplicitLocOpBuilder &builder;
+  Type shape, type;
+};
+
+} // namespace
+
+/// The bits of `magnitude`, a float of `from` below the least full number of `to`, in `to`: added to a number whose
+/// last bit is worth as much as that of `to` there, the machine rounds it.
+static Value roundTiny(BitFormulas &f, const Format &from, const Format &to, Value magnitude, Type real) {
+  int exponent =
+      to.getMinExponent() - static_cast<int>(to.getMantissaBits()) + static_cast<int>(from.getMantissaBits());
+  APFloat large = scalbn(APFloat::getOne(from.semantics), exponent, APFloat::rmNearestTiesToEven);
+  auto element = cast<FloatType>(getElementTypeOrSelf(real));
+  Value sum = arith::AddFOp::create(f.builder, f.bitcast(real, magnitude),
+                                    f.constant(f.builder.getFloatAttr(element, large), real));
+  return f.subtract(f.bitcast(f.type, sum), f.number(from.getBits(large)));
+}
+
+/// `value`, of f32 or f64, as a float of 8 bits.
+static Value truncate(ImplicitLocOpBuilder &builder, Value value, Type result) {
+  Type real = value.getType();
+  Format from(real), to(result);
+  unsigned width = getElementTypeOrSelf(real).getIntOrFloatBitWidth();
+  BitFormulas f(builder, real, width);
+  Value bits = f.bitcast(f.type, value);
+  Value magnitude = f.both(bits, f.number(APInt::getSignedMaxValue(width).getZExtValue()));
+  Value sign = f.both(f.shiftRight(bits, width - 8), f.number(0x80));
+  // Half of what is cut off, less one where the last bit that is kept is even.
+  unsigned cut = from.getMantissaBits() - to.getMantissaBits();
+  Value last = f.both(f.shiftRight(magnitude, cut), f.number(1));
+  Value rounded = f.add(f.add(magnitude, last), f.number((uint64_t(1) << (cut - 1)) - 1));
+  uint64_t distance = static_cast<uint64_t>(from.getBias() - to.getBias()) << to.getMantissaBits();
+  Value code = f.subtract(f.shiftRight(rounded, cut), f.number(distance));
+  Value isTiny = f.compare(Predicate::ult, magnitude, from.getPower(to.getMinExponent()));
+  code = f.select(isTiny, roundTiny(f, from, to, magnitude, real), code);
+  uint64_t beyond = to.hasInfinity() ? to.getInfinity() : to.getNaN();
+  code = f.select(f.compare(Predicate::ugt, code, to.getLargest()), f.number(beyond), code);
+  code = f.select(f.compare(Predicate::ugt, magnitude, from.getInfinity()), f.number(to.getNaN()), code);
+  if (to.hasOneZero())
+    sign = f.select(f.compare(Predicate::eq, code, 0), f.number(0), sign);
+  Value byte = arith::TruncIOp::create(builder, f.like(builder.getI8Type()), f.either(code, sign));
+  return f.bitcast(result, byte);
+}
+
+/// `value`, a float of 8 bits, as f32.
+static Value extend(ImplicitLocOpBuilder &builder, Value value) {
+  BitFormulas f(builder, value.getType(), 32);
+  Type real = f.like(builder.getF32Type());
+  Format from(value.getType()), to(real);
+  Value byte = arith::ExtUIOp::create(builder, f.type, f.bitcast(f.like(builder.getI8Type()), value));
+  Value magnitude = f.both(byte, f.number(0x7f)), sign = f.shiftLeft(f.both(byte, f.number(0x80)), 24);
+  Value moved = f.shiftLeft(magnitude, to.getMantissaBits() - from.getMantissaBits());
+  uint64_t distance = static_cast<uint64_t>(to.getBias() - from.getBias()) << to.getMantissaBits();
+  Value bits = f.add(moved, f.number(distance));
+  // Numbers whose mantissa is not full are multiples of the least one.
+  int least = from.getMinExponent() - static_cast<int>(from.getMantissaBits());
+  Value unit = f.constant(builder.getF32FloatAttr(std::ldexp(1.0f, least)), real);
+  Value tiny = arith::MulFOp::create(builder, arith::UIToFPOp::create(builder, real, magnitude), unit);
+  Value isTiny = f.compare(Predicate::ult, magnitude, uint64_t(1) << from.getMantissaBits());
+  bits = f.select(isTiny, f.bitcast(f.type, tiny), bits);
+  if (from.hasInfinity())
+    bits = f.select(f.compare(Predicate::uge, magnitude, from.getInfinity()),
+                    f.either(moved, f.number(to.getInfinity())), bits);
+  else
+    bits = f.select(f.compare(Predicate::eq, from.hasOneZero() ? byte : magnitude, from.getNaN()),
+                    f.number(to.getNaN()), bits);
+  return f.bitcast(real, f.either(bits, sign));
+}
+
+namespace {
+
+struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    Type from = getElementTypeOrSelf(op.getIn().getType());
+    if (!isFloat8(op.getType()) || !(from.isF32() || from.isF64()))
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, truncate(builder, op.getIn(), op.getType()));
+    return success();
+  }
+};
+
+struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!isFloat8(op.getIn().getType()) || !(to.isF32() || to.isF64()))
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    Value value = extend(builder, op.getIn());
+    if (to.isF64())
+      value = arith::ExtFOp::create(builder, op.getType(), value);
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
+} // namespace
+
+void emit::populateFloat8ExpansionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandExtension, ExpandTruncation>(patterns.getContext());
+}
