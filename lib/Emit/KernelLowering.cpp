@@ -48,6 +48,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -147,38 +148,61 @@ static void placeTemporaries(func::FuncOp func) {
   }
 }
 
-LogicalResult KernelLowering::addBufferized(StringRef name) {
+func::FuncOp KernelLowering::createFunction(StringRef name) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<Type> memrefs;
-  llvm::SmallDenseSet<unsigned> written;
   for (auto [index, type] : llvm::enumerate(types)) {
+    // No element, whatever the shape: MLIR has no pointer to a matrix of rows without elements.
+    SmallVector<int64_t> shape(type.getShape());
+    if (type.getNumElements() == 0)
+      shape = {0};
     if (pointerOf[index] == memrefs.size())
-      memrefs.push_back(MemRefType::get(type.getShape(), type.getElementType()));
-    if (index >= getNumInputs())
-      written.insert(pointerOf[index]);
+      memrefs.push_back(MemRefType::get(shape, type.getElementType()));
   }
   auto func = func::FuncOp::create(builder, location, name, builder.getFunctionType(memrefs, {}));
   func.setPrivate();
   func->setAttr("llvm.linkage", LLVM::LinkageAttr::get(func.getContext(), LLVM::Linkage::Internal));
   for (unsigned index = 0; index < memrefs.size(); ++index)
     func.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
-  Block *block = func.addEntryBlock();
-  builder.setInsertionPointToEnd(block);
+  func.addEntryBlock();
+  return func;
+}
+
+/// Computes the outputs from the inputs as tensors. An input without elements is not read, and an output without is not
+/// written.
+LogicalResult KernelLowering::buildBody(func::FuncOp func) {
+  Block *block = &func.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(block);
+  ArrayRef<unsigned> outputPointers = ArrayRef(pointerOf).drop_front(getNumInputs());
   SmallVector<Value> inputs;
-  for (unsigned index = 0; index < getNumInputs(); ++index)
-    inputs.push_back(bufferization::ToTensorOp::create(builder, location, types[index],
-                                                       block->getArgument(pointerOf[index]), /*restrict=*/true,
-                                                       /*writable=*/written.contains(pointerOf[index])));
+  for (unsigned index = 0; index < getNumInputs(); ++index) {
+    RankedTensorType type = types[index];
+    bool isWritten = llvm::is_contained(outputPointers, pointerOf[index]);
+    if (type.getNumElements() == 0)
+      inputs.push_back(tensor::EmptyOp::create(builder, location, type.getShape(), type.getElementType()));
+    else
+      inputs.push_back(bufferization::ToTensorOp::create(builder, location, type, block->getArgument(pointerOf[index]),
+                                                         /*restrict=*/true, /*writable=*/isWritten));
+  }
   FailureOr<SmallVector<Value>> outputs = schedule::lowerBody(kernel.getBody().front(), builder, inputs);
   if (failed(outputs))
     return failure();
-  for (auto [output, which] : llvm::zip(*outputs, ArrayRef(pointerOf).drop_front(getNumInputs())))
-    bufferization::MaterializeInDestinationOp::create(builder, location, Type(), output, block->getArgument(which),
-                                                      /*restrict=*/true, /*writable=*/true);
+  for (auto [output, which] : llvm::zip_equal(*outputs, outputPointers))
+    if (cast<RankedTensorType>(output.getType()).getNumElements() != 0)
+      bufferization::MaterializeInDestinationOp::create(builder, location, Type(), output, block->getArgument(which),
+                                                        /*restrict=*/true, /*writable=*/true);
   func::ReturnOp::create(builder, location);
+  return success();
+}
 
+LogicalResult KernelLowering::addBufferized(StringRef name) {
+  func::FuncOp func = createFunction(name);
+  if (failed(buildBody(func)))
+    return failure();
   fillConstants(func);
   IRRewriter rewriter(module->getContext());
+  // What makes outputs without elements goes, and what inputs without elements were.
+  (void)runRegionDCE(rewriter, func->getRegions());
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
   options.bufferizeFunctionBoundaries = false;
@@ -211,6 +235,7 @@ LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
                               name);
   });
   arith::populateExpandBFloat16Patterns(patterns);
+  populateFloat8ExpansionPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   GreedyRewriteConfig config;
@@ -235,7 +260,6 @@ LogicalResult KernelLowering::lowerStructure(MathFunctions functions) {
                       math::TanOp>();
   bool hasLibrary = functions == MathFunctions::Library;
   target.addDynamicallyLegalOp<math::CosOp, math::ExpOp, math::LogOp, math::PowFOp, math::SinOp, math::TanhOp>(
-  populateFloat8ExpansionPatterns(patterns);
       [=](Operation *) { return hasLibrary; });
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

@@ -9,6 +9,7 @@
 
 #include "ElementEmitter.h"
 #include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -44,6 +45,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> takeModule() { return std::move(module); }
 
 private:
+  mlir::func::FuncOp createFunction(llvm::StringRef name);
+  mlir::LogicalResult buildBody(mlir::func::FuncOp func);
   mlir::LogicalResult simplifyMath(MathFunctions functions);
   mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();

@@ -11,6 +11,8 @@
 using namespace meshwright;
 
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
+  // Whatever comes behind may divide by the number of elements.
+  manager.addPass(createElideEmptyPass());
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
   // Of two equal operations one in a loop and one behind it are not one operation; afterwards there are none.

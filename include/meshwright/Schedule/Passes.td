@@ -9,6 +9,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ElideEmptyPass : Pass<"dist-schedule-elide-empty", "mlir::ModuleOp"> {
+  let summary = "makes constants of what has no elements";
+  let description = [{
+    An operation whose results have no elements is replaced by constants, conversions between placements among them.
+
+    Example:
+    ```mlir
+    %1 = net.slice %0 starts = [0, 2] limits = [4, 2] steps = [1, 1] : tensor<4x2xf32> -> tensor<4x0xf32>
+    // becomes
+    %1 = net.constant dense<> : tensor<4x0xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numElided", "elided", "Operations whose results have no elements">];
+}
+
 def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::ModuleOp"> {
   let summary = "makes collectives act on contiguous memory";
   let description = [{

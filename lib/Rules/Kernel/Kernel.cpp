@@ -137,6 +137,9 @@ Value kernel::reduceElements(Builder &builder, ReduceKind kind, RankedTensorType
   // Over no dimension every element is combined with nothing.
   if (resultMap.getNumDims() == resultMap.getNumResults())
     return mapElements(builder, type, inputs, maps, body);
+  // Over nothing there is no loop.
+  if (llvm::any_of(inputs, [](Value input) { return typeOf(input).getNumElements() == 0; }))
+    return mapElements(builder, type, {}, [&](Builder &inner, ValueRange) { return getNeutral(inner, kind, element); });
   Value empty = tensor::EmptyOp::create(builder, type.getShape(), type.getElementType());
   Value init = linalg::FillOp::create(builder, getNeutral(builder, kind, element), empty).getResult(0);
   SmallVector<AffineMap> all(maps);

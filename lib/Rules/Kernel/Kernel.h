@@ -56,7 +56,8 @@ mlir::Value moveElements(Builder &builder, mlir::RankedTensorType result, mlir::
 mlir::Value getNeutral(Builder &builder, dist::ReduceKind kind, mlir::Type type);
 /// Combines two scalars; `type` is theirs before signs were dropped.
 mlir::Value combine(Builder &builder, dist::ReduceKind kind, mlir::Type type, mlir::Value lhs, mlir::Value rhs);
-/// The reduction form over the domain `shape`: result[map(i)] = combine(result[map(i)], body(input[maps(i)]...)).
+/// The reduction form over the domain `shape`: result[map(i)] = combine(result[map(i)], body(input[maps(i)]...)). Of
+/// inputs without elements it is the neutral element.
 mlir::Value reduceElements(Builder &builder, dist::ReduceKind kind, mlir::RankedTensorType result,
                            mlir::AffineMap resultMap, mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
                            Body body);

@@ -86,6 +86,10 @@ struct ScatterKernel : KernelOpInterface::ExternalModel<ScatterKernel, ScatterOp
     ScatterDimsAttr dims = scatter.getDims();
     kernel::Builder builder(op->getLoc(), outer);
     ArrayRef<int64_t> shape = kernel::shapeOf(operands[2]);
+    RankedTensorType type = kernel::typeOf(operands[0]);
+    if (kernel::typeOf(operands[2]).getNumElements() == 0)
+      return SmallVector<Value>{
+          kernel::moveElements(builder, type, operands[0], builder.getMultiDimIdentityMap(type.getRank()))};
     kernel::WindowLayout layout(shape.size(), kernel::typeOf(operands[0]).getRank(),
                                 kernel::typeOf(operands[1]).getRank(), dims.getUpdateWindowDims(),
                                 dims.getInsertedDims(), dims.getOperandBatchingDims(), dims.getIndexVectorDim());

@@ -234,7 +234,7 @@ struct SelectAndScatterKernel : KernelOpInterface::ExternalModel<SelectAndScatte
     auto scatter = cast<SelectAndScatterOp>(op);
     kernel::Builder builder(op->getLoc(), outer);
     Value zeros = fillNeutral(builder, ReduceKind::Sum, kernel::typeOf(scatter.getResult()));
-    if (kernel::typeOf(operands[0]).getNumElements() == 0)
+    if (kernel::typeOf(operands[0]).getNumElements() == 0 || kernel::typeOf(operands[1]).getNumElements() == 0)
       return SmallVector<Value>{zeros};
     Walk walk{scatter, operands, SmallVector<Value>(kernel::typeOf(operands[0]).getRank()), {}, {}};
     walk.windowDims = findWindowDims(scatter, walk.sizes);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Emit/PackageProgram.h"
+#include "lib/Emit/ProgramWriter.h"
 #include "meshwright/runtime/Session.h"
 #include <cstring>
 
@@ -25,20 +26,7 @@ static llvm::Error toError(const runtime::Status &status) {
 }
 
 /// Calls `fn` with a value of the C++ type that an element has in memory.
-template <typename Fn> static void dispatch(Type element, Fn &&fn) {
-  if (element.isF64())
-    fn(double());
-  else if (element.isF32())
-    fn(float());
-  else if (element.isBF16())
-    fn(runtime::BFloat16());
-  else if (element.isF16())
-    fn(runtime::Float16());
-  else if (element.isInteger(1))
-    fn(uint8_t());
-  else
-    fn(int32_t());
-}
+template <typename Fn> static void dispatch(Type element, Fn &&fn) { runtime::dispatch(emit::getDType(element), fn); }
 
 static std::vector<std::byte> toBytes(const Tensor &tensor) {
   std::vector<std::byte> bytes;

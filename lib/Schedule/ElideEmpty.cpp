@@ -1,0 +1,66 @@
+//===- ElideEmpty.cpp - nothing is computed of nothing --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A value without elements is a constant, whatever made it. So no kernel, product or collective behind this pass has
+// only such results: a loop over nothing is no loop, and what ranks would exchange is nothing. Operations that make
+// elements of operands without any, as a sum over none, stay: their kernels know what that is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Dist.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_ELIDEEMPTYPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+static bool isEmpty(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() == 0;
+}
+
+/// Whether `op` only makes values, all of them empty. The parts of a loop belong together, and state is read.
+static bool makesNothing(Operation *op) {
+  bool isPart =
+      isa<net::CarryOp, net::NextOp, net::TakeOp, net::StackOp, net::TotalOp, net::ReadOp, net::ConstantOp>(op);
+  return !isPart && op->getNumResults() != 0 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getResults(), isEmpty);
+}
+
+/// A constant without elements in the place of `value`.
+static void replaceByConstant(OpBuilder &builder, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto nothing = cast<ElementsAttr>(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+  auto constant = net::ConstantOp::create(builder, value.getLoc(), type, nothing);
+  constant->setDiscardableAttrs(value.getDefiningOp()->getDiscardableAttrDictionary());
+  value.replaceAllUsesWith(constant.getResult());
+}
+
+namespace {
+
+struct ElideEmptyPass : schedule::impl::ElideEmptyPassBase<ElideEmptyPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Block &block : func.getBody())
+        for (Operation &op : llvm::make_early_inc_range(block)) {
+          if (!makesNothing(&op))
+            continue;
+          OpBuilder builder(&op);
+          for (Value result : op.getResults())
+            replaceByConstant(builder, result);
+          op.erase();
+          ++numElided;
+        }
+  }
+};
+
+} // namespace
