@@ -84,6 +84,17 @@ func.func @constants() {
   return
 }
 
+// Tests that positions are counted in 64 bits where 32 do not hold them.
+// CHECK-LABEL: func.func @long_iota
+// CHECK: %[[COUNT:.*]] = net.iota dim = 0 : tensor<3221225472xi64>
+// CHECK: %[[COORDINATE:.*]] = net.convert %{{.*}} : tensor<i32> -> tensor<i64>
+// CHECK: %[[LENGTH:.*]] = net.constant dense<3221225472> : tensor<3221225472xi64>
+// CHECK: net.convert %{{.*}} : tensor<3221225472xi64> -> tensor<3221225472xui64>
+func.func @long_iota() {
+  %0 = net.iota dim = 0 {dist.results = [#s]} : tensor<6442450944xui64>
+  return
+}
+
 // Tests that slices keep digits: of three pieces that are split each, one is a contiguous part of what a rank holds.
 // CHECK-LABEL: func.func @second_piece
 // CHECK: net.slice %arg0 starts = [4] limits = [8] steps = [1] : tensor<12xf32> -> tensor<4xf32>

@@ -62,8 +62,9 @@ Value IndexVectors::localizeComponent(Value component, int64_t dim, bool drop) {
   int64_t size = operandShape[dim];
   auto element = cast<IntegerType>(typeOf(component).getElementType());
   // Compared in a type that holds the size and every index of interest.
-  if (element.getWidth() < 32 || element.isUnsigned()) {
-    Type wide = localizer.builder.getIntegerType(element.getWidth() < 32 ? 32 : 64);
+  bool isLong = size > std::numeric_limits<int32_t>::max();
+  if (element.getWidth() < 32 || element.isUnsigned() || (isLong && element.getWidth() < 64)) {
+    Type wide = localizer.builder.getIntegerType(element.getWidth() < 32 && !isLong ? 32 : 64);
     component = arithmetic.convert(component, wide);
   }
   Value zero = arithmetic.splatLike(component, 0), last = arithmetic.splatLike(component, size - 1);

@@ -64,7 +64,9 @@ Value Arithmetic::globalIndices(const Placement &placement, unsigned dim, int64_
   int64_t left = 1;
   for (const LocalDigit &digit : digits)
     left *= digit.localSize;
-  auto type = RankedTensorType::get({left}, localizer.builder.getI32Type());
+  // With what the last rank holds beyond its part, indices are below twice the size.
+  bool isLong = size > std::numeric_limits<int32_t>::max() / 2;
+  auto type = RankedTensorType::get({left}, localizer.builder.getIntegerType(isLong ? 64 : 32));
   Value rest = IotaOp::create(localizer.builder, loc, type, localizer.builder.getI64IntegerAttr(0));
   Value sum;
   auto add = [&](Value digit, int64_t stride) {

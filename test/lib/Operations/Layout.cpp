@@ -25,7 +25,7 @@ static OperationCase drawConstant(CaseSource &source) {
 
 static OperationCase drawIota(CaseSource &source) {
   CaseShape shape = source.shape(2);
-  std::string element = source.choose<std::string>({"i32", "ui64", "f64"});
+  std::string element = source.choose<std::string>({"i32", "i64", "ui64", "f64"});
   return {{}, "net.iota dim = " + std::to_string(source.pick(0, 1)) + " : " + printType(shape, element)};
 }
 
