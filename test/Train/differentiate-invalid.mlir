@@ -34,13 +34,13 @@ func.func @no_derivative(%i: tensor<1x1xi32>, %u: tensor<1xf64>) -> tensor<f64> 
 
 // -----
 
-net.variable parameter @w : tensor<4xf64>
+net.variable parameter @w : tensor<36xf64>
 
-func.func @product_in_windows() -> tensor<f64> {
-  %w = net.read @w : tensor<4xf64>
-  // expected-error @below {{reduces by product, which has no derivative in windows; sum, max and min do}}
-  %p = net.reduce_window product %w sizes = [2] strides = [1] low = [0] high = [0] base_dilation = [1] window_dilation = [1] : tensor<4xf64> -> tensor<3xf64>
-  %loss = net.reduce sum %p dims = [0] : tensor<3xf64> -> tensor<f64>
+func.func @selected_in_large_windows(%x: tensor<100xf64>) -> tensor<f64> {
+  %w = net.read @w : tensor<36xf64>
+  // expected-error @below {{has windows of more than 64 elements, which its derivative does not go through}}
+  %p = net.select_and_scatter max %x, %w sizes = [65] strides = [1] low = [0] high = [0] base_dilation = [1] window_dilation = [1] : tensor<100xf64>, tensor<36xf64> -> tensor<100xf64>
+  %loss = net.reduce sum %p dims = [0] : tensor<100xf64> -> tensor<f64>
   return %loss : tensor<f64>
 }
 

@@ -134,8 +134,9 @@ static FailureOr<Cotangents> differentiateConvolution(ConvolutionOp op, Context 
 // Windows over all dimensions
 //===----------------------------------------------------------------------===//
 
-/// The cotangent of a sum in windows: every element gets the sum over the windows that show it.
-static Value windowSumCotangent(ReduceWindowOp op, Context &c) {
+/// Every element of the operand gets the sum of `x`, which has an element for each window, over the windows that show
+/// it.
+static Value sumOverWindows(ReduceWindowOp op, NetBuilder &build, Value x) {
   SmallVector<int64_t> sizes;
   Windows windows;
   for (auto [dim, extent] : llvm::enumerate(shapeOf(op.getOperand()))) {
@@ -143,9 +144,32 @@ static Value windowSumCotangent(ReduceWindowOp op, Context &c) {
     sizes.push_back(window.size);
     windows.add(window, false);
   }
-  return ReduceWindowOp::create(c.build.builder, c.build.location, op.getOperand().getType(), dist::ReduceKind::Sum,
-                                c.cotangent, sizes, windows.strides, windows.low, windows.high, windows.lhsDilation,
+  return ReduceWindowOp::create(build.builder, build.location, op.getOperand().getType(), dist::ReduceKind::Sum, x,
+                                sizes, windows.strides, windows.low, windows.high, windows.lhsDilation,
                                 windows.rhsDilation);
+}
+
+/// What the windows of `op` make of another operand of its type.
+static Value reduceAlike(ReduceWindowOp op, NetBuilder &build, dist::ReduceKind kind, Value x) {
+  return ReduceWindowOp::create(build.builder, build.location, op.getResult().getType(), kind, x, op.getSizes(),
+                                op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(),
+                                op.getWindowDilation());
+}
+
+/// The products of the other elements, as in a reduction: those of all divided by an element that is not zero, and
+/// where one alone is, for it the product of the rest.
+static Value windowProductCotangent(ReduceWindowOp op, Context &c) {
+  NetBuilder &build = c.build;
+  Value x = op.getOperand(), isZero = build.compare(CompareDirection::Eq, x, build.splatLike(x, 0));
+  Value zeros = reduceAlike(op, build, dist::ReduceKind::Sum, build.convert(isZero, elementTypeOf(x)));
+  Value nonzero = build.select(isZero, build.splatLike(x, 1), x);
+  Value rest = build.multiply(c.cotangent, reduceAlike(op, build, dist::ReduceKind::Product, nonzero));
+  Value none = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 0));
+  Value one = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 1));
+  Value noRest = build.splatLike(rest, 0);
+  Value forNonzero = sumOverWindows(op, build, build.select(none, rest, noRest));
+  Value forZero = sumOverWindows(op, build, build.select(one, rest, noRest));
+  return build.select(isZero, forZero, build.divide(forNonzero, nonzero));
 }
 
 static FailureOr<Cotangents> differentiateReduceWindow(ReduceWindowOp op, Context c) {
@@ -153,7 +177,7 @@ static FailureOr<Cotangents> differentiateReduceWindow(ReduceWindowOp op, Contex
     return Cotangents{Value()};
   switch (op.getKind()) {
   case dist::ReduceKind::Sum:
-    return Cotangents{windowSumCotangent(op, c)};
+    return Cotangents{sumOverWindows(op, c.build, c.cotangent)};
   case dist::ReduceKind::Max:
   case dist::ReduceKind::Min: {
     ArgKind kind = op.getKind() == dist::ReduceKind::Max ? ArgKind::Max : ArgKind::Min;
@@ -161,13 +185,98 @@ static FailureOr<Cotangents> differentiateReduceWindow(ReduceWindowOp op, Contex
         c.build.builder, c.build.location, op.getOperand().getType(), kind, op.getOperand(), c.cotangent, op.getSizes(),
         op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(), op.getWindowDilation())};
   }
+  case dist::ReduceKind::Product:
+    return Cotangents{windowProductCotangent(op, c)};
   default:
-    return op.emitOpError() << "reduces by " << dist::stringifyReduceKind(op.getKind())
-                            << ", which has no derivative in windows; sum, max and min do";
+    return op.emitOpError() << "reduces floats by " << dist::stringifyReduceKind(op.getKind())
+                            << ", which has no derivative";
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Selection in windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Takes from tensors of the operand's shape what stands at one element of every window.
+class WindowElements {
+public:
+  explicit WindowElements(SelectAndScatterOp op) : op(op), counts(op.getSizes()) {
+    for (auto [dim, extent] : llvm::enumerate(shapeOf(op.getOperand())))
+      interior.push_back(op.getWindow(dim).baseDilation - 1);
+  }
+
+  int64_t getNumber() const {
+    int64_t number = 1;
+    for (int64_t count : counts)
+      number = number > kMost ? number : number * count;
+    return number;
+  }
+  /// `x` with gaps of zero, where windows stand.
+  Value spread(NetBuilder &build, Value x) { return build.pad(x, 0, op.getLow(), op.getHigh(), interior); }
+  /// Element `number` of the windows, in row-major order, of what was spread.
+  Value take(NetBuilder &build, Value x, int64_t number) {
+    size_t rank = counts.size();
+    SmallVector<int64_t> starts(rank), limits(rank);
+    for (size_t dim = rank; dim-- > 0; number /= counts[dim]) {
+      starts[dim] = number % counts[dim] * op.getWindowDilation()[dim];
+      limits[dim] = starts[dim] + (shapeOf(op.getSource())[dim] - 1) * op.getStrides()[dim] + 1;
+    }
+    return build.slice(x, starts, limits, op.getStrides());
+  }
+
+  /// How many elements of a window may be gone through one by one.
+  static constexpr int64_t kMost = 64;
+
+private:
+  SelectAndScatterOp op;
+  ArrayRef<int64_t> counts;
+  SmallVector<int64_t> interior;
+};
+
+} // namespace
+
+/// The cotangent of the source: what that of the result has where each window found its element. All windows go through
+/// their elements together, and keep what they hold as the operation does.
+static Value sourceCotangent(SelectAndScatterOp op, WindowElements &elements, Context &c) {
+  NetBuilder &build = c.build;
+  Value x = op.getOperand(), ones = build.splat(typeOf(x).clone(build.builder.getI1Type()), 1);
+  Value spreadX = elements.spread(build, x), spreadCotangent = elements.spread(build, c.cotangent);
+  Value isThere = elements.spread(build, ones), found, held, result;
+  auto stays = op.getKind() == ArgKind::Max ? CompareDirection::Ge : CompareDirection::Le;
+  for (int64_t number = 0, end = elements.getNumber(); number < end; ++number) {
+    Value next = elements.take(build, spreadX, number), inside = elements.take(build, isThere, number);
+    Value cotangent = elements.take(build, spreadCotangent, number);
+    if (number == 0) {
+      found = inside;
+      held = next;
+      result = build.select(inside, cotangent, build.splatLike(cotangent, 0));
+      continue;
+    }
+    Value keeps = build.binary<AndOp>(found, build.compare(stays, held, next));
+    Value takes = build.binary<AndOp>(inside, build.unary<NotOp>(keeps));
+    found = build.binary<OrOp>(found, inside);
+    held = build.select(takes, next, held);
+    result = build.select(takes, cotangent, result);
+  }
+  return result;
+}
+
+static FailureOr<Cotangents> differentiateSelectAndScatter(SelectAndScatterOp op, Context c) {
+  // What is found does not change with the operand, but at jumps.
+  if (!c.wanted.test(1) || typeOf(op.getOperand()).getNumElements() == 0 ||
+      typeOf(op.getSource()).getNumElements() == 0)
+    return Cotangents{Value(), Value()};
+  WindowElements elements(op);
+  if (elements.getNumber() > WindowElements::kMost)
+    return op.emitOpError() << "has windows of more than " << WindowElements::kMost
+                            << " elements, which its derivative does not go through";
+  return Cotangents{Value(), sourceCotangent(op, elements, c)};
 }
 
 void derivative::attachWindow(MLIRContext *context) {
   attach<ConvolutionOp, differentiateConvolution>(context);
   attach<ReduceWindowOp, differentiateReduceWindow>(context);
+  attach<SelectAndScatterOp, differentiateSelectAndScatter>(context);
 }

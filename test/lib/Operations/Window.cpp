@@ -98,7 +98,7 @@ static Lists drawWindows(CaseSource &source, const CaseShape &shape, CaseShape &
   return lists;
 }
 
-static CaseFamily makeReduceWindow(const std::string &kind, const std::string &element, bool isDifferentiable) {
+static CaseFamily makeReduceWindow(const std::string &kind, const std::string &element) {
   auto draw = [=](CaseSource &source) {
     CaseShape shape = source.shape(2), places;
     // The extremum of nothing is infinite.
@@ -107,7 +107,7 @@ static CaseFamily makeReduceWindow(const std::string &kind, const std::string &e
                          "net.reduce_window " + kind + " %a" + printWindows(lists) + printType(shape, element) +
                              " -> " + printType(places, element)};
   };
-  return {"net.reduce_window", kind + " of " + element, draw, isDifferentiable};
+  return {"net.reduce_window", kind + " of " + element, draw};
 }
 
 static OperationCase drawSelectAndScatter(CaseSource &source) {
@@ -128,10 +128,10 @@ void test::addWindowFamilies(std::vector<CaseFamily> &families) {
   addConvolution("of none", 1, 1, 0);
   addConvolution("in groups of features", 4, 1, 1);
   addConvolution("in groups of the batch", 1, 4, 1);
-  families.push_back(makeReduceWindow("sum", "f64", true));
-  families.push_back(makeReduceWindow("max", "f64", true));
-  families.push_back(makeReduceWindow("min", "f64", true));
-  families.push_back(makeReduceWindow("product", "f64", false));
-  families.push_back(makeReduceWindow("or", "i32", true));
+  families.push_back(makeReduceWindow("sum", "f64"));
+  families.push_back(makeReduceWindow("max", "f64"));
+  families.push_back(makeReduceWindow("min", "f64"));
+  families.push_back(makeReduceWindow("product", "f64"));
+  families.push_back(makeReduceWindow("or", "i32"));
   families.push_back({"net.select_and_scatter", "f64", drawSelectAndScatter});
 }
