@@ -50,6 +50,8 @@ static Converted convertCustomCall(Conversion &conversion) {
     return failure();
   if (isAnnotation(*target))
     return passOperands(conversion);
+  if (*target == "ApproxTopK")
+    return convertApproxTopK(conversion);
   if (*target == "lapack_spotrf_ffi" || *target == "lapack_dpotrf_ffi")
     return convertLapackCholesky(conversion);
   if (*target == "lapack_strsm_ffi" || *target == "lapack_dtrsm_ffi")

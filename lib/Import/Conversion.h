@@ -96,11 +96,18 @@ using ConvertFn = Converted (*)(Conversion &conversion);
 /// How each operation is converted, by its name.
 using ConverterMap = llvm::StringMap<ConvertFn>;
 
+/// How the operation of that name, which is known, is converted.
+ConvertFn findConverter(llvm::StringRef name);
+
+/// The call that JAX makes for the largest elements, or nearly those.
+Converted convertApproxTopK(Conversion &conversion);
+
 /// Calls of LAPACK that are operations of `net`.
 Converted convertLapackCholesky(Conversion &conversion);
 Converted convertLapackSolve(Conversion &conversion);
 
 /// Each adds the converters of a family.
+void addBroadcasting(ConverterMap &converters);
 void addElementwise(ConverterMap &converters);
 void addFunctions(ConverterMap &converters);
 void addSpecialFunctions(ConverterMap &converters);

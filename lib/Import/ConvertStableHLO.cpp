@@ -38,10 +38,13 @@ static const ConverterMap &getConverters() {
     addAnnotations(map);
     addRandom(map);
     addWindow(map);
+    addBroadcasting(map);
     return map;
   }();
   return converters;
 }
+
+ConvertFn importer::findConverter(StringRef name) { return getConverters().lookup(name); }
 
 bool importer::isKnown(StringRef name) { return getConverters().contains(name); }
 

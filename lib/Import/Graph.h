@@ -14,7 +14,10 @@
 
 namespace meshwright::importer {
 
-/// The module's only public function, whose body `verifyBody` accepts. Null after an error.
+/// Whether `func` is what an operation compares or combines with, and no function that is called.
+bool isComputation(mlir::func::FuncOp func);
+
+/// The module's only public function but for such, whose body `verifyBody` accepts. Null after an error.
 mlir::func::FuncOp findGraph(mlir::ModuleOp module);
 
 /// Checks that a function has a body of one block that ends with its return. Operations of dialects that are not linked

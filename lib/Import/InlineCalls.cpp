@@ -120,10 +120,36 @@ LogicalResult callDecompositions(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Makes a region of the function that a custom call computes with, as operations have that compare or combine.
+LogicalResult takeComputations(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto result = module.walk([&](Operation *op) {
+    auto names = op->getAttrOfType<ArrayAttr>("called_computations");
+    if (op->getName().getStringRef() != "stablehlo.custom_call" || !names || names.empty())
+      return WalkResult::advance();
+    auto name = dyn_cast<FlatSymbolRefAttr>(names[0]);
+    auto function = name ? symbols.lookup<func::FuncOp>(name.getValue()) : func::FuncOp();
+    if (names.size() != 1 || !function || !isComputation(function)) {
+      op->emitError() << "stablehlo.custom_call has called_computations " << names
+                      << ", which are not one function that ends with stablehlo.return";
+      return WalkResult::interrupt();
+    }
+    OpBuilder builder(op);
+    OperationState state(op->getLoc(), op->getName(), op->getOperands(), op->getResultTypes(), op->getAttrs());
+    state.attributes.erase("called_computations");
+    IRMapping mapping;
+    function.getBody().cloneInto(state.addRegion(), mapping);
+    op->replaceAllUsesWith(builder.create(state)->getResults());
+    op->erase();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
   void runOnOperation() override {
     func::FuncOp graph = findGraph(getOperation());
-    if (!graph || failed(callDecompositions(getOperation())))
+    if (!graph || failed(callDecompositions(getOperation())) || failed(takeComputations(getOperation())))
       return signalPassFailure();
     CallGraph calls(getOperation());
     if (failed(calls.verify(graph)))

@@ -14,6 +14,9 @@ namespace meshwright::importer {
 /// Whether the operation called `name` acts on corresponding elements and is written with operands and types alone.
 bool isElementwise(llvm::StringRef name);
 
+/// Whether the operation called `name` is one of CHLO that repeats its operands.
+bool isBroadcasting(llvm::StringRef name);
+
 /// Whether the operation called `name` is converted.
 bool isKnown(llvm::StringRef name);
 

@@ -250,6 +250,50 @@ static Converted convertTopK(Conversion &conversion) {
   return SmallVector<Value>{takeAlong(b, x, positions, rank - 1), positions};
 }
 
+/// The largest elements that are found, by another order than sorting is asked for if there is one: all of them are,
+/// which is no worse than nearly all.
+Converted importer::convertApproxTopK(Conversion &conversion) {
+  Operation *op = conversion.getOp();
+  unsigned count = op->getNumResults();
+  auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto isWhole = config ? config.getAs<BoolAttr>("aggregate_to_topk") : BoolAttr();
+  FailureOr<int64_t> dim = conversion.getIntEntry("mhlo.backend_config", "reduction_dim"),
+                     most = conversion.getIntEntry("mhlo.backend_config", "top_k");
+  if (count == 0 || failed(conversion.expect(2 * count, count)) || failed(dim) || failed(most))
+    return failure();
+  if (!isWhole || !isWhole.getValue())
+    return conversion.error() << "of @ApproxTopK leaves as many candidates as another compiler chooses; export with "
+                                 "aggregate_to_topk=True";
+  RankedTensorType type = conversion.getOperandType(0);
+  if (*dim < 0 || *dim >= type.getRank() || *most < 0 || *most > type.getDimSize(*dim))
+    return conversion.error() << "takes the " << *most << " first along dimension " << *dim << " of " << type;
+  SmallVector<int64_t> limits(type.getShape());
+  limits[*dim] = *most;
+  for (unsigned index = 0; index < count; ++index)
+    if (conversion.getOperandType(index).getShape() != type.getShape() ||
+        conversion.getType(index) != conversion.getOperandType(index).clone(limits))
+      return conversion.error() << "makes " << conversion.getType(index) << " of " << conversion.getOperandType(index);
+  Block *body = getBody(conversion, 2 * count, 1);
+  if (!body)
+    return failure();
+  std::optional<Order> order = matchOrder(*body);
+  if (!order || order->keys.size() != 1)
+    return conversion.error()
+           << "of @ApproxTopK has no comparator that is known; less or greater of the elements of an "
+              "operand is";
+  Expression expression(conversion);
+  net::NetBuilder &b = expression.build;
+  Value key = op->getOperand(order->keys.front());
+  Value sorted = net::ArgSortOp::create(b.builder, b.location, type.clone(b.builder.getI32Type()), key, *dim,
+                                        order->descending, order->isTotal.value_or(false));
+  SmallVector<int64_t> starts(type.getRank(), 0), steps(type.getRank(), 1);
+  Value positions = b.slice(sorted, starts, limits, steps);
+  SmallVector<Value> results;
+  for (Value operand : op->getOperands().take_front(count))
+    results.push_back(inOrder(b, operand, positions, *dim));
+  return results;
+}
+
 void importer::addOrder(ConverterMap &converters) {
   converters["stablehlo.reverse"] = convertReverse;
   converters["stablehlo.sort"] = convertSort;

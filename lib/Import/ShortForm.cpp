@@ -415,7 +415,7 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
   static const llvm::StringSet<> alike = {"stablehlo.reshape", "stablehlo.bitcast_convert",
                                           "stablehlo.popcnt",  "stablehlo.count_leading_zeros",
                                           "chlo.next_after",   "stablehlo.dynamic_update_slice"};
-  if (isElementwise(name) || alike.contains(name))
+  if (isElementwise(name) || isBroadcasting(name) || alike.contains(name))
     return parseElementwise(parser, state);
   // The parser puts the operation's name in front.
   if (isKnown(name))

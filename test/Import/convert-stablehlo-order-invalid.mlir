@@ -76,3 +76,51 @@ func.func @reverse(%x: tensor<6xf32>) -> tensor<6xf64> {
   %0 = stablehlo.reverse %x, dims = [0] : (tensor<6xf32>) -> tensor<6xf64>
   return %0 : tensor<6xf64>
 }
+
+// -----
+
+func.func @parts(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x6xf32> {
+  // expected-error @below {{stablehlo.custom_call of @ApproxTopK leaves as many candidates as another compiler chooses; export with aggregate_to_topk=True}}
+  %0:2 = "stablehlo.custom_call"(%x, %i, %least, %none) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %1 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {call_target_name = "ApproxTopK", mhlo.backend_config = {aggregate_to_topk = false, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x6xf32>, tensor<4x6xi32>)
+  return %0#0 : tensor<4x6xf32>
+}
+
+// -----
+
+func.func @too_many(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x7xf32> {
+  // expected-error @below {{stablehlo.custom_call takes the 7 first along dimension 1 of 'tensor<4x6xf32>'}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %least, %none) {mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 7 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x7xf32>, tensor<4x7xi32>)
+  return %0#0 : tensor<4x7xf32>
+}
+
+// -----
+
+func.func @shapes(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x3xf32> {
+  // expected-error @below {{stablehlo.custom_call makes 'tensor<4x3xf32>' of 'tensor<4x6xf32>'}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %least, %none) {mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
+  return %0#0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @no_comparator(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x2xf32> {
+  // expected-error @below {{stablehlo.custom_call has 0 regions, not one of one block}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %least, %none) {mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  return %0#0 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @by_index(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x2xf32> {
+  // expected-error @below {{stablehlo.custom_call of @ApproxTopK has no comparator that is known; less or greater of the elements of an operand is}}
+  %0:2 = "stablehlo.custom_call"(%x, %i, %least, %none) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %1 = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {call_target_name = "ApproxTopK", mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  return %0#0 : tensor<4x2xf32>
+}

@@ -179,3 +179,14 @@ func.func public @main(%x: tensor<f32>) -> tensor<f32> {
 func.func private @f(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.constant dense<1.0> : tensor<f32>
 }
+
+// -----
+
+func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{stablehlo.custom_call has called_computations [@greater], which are not one function that ends with stablehlo.return}}
+  %0 = stablehlo.custom_call @ApproxTopK(%x) {called_computations = [@greater]} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @greater(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}

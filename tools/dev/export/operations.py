@@ -124,6 +124,7 @@ def orders(x, held, i, u, at):
         "argsort": jnp.argsort(held, axis=1), "argsort_descending": jnp.argsort(i, axis=1, descending=True),
         "argsort_booleans": jnp.argsort(i > 0, axis=1), "argsort_unsigned": jnp.argsort(u, axis=0),
         "top": lax.top_k(held, 3), "top_integers": lax.top_k(i, 2), "top_all": lax.top_k(x, 6),
+        "nearly": lax.approx_max_k(x, 3), "nearly_least": lax.approx_min_k(x, 2, reduction_dimension=0),
         "pairs": lax.sort((i % 3, held, x), dimension=1, num_keys=2), "one_key": lax.sort((i % 3, x), dimension=0, num_keys=1),
         "median": jnp.median(x, axis=1), "reversed": lax.rev(x, (0, 1)),
         "box": lax.dynamic_slice(x, (at, at - 7), (2, 3)), "row": lax.dynamic_index_in_dim(x, at, 0),
