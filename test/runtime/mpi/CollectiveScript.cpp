@@ -30,7 +30,8 @@ ScriptedCall CollectiveScript::drawCall(int64_t numRanks, uint64_t maxCount) {
     call.kind = static_cast<Collective::Kind>(draw(Collective::Kind_ARRAYSIZE));
   while (call.kind == Collective::SEND && numRanks == 1);
   do {
-    call.type = static_cast<DType>(draw(DType_ARRAYSIZE));
+    // Not of floats of 8 bits, which GPUs do not reduce.
+    call.type = static_cast<DType>(draw(U64 + 1));
     call.reduction = static_cast<Collective::Reduction>(draw(Collective::Reduction_ARRAYSIZE));
   } while (getSize(call.type) == 0 || !isReducible(call.reduction, call.type) || (wanted && !wanted(call)));
   std::vector<int64_t> ranks(numRanks);
