@@ -38,7 +38,7 @@ struct Work {
   /// Of tasks.
   StageTask task{TaskKind::Forward, 0};
   /// In the order of the program.
-  llvm::SmallVector<mlir::Operation *, 0> ops;
+  llvm::SmallVector<mlir::Operation *, 0> ops = {};
 };
 
 /// The works of a function. Everything here is linear in the operations.

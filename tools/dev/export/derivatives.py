@@ -215,6 +215,15 @@ def add_windows(cases):
             cases.add(f"{name} along {axis}", lambda x, function=function, axis=axis: function(x, axis=axis), cases.draw(3, 4))
     cases.add("cumsum backwards", lambda x: lax.cumsum(x, axis=1, reverse=True) * x, cases.draw(3, 4))
 
+    def select(pooled):
+        """The cotangent of what is pooled, which windows scatter to what they select."""
+        return lambda x, sources: jax.vjp(pooled, x)[1](sources)[0]
+
+    cases.add("selected in windows", select(pool(-np.inf, lax.max)), cases.draw(2, 4, 6, 2), cases.draw(2, 2, 3, 2))
+    cases.add("selected in windows that overlap", select(pool(np.inf, lax.min, (1, 3, 2, 1), (1, 2, 1, 1), ((0, 0), (1, 1), (0, 1), (0, 0)))),
+              cases.draw(1, 5, 4, 2), cases.draw(1, 3, 4, 2))
+    cases.add("selected in windows, ties", select(pool(-np.inf, lax.max, (2,), (2,))), [1, 1, 3, 2, 2, 2.0], [0.5, -1.5, 2.0])
+
 
 # By name, in the order in which they stand here.
 FAMILIES = {name.removeprefix("add_"): function for name, function in list(globals().items()) if name.startswith("add_")}
