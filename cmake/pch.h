@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler's precompiled header: what almost every file of it includes.
+
+// With assertions LLVM's headers give statistics, and so passes, members that LLVM's library, built without, knows nothing of.
+#ifndef NDEBUG
+#define NDEBUG
+#include "llvm/ADT/Statistic.h"
+#undef NDEBUG
+#include <cassert>
+#endif
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -24,7 +24,9 @@ static DictionaryAttr getMember(CollectiveOp op, int64_t number) {
   Mesh mesh = findMesh(op->getParentOfType<ModuleOp>()).getMesh();
   Builder builder(op->getContext());
   NamedAttrList on(getOn(op.getOperation()));
-  for (StringRef name : llvm::reverse(llvm::to_vector(op.getAxes().getAsValueRange<StringAttr>()))) {
+  // A name of its own: what `reverse` goes through is not kept alive for the loop.
+  SmallVector<StringRef> axes = llvm::to_vector(op.getAxes().getAsValueRange<StringAttr>());
+  for (StringRef name : llvm::reverse(axes)) {
     int64_t size = mesh.getSize(*mesh.find(name));
     if (size > 1)
       on.set(name, builder.getDenseI64ArrayAttr(number % size));

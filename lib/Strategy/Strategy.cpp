@@ -193,7 +193,9 @@ LogicalResult StrategyFile::checkTopology(MLIRContext *context) const {
 dist::Mesh StrategyFile::getMesh() const {
   auto &axes = strategy.mesh().axes();
   SmallVector<const strategy::Axis *> ordered;
-  for (StringRef name : llvm::reverse(getOrder(strategy)))
+  // A name of its own: what `reverse` goes through is not kept alive for the loop.
+  SmallVector<StringRef> order = getOrder(strategy);
+  for (StringRef name : llvm::reverse(order))
     ordered.push_back(&*llvm::find_if(axes, [&](const strategy::Axis &axis) { return axis.name() == name; }));
   if (ordered.empty())
     ordered = llvm::to_vector(llvm::make_pointer_range(axes));
