@@ -15,26 +15,8 @@ using namespace meshwright;
 using namespace meshwright::importer;
 
 static constexpr StringLiteral kPrefix = "chlo.broadcast_";
-/// What there is to repeat operands for.
-static constexpr StringLiteral kStableHLO[] = {
-    "add",
-    "and",
-    "atan2",
-    "compare",
-    "divide",
-    "maximum",
-    "minimum",
-    "multiply",
-    "or",
-    "power",
-    "remainder",
-    "select",
-    "shift_left",
-    "subtract",
-    "xor",
-    "shift_right_arithmetic",
-    "shift_right_logical",
-};
+/// What there is to repeat operands for, beside what combines two elements.
+static constexpr StringLiteral kStableHLO[] = {"compare", "select"};
 static constexpr StringLiteral kCHLO[] = {"next_after", "polygamma", "zeta"};
 
 /// The dimensions of the result that the dimensions of operand `index` become: the last ones, or those that
@@ -92,12 +74,12 @@ static Converted convertBroadcasting(Conversion &conversion) {
 }
 
 bool importer::isBroadcasting(StringRef name) {
-  return name.consume_front(kPrefix) && (llvm::is_contained(kStableHLO, name) || llvm::is_contained(kCHLO, name));
+  return name.consume_front(kPrefix) && (llvm::is_contained(getBinary(), name) ||
+                                         llvm::is_contained(kStableHLO, name) || llvm::is_contained(kCHLO, name));
 }
 
 void importer::addBroadcasting(ConverterMap &converters) {
-  for (StringRef mnemonic : kStableHLO)
-    converters[(kPrefix + mnemonic).str()] = convertBroadcasting;
-  for (StringRef mnemonic : kCHLO)
-    converters[(kPrefix + mnemonic).str()] = convertBroadcasting;
+  for (ArrayRef<StringLiteral> mnemonics : {getBinary(), ArrayRef(kStableHLO), ArrayRef(kCHLO)})
+    for (StringRef mnemonic : mnemonics)
+      converters[(kPrefix + mnemonic).str()] = convertBroadcasting;
 }

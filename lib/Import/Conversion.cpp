@@ -18,6 +18,13 @@ LogicalResult Conversion::expect(unsigned operands, unsigned results) {
                  << operands << " and " << results;
 }
 
+LogicalResult Conversion::expectPairs(unsigned more) {
+  unsigned count = op->getNumResults();
+  if (count == 0)
+    return error() << "has no results";
+  return expect(2 * count + more, count);
+}
+
 /// Reads a list of integers in the spellings of several versions: `array<i64: 0>`, `dense<0> : tensor<1xi64>`.
 static std::optional<SmallVector<int64_t>> readDims(Attribute attribute) {
   if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))

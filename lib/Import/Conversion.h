@@ -35,6 +35,8 @@ public:
 
   /// Checks the numbers of operands and results.
   mlir::LogicalResult expect(unsigned operands, unsigned results = 1);
+  /// Checks that there are results, and two operands for each and `more`.
+  mlir::LogicalResult expectPairs(unsigned more = 0);
 
   /// The list of integers, the integer, and the word that the attribute of that name holds. A list that is left out is
   /// empty where `optional` says so.

@@ -62,6 +62,8 @@ static constexpr StringLiteral kBinary[] = {
     "xor",
 };
 
+ArrayRef<StringLiteral> importer::getBinary() { return kBinary; }
+
 LogicalResult importer::expectOneType(Conversion &conversion) {
   for (Value operand : conversion.getOp()->getOperands())
     if (operand.getType() != conversion.getType())

@@ -81,9 +81,7 @@ static std::optional<net::ScatterKind> getScatterKind(Block &body, unsigned inde
 static Converted convertScatter(Conversion &conversion) {
   Operation *op = conversion.getOp();
   unsigned count = op->getNumResults();
-  if (count == 0)
-    return conversion.error() << "has no results";
-  if (failed(conversion.expect(2 * count + 1, count)) || failed(expectIndices(conversion, count)))
+  if (failed(conversion.expectPairs(/*more=*/1)) || failed(expectIndices(conversion, count)))
     return failure();
   FailureOr<net::ScatterDimsAttr> dims = getScatterDims(conversion);
   Block *body = failed(dims) ? nullptr : getBody(conversion, 2 * count, count);

@@ -7,12 +7,16 @@
 #ifndef MESHWRIGHT_LIB_IMPORT_KNOWN_H
 #define MESHWRIGHT_LIB_IMPORT_KNOWN_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace meshwright::importer {
 
 /// Whether the operation called `name` acts on corresponding elements and is written with operands and types alone.
 bool isElementwise(llvm::StringRef name);
+
+/// The operations of StableHLO that combine two operands element by element, and make what has their type.
+llvm::ArrayRef<llvm::StringLiteral> getBinary();
 
 /// Whether the operation called `name` is one of CHLO that repeats its operands.
 bool isBroadcasting(llvm::StringRef name);

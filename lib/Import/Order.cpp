@@ -259,7 +259,7 @@ Converted importer::convertApproxTopK(Conversion &conversion) {
   auto isWhole = config ? config.getAs<BoolAttr>("aggregate_to_topk") : BoolAttr();
   FailureOr<int64_t> dim = conversion.getIntEntry("mhlo.backend_config", "reduction_dim"),
                      most = conversion.getIntEntry("mhlo.backend_config", "top_k");
-  if (count == 0 || failed(conversion.expect(2 * count, count)) || failed(dim) || failed(most))
+  if (failed(conversion.expectPairs()) || failed(dim) || failed(most))
     return failure();
   if (!isWhole || !isWhole.getValue())
     return conversion.error() << "of @ApproxTopK leaves as many candidates as another compiler chooses; export with "

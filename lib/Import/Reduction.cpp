@@ -253,9 +253,7 @@ FailureOr<SmallVector<ReduceKind>> importer::getReduceKinds(Conversion &conversi
 static Converted convertReduce(Conversion &conversion) {
   Operation *op = conversion.getOp();
   unsigned count = op->getNumResults();
-  if (count == 0)
-    return conversion.error() << "has no results";
-  if (failed(conversion.expect(2 * count, count)))
+  if (failed(conversion.expectPairs()))
     return failure();
   FailureOr<SmallVector<int64_t>> dims = conversion.getDims("dimensions");
   if (failed(dims) || failed(verifyReduce(conversion, *dims)))

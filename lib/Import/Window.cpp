@@ -165,9 +165,7 @@ static Value convertCumulativeLogSumExp(Conversion &conversion, Block &body, con
 static Converted convertReduceWindow(Conversion &conversion) {
   Operation *op = conversion.getOp();
   unsigned count = op->getNumResults();
-  if (count == 0)
-    return conversion.error() << "has no results";
-  if (failed(conversion.expect(2 * count, count)))
+  if (failed(conversion.expectPairs()))
     return failure();
   FailureOr<WindowLists> windows = getWindows(conversion);
   Block *body = failed(windows) ? nullptr : getBody(conversion, 2 * count, count);
