@@ -95,12 +95,10 @@ public:
     return waitCopy(number);
   }
   Status startCopy(uint32_t number) override {
-    getQueue(copies[number].path).start(copies[number].queued);
-    return {};
+    return getQueue(copies[number].path).start(copies[number].queued);
   }
   Status waitCopy(uint32_t number) override {
-    getQueue(copies[number].path).wait(copies[number].queued);
-    return {};
+    return getQueue(copies[number].path).wait(copies[number].queued);
   }
 
   Status finishStep() override {

@@ -11,7 +11,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
 
-OneGpuBackend::OneGpuBackend(const BackendOptions &options) : hub([] {}, options.timeoutSeconds) {}
+OneGpuBackend::OneGpuBackend(const BackendOptions &options) : hub([](const Status &) {}, options.timeoutSeconds) {}
 
 Result<std::unique_ptr<Backend>> OneGpuBackend::create(const BackendOptions &options,
                                                        std::span<const std::unique_ptr<Device>> devices) {

@@ -129,5 +129,5 @@ void Hub::abort(Status status) {
   failure = std::move(status);
   for (auto &[members, group] : groups)
     group->released.notify_all();
-  failed();
+  failed(failure);
 }

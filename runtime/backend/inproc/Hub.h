@@ -13,6 +13,7 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_INPROC_HUB_H
 
 #include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/WorkQueue.h"
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -36,13 +37,16 @@ struct Group {
   std::condition_variable released;
 };
 
-class Hub {
+class Hub final : public RunCounter {
 public:
   /// Those who wait outside of groups: `failed` is called, with the lock held, when nothing will come any more.
-  Hub(std::function<void()> failed, double timeoutSeconds) : failed(std::move(failed)), timeout(timeoutSeconds) {}
+  Hub(std::function<void(const Status &)> failed, double timeoutSeconds)
+      : failed(std::move(failed)), timeout(timeoutSeconds) {}
 
   using Lock = std::unique_lock<std::mutex>;
   Lock lock() { return Lock(mutex); }
+  /// For those who share the lock.
+  std::mutex &getMutex() { return mutex; }
 
   /// The group of those ranks, made when it is asked for first.
   Group *getGroup(const std::vector<int64_t> &members);
@@ -55,10 +59,9 @@ public:
   // With the lock held:
 
   void begin(size_t ranks) { running = ranks; }
-  /// Somebody runs who did not.
-  void resume() { ++running; }
-  /// Somebody waits or has finished. Where that was the last one and somebody waits, it is a failure.
-  void pause();
+  void resume() override { ++running; }
+  /// Where that was the last one and somebody waits, it is a failure.
+  void pause() override;
   void abort(Status status);
   /// A modelled link is busy until then, which is no reason to lose patience.
   void noteBusy(Clock::time_point until) { lastMove = std::max(lastMove, until); }
@@ -78,7 +81,7 @@ private:
   static std::string describeCircle(const std::vector<Wait> &waits);
 
   std::mutex mutex;
-  std::function<void()> failed;
+  std::function<void(const Status &)> failed;
   std::chrono::duration<double> timeout;
   /// When a meeting took place last.
   Clock::time_point lastMove;

@@ -7,10 +7,7 @@
 // belong to their ranks again. On a modelled link everybody then sleeps until the time is over that the link would
 // take.
 //
-// A rank that starts collectives has a second thread, which takes them from a queue in the order of issue:
-//
-//   rank      ── start 1 ── kernel ── start 2 ── kernel ── wait 1 ── kernel ── wait 2 ──
-//   its other      └── meet, work, meet ──┴───── meet, work, meet ────────────────┘
+// A rank that starts collectives has a second thread, which takes them from a queue (WorkQueue.h).
 //
 // Ranks that wait sleep on a condition variable, so that many ranks share few cores. When every rank waits or has
 // finished, nobody can come any more: that is reported at once, and an error on one rank releases all.
@@ -20,12 +17,10 @@
 #include "../Reduce.h"
 #include "../SharedWork.h"
 #include "Hub.h"
-#include "meshwright/runtime/StartThread.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <thread>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -62,19 +57,20 @@ private:
 
 class InprocCommunicator : public Communicator {
 public:
-  InprocCommunicator(Shared &shared, int64_t rank) : shared(shared), hub(shared.hub), rank(rank) {}
-  ~InprocCommunicator() override;
+  InprocCommunicator(Shared &shared, int64_t rank)
+      : shared(shared), hub(shared.hub), rank(rank),
+        queue(hub.getMutex(), [this](uint32_t number) { return run(*collectives[number]); }, &hub) {}
   Result<uint32_t> prepare(CollectiveCall call) override;
   Status connect() override;
   Status execute(uint32_t number) override;
   Status start(uint32_t number) override;
-  Status wait(uint32_t number) override;
+  Status wait(uint32_t number) override { return queue.wait(number); }
   void finishStep(const Status &status) override;
   double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
   void setTrace(std::vector<TimeRange> *times) override { trace = times; }
 
-  /// The hub has failed: whoever waits here looks at it. With the hub's lock held.
-  void release() { done.notify_all(); }
+  /// With the hub's lock held.
+  void fail(const Status &status) { queue.fail(status); }
 
 private:
   /// A collective with what its execution needs at hand.
@@ -87,15 +83,9 @@ private:
     uint64_t position = 0; // of this rank in the group
     Clock::duration delay = {};
     double cpuSeconds = 0;
-    /// Which of the rank's started collectives it is, or was when it was issued last.
-    uint64_t ticket = 0;
     /// On a modelled link, when it was issued last.
     Clock::time_point issuedAt;
   };
-  Status startThread();
-  void serve();
-  Status enqueue(Hub::Lock &held, Prepared &prepared);
-  Status waitFor(Hub::Lock &held, uint64_t ticket);
   void stamp(Prepared &prepared) const;
   Status run(Prepared &prepared);
   Status runUntraced(Prepared &prepared);
@@ -106,25 +96,18 @@ private:
   std::vector<std::unique_ptr<Prepared>> collectives;
   std::vector<TimeRange> *trace = nullptr;
 
-  // Of the communication thread, guarded by the hub's lock. The queue is a ring with a place for every collective.
   /// When the modelled link has done what was issued so far.
   Clock::time_point linkFree;
-  std::thread thread;
-  std::vector<Prepared *> queue;
-  uint64_t issued = 0, taken = 0, completed = 0;
-  bool isActive = false, isStopping = false;
-  /// The ticket that the rank waits for; 0 while it does not.
-  uint64_t wanted = 0;
-  std::condition_variable workToDo, done;
+  WorkQueue queue;
 };
 
 class Inproc : public Backend {
 public:
   Inproc(int64_t numRanks, const std::optional<LinkModel> &link, double timeoutSeconds)
       : shared{Hub(
-                   [this] {
+                   [this](const Status &failure) {
                      for (auto &communicator : communicators)
-                       communicator->release();
+                       communicator->fail(failure);
                    },
                    timeoutSeconds),
                link} {
@@ -168,10 +151,9 @@ Result<uint32_t> InprocCommunicator::prepare(CollectiveCall described) {
     wakeInTime();
   }
   if (call.isStarted)
-    MW_TRY(startThread());
+    MW_TRY(queue.startThread(fmt::format("for the communication of rank {}", rank)));
   collectives.push_back(std::move(prepared));
-  queue.resize(collectives.size());
-  return static_cast<uint32_t>(collectives.size() - 1);
+  return queue.addItem();
 }
 
 Status InprocCommunicator::connect() {
@@ -192,104 +174,19 @@ Status InprocCommunicator::connect() {
 }
 
 //===----------------------------------------------------------------------===//
-// The communication thread
+// Steps
 //===----------------------------------------------------------------------===//
 
-Status InprocCommunicator::startThread() {
-  if (thread.joinable())
-    return {};
-  return runtime::startThread(thread, fmt::format("for the communication of rank {}", rank), [this] { serve(); });
-}
-
-InprocCommunicator::~InprocCommunicator() {
-  if (!thread.joinable())
-    return;
-  {
-    Hub::Lock held = hub.lock();
-    isStopping = true;
-  }
-  workToDo.notify_one();
-  thread.join();
-}
-
-void InprocCommunicator::serve() {
-  if (shared.link)
-    wakeInTime();
-  Hub::Lock held = hub.lock();
-  while (true) {
-    workToDo.wait(held, [&] { return isStopping || isActive; });
-    if (isStopping)
-      return;
-    while (taken != issued && hub.getFailure().ok()) {
-      Prepared &next = *queue[taken++ % queue.size()];
-      held.unlock();
-      Status status = run(next);
-      held.lock();
-      if (!status.ok())
-        break;
-      completed = next.ticket;
-      if (wanted != 0 && wanted <= completed) {
-        // Counted before this thread stops, so that somebody runs all the time.
-        hub.resume();
-        wanted = 0;
-        done.notify_all();
-      }
-    }
-    taken = issued;
-    isActive = false;
-    hub.pause();
-    done.notify_all();
-  }
-}
-
-Status InprocCommunicator::enqueue(Hub::Lock &held, Prepared &prepared) {
-  assert(held.owns_lock() && thread.joinable() && "announced when it was prepared");
-  if (!hub.getFailure().ok())
-    return hub.getFailure();
-  queue[issued++ % queue.size()] = &prepared;
-  prepared.ticket = issued;
-  stamp(prepared);
-  if (!isActive) {
-    isActive = true;
-    hub.resume();
-    workToDo.notify_one();
-  }
-  return {};
-}
-
-Status InprocCommunicator::waitFor(Hub::Lock &held, uint64_t ticket) {
-  if (completed >= ticket)
-    return {};
-  if (!hub.getFailure().ok())
-    return hub.getFailure();
-  wanted = ticket;
-  hub.pause();
-  done.wait(held, [&] { return completed >= ticket || !hub.getFailure().ok(); });
-  wanted = 0;
-  return completed >= ticket ? Status() : hub.getFailure();
-}
-
 Status InprocCommunicator::start(uint32_t number) {
-  Hub::Lock held = hub.lock();
-  return enqueue(held, *collectives[number]);
-}
-
-Status InprocCommunicator::wait(uint32_t number) {
-  Hub::Lock held = hub.lock();
-  return waitFor(held, collectives[number]->ticket);
+  stamp(*collectives[number]);
+  return queue.start(number);
 }
 
 Status InprocCommunicator::execute(uint32_t number) {
   Prepared &prepared = *collectives[number];
-  if (thread.joinable()) {
-    // Behind what was started before it.
-    Hub::Lock held = hub.lock();
-    if (isActive) {
-      MW_TRY(enqueue(held, prepared));
-      return waitFor(held, prepared.ticket);
-    }
-  }
   stamp(prepared);
+  if (std::optional<Status> status = queue.performBehind(number))
+    return *status;
   return run(prepared);
 }
 
@@ -299,11 +196,13 @@ void InprocCommunicator::stamp(Prepared &prepared) const {
 }
 
 void InprocCommunicator::finishStep(const Status &status) {
-  Hub::Lock held = hub.lock();
-  if (!status.ok())
-    hub.abort(status);
-  hub.pause();
-  done.wait(held, [&] { return !isActive; });
+  {
+    Hub::Lock held = hub.lock();
+    if (!status.ok())
+      hub.abort(status);
+    hub.pause();
+  }
+  queue.finish();
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,6 @@
 
 #include "ProcessCommunicator.h"
 #include "../Agreement.h"
-#include "meshwright/runtime/StartThread.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <set>
@@ -17,13 +16,12 @@ using namespace meshwright::runtime::processes;
 
 Result<uint32_t> ProcessCommunicator::prepare(CollectiveCall call) {
   if (call.isStarted && call.members.size() > 1)
-    MW_TRY(startThread());
+    MW_TRY(queue.startThread(fmt::format("for the communication of rank {}", rank)));
   collectives.push_back(std::make_unique<Prepared>(std::move(call), rank, post.getTransport(), world));
   Prepared &prepared = *collectives.back();
   auto key = std::pair(prepared.runner.getCall().members, prepared.runner.getDigest());
   prepared.same = firstOfKind.emplace(key, &prepared).first->second;
-  queue.resize(collectives.size());
-  return static_cast<uint32_t>(collectives.size() - 1);
+  return queue.addItem();
 }
 
 Status ProcessCommunicator::connect() {
@@ -53,97 +51,24 @@ Status ProcessCommunicator::connect() {
 }
 
 //===----------------------------------------------------------------------===//
-// The communication thread
+// Steps
 //===----------------------------------------------------------------------===//
-
-Status ProcessCommunicator::startThread() {
-  if (thread.joinable())
-    return {};
-  return runtime::startThread(thread, fmt::format("for the communication of rank {}", rank), [this] { serve(); });
-}
-
-ProcessCommunicator::~ProcessCommunicator() {
-  if (!thread.joinable())
-    return;
-  {
-    Lock held(mutex);
-    isStopping = true;
-  }
-  workToDo.notify_one();
-  thread.join();
-}
-
-void ProcessCommunicator::serve() {
-  wakeInTime();
-  Lock held(mutex);
-  while (true) {
-    workToDo.wait(held, [&] { return isStopping || isActive; });
-    if (isStopping)
-      return;
-    while (taken != issued && failure.ok()) {
-      Prepared &next = *queue[taken++ % queue.size()];
-      held.unlock();
-      Status status = run(next, postBehind);
-      held.lock();
-      if (status.ok())
-        completed = next.ticket;
-      else
-        failure = status;
-      done.notify_all();
-    }
-    taken = issued;
-    isActive = false;
-    done.notify_all();
-  }
-}
-
-Status ProcessCommunicator::enqueue(Prepared &prepared) {
-  MW_TRY(failure);
-  queue[issued++ % queue.size()] = &prepared;
-  prepared.ticket = issued;
-  if (!isActive) {
-    isActive = true;
-    workToDo.notify_one();
-  }
-  return {};
-}
-
-Status ProcessCommunicator::waitFor(Lock &held, uint64_t ticket) {
-  done.wait(held, [&] { return completed >= ticket || !failure.ok(); });
-  return completed >= ticket ? Status() : failure;
-}
 
 Status ProcessCommunicator::start(uint32_t number) {
   // In a group of one there is nothing to wait for.
-  if (!thread.joinable())
-    return run(*collectives[number], post);
-  Lock held(mutex);
-  return enqueue(*collectives[number]);
-}
-
-Status ProcessCommunicator::wait(uint32_t number) {
-  Lock held(mutex);
-  return waitFor(held, collectives[number]->ticket);
+  return queue.hasThread() ? queue.start(number) : run(*collectives[number], post);
 }
 
 Status ProcessCommunicator::execute(uint32_t number) {
-  Prepared &prepared = *collectives[number];
-  if (thread.joinable()) {
-    // Behind what was started before it.
-    Lock held(mutex);
-    if (isActive) {
-      MW_TRY(enqueue(prepared));
-      return waitFor(held, prepared.ticket);
-    }
-  }
-  return run(prepared, post);
+  if (std::optional<Status> status = queue.performBehind(number))
+    return *status;
+  return run(*collectives[number], post);
 }
 
 void ProcessCommunicator::finishStep(const Status &status) {
   if (!status.ok())
     post.getLifeline().fail(status);
-  Lock held(mutex);
-  done.wait(held, [&] { return !isActive; });
+  queue.finish();
 }
 
 //===----------------------------------------------------------------------===//

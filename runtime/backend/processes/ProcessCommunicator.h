@@ -8,24 +8,23 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PROCESSCOMMUNICATOR_H
 
 #include "PlanRunner.h"
-#include <condition_variable>
+#include "meshwright/runtime/WorkQueue.h"
 #include <map>
 
 namespace meshwright::runtime::processes {
 
-/// A process has one rank. What is executed runs on the rank's own thread, what is started on another one, which takes
-/// it from a ring with a place for each.
+/// A process has one rank. What is executed runs on the rank's own thread, what is started on that of a queue.
 class ProcessCommunicator : public Communicator {
 public:
   ProcessCommunicator(Post &post, int64_t rank, uint64_t world, bool checkAlways)
       : post(post), postBehind(post.getTransport(), post.getLifeline(), 2), rank(rank), world(world),
-        checkAlways(checkAlways) {}
-  ~ProcessCommunicator() override;
+        checkAlways(checkAlways),
+        queue(mutex, [this](uint32_t number) { return run(*collectives[number], postBehind); }) {}
   Result<uint32_t> prepare(CollectiveCall call) override;
   Status connect() override;
   Status execute(uint32_t number) override;
   Status start(uint32_t number) override;
-  Status wait(uint32_t number) override;
+  Status wait(uint32_t number) override { return queue.wait(number); }
   void finishStep(const Status &status) override;
   double getCpuSeconds(uint32_t number) const override { return collectives[number]->cpuSeconds; }
   void setTrace(std::vector<TimeRange> *times) override { trace = times; }
@@ -40,15 +39,8 @@ private:
     /// of places, but what it is they use for the first time together.
     Prepared *same = this;
     bool isChecked = false;
-    /// Which of the rank's started collectives it is, or was when it was issued last.
-    uint64_t ticket = 0;
     double cpuSeconds = 0;
   };
-  using Lock = std::unique_lock<std::mutex>;
-  Status startThread();
-  void serve();
-  Status enqueue(Prepared &prepared);
-  Status waitFor(Lock &held, uint64_t ticket);
   Status run(Prepared &prepared, Post &post);
 
   Post &post;
@@ -62,15 +54,8 @@ private:
   std::unique_ptr<std::byte[]> scratch;
   std::vector<TimeRange> *trace = nullptr;
 
-  std::thread thread;
-  /// Guards what follows.
   std::mutex mutex;
-  std::vector<Prepared *> queue;
-  uint64_t issued = 0, taken = 0, completed = 0;
-  bool isActive = false, isStopping = false;
-  /// Of what was started.
-  Status failure;
-  std::condition_variable workToDo, done;
+  WorkQueue queue;
 };
 
 } // namespace meshwright::runtime::processes

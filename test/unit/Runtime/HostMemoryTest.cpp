@@ -174,8 +174,8 @@ TEST(CopyQueue, CopiesTakePlaceInTheOrderOfIssue) {
   for (int step = 0; step != 20; ++step) {
     values[0] = 1000 + step;
     for (uint32_t number : numbers)
-      queue.start(number);
-    queue.wait(numbers.back());
+      EXPECT_TRUE(queue.start(number).ok());
+    EXPECT_TRUE(queue.wait(numbers.back()).ok());
     EXPECT_EQ(values, std::vector<int>(count + 1, 1000 + step));
   }
 }
@@ -192,7 +192,7 @@ TEST(CopyQueue, ALinkDelaysCopiesOneAfterTheOther) {
   auto measure = [&] {
     auto begin = std::chrono::steady_clock::now();
     for (uint32_t number : numbers)
-      queue.start(number);
+      EXPECT_TRUE(queue.start(number).ok());
     queue.finish();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
