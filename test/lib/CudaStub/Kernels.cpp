@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Stub.h"
+#include "test/lib/Fiber/Fiber.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +17,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 using namespace meshwright::stub;
@@ -38,8 +38,6 @@ struct Module {
   Live live;
 };
 
-constexpr size_t stackBytes = 256 << 10;
-
 /// A block while it runs. One at a time on a stream's thread.
 class Block {
 public:
@@ -51,23 +49,22 @@ public:
     nextThread = 0;
     current = this;
     // What nobody wrote is nothing that anybody knows.
-    std::memset(shared.data(), 0xa5, shared.size() * sizeof(uint64_t));
+    std::fill(shared.begin(), shared.end(), 0xa5a5a5a5a5a5a5a5);
     while (nextThread != threads)
       resume(getFiber());
     while (!waiting.empty()) {
       // All have come to the barrier; they go on in the order of their threads.
-      std::vector<Fiber *> arrived;
+      std::vector<Turn *> arrived;
       arrived.swap(waiting);
-      for (Fiber *fiber : arrived)
-        resume(*fiber);
+      for (Turn *turn : arrived)
+        resume(*turn);
     }
     current = nullptr;
   }
 
   void wait() {
     waiting.push_back(running);
-    Fiber *self = running;
-    swapcontext(&self->context, &scheduler);
+    running->fiber.suspend();
   }
 
   uint32_t getThread() const { return running->thread; }
@@ -80,48 +77,42 @@ public:
   std::vector<uint64_t> shared;
 
 private:
-  struct Fiber {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack = std::unique_ptr<char[]>(new char[stackBytes]);
+  /// A fiber and the thread that it runs.
+  struct Turn {
+    meshwright::test::Fiber fiber;
     uint32_t thread = 0;
   };
 
   /// One that is to begin with the next thread.
-  Fiber &getFiber() {
+  Turn &getFiber() {
     if (idle.empty()) {
-      fibers.push_back(std::make_unique<Fiber>());
-      idle.push_back(fibers.back().get());
+      turns.push_back(std::make_unique<Turn>());
+      idle.push_back(turns.back().get());
     }
-    Fiber &fiber = *idle.back();
+    Turn &turn = *idle.back();
     idle.pop_back();
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = stackBytes;
-    fiber.context.uc_link = &scheduler;
-    makecontext(&fiber.context, &Block::work, 0);
-    return fiber;
+    turn.fiber.begin([this] { work(); });
+    return turn;
   }
 
-  void resume(Fiber &fiber) {
-    running = &fiber;
-    swapcontext(&scheduler, &fiber.context);
+  void resume(Turn &turn) {
+    running = &turn;
+    turn.fiber.resume();
   }
 
   /// On a fiber: one thread after the other. Behind a barrier none is left.
-  static void work() {
-    Block &self = *current;
-    Fiber &fiber = *self.running;
-    while (self.nextThread != self.threads) {
-      fiber.thread = self.nextThread++;
-      self.function(self.arguments);
+  void work() {
+    Turn &turn = *running;
+    while (nextThread != threads) {
+      turn.thread = nextThread++;
+      function(arguments);
     }
-    self.idle.push_back(&fiber);
+    idle.push_back(&turn);
   }
 
-  ucontext_t scheduler;
-  std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<Fiber *> idle, waiting;
-  Fiber *running = nullptr;
+  std::vector<std::unique_ptr<Turn>> turns;
+  std::vector<Turn *> idle, waiting;
+  Turn *running = nullptr;
   uint32_t nextThread = 0;
 };
 

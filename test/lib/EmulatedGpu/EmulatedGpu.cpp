@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <ucontext.h>
 
 using namespace meshwright::test;
 
@@ -22,15 +21,7 @@ void *mw_emulated_shared() { return running->getShared(); }
 void mw_emulated_barrier() { running->waitAtBarrier(); }
 }
 
-struct EmulatedGpu::Fiber {
-  static constexpr size_t kStackBytes = 256 << 10;
-
-  ucontext_t context;
-  std::unique_ptr<std::byte[]> stack;
-  bool isDone = false;
-};
-
-EmulatedGpu::EmulatedGpu(uint64_t seed) : engine(seed), host(std::make_unique<Fiber>()) {}
+EmulatedGpu::EmulatedGpu(uint64_t seed) : engine(seed) {}
 EmulatedGpu::~EmulatedGpu() = default;
 
 void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
@@ -38,33 +29,21 @@ void EmulatedGpu::shuffle(std::vector<uint32_t> &order) {
     std::swap(order[last - 1], order[engine() % last]);
 }
 
-void EmulatedGpu::waitAtBarrier() { swapcontext(&fibers[thread]->context, &host->context); }
-
-void EmulatedGpu::enter() {
-  running->function(running->arguments);
-  running->fibers[running->thread]->isDone = true;
-}
+void EmulatedGpu::waitAtBarrier() { fibers[thread]->suspend(); }
 
 /// Runs all threads from barrier to barrier. False where some have ended when others wait.
 bool EmulatedGpu::runBlock(uint32_t threads) {
-  for (uint32_t index = 0; index < threads; ++index) {
-    Fiber &fiber = *fibers[index];
-    fiber.isDone = false;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = Fiber::kStackBytes;
-    fiber.context.uc_link = &host->context;
-    makecontext(&fiber.context, &EmulatedGpu::enter, 0);
-  }
+  for (uint32_t index = 0; index < threads; ++index)
+    fibers[index]->begin([this] { function(arguments); });
   std::vector<uint32_t> order(threads);
   std::iota(order.begin(), order.end(), 0);
   while (true) {
     shuffle(order);
     for (uint32_t index : order) {
       thread = index;
-      swapcontext(&host->context, &fibers[index]->context);
+      fibers[index]->resume();
     }
-    auto done = std::count_if(order.begin(), order.end(), [&](uint32_t index) { return fibers[index]->isDone; });
+    auto done = std::count_if(order.begin(), order.end(), [&](uint32_t index) { return fibers[index]->isDone(); });
     if (done != 0)
       return done == threads;
   }
@@ -74,10 +53,8 @@ std::string EmulatedGpu::launch(Function code, void *const *addresses, uint32_t 
                                 size_t sharedBytes) {
   function = code;
   arguments = addresses;
-  while (fibers.size() < threads) {
+  while (fibers.size() < threads)
     fibers.push_back(std::make_unique<Fiber>());
-    fibers.back()->stack = std::make_unique<std::byte[]>(Fiber::kStackBytes);
-  }
   std::vector<uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0);
   shuffle(order);

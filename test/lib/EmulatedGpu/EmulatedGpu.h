@@ -12,6 +12,7 @@
 #ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_EMULATEDGPU_H
 
+#include "test/lib/Fiber/Fiber.h"
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -39,11 +40,8 @@ public:
   void waitAtBarrier();
 
 private:
-  struct Fiber;
-
   bool runBlock(uint32_t threads);
   void shuffle(std::vector<uint32_t> &order);
-  static void enter();
 
   std::mt19937_64 engine;
   Function function = nullptr;
@@ -51,7 +49,6 @@ private:
   uint32_t thread = 0, block = 0;
   std::vector<std::byte> shared;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::unique_ptr<Fiber> host;
 };
 
 } // namespace meshwright::test

@@ -32,9 +32,10 @@ static std::string printElement(Type type) {
 
 /// `dense<[…]>` with the integers of `tensor`, nested as its shape asks for.
 static std::string printIntegers(const Tensor &tensor) {
+  unsigned bits = getElementTypeOrSelf(tensor.type).getIntOrFloatBitWidth();
   SmallVector<APInt> numbers;
   for (evaluate::Element element : tensor.data)
-    numbers.push_back(APInt(getElementTypeOrSelf(tensor.type).getIntOrFloatBitWidth(), element.i, /*isSigned=*/true));
+    numbers.push_back(APInt(64, element.i, /*isSigned=*/true).trunc(bits));
   std::string text;
   llvm::raw_string_ostream(text) << DenseElementsAttr::get(tensor.type, numbers);
   return text;
