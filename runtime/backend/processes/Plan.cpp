@@ -6,6 +6,7 @@
 
 #include "Plan.h"
 #include <algorithm>
+#include <utility>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -15,7 +16,8 @@ namespace {
 
 Place at(const std::byte *address) { return {reinterpret_cast<uint64_t>(address), false}; }
 
-/// Elements [begin, end) of a part, which `owner` reduces: of the part's block for the owner, where it has such blocks.
+/// Elements [begin, end) of a part, which `owner` reduces or sends on: of the part's block for the owner, where it has
+/// such blocks.
 struct Segment {
   size_t part;
   uint64_t owner, begin, end;
@@ -29,6 +31,8 @@ public:
   Plan run() {
     if (isReducing(call.kind))
       reduce();
+    else if (call.kind == Collective::BROADCAST)
+      broadcast();
     else
       move();
     for (Batch &batch : plan.batches)
@@ -67,6 +71,29 @@ private:
     return plan.batches.size() - 1;
   }
   void complete(size_t batch) { plan.actions.push_back({Action::Kind::Complete, batch}); }
+  void complete(const std::vector<size_t> &posted) {
+    for (size_t batch : posted)
+      complete(batch);
+  }
+
+  /// In each round `gather` makes what comes to its owners, `work` is what they do with it, and `spread`, where that is
+  /// wanted, makes what goes on from them. Two rounds are under way at once.
+  template <typename Gather, typename Work, typename Spread>
+  void pipeline(size_t rounds, bool isSpread, Gather gather, Work work, Spread spread) {
+    std::vector<size_t> toOwners, fromOwners;
+    for (size_t round = 0; round != rounds; ++round) {
+      for (size_t next = toOwners.size(); next != std::min(round + 2, rounds); ++next)
+        toOwners.push_back(post(gather(next)));
+      complete(toOwners[round]);
+      work(round);
+      if (isSpread)
+        fromOwners.push_back(post(spread(round)));
+      if (isSpread && round != 0)
+        complete(fromOwners[round - 1]);
+    }
+    if (!fromOwners.empty())
+      complete(fromOwners.back());
+  }
 
   /// The other members, each beginning with the next one, so that not all talk to the same.
   template <typename Fn> void forEachOther(Fn fn) const {
@@ -109,24 +136,34 @@ private:
       copy(at(part.out), at(part.in), bytes);
   }
 
-  // Reductions.
+  // Slices.
 
-  bool isDirect() const {
-    uint64_t bytes = 0;
-    for (const CallPart &part : call.parts)
-      bytes += part.count * size;
-    return call.kind == Collective::ALL_REDUCE && bytes <= limits.direct;
+  /// What each of the owners has to do with, in rounds: [round][owner].
+  using Rounds = std::vector<std::vector<std::vector<Segment>>>;
+  using Parts = std::vector<size_t>;
+
+  /// Those for which fn(part) holds, in order.
+  template <typename Fn> Parts findParts(Fn fn) const {
+    Parts parts;
+    for (size_t part = 0; part != call.parts.size(); ++part)
+      if (fn(call.parts[part]))
+        parts.push_back(part);
+    return parts;
   }
 
-  /// What each of the owners reduces, in rounds: [round][owner].
-  using Rounds = std::vector<std::vector<std::vector<Segment>>>;
+  uint64_t countElements(const Parts &parts) const {
+    uint64_t count = 0;
+    for (size_t part : parts)
+      count += call.parts[part].count;
+    return count;
+  }
 
-  /// Gives an owner elements [begin, end) of all parts, one after the other, cut where parts and rounds end.
-  void cut(Rounds &rounds, uint64_t owner, uint64_t begin, uint64_t end) const {
+  /// Gives an owner elements [begin, end) of some parts, one after the other, cut where parts and rounds end.
+  void cut(Rounds &rounds, const Parts &parts, uint64_t owner, uint64_t begin, uint64_t end) const {
     // Who is alone waits for nobody.
     uint64_t perRound = members == 1 ? std::max(end - begin, uint64_t(1)) : std::max(limits.round / size, uint64_t(1));
     uint64_t first = 0, next = begin;
-    for (size_t part = 0; part != call.parts.size(); first += call.parts[part++].count) {
+    for (size_t part : parts) {
       uint64_t partEnd = std::min(end, first + call.parts[part].count);
       while (next < partEnd) {
         uint64_t round = (next - begin) / perRound, stop = std::min(partEnd, begin + (round + 1) * perRound);
@@ -135,24 +172,17 @@ private:
         rounds[round][owner].push_back({part, owner, next - first, stop - first});
         next = stop;
       }
+      first += call.parts[part].count;
     }
   }
 
-  Rounds share() const {
-    Rounds rounds;
-    uint64_t total = 0;
-    for (const CallPart &part : call.parts)
-      total += part.count;
-    uint64_t slice = std::max((total + members - 1) / members, limits.slice / size);
+  /// Gives each of `owners` owners, of which `getOwner(i)` is one, a slice of some parts.
+  template <typename Fn> void cutSlices(Rounds &rounds, const Parts &parts, uint64_t owners, Fn getOwner) const {
+    uint64_t total = countElements(parts);
+    uint64_t slice = std::max((total + owners - 1) / owners, limits.slice / size);
     slice = (slice * size + 63) / 64 * 64 / size;
-    bool isWhole = call.kind == Collective::REDUCE_SCATTER || isDirect();
-    for (uint64_t owner = 0; owner != members; ++owner) {
-      if (isWhole)
-        cut(rounds, owner, 0, total);
-      else
-        cut(rounds, owner, std::min(owner * slice, total), std::min((owner + 1) * slice, total));
-    }
-    return rounds;
+    for (uint64_t i = 0; i != owners; ++i)
+      cut(rounds, parts, getOwner(i), std::min(i * slice, total), std::min((i + 1) * slice, total));
   }
 
   uint64_t getBytes(const Segment &segment) const { return (segment.end - segment.begin) * size; }
@@ -169,31 +199,104 @@ private:
     return at(part.in) + (block + segment.begin) * size;
   }
 
-  /// Whether this member wants what an owner makes of a segment.
+  /// Whether a member wants what an owner has of a segment.
   bool wants(const Segment &segment, uint64_t member) const {
-    return call.kind != Collective::REDUCE || call.parts[segment.part].root == member;
+    bool isRoot = call.parts[segment.part].root == member;
+    return call.kind == Collective::REDUCE ? isRoot : call.kind != Collective::BROADCAST || !isRoot;
   }
 
   Place getOutput(const Segment &segment) const { return at(call.parts[segment.part].out) + segment.begin * size; }
 
-  void reduce() {
-    Rounds rounds = share();
-    // Two rounds are under way at once.
-    Stage stages[2] = {createStage(rounds), createStage(rounds)};
-    bool isSpread = call.kind != Collective::REDUCE_SCATTER && !isDirect();
-    std::vector<size_t> toOwners, fromOwners;
-    for (size_t round = 0; round != rounds.size(); ++round) {
-      for (size_t next = toOwners.size(); next != std::min(round + 2, rounds.size()); ++next)
-        toOwners.push_back(post(gather(rounds[next], stages[next % 2])));
-      complete(toOwners[round]);
-      reduceOwn(rounds[round][me], stages[round % 2]);
-      if (isSpread)
-        fromOwners.push_back(post(spread(rounds[round], stages[round % 2])));
-      if (isSpread && round != 0)
-        complete(fromOwners[round - 1]);
+  // Broadcasts.
+
+  void broadcast() {
+    uint64_t total = 0;
+    std::vector<uint64_t> ofRoots(members);
+    for (const CallPart &part : call.parts) {
+      ofRoots[part.root] += part.count * size;
+      total += part.count * size;
     }
-    if (!fromOwners.empty())
-      complete(fromOwners.back());
+    // Where every member is the root of about as much, none sends more than the others.
+    uint64_t largest = *std::max_element(ofRoots.begin(), ofRoots.end());
+    if (limits.isOneHost || members <= 2 || members * largest <= total + total / 4)
+      return move();
+    if (total <= limits.tree)
+      broadcastByTree();
+    else
+      broadcastBySlices();
+    for (const CallPart &part : call.parts)
+      copyOwn(part);
+  }
+
+  /// Who has a part sends it on, ever further from the root:
+  ///
+  ///   root 0   0 ─► 1    0 ─► 2, 1 ─► 3    0 ─► 4, 1 ─► 5, 2 ─► 6, 3 ─► 7
+  void broadcastByTree() {
+    std::vector<size_t> open;
+    for (uint64_t reach = 1; reach < members; reach *= 2) {
+      Batch batch;
+      bool hasToCome = false;
+      for (const CallPart &part : call.parts) {
+        uint64_t bytes = part.count * size, distance = (me + members - part.root) % members;
+        if (distance < reach && distance + reach < members)
+          send(batch, at(distance == 0 ? part.in : part.out), bytes, (me + reach) % members);
+        if (distance < reach || distance >= 2 * reach)
+          continue;
+        receive(batch, at(part.out), bytes, (me + members - reach) % members);
+        hasToCome = true;
+      }
+      open.push_back(post(std::move(batch)));
+      if (hasToCome)
+        complete(std::exchange(open, {}));
+    }
+    complete(open);
+  }
+
+  /// A slice goes from the root to each of the others, and from it to all of these.
+  void broadcastBySlices() {
+    Rounds rounds;
+    for (uint64_t root = 0; root != members; ++root)
+      cutSlices(rounds, findParts([&](const CallPart &part) { return part.root == root; }), members - 1,
+                [&](uint64_t i) { return (root + 1 + i) % members; });
+    // Nothing is kept on the way.
+    const Stage none;
+    pipeline(
+        rounds.size(), true, [&](size_t round) { return handOut(rounds[round]); }, [](size_t) {},
+        [&](size_t round) { return spread(rounds[round], none); });
+  }
+
+  Batch handOut(const std::vector<std::vector<Segment>> &round) {
+    Batch batch;
+    auto isRoot = [&](uint64_t member, const Segment &segment) { return call.parts[segment.part].root == member; };
+    forEachOther([&](uint64_t other) {
+      for (const Segment &segment : round[me])
+        if (isRoot(other, segment))
+          receive(batch, getOutput(segment), getBytes(segment), other);
+      for (const Segment &segment : round[other])
+        if (isRoot(me, segment))
+          send(batch, getInput(segment), getBytes(segment), other);
+    });
+    return batch;
+  }
+
+  // Reductions.
+
+  void reduce() {
+    Parts all = findParts([](const CallPart &) { return true; });
+    uint64_t total = countElements(all);
+    bool isDirect = call.kind == Collective::ALL_REDUCE && total * size <= limits.direct;
+    bool isSpread = call.kind != Collective::REDUCE_SCATTER && !isDirect;
+    Rounds rounds;
+    if (isSpread)
+      cutSlices(rounds, all, members, [](uint64_t i) { return i; });
+    else
+      for (uint64_t owner = 0; owner != members; ++owner)
+        cut(rounds, all, owner, 0, total);
+    Stage stages[2] = {createStage(rounds), createStage(rounds)};
+    pipeline(
+        rounds.size(), isSpread, [&](size_t round) { return gather(rounds[round], stages[round % 2]); },
+        [&](size_t round) { reduceOwn(rounds[round][me], stages[round % 2]); },
+        [&](size_t round) { return spread(rounds[round], stages[round % 2]); });
   }
 
   /// What comes to this member in a round: a block from each of the others, and one for a result that goes on.

@@ -7,7 +7,12 @@
 //
 //   small sums      everybody sends all to everybody and reduces for itself            one meeting, B(n - 1)
 //   sums            slices: to their owners, who reduce; from them to who wants them   two meetings, 2B(n - 1)/n
+//   small broadcasts    over a binomial tree                                           log2(n) meetings, B log2(n)
+//   broadcasts      slices: from the root to their owners; from them to the others     two meetings, B
 //   the others      from where it is to where it goes                                  one meeting
+//
+// A broadcast is one of the others where that keeps no link busier than the rest: on one host, where there is none, and
+// where all members are roots of as much, as of parameters that have an owner each.
 //
 // A slice is reduced by one member, over all members in their order, so that the bits are those of every other backend.
 // Large slices move in rounds, the next of which is under way while one is reduced:
@@ -80,8 +85,13 @@ struct Plan {
 
 /// In bytes; all members of a group have the same.
 struct PlanLimits {
+  /// All processes are on one host: broadcasts go from the root to each at once. What goes over others waits for them
+  /// to get a core.
+  bool isOneHost = false;
   /// Below it everybody reduces everything.
   uint64_t direct = 2048;
+  /// Up to it a broadcast goes over a tree.
+  uint64_t tree = 32 << 10;
   /// No slice is smaller.
   uint64_t slice = 1024;
   /// What moves to an owner, from each member, in a round.

@@ -32,8 +32,8 @@ uint64_t getGroupNumber(const CollectiveCall &call, uint64_t world) {
 PlanRunner::PlanRunner(CollectiveCall newCall, int64_t rank, const Transport &transport, uint64_t world)
     : call(std::move(newCall)),
       member(std::find(call.members.begin(), call.members.end(), rank) - call.members.begin()),
-      plan(planCollective(call, member)), reduceFn(getReduceFn(call.reduction, call.type)),
-      digest(runtime::getDigest(call)) {
+      plan(planCollective(call, member, {.isOneHost = transport.getNumLocal() == transport.getNumProcesses()})),
+      reduceFn(getReduceFn(call.reduction, call.type)), digest(runtime::getDigest(call)) {
   uint64_t group = getGroupNumber(call, world);
   checkTag = transport.getTag(group);
   tag = transport.getTag(group ^ digest);

@@ -21,7 +21,7 @@ using namespace meshwright::runtime;
 
 namespace {
 
-/// One process with all-reduces of one float over all ranks, told apart by tag and count.
+/// One process with collectives of floats, told apart by tag and count.
 class Run {
 public:
   Run(World &world, double timeout) : world(world) { options.timeoutSeconds = timeout; }
@@ -38,17 +38,23 @@ public:
       all.push_back(rank);
     return prepareBetween(std::move(all), tag, count, isStarted);
   }
+  /// A broadcast over all ranks.
+  Status prepareBroadcast(uint32_t tag, uint64_t count, uint32_t root) {
+    CollectiveCall call;
+    call.kind = Collective::BROADCAST;
+    std::byte *buffer = reinterpret_cast<std::byte *>(buffers[tag % 4]);
+    call.parts = {{count, world.getProcess() == root ? buffer : nullptr, buffer, root}};
+    for (int64_t rank = 0; rank != world.getNumProcesses(); ++rank)
+      call.members.push_back(rank);
+    return prepare(std::move(call), tag);
+  }
   Status prepareBetween(std::vector<int64_t> members, uint32_t tag, uint64_t count, bool isStarted = false) {
     CollectiveCall call;
     std::byte *buffer = reinterpret_cast<std::byte *>(buffers[tag % 4]);
     call.parts = {{count, buffer, buffer}};
     call.members = std::move(members);
-    call.tag = tag;
-    call.name = "grad/w";
-    call.location = "model.mlir:88";
     call.isStarted = isStarted;
-    MW_TRY_ASSIGN(numbers[tag], getCommunicator().prepare(std::move(call)));
-    return {};
+    return prepare(std::move(call), tag);
   }
 
   template <typename Fn> Status step(Fn work) {
@@ -67,6 +73,13 @@ public:
   World &world;
 
 private:
+  Status prepare(CollectiveCall call, uint32_t tag) {
+    call.tag = tag;
+    call.name = "grad/w";
+    call.location = "model.mlir:88";
+    MW_TRY_ASSIGN(numbers[tag], getCommunicator().prepare(std::move(call)));
+    return {};
+  }
   Communicator &getCommunicator() { return backend->getCommunicator(world.getProcess()); }
 
   BackendOptions options;
@@ -151,15 +164,33 @@ Status compute(Run &run) {
   });
 }
 
+void sayThatItRuns(const Run &run) {
+  if (!run.world.isFirst())
+    return;
+  std::printf("runs\n");
+  std::fflush(stdout);
+}
+
+/// Broadcasts over a tree, and in slices, until somebody is killed.
+Status broadcast(Run &run) {
+  MW_TRY(run.prepareBroadcast(16, 1, 0));
+  MW_TRY(run.prepareBroadcast(17, 100000, 1));
+  MW_TRY(run.connect());
+  sayThatItRuns(run);
+  while (true) {
+    MW_TRY(run.step([&]() -> Status {
+      MW_TRY(run.execute(16));
+      return run.execute(17);
+    }));
+  }
+}
+
 /// Steps with a collective behind a computation, until somebody is killed.
 Status goOn(Run &run) {
   MW_TRY(run.prepare(16, 100000, true));
   MW_TRY(run.prepare(17, 1));
   MW_TRY(run.connect());
-  if (run.world.isFirst()) {
-    std::printf("runs\n");
-    std::fflush(stdout);
-  }
+  sayThatItRuns(run);
   while (true) {
     MW_TRY(run.step([&]() -> Status {
       MW_TRY(run.start(16));
@@ -172,9 +203,9 @@ Status goOn(Run &run) {
 
 Status runCase(World &world, const std::string &name, double timeout) {
   const std::map<std::string, Status (*)(Run &)> cases = {
-      {"disagree", disagree}, {"disagree-later", disagreeLater}, {"stay-away", stayAway},
-      {"leave", leave},       {"fail-step", failStep},           {"fail-between", failBetween},
-      {"go-on", goOn},        {"circle", waitInCircle},          {"compute", compute}};
+      {"disagree", disagree},  {"disagree-later", disagreeLater}, {"stay-away", stayAway}, {"leave", leave},
+      {"fail-step", failStep}, {"fail-between", failBetween},     {"go-on", goOn},         {"circle", waitInCircle},
+      {"compute", compute},    {"broadcast", broadcast}};
   auto found = cases.find(name);
   if (found == cases.end())
     return usageError("there is no case {}", name);

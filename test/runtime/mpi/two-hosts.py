@@ -53,8 +53,8 @@ def find_process(rank):
     sys.exit(f"there is no process of rank {rank}")
 
 
-def disturb(agent, which, victim, expected):
-    going = start(agent, "mpi-faults", "go-on", "2")
+def disturb(agent, case, which, victim, expected):
+    going = start(agent, "mpi-faults", case, "2")
     if going.stdout.readline() != "runs\n":
         sys.exit(f"the run does not begin:\n{going.communicate()[1]}")
     time.sleep(0.3)
@@ -64,10 +64,10 @@ def disturb(agent, which, victim, expected):
     # Who hears of it between two steps is in no collective.
     others = set(range(4)) - {victim}
     if not any(re.match(expected, said.get(str(rank), "")) for rank in others):
-        sys.exit(f"{which.name} of rank {victim}: nobody says {expected}\n{errors}")
+        sys.exit(f"{case}: {which.name} of rank {victim}: nobody says {expected}\n{errors}")
     for rank in others:
         if not re.match(rf"{expected}|rank {victim} stopped$", said.get(str(rank), "")):
-            sys.exit(f"{which.name} of rank {victim}: rank {rank} says {said.get(str(rank))!r}\n{errors}")
+            sys.exit(f"{case}: {which.name} of rank {victim}: rank {rank} says {said.get(str(rank))!r}\n{errors}")
     if going.returncode == 0:
         sys.exit("mpirun ends with success")
 
@@ -77,9 +77,10 @@ def test(folder):
     output, errors = start(agent, "mpi-collectives", "60", "5").communicate(timeout=120 * PATIENCE)
     if "5 rounds on 4 processes agree" not in output:
         sys.exit(f"collectives fail between hosts:\n{output}{errors}")
-    for victim in (0, 3):
-        disturb(agent, signal.SIGKILL, victim, rf"rank {victim} stopped before c_allreduce")
-        disturb(agent, signal.SIGSTOP, victim, rf"rank {victim} stopped before c_allreduce .* does not answer")
+    for case, collective, victims in (("go-on", "c_allreduce", (0, 3)), ("broadcast", "c_broadcast", (2,))):
+        for victim in victims:
+            disturb(agent, case, signal.SIGKILL, victim, rf"rank {victim} stopped before {collective}")
+            disturb(agent, case, signal.SIGSTOP, victim, rf"rank {victim} stopped before {collective} .* does not answer")
 
 
 with connected(HOSTS), tempfile.TemporaryDirectory() as name:

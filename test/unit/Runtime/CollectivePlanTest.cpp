@@ -213,7 +213,12 @@ TEST(MpiPlan, RandomCollectivesOfAllKinds) {
 TEST(MpiPlan, SlicesRoundsAndMessagesThatAreCut) {
   for (uint64_t seed = 0; seed != 120; ++seed)
     check(1000 + seed, 1 + static_cast<int64_t>(seed % 5), 3000,
-          {.direct = 64 * (seed % 3), .slice = 64, .round = 256 + 100 * (seed % 7), .packed = 100, .message = 150});
+          {.direct = 64 * (seed % 3),
+           .tree = 500 * (seed % 4),
+           .slice = 64,
+           .round = 256 + 100 * (seed % 7),
+           .packed = 100,
+           .message = 150});
 }
 
 TEST(MpiPlan, SmallPartsAreOneMessage) {
@@ -239,4 +244,61 @@ TEST(MpiPlan, BytesOfALargeSumAreThoseOfTheBestAlgorithms) {
     for (const Transfer &transfer : batch.transfers)
       sent += transfer.isSend ? transfer.bytes : 0;
   EXPECT_EQ(static_cast<double>(sent), getSentBytes(Collective::ALL_REDUCE, ranks, count * sizeof(float)));
+}
+
+namespace {
+
+/// What a member of a broadcast from member 2 sends.
+struct BroadcastLoad {
+  uint64_t bytes = 0, messages = 0;
+};
+
+std::vector<BroadcastLoad> getBroadcastLoads(uint64_t bytes, uint64_t members) {
+  std::vector<std::byte> value(bytes), result(bytes);
+  CollectiveCall call;
+  call.kind = Collective::BROADCAST;
+  call.type = U8;
+  for (uint64_t member = 0; member != members; ++member)
+    call.members.push_back(static_cast<int64_t>(member));
+  call.parts.push_back({bytes, value.data(), result.data(), 2});
+  std::vector<BroadcastLoad> loads(members);
+  for (uint64_t member = 0; member != members; ++member)
+    for (const Batch &batch : planCollective(call, member).batches)
+      for (const Transfer &transfer : batch.transfers) {
+        loads[member].bytes += transfer.isSend ? transfer.bytes : 0;
+        loads[member].messages += transfer.isSend;
+      }
+  return loads;
+}
+
+} // namespace
+
+TEST(BroadcastPlan, ASmallOneGoesOverATree) {
+  std::vector<BroadcastLoad> loads = getBroadcastLoads(4, 8);
+  // Those 1, 2 and 4 behind the root send to those with fewer ones in their distance.
+  const uint64_t sends[] = {0, 0, 3, 2, 1, 1, 0, 0};
+  for (uint64_t member = 0; member != 8; ++member)
+    EXPECT_EQ(loads[member].messages, sends[member]) << "member " << member;
+  EXPECT_EQ(loads[2].bytes, 12u);
+}
+
+TEST(BroadcastPlan, NobodySendsALargeOneMoreThanOnce) {
+  constexpr uint64_t bytes = 7 << 20;
+  std::vector<BroadcastLoad> loads = getBroadcastLoads(bytes, 8);
+  // The root a slice to each; each of the others its own to six.
+  for (uint64_t member = 0; member != 8; ++member)
+    EXPECT_EQ(loads[member].bytes, member == 2 ? bytes : bytes / 7 * 6) << "member " << member;
+}
+
+TEST(BroadcastPlan, WhereAllAreRootsEachSendsItsOwn) {
+  std::vector<std::byte> values(4 * 4096);
+  CollectiveCall call;
+  call.kind = Collective::BROADCAST;
+  call.type = U8;
+  call.members = {0, 1, 2, 3};
+  for (uint32_t root = 0; root != 4; ++root)
+    call.parts.push_back({4096, values.data() + root * 4096, values.data() + root * 4096, root});
+  Plan plan = planCollective(call, 1);
+  ASSERT_EQ(plan.batches.size(), 1u);
+  EXPECT_EQ(plan.batches[0].transfers.size(), 6u);
 }
