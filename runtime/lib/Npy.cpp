@@ -124,6 +124,14 @@ Result<DType> getType(std::string_view descr) {
         if (std::optional<DType> type = parseDType(std::string(1, kind[0]) + std::string(bits[log])))
           return *type;
     }
+    // What numpy writes of the types that ml_dtypes adds to its own.
+    if (kind == "V1" || kind == "V2" || kind == "f1")
+      return inputError("the elements are \"{}\", of which numpy does not say what they are; the bytes alone "
+                        "(array.tofile) and their type, as in --data NAME=FILE:{}, or a safetensors file would do",
+                        descr,
+                        kind == "V2"   ? "bf16"
+                        : kind == "f1" ? "f8E5M2"
+                                       : "f8E4M3FN");
   }
   return inputError("the elements are \"{}\", which is no little-endian boolean, integer or float", descr);
 }

@@ -57,3 +57,16 @@ TEST(Npy, HostileFilesAreErrors) {
   EXPECT_EQ(read(makeNpy(good, 47)).status().message(),
             "an array of 3x4xf32 does not take the 47 bytes that follow the header");
 }
+
+TEST(Npy, TypesThatNumpyDoesNotNameAreErrors) {
+  // What numpy 2.4 writes of float8_e4m3fn, bfloat16 and float8_e5m2 of ml_dtypes 0.6.
+  const std::pair<const char *, const char *> written[] = {{"<V1", "f8E4M3FN"}, {"<V2", "bf16"}, {"<f1", "f8E5M2"}};
+  for (auto [descr, type] : written)
+    EXPECT_EQ(read(makeNpy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (0,), }", 0))
+                  .status()
+                  .message(),
+              std::string("the elements are \"") + descr +
+                  "\", of which numpy does not say what they are; the bytes alone (array.tofile) and their type, as in "
+                  "--data NAME=FILE:" +
+                  type + ", or a safetensors file would do");
+}
