@@ -5,27 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Operations/OperationCases.h"
+#include "test/lib/Operations/WindowLists.h"
 
 using namespace meshwright;
 using namespace meshwright::test;
-
-namespace {
-
-/// The lists that operations with windows have.
-struct Lists {
-  CaseShape sizes, strides, low, high, base, window;
-
-  void add(const net::WindowDim &dim) {
-    sizes.push_back(dim.size);
-    strides.push_back(dim.stride);
-    low.push_back(dim.low);
-    high.push_back(dim.high);
-    base.push_back(dim.baseDilation);
-    window.push_back(dim.windowDilation);
-  }
-};
-
-} // namespace
 
 /// A window over a dimension of `extent`, now and then one that does not slide. All its places show an element where
 /// `isFull`.
@@ -49,7 +32,7 @@ static net::WindowDim drawWindow(CaseSource &source, int64_t extent, bool isFull
 static OperationCase drawConvolution(CaseSource &source, int64_t groups, int64_t batchGroups, int64_t spatial) {
   int64_t batch = source.size(), channels = source.size(), outputs = groups * batchGroups * source.size();
   CaseShape lhs = {batch * batchGroups}, rhs, result = {batch}, places, kernelPlaces;
-  Lists lists;
+  WindowLists lists;
   std::string reversed;
   for (int64_t dim = 0; dim < spatial; ++dim) {
     int64_t extent = source.size();
@@ -81,15 +64,15 @@ static OperationCase drawConvolution(CaseSource &source, int64_t groups, int64_t
   return {{{lhs}, {rhs}}, text};
 }
 
-static std::string printWindows(const Lists &lists) {
+static std::string printWindows(const WindowLists &lists) {
   return " sizes = " + printList(lists.sizes) + " strides = " + printList(lists.strides) +
          " low = " + printList(lists.low) + " high = " + printList(lists.high) +
          " base_dilation = " + printList(lists.base) + " window_dilation = " + printList(lists.window) + " : ";
 }
 
 /// Windows over a tensor of two dimensions: their lists, and the shape of their places.
-static Lists drawWindows(CaseSource &source, const CaseShape &shape, CaseShape &places, bool isFull) {
-  Lists lists;
+static WindowLists drawWindows(CaseSource &source, const CaseShape &shape, CaseShape &places, bool isFull) {
+  WindowLists lists;
   for (int64_t extent : shape) {
     net::WindowDim window = drawWindow(source, extent, isFull);
     lists.add(window);
@@ -102,7 +85,7 @@ static CaseFamily makeReduceWindow(const std::string &kind, const std::string &e
   auto draw = [=](CaseSource &source) {
     CaseShape shape = source.shape(2), places;
     // The extremum of nothing is infinite.
-    Lists lists = drawWindows(source, shape, places, /*isFull=*/kind == "max" || kind == "min");
+    WindowLists lists = drawWindows(source, shape, places, /*isFull=*/kind == "max" || kind == "min");
     return OperationCase{{{shape, element}},
                          "net.reduce_window " + kind + " %a" + printWindows(lists) + printType(shape, element) +
                              " -> " + printType(places, element)};
@@ -112,7 +95,7 @@ static CaseFamily makeReduceWindow(const std::string &kind, const std::string &e
 
 static OperationCase drawSelectAndScatter(CaseSource &source) {
   CaseShape shape = source.shape(2), places;
-  Lists lists = drawWindows(source, shape, places, /*isFull=*/false);
+  WindowLists lists = drawWindows(source, shape, places, /*isFull=*/false);
   std::string kind = source.choose<std::string>({"max", "min"});
   return {{{shape}, {places}},
           "net.select_and_scatter " + kind + " %a, %b" + printWindows(lists) + printType(shape) + ", " +

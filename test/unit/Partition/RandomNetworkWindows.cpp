@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/lib/Operations/WindowLists.h"
 #include "test/unit/Partition/RandomNetwork.h"
 
 using namespace mlir;
@@ -12,24 +13,6 @@ using namespace meshwright::net;
 using namespace meshwright::test;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-namespace {
-
-/// The lists that operations with windows have.
-struct Lists {
-  SmallVector<int64_t> sizes, strides, low, high, base, window;
-
-  void add(const WindowDim &dim) {
-    sizes.push_back(dim.size);
-    strides.push_back(dim.stride);
-    low.push_back(dim.low);
-    high.push_back(dim.high);
-    base.push_back(dim.baseDilation);
-    window.push_back(dim.windowDilation);
-  }
-};
-
-} // namespace
 
 WindowDim RandomNetwork::pickWindow(int64_t size) {
   WindowDim window;
@@ -58,7 +41,7 @@ void RandomNetwork::addConvolution() {
   int64_t outputs = random.pick(1, 4) * groups * batchGroups;
   SmallVector<int64_t> spatial, rhsSpatial;
   Shape kernel, result = {batch / batchGroups};
-  Lists lists;
+  WindowLists lists;
   SmallVector<bool> reversed;
   for (int64_t dim = 1; dim + 1 < rank; ++dim) {
     WindowDim window = pickWindow(shape[dim]);
@@ -85,7 +68,7 @@ void RandomNetwork::addWindow() {
   Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
-  Lists lists;
+  WindowLists lists;
   Shape places;
   for (int64_t size : typeOf(x).getShape()) {
     WindowDim window = pickWindow(size);
