@@ -280,7 +280,7 @@ std::map<std::string, int64_t> GpuCompiler::countMappings() const {
   return counts;
 }
 
-std::string GpuCompiler::printReport() const {
+std::string GpuCompiler::printReport(const EpilogueTable &epilogues) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, /*IndentSize=*/2);
@@ -300,6 +300,12 @@ std::string GpuCompiler::printReport() const {
     }
     json.attribute("threads", launch.threads);
   };
+  auto writeProduct = [&](const EpilogueTable::Entry &entry) {
+    bool hasEpilogue = entry.reason.empty();
+    json.attribute(hasEpilogue ? "epilogue" : "no_epilogue", hasEpilogue ? entry.epilogue : entry.reason);
+    json.attribute("location", entry.location);
+    json.attribute("product", entry.product);
+  };
   json.array([&] {
     for (const Target &target : targets)
       json.object([&] {
@@ -307,6 +313,10 @@ std::string GpuCompiler::printReport() const {
           for (ArrayRef<LaunchedFunction> launches : target.launches)
             for (const LaunchedFunction &launch : launches)
               json.object([&] { writeLaunch(target, launch); });
+        });
+        json.attributeArray("products", [&] {
+          for (const EpilogueTable::Entry &entry : epilogues.get())
+            json.object([&] { writeProduct(entry); });
         });
         json.attribute("target", target.name);
       });

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_EMIT_GPUCOMPILER_H
 #define MESHWRIGHT_LIB_EMIT_GPUCOMPILER_H
 
+#include "EpilogueWriter.h"
 #include "GpuKernelModule.h"
 #include "KernelCompiler.h"
 #include "package.pb.h"
@@ -28,8 +29,9 @@ public:
   static bool isKnownTarget(llvm::StringRef target);
 
   mlir::LogicalResult compile(llvm::StringRef target);
-  /// How the kernels are launched, and what `ptxas` says of their functions, as JSON.
-  std::string printReport() const;
+  /// How the kernels are launched, what `ptxas` says of their functions, and what the library may do behind products,
+  /// as JSON.
+  std::string printReport(const EpilogueTable &epilogues) const;
   /// How many launches there are of each mapping, for all targets.
   std::map<std::string, int64_t> countMappings() const;
 

@@ -43,8 +43,7 @@ private:
   ModuleOp module, serial;
   const EmitOptions &options;
   Package package;
-  KernelTable kernels;
-  ConstantTable constants;
+  Tables tables;
 };
 
 } // namespace
@@ -52,7 +51,7 @@ private:
 LogicalResult PackageWriter::writeContent() {
   package.set_version(kVersion);
   package.set_producer(options.producer);
-  if (failed(ContentWriter(module, serial, kernels, constants, package).write(options.metrics)))
+  if (failed(ContentWriter(module, serial, tables, package).write(options.metrics)))
     return failure();
   return options.evaluation ? writeEvaluation() : success();
 }
@@ -72,7 +71,7 @@ static void unite(Program &first, Program &second) {
 LogicalResult PackageWriter::writeEvaluation() {
   const EvaluationPrograms &given = *options.evaluation;
   Package &evaluation = *package.mutable_evaluation();
-  if (failed(ContentWriter(given.module, given.serial, kernels, constants, evaluation).write(given.metrics)))
+  if (failed(ContentWriter(given.module, given.serial, tables, evaluation).write(given.metrics)))
     return failure();
   package.set_evaluate_every(given.every);
   bool changes = true;
@@ -105,7 +104,7 @@ LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {
 
 LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
   std::string file = ("kernels-" + target + ".so").str();
-  if (failed(compileKernels(kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
+  if (failed(compileKernels(tables.kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
     return failure();
   KernelLibrary &library = *package.add_libraries();
   library.set_target(target.str());
@@ -122,16 +121,16 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
   bool threads = context->isMultithreadingEnabled();
   context->enableMultithreading();
   llvm::scope_exit restore([&] { context->enableMultithreading(threads); });
-  GpuCompiler gpus(kernels.getJobs(), folder, module.getLoc(), package);
+  GpuCompiler gpus(tables.kernels.getJobs(), folder, module.getLoc(), package);
   for (const std::string &target : options.targets)
     if (failed(GpuCompiler::isKnownTarget(target) ? gpus.compile(target) : compileForCpu(folder, target)))
       return failure();
-  if (!options.gpuReport.empty() && failed(writeFile(options.gpuReport, gpus.printReport())))
+  if (!options.gpuReport.empty() && failed(writeFile(options.gpuReport, gpus.printReport(tables.epilogues))))
     return failure();
   std::string bytes;
   if (!package.SerializeToString(&bytes))
     return error() << "package is larger than 2 GiB without its constants";
-  return success(succeeded(writeFile((folder + "/constants.bin").str(), constants.getBytes())) &&
+  return success(succeeded(writeFile((folder + "/constants.bin").str(), tables.constants.getBytes())) &&
                  succeeded(writeFile((folder + "/package.pb").str(), bytes)));
 }
 

@@ -13,9 +13,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-ContentWriter::ContentWriter(ModuleOp module, ModuleOp serial, KernelTable &kernels, ConstantTable &constants,
-                             Package &package)
-    : module(module), serial(serial), kernels(kernels), constants(constants), package(package) {
+ContentWriter::ContentWriter(ModuleOp module, ModuleOp serial, Tables &tables, Package &package)
+    : module(module), serial(serial), tables(tables), package(package) {
   if (dist::MeshOp op = dist::findMesh(module))
     mesh = op.getMesh();
 }
@@ -179,7 +178,7 @@ LogicalResult ContentWriter::writeProgram(ArrayRef<func::FuncOp> variants, Progr
       return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
     variables.push_back(op);
   }
-  return ProgramWriter(variants, kernels, constants, program).write(variables);
+  return ProgramWriter(variants, tables, program).write(variables);
 }
 
 /// Programs that come out equal are one.

@@ -16,8 +16,7 @@ namespace meshwright::emit {
 /// Kernels and constants go into tables that the modules of a package share.
 class ContentWriter {
 public:
-  ContentWriter(mlir::ModuleOp module, mlir::ModuleOp serial, KernelTable &kernels, ConstantTable &constants,
-                Package &package);
+  ContentWriter(mlir::ModuleOp module, mlir::ModuleOp serial, Tables &tables, Package &package);
 
   mlir::LogicalResult write(const ProgramMetrics &metrics);
 
@@ -33,8 +32,7 @@ private:
   mlir::LogicalResult writePrograms();
 
   mlir::ModuleOp module, serial;
-  KernelTable &kernels;
-  ConstantTable &constants;
+  Tables &tables;
   Package &package;
   std::optional<dist::Mesh> mesh;
 };

@@ -189,6 +189,7 @@ static std::string getPartLocation(dist::CollectiveOp op, unsigned number) {
 
 Instruction *ProgramWriter::startInstruction(Operation *op) {
   Instruction *instruction = task->add_instructions();
+  lastProduct = nullptr;
   instruction->set_name(getTitle(op));
   instruction->set_location(getLocationText(op->getLoc()));
   uint64_t traffic = 0;
@@ -403,9 +404,15 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
     uint32_t buffer = getLeafBuffer(coordinate.getResult());
     addCoordinate(coordinate, buffer);
   } else if (auto kernel = dyn_cast<dist::KernelOp>(op)) {
+    dist::MatmulOp product = lastProduct;
     addKernel(kernel, *startInstruction(&op));
+    if (product && llvm::is_contained(kernel.getInputs(), product.getResult()))
+      addEpilogue(
+          product, kernel, nest, program, [&](Value value) { return getBuffer(value); },
+          *task->mutable_instructions(task->instructions_size() - 2), epilogues);
   } else if (auto matmul = dyn_cast<dist::MatmulOp>(op)) {
     addMatmul(matmul, *startInstruction(&op));
+    lastProduct = matmul;
   } else if (auto convolution = dyn_cast<net::ConvolutionOp>(op)) {
     addConvolution(convolution, *startInstruction(&op));
   } else if (auto collective = dyn_cast<dist::CollectiveOp>(op)) {
@@ -501,6 +508,7 @@ void ProgramWriter::addFixedOutputs() {
 
 LogicalResult ProgramWriter::addTask() {
   task = program.add_tasks();
+  lastProduct = nullptr;
   task->set_name(getTaskName(func));
   FailureOr<net::LoopNest> found = net::LoopNest::find(func.getBody().front());
   if (failed(found))

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
 #define MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
 
+#include "EpilogueWriter.h"
 #include "KernelCompiler.h"
 #include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +40,13 @@ private:
   std::string bytes;
 };
 
+/// What the programs of a package share, and what is told of them.
+struct Tables {
+  KernelTable kernels;
+  ConstantTable constants;
+  EpilogueTable epilogues;
+};
+
 /// `file:line` where `location` leads to one, else empty.
 std::string getLocationText(mlir::Location location);
 /// The element type of the schema; invalid where it has none.
@@ -47,9 +55,9 @@ DType getDType(mlir::Type element);
 /// Writes the functions of a scheduled module that one rank runs: one, or variants of it for different times.
 class ProgramWriter {
 public:
-  ProgramWriter(llvm::ArrayRef<mlir::func::FuncOp> variants, KernelTable &kernels, ConstantTable &constants,
-                Program &program)
-      : variants(variants), func(variants.front()), kernels(kernels), constants(constants), program(program) {}
+  ProgramWriter(llvm::ArrayRef<mlir::func::FuncOp> variants, Tables &tables, Program &program)
+      : variants(variants), func(variants.front()), kernels(tables.kernels), constants(tables.constants),
+        epilogues(tables.epilogues), program(program) {}
 
   /// `variables` and the functions' results in the order of the package.
   mlir::LogicalResult write(llvm::ArrayRef<net::VariableOp> variables);
@@ -88,8 +96,11 @@ private:
   net::LoopNest nest;
   KernelTable &kernels;
   ConstantTable &constants;
+  EpilogueTable &epilogues;
   Program &program;
   Task *task = nullptr;
+  /// The product that is the last instruction of the task, while it is.
+  dist::MatmulOp lastProduct;
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
   /// Of the variables with slots the first slot's end, the number of slots and the bytes of one, by the places of the

@@ -299,7 +299,9 @@ LogicalResult Compiler::optimize() {
 /// What `stepStrategy` says about Schedule, and what the targets do, which all have the same programs.
 schedule::Options Compiler::getOptionsOfSchedule(const strategy::StrategyFile &stepStrategy) const {
   schedule::Options scheduleOptions = getScheduleOptions(stepStrategy.get(), options.optimize);
-  scheduleOptions.kernels.libraryConvolutions = llvm::none_of(options.targets, emit::isGpuTarget);
+  bool hasGpus = llvm::any_of(options.targets, emit::isGpuTarget);
+  scheduleOptions.kernels.libraryConvolutions = !hasGpus;
+  scheduleOptions.kernels.libraryEpilogues = hasGpus;
   return scheduleOptions;
 }
 

@@ -248,7 +248,8 @@ void Greedy::sink() {
 }
 
 /// What other clusters read is stored, unless they can compute it by a few cheap operations from one value of the same
-/// size that is in memory anyway: reading that costs the same, and the store is saved.
+/// size that is in memory anyway: reading that costs the same, and the store is saved. What finishes a product is
+/// stored in the place of the product.
 SmallVector<bool> Greedy::chooseStored() {
   constexpr unsigned kMaxOperations = 8;
   struct Recipe {
@@ -268,7 +269,7 @@ SmallVector<bool> Greedy::chooseStored() {
     if (node.kind == Node::Barrier)
       continue;
     Recipe &recipe = recipes[index];
-    recipe.exists = node.kind == Node::Map && !node.expensive;
+    recipe.exists = node.kind == Node::Map && !node.expensive && !node.finishing;
     for (const ClusterProblem::Use &use : node.uses) {
       bool whole = use.elements >= node.elements;
       bool made = use.producer >= 0 && !stored[use.producer];

@@ -17,6 +17,7 @@
 #include "meshwright/Schedule/Clustering.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Schedule/ProductEpilogue.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -44,8 +45,8 @@ namespace {
 /// Rewrites one function.
 class Former {
 public:
-  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms, bool libraryConvolutions)
-      : func(func), block(func.getBody().front()), nest(nest), forms(forms), libraryConvolutions(libraryConvolutions) {}
+  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms, const FormKernelsPassOptions &options)
+      : func(func), block(func.getBody().front()), nest(nest), forms(forms), options(options) {}
 
   void run();
 
@@ -73,6 +74,7 @@ private:
   void endLoop(net::EndLoopOp op, ClusterProblem::Node &node);
   unsigned getOutermostEnd(unsigned node);
   void orderUpdates();
+  void findFinishing();
   bool isLeaf(Operation *op);
 
   // The answer.
@@ -88,7 +90,7 @@ private:
   Block &block;
   net::LoopNest &nest;
   OpForms &forms;
-  bool libraryConvolutions;
+  const FormKernelsPassOptions &options;
   /// Layout operations and sources that are computed after all.
   llvm::DenseSet<Operation *> materialized;
   llvm::MapVector<Operation *, Product> products;
@@ -235,7 +237,7 @@ void Former::prepareProducts() {
       materialized.insert(product->transpose);
   }
   for (net::ConvolutionOp convolution : block.getOps<net::ConvolutionOp>())
-    if (libraryConvolutions && isLibraryConvolution(convolution))
+    if (options.libraryConvolutions && isLibraryConvolution(convolution))
       convolutions.insert(convolution);
 }
 
@@ -455,6 +457,21 @@ void Former::makeProblem() {
   }
 }
 
+/// What alone reads a product and adds a smaller value to it may be the library's too.
+void Former::findFinishing() {
+  for (auto [dot, product] : products) {
+    unsigned made = nodeOf.lookup(product.transpose ? product.transpose : dot);
+    if (usersOf[made].size() != 1 || !hasEpilogues(dot->getResult(0).getType()))
+      continue;
+    ClusterProblem::Node &node = problem.nodes[usersOf[made].front()];
+    node.finishing =
+        isa<net::AddOp>(ops[usersOf[made].front()]) && llvm::all_of(node.uses, [&](const ClusterProblem::Use &use) {
+          bool isProduct = use.producer == static_cast<int>(made);
+          return isProduct ? use.access == Access::Same : use.elements < node.elements;
+        });
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The answer
 //===----------------------------------------------------------------------===//
@@ -656,6 +673,8 @@ void Former::run() {
   triggers = findTriggers(block, forms, [&](Operation *op) { return isMaterialized(op); });
   makeProblem();
   orderUpdates();
+  if (options.libraryEpilogues)
+    findFinishing();
   rebuild(cluster(problem));
 }
 
@@ -666,6 +685,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
 
   void runOnOperation() override {
     OpForms forms;
+    FormKernelsPassOptions options{libraryConvolutions, libraryEpilogues};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
@@ -683,7 +703,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
       if (failed(nest))
         return signalPassFailure();
-      Former former(func, *nest, forms, libraryConvolutions);
+      Former former(func, *nest, forms, options);
       former.run();
       numKernels += former.numKernels;
       numProducts += former.numProducts;

@@ -35,6 +35,9 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createSpecializePass());
   // A rank's copies from and to its host concern nobody else, and what they take of its memory depends on the order.
   manager.addPass(createMaterializeCopiesPass(options.copies));
+  // Whatever stands between a product and its kernel does so by now.
+  if (options.kernels.libraryEpilogues)
+    manager.addPass(createAnnotateEpiloguesPass());
   // From here on the order of operations is the order of execution, and places depend on it.
   manager.addPass(createAssignBuffersPass());
   manager.addPass(createVerifyPass());

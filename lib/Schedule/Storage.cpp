@@ -6,6 +6,7 @@
 
 #include "Storage.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Schedule/ProductEpilogue.h"
 #include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
 
@@ -84,6 +85,10 @@ void Storage::addReads(Operation *op) {
     for (Value result : op->getResults())
       lastUses[result] = step;
   }
+  // With its epilogue a product reads while it writes what the kernel behind makes.
+  if (auto product = dyn_cast<dist::MatmulOp>(op); product && product->hasAttr(kEpilogueAttr))
+    if (dist::KernelOp kernel = getKernelBehind(product))
+      step = steps[kernel];
   // A carried value is put into its place in front of the loop.
   if (isa<net::CarryOp>(op))
     step = steps[nest.getLoop(op)];

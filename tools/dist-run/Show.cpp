@@ -171,6 +171,8 @@ static void showCounts(const Program &program) {
         break;
       case Instruction::kMatmul:
         ++kinds["products"];
+        if (instruction.matmul().has_epilogue())
+          ++kinds["products with what comes behind"];
         break;
       case Instruction::kConvolution:
         ++kinds["convolutions"];

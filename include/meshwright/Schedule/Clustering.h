@@ -40,6 +40,8 @@ struct ClusterProblem {
     unsigned members = 0;
     /// Whether computing it again is worse than keeping it.
     bool expensive = false;
+    /// Whether a library may compute it with the product that it reads, whose own result is in no memory then.
+    bool finishing = false;
     /// Whether what it makes is only there for its own segment: a fetched parameter.
     bool passing = false;
     /// Whether it should run as soon as it can, because memory becomes free: an assignment.

@@ -42,6 +42,9 @@ inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
 inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
 /// On functions, a unit: what they exchange is started only, and waited for by an item of the schedule.
 inline constexpr llvm::StringLiteral kStartsAttr = "dist.starts";
+/// On products, a unit: the kernel behind is one that a library may compute with the product (ProductEpilogue.h), so
+/// what the product reads stays until that is over.
+inline constexpr llvm::StringLiteral kEpilogueAttr = "dist.epilogue";
 
 /// From one slot of a value of `type` to the next.
 inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(getBytes(type), 64); }

@@ -125,6 +125,9 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
     operations go into every kernel that reads through them, and cost nothing there; products read through them by
     strides and become `dist.matmul`s. Convolutions of floats stay as they are, on operands that are contiguous. What has to be contiguous in memory and is not is copied by a kernel.
 
+    With `library-epilogues` the sum of a product that nothing else reads and something smaller is stored where several kernels read it, and not computed
+    again from the product: a library may make it without the product ever being in memory (`dist-schedule-annotate-epilogues`).
+
     Example:
     ```mlir
     %1 = net.transpose %0 dims = [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
@@ -137,10 +140,35 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"true",
-                        "Whether the library computes convolutions, as that of CPUs does; else kernels do.">];
+                        "Whether the library computes convolutions, as that of CPUs does; else kernels do.">,
+                 Option<"libraryEpilogues", "library-epilogues", "bool", /*default=*/"false",
+                        "Whether the library may add a bias to a product, as that of GPUs does.">];
   let statistics = [Statistic<"numKernels", "kernels", "Number of kernels formed">,
                     Statistic<"numProducts", "products", "Number of products and convolutions for the library">,
                     Statistic<"numCopies", "copies", "Number of layout operations that had to be computed">];
+}
+
+def AnnotateEpiloguesPass : Pass<"dist-schedule-annotate-epilogues", "mlir::ModuleOp"> {
+  let summary = "says which kernels a library may compute with the product in front of them";
+  let description = [{
+    A product of f32, bf16 or f16 gets `dist.epilogue` where the kernel right behind it only adds a vector along its last dimension, takes the GELU by the tanh
+    approximation, or both, however that is written; the sum may be stored beside its GELU. The product itself has no other reader, unless it is what the
+    GELU is taken of. What the product reads keeps its place until that kernel is over.
+
+    Example:
+    ```mlir
+    %0 = dist.matmul %x at 0 [4, 1], %w at 0 [8, 1] to [8, 1] batch [] m 2 n 8 k 4 {dist.epilogue} : tensor<2x4xf32>, tensor<4x8xf32> -> tensor<2x8xf32>
+    %1 = dist.kernel(%0, %b) {
+    ^bb0(%x0: tensor<2x8xf32>, %b0: tensor<8xf32>):
+      %2 = net.broadcast %b0 dims = [1] : tensor<8xf32> -> tensor<2x8xf32>
+      %3 = net.add %x0, %2 : tensor<2x8xf32>
+      dist.yield %3 : tensor<2x8xf32>
+    } : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [Statistic<"numEpilogues", "epilogues", "Number of products with an epilogue">];
 }
 
 def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::ModuleOp"> {

@@ -1,0 +1,80 @@
+//===- EpilogueWriter.cpp - products with what comes behind ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EpilogueWriter.h"
+#include "meshwright/Schedule/Passes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+using schedule::ProductEpilogue;
+
+void EpilogueTable::add(const Instruction &product, std::string epilogue, std::string reason) {
+  entries.insert({product.name(), product.location(), std::move(epilogue), std::move(reason)});
+}
+
+namespace {
+
+/// Of the memory of a device, in all trips of the loops around `op` and for all micro-batches.
+struct Range {
+  uint64_t begin, end;
+
+  Range(const Buffer &buffer, Operation *op, const net::LoopNest &nest) : begin(buffer.offset()) {
+    end = begin + buffer.bytes() + (buffer.slots() > 1 ? (buffer.slots() - 1) * buffer.slot_bytes() : 0);
+    net::LoopOp loop = nest.getLoop(op);
+    // The bytes of the outermost loop come first, and buffers may not move with the inner ones.
+    SmallVector<net::LoopOp> loops;
+    for (; loop; loop = nest.getParent(loop))
+      loops.insert(loops.begin(), loop);
+    for (auto [around, bytes] : llvm::zip(loops, buffer.trip_bytes()))
+      end += (around.getCount() - 1) * bytes;
+  }
+  bool overlaps(const Range &other) const { return begin < other.end && other.begin < end; }
+};
+
+} // namespace
+
+/// Whether what `epilogue` writes overlaps neither what it reads nor the rest of it.
+static bool isApart(const Matmul &product, const Epilogue &epilogue, function_ref<Range(uint32_t)> getRange) {
+  SmallVector<Range> read = {getRange(product.lhs()), getRange(product.rhs())}, written = {getRange(epilogue.out())};
+  if (epilogue.has_bias())
+    read.push_back(getRange(epilogue.bias()));
+  if (epilogue.has_preactivation())
+    written.push_back(getRange(epilogue.preactivation()));
+  auto overlapsRead = [&](const Range &range) {
+    return llvm::any_of(read, [&](const Range &other) { return range.overlaps(other); });
+  };
+  return llvm::none_of(written, overlapsRead) && (written.size() == 1 || !written[0].overlaps(written[1]));
+}
+
+static std::string describe(const Epilogue &epilogue) {
+  std::string text = epilogue.has_bias() ? "bias" : "";
+  if (epilogue.activation() == Epilogue::GELU_TANH)
+    text += text.empty() ? "gelu" : " gelu";
+  return epilogue.has_preactivation() ? text + " aux" : text;
+}
+
+void emit::addEpilogue(dist::MatmulOp op, dist::KernelOp kernel, const net::LoopNest &nest, const Program &program,
+                       function_ref<uint32_t(Value)> getBuffer, Instruction &product, EpilogueTable &table) {
+  std::string reason;
+  std::optional<ProductEpilogue> found = schedule::findEpilogue(op, kernel, reason);
+  if (!found)
+    return table.add(product, "", reason);
+  if (!op->hasAttr(schedule::kEpilogueAttr))
+    return;
+  Epilogue epilogue;
+  if (found->bias)
+    epilogue.set_bias(getBuffer(found->bias));
+  epilogue.set_activation(found->isGelu ? Epilogue::GELU_TANH : Epilogue::IDENTITY);
+  if (found->preactivation)
+    epilogue.set_preactivation(getBuffer(found->preactivation));
+  epilogue.set_out(getBuffer(found->out));
+  auto getRange = [&](uint32_t buffer) { return Range(program.buffers(buffer), op, nest); };
+  if (!isApart(product.matmul(), epilogue, getRange))
+    return table.add(product, "", "what it makes lies where the product or its epilogue still reads");
+  table.add(product, describe(epilogue), "");
+  *product.mutable_matmul()->mutable_epilogue() = std::move(epilogue);
+}
