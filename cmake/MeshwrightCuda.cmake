@@ -39,6 +39,7 @@ mw_runtime_library(MWCuda
   backend/cuda/CudaReadings.cpp
   backend/cuda/CudaTrace.cpp
   backend/cuda/DynamicLibrary.cpp
+  backend/cuda/LtAlgorithm.cpp
   backend/cuda/NcclApi.cpp
   backend/cuda/NcclBackend.cpp
   backend/cuda/NcclCommunicator.cpp

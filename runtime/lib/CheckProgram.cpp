@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckCollectives.h"
+#include "CheckEpilogue.h"
 #include "CollectiveTags.h"
 #include "ConvolutionProblem.h"
 #include "meshwright/runtime/Slots.h"
@@ -67,7 +68,10 @@ public:
     MW_TRY(checkPersistent(HOST, program.host_arena_bytes()));
     for (const Task &task : program.tasks())
       for (int i = 0; i != task.instructions_size(); ++i) {
-        if (Status status = checkInstruction(task.instructions(i)); !status.ok())
+        Status status = checkInstruction(task.instructions(i));
+        if (status.ok() && task.instructions(i).matmul().has_epilogue())
+          status = checkEpilogue(program, task, i);
+        if (!status.ok())
           return status.within(describeInstruction(task, i));
       }
     MW_TRY(checkTags());
@@ -394,12 +398,8 @@ private:
     return {};
   }
 
-  /// Whether two buffers overlap in some micro-batch. Of those whose slots are not alike all slots count.
   bool overlap(uint32_t a, uint32_t b) const {
-    const Buffer &x = program.buffers(static_cast<int>(a)), &y = program.buffers(static_cast<int>(b));
-    bool alike = getSlots(x) == getSlots(y) && x.slot_bytes() == y.slot_bytes();
-    uint64_t lengthX = alike ? x.bytes() : getExtent(x), lengthY = alike ? y.bytes() : getExtent(y);
-    return x.offset() < y.offset() + lengthY && y.offset() < x.offset() + lengthX;
+    return runtime::overlap(program.buffers(static_cast<int>(a)), program.buffers(static_cast<int>(b)));
   }
 
   Status checkCopy(const Copy &copy) {

@@ -41,7 +41,13 @@ Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, Compil
   copiesHere.clear();
   compiled.reserve(task.instructions_size());
   for (const Instruction &instruction : task.instructions()) {
-    MW_TRY_ASSIGN(CompiledInstruction next, compileInstruction(number, instruction, microBatch));
+    // The kernel behind a product that comes with its epilogue is done.
+    bool isDone = !compiled.empty() && compiled.back().kind == CompiledInstruction::Kind::Matmul &&
+                  context.device.hasEpilogue(compiled.back().number);
+    CompiledInstruction next{.kind = CompiledInstruction::Kind::Done, .to = nullptr};
+    if (!isDone) {
+      MW_TRY_ASSIGN(next, compileInstruction(number, instruction, microBatch));
+    }
     compiled.push_back(next);
   }
   return {};
@@ -138,8 +144,16 @@ Result<uint32_t> CompiledProgram::prepareKernel(const Kernel &kernel, uint32_t m
 
 Result<uint32_t> CompiledProgram::prepareMatmul(const Instruction &instruction, uint32_t microBatch) {
   const Matmul &matmul = instruction.matmul();
-  return context.device.prepareMatmul(instruction, getAddress(matmul.lhs(), microBatch),
-                                      getAddress(matmul.rhs(), microBatch), getAddress(matmul.out(), microBatch));
+  const Epilogue &epilogue = matmul.epilogue();
+  MatmulAddresses addresses{getAddress(matmul.lhs(), microBatch), getAddress(matmul.rhs(), microBatch),
+                            getAddress(matmul.out(), microBatch)};
+  if (epilogue.has_bias())
+    addresses.bias = getAddress(epilogue.bias(), microBatch);
+  if (epilogue.has_preactivation())
+    addresses.preactivation = getAddress(epilogue.preactivation(), microBatch);
+  if (matmul.has_epilogue())
+    addresses.finished = getAddress(epilogue.out(), microBatch);
+  return context.device.prepareMatmul(instruction, addresses);
 }
 
 Result<uint32_t> CompiledProgram::prepareConvolution(const Instruction &instruction, uint32_t microBatch) {

@@ -20,6 +20,7 @@ namespace meshwright::runtime {
 /// end.
 struct CompiledInstruction {
   enum class Kind : uint8_t {
+    Done, // by the instruction before
     Kernel,
     Matmul,
     Convolution,

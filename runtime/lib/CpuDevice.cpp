@@ -42,14 +42,14 @@ public:
     return static_cast<uint32_t>(calls.size() - 1);
   }
 
-  Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
-                                 std::byte *out) override {
+  Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &at) override {
     if (auto known = firstMatmuls.find(&instruction); known != firstMatmuls.end())
-      return matmuls->prepareAgain(known->second, lhs, rhs, out);
-    MW_TRY_ASSIGN(uint32_t number, matmuls->prepare(instruction.matmul(), lhs, rhs, out, instruction.name()));
+      return matmuls->prepareAgain(known->second, at.lhs, at.rhs, at.out);
+    MW_TRY_ASSIGN(uint32_t number, matmuls->prepare(instruction.matmul(), at.lhs, at.rhs, at.out, instruction.name()));
     firstMatmuls[&instruction] = number;
     return number;
   }
+  bool hasEpilogue(uint32_t) const override { return false; }
 
   Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                       std::byte *out) override {

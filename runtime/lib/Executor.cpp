@@ -234,6 +234,8 @@ struct Executor::Implementation {
 
   Status execute(const CompiledInstruction &instruction, uint32_t microBatch) {
     switch (instruction.kind) {
+    case Kind::Done:
+      return {};
     case Kind::Kernel:
       return device.launch(instruction.number);
     case Kind::Matmul: {

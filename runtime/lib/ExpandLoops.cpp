@@ -37,7 +37,15 @@ template <typename Visit> Status forEachBuffer(Instruction &instruction, Visit &
     Matmul *matmul = instruction.mutable_matmul();
     MW_TRY(replace(matmul, &Matmul::lhs, &Matmul::set_lhs));
     MW_TRY(replace(matmul, &Matmul::rhs, &Matmul::set_rhs));
-    return replace(matmul, &Matmul::out, &Matmul::set_out);
+    MW_TRY(replace(matmul, &Matmul::out, &Matmul::set_out));
+    if (!matmul->has_epilogue())
+      return {};
+    Epilogue *epilogue = matmul->mutable_epilogue();
+    if (epilogue->has_bias())
+      MW_TRY(replace(epilogue, &Epilogue::bias, &Epilogue::set_bias));
+    if (epilogue->has_preactivation())
+      MW_TRY(replace(epilogue, &Epilogue::preactivation, &Epilogue::set_preactivation));
+    return replace(epilogue, &Epilogue::out, &Epilogue::set_out);
   }
   case Instruction::kConvolution: {
     Convolution *convolution = instruction.mutable_convolution();

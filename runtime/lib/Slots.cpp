@@ -9,6 +9,12 @@
 
 using namespace meshwright;
 
+bool runtime::overlap(const Buffer &a, const Buffer &b) {
+  bool alike = getSlots(a) == getSlots(b) && a.slot_bytes() == b.slot_bytes();
+  uint64_t lengthA = alike ? a.bytes() : getExtent(a), lengthB = alike ? b.bytes() : getExtent(b);
+  return a.offset() < b.offset() + lengthB && b.offset() < a.offset() + lengthA;
+}
+
 uint32_t runtime::joinPeriods(uint32_t a, uint32_t b, uint32_t microBatches) {
   uint64_t joined = std::lcm(uint64_t(a), uint64_t(b));
   return static_cast<uint32_t>(std::min<uint64_t>(joined, microBatches));

@@ -115,9 +115,8 @@ Result<uint32_t> CudaDevice::prepareKernel(const std::string &symbol, std::span<
   return kernels->prepare(symbol, addresses);
 }
 
-Result<uint32_t> CudaDevice::prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
-                                           std::byte *out) {
-  auto number = products->prepare(instruction.matmul(), lhs, rhs, out);
+Result<uint32_t> CudaDevice::prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) {
+  auto number = products->prepare(instruction.matmul(), addresses);
   if (number.ok())
     return number;
   return number.status().within(fmt::format("\"{}\" ({})", instruction.name(), instruction.location()));
@@ -133,6 +132,13 @@ Result<uint32_t> CudaDevice::prepareCopy(std::byte *to, const std::byte *from, u
 }
 
 Status CudaDevice::finishPreparation() { return products->finish(); }
+
+std::vector<std::string> CudaDevice::getWarnings() const {
+  size_t number = products ? products->countWithoutEpilogue() : 0;
+  if (number == 0)
+    return {};
+  return {fmt::format("cuBLASLt has no algorithm for the epilogues of {} products; kernels compute them", number)};
+}
 
 //===----------------------------------------------------------------------===//
 // In a step

@@ -63,8 +63,8 @@ public:
   Status share(const Device &owner, uint64_t fedBytes) override;
   std::byte *getArena(Memory memory) const override;
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override;
-  Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
-                                 std::byte *out) override;
+  Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) override;
+  bool hasEpilogue(uint32_t matmul) const override { return products->hasEpilogue(matmul); }
   /// An error: packages for GPUs have kernels instead.
   Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
                                       std::byte *out) override;
@@ -104,7 +104,7 @@ public:
     return communicationScratch + (products ? products->getWorkspaceBytes() : 0);
   }
   uint64_t getHostSyncs() const override { return hostSyncs; }
-  std::vector<std::string> getWarnings() const override { return {}; }
+  std::vector<std::string> getWarnings() const override;
 
   // For the communicator.
 

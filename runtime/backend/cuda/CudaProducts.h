@@ -9,13 +9,15 @@
 
 #include "CublasLtApi.h"
 #include "CudaApi.h"
-#include "ProductPlan.h"
+#include "LtAlgorithm.h"
+#include "meshwright/runtime/Device.h"
 #include <map>
 
 namespace meshwright::runtime::cuda {
 
-/// The products of one rank's program, prepared for fixed addresses. An algorithm is chosen once for all products of
-/// one shape and alignment, by the library's heuristic. The products run on one stream and share their workspace.
+/// The products of one rank's program, prepared for fixed addresses, with their epilogues where the library has them.
+/// An algorithm is chosen once for all products of one shape, epilogue and alignment, by the library's heuristic. The
+/// products run on one stream and share their workspace.
 ///
 /// Everything is called in the device's context.
 class CudaProducts {
@@ -25,41 +27,46 @@ public:
   ~CudaProducts();
 
   /// Prepares a checked product; returns its number.
-  Result<uint32_t> prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out);
+  Result<uint32_t> prepare(const Matmul &matmul, const MatmulAddresses &addresses);
+  /// Whether a product is computed with its epilogue.
+  bool hasEpilogue(uint32_t number) const { return products[number].hasEpilogue; }
+  /// How many products have an epilogue that the library has no algorithm for.
+  size_t countWithoutEpilogue() const { return numWithoutEpilogue; }
   /// Allocates the workspace. Nothing is prepared afterwards.
   Status finish();
   Status execute(uint32_t number, CUstream stream);
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
 
 private:
-  /// What is known of the addresses of a, b and d: powers of two.
-  struct Alignments {
-    uint32_t a, b, d;
-    auto operator<=>(const Alignments &) const = default;
+  /// What was chosen for a shape: nothing where the library knows no algorithm.
+  struct Choice {
+    LtAlgorithm algorithm;
+    LtOperation operation; // of calls without an epilogue
+    bool isKnown = false;
   };
-  struct Algorithm;
+  struct Call {
+    LtAddresses addresses;
+    LtOperation operation; // where it has an epilogue
+  };
   struct Product {
-    const Algorithm *algorithm = nullptr;
-    /// Of a, b and d, one for each call.
-    struct Addresses {
-      const std::byte *a, *b;
-      std::byte *d;
-    };
-    std::vector<Addresses> calls;
+    const Choice *choice = nullptr;
+    std::vector<Call> calls;
+    bool hasEpilogue = false;
   };
 
   CudaProducts(const CudaApi &cuda, const CublasLtApi &lt, bool allowTf32);
-  static Alignments getAlignments(const std::vector<Product::Addresses> &calls);
-  Result<const Algorithm *> getAlgorithm(const LtShape &shape, const Alignments &alignments);
-  Status describe(const LtShape &shape, Algorithm &algorithm) const;
-  Status choose(const Alignments &alignments, Algorithm &algorithm) const;
+  static LtAlignments getAlignments(const std::vector<Call> &calls);
+  static std::vector<Call> placeCalls(const ProductPlan &plan, const MatmulAddresses &addresses);
+  Status prepareCalls(const ProductPlan &plan, const MatmulAddresses &addresses, Product &product);
+  Result<const Choice *> choose(const LtShape &shape, const std::vector<Call> &calls);
 
   const CudaApi &cuda;
   const CublasLtApi &lt;
   bool allowTf32;
   cublasLtHandle_t handle = nullptr;
-  std::map<std::pair<LtShape, Alignments>, std::unique_ptr<Algorithm>> algorithms;
+  std::map<std::pair<LtShape, LtAlignments>, std::unique_ptr<Choice>> choices;
   std::vector<Product> products;
+  size_t numWithoutEpilogue = 0;
   CUdeviceptr workspace = 0;
   uint64_t workspaceBytes = 0;
 };

@@ -99,7 +99,7 @@ private:
     // An `out` that is row-major is the transpose of what is computed, and so are the operands.
     plan.isSwapped = !out.isColumnMajor();
     LtShape &shape = plan.shape;
-    shape = {p.lhsType, p.rhsType, p.outType, out.rows, out.columns, p.k, batch.count, {}, {}, {}};
+    shape = {p.lhsType, p.rhsType, p.outType, out.rows, out.columns, p.k, batch.count, {}, {}, {}, {}};
     shape.a = lhs.get(plan.isSwapped, batch.lhs);
     shape.b = rhs.get(plan.isSwapped, batch.rhs);
     shape.d = out.get(plan.isSwapped, batch.out);
@@ -129,3 +129,16 @@ private:
 } // namespace
 
 Result<ProductPlan> cuda::planProduct(const MatmulProblem &problem) { return Planner(problem).plan(); }
+
+std::optional<LtEpilogue> cuda::planEpilogue(const Matmul &matmul, const LtShape &shape) {
+  /// Of columns of an auxiliary matrix, and of its batch.
+  constexpr int64_t auxGrain = 8;
+  const Epilogue &epilogue = matmul.epilogue();
+  bool isAlongColumns = *matmul.out_strides().rbegin() == 1;
+  if (epilogue.has_bias() && shape.m != (isAlongColumns ? matmul.n() : matmul.m()))
+    return std::nullopt;
+  bool isOnGrain = shape.d.leading % auxGrain == 0 && (shape.batch == 1 || shape.d.batch % auxGrain == 0);
+  if (epilogue.has_preactivation() && !isOnGrain)
+    return std::nullopt;
+  return LtEpilogue{epilogue.has_bias(), epilogue.activation() == Epilogue::GELU_TANH, epilogue.has_preactivation()};
+}

@@ -12,6 +12,8 @@
 
 #include "lib/MatmulProblem.h"
 #include "meshwright/runtime/Status.h"
+#include "package.pb.h"
+#include <optional>
 
 namespace meshwright::runtime::cuda {
 
@@ -23,11 +25,20 @@ struct StridedMatrix {
   auto operator<=>(const StridedMatrix &) const = default;
 };
 
+/// What happens to d before it is stored.
+struct LtEpilogue {
+  bool hasBias = false; ///< one element for each row of d, the same for all of a batch
+  bool hasGelu = false;
+  bool hasAux = false; ///< what the GELU is taken of is stored too, as d is
+  auto operator<=>(const LtEpilogue &) const = default;
+};
+
 /// d[m, n] = a[m, k] * b[k, n] for each of a batch; d is not transposed.
 struct LtShape {
   DType aType, bType, dType;
   int64_t m, n, k, batch = 1;
   StridedMatrix a, b, d;
+  LtEpilogue epilogue = {};
   auto operator<=>(const LtShape &) const = default;
 };
 
@@ -50,6 +61,11 @@ struct ProductPlan {
 /// Errors: element types that cuBLASLt does not multiply, a sum over nothing, and an operand that is repeated along the
 /// sum.
 Result<ProductPlan> planProduct(const MatmulProblem &problem);
+
+/// What of a plan's calls stands for the epilogue of a checked product; nullopt where they cannot, because the bias
+/// does not go along the rows of d, or because columns of d are not as far apart as those of an auxiliary matrix have
+/// to be.
+std::optional<LtEpilogue> planEpilogue(const Matmul &matmul, const LtShape &shape);
 
 } // namespace meshwright::runtime::cuda
 

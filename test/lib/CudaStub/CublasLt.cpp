@@ -3,11 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Refuses what cuBLASLt refuses: leading dimensions below the rows, addresses less aligned than was promised, types
-// that it does not have together.
+// that it does not have together, auxiliary matrices that are not on its grain.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Stub.h"
+#include <cmath>
 #include <cstring>
 #include <cublasLt.h>
 
@@ -20,7 +21,15 @@ namespace {
 struct Operation {
   cublasComputeType_t compute;
   cublasOperation_t transposeA = CUBLAS_OP_N, transposeB = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const char *bias = nullptr;
+  char *aux = nullptr;
+  int64_t auxLeading = 0, auxStride = 0;
   Live live = {};
+
+  /// Epilogues are sets of bits.
+  bool has(cublasLtEpilogue_t part) const { return (epilogue & part) == part; }
+  bool hasAux() const { return has(CUBLASLT_EPILOGUE_GELU_AUX); }
 };
 
 struct Layout {
@@ -94,6 +103,17 @@ struct Product {
   const char *aBase, *bBase;
   char *dBase;
 
+  /// Stores element (i, j) of a matrix after the epilogue.
+  template <typename T> void finish(T sum, int32_t batch, uint64_t i, uint64_t j) const {
+    if (operation.has(CUBLASLT_EPILOGUE_BIAS))
+      sum += static_cast<T>(load(d.type, operation.bias, i));
+    if (operation.hasAux())
+      store(d.type, operation.aux, batch * operation.auxStride + i + j * operation.auxLeading, sum);
+    if (operation.has(CUBLASLT_EPILOGUE_GELU))
+      sum = sum / 2 * (1 + std::tanh(static_cast<T>(std::sqrt(2 / M_PI)) * (sum + T(0.044715) * sum * sum * sum)));
+    store(d.type, dBase, batch * d.stride + i + j * d.leading, sum);
+  }
+
   /// T is the type of the sums.
   template <typename T> void run() const {
     bool transposeA = operation.transposeA == CUBLAS_OP_T, transposeB = operation.transposeB == CUBLAS_OP_T;
@@ -101,14 +121,13 @@ struct Product {
     for (int32_t batch = 0; batch != d.batch; ++batch) {
       const char *left = aBase + batch * a.stride * getBytes(a.type),
                  *right = bBase + batch * b.stride * getBytes(b.type);
-      char *out = dBase + batch * d.stride * getBytes(d.type);
       for (uint64_t j = 0; j != d.columns; ++j)
         for (uint64_t i = 0; i != d.rows; ++i) {
           T sum = 0;
           for (uint64_t k = 0; k != depth; ++k)
             sum += static_cast<T>(load(a.type, left, transposeA ? k + i * a.leading : i + k * a.leading)) *
                    static_cast<T>(load(b.type, right, transposeB ? j + k * b.leading : k + j * b.leading));
-          store(d.type, out, i + j * d.leading, sum);
+          finish(sum, batch, i, j);
         }
     }
   }
@@ -121,6 +140,19 @@ bool isKnown(const Operation &operation, const Layout &a, const Layout &b, const
   return d.type == a.type || (d.type == CUDA_R_32F && (a.type == CUDA_R_16F || a.type == CUDA_R_16BF));
 }
 
+bool isAligned(const void *address, uint32_t alignment) {
+  return reinterpret_cast<uintptr_t>(address) % alignment == 0;
+}
+
+bool isEpilogueKnown(const Operation &operation, const Layout &d) {
+  if (operation.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
+    return true;
+  if (d.type == CUDA_R_64F || (operation.has(CUBLASLT_EPILOGUE_BIAS) && !operation.bias))
+    return false;
+  return !operation.hasAux() || (operation.aux && isAligned(operation.aux, 16) && operation.auxLeading % 8 == 0 &&
+                                 operation.auxStride % 8 == 0 && operation.auxLeading >= static_cast<int64_t>(d.rows));
+}
+
 bool isPossible(const Operation &operation, const Layout &a, const Layout &b, const Layout &d) {
   uint64_t m = operation.transposeA == CUBLAS_OP_T ? a.columns : a.rows;
   uint64_t k = operation.transposeA == CUBLAS_OP_T ? a.rows : a.columns;
@@ -130,7 +162,7 @@ bool isPossible(const Operation &operation, const Layout &a, const Layout &b, co
     if (layout->leading < static_cast<int64_t>(layout->rows) || layout->rows == 0 || layout->columns == 0 ||
         layout->batch != d.batch)
       return false;
-  return m == d.rows && n == d.columns && k == k2 && isKnown(operation, a, b, d);
+  return m == d.rows && n == d.columns && k == k2 && isKnown(operation, a, b, d) && isEpilogueKnown(operation, d);
 }
 
 } // namespace
@@ -163,12 +195,26 @@ MW_STUB(cublasLtMatmulDescCreate)(cublasLtMatmulDesc_t *operation, cublasCompute
   return CUBLAS_STATUS_SUCCESS;
 }
 MW_STUB(cublasLtMatmulDescSetAttribute)(cublasLtMatmulDesc_t handle, cublasLtMatmulDescAttributes_t attribute,
-                                        const void *value, size_t) {
+                                        const void *value, size_t size) {
   Call call("cublasLtMatmulDescSetAttribute");
-  auto *operation = reinterpret_cast<Operation *>(handle);
-  auto &place = attribute == CUBLASLT_MATMUL_DESC_TRANSA ? operation->transposeA : operation->transposeB;
-  std::memcpy(&place, value, sizeof(place));
-  return call.fails() ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+  auto &operation = *reinterpret_cast<Operation *>(handle);
+  struct Place {
+    void *address;
+    size_t bytes;
+  };
+  auto of = [](auto &member) { return Place{&member, sizeof(member)}; };
+  const std::map<int, Place> places = {{CUBLASLT_MATMUL_DESC_TRANSA, of(operation.transposeA)},
+                                       {CUBLASLT_MATMUL_DESC_TRANSB, of(operation.transposeB)},
+                                       {CUBLASLT_MATMUL_DESC_EPILOGUE, of(operation.epilogue)},
+                                       {CUBLASLT_MATMUL_DESC_BIAS_POINTER, of(operation.bias)},
+                                       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, of(operation.aux)},
+                                       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, of(operation.auxLeading)},
+                                       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, of(operation.auxStride)}};
+  auto place = places.find(attribute);
+  if (call.fails() || place == places.end() || place->second.bytes != size)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(place->second.address, value, size);
+  return CUBLAS_STATUS_SUCCESS;
 }
 MW_STUB(cublasLtMatmulDescDestroy)(cublasLtMatmulDesc_t operation) {
   Call call("cublasLtMatmulDescDestroy");
@@ -238,8 +284,10 @@ MW_STUB(cublasLtMatmulAlgoGetHeuristic)(cublasLtHandle_t, cublasLtMatmulDesc_t o
   Call call("cublasLtMatmulAlgoGetHeuristic");
   auto &preference = *reinterpret_cast<Preference *>(handle);
   *found = 0;
-  if (call.fails() || !isPossible(*reinterpret_cast<Operation *>(operation), *reinterpret_cast<Layout *>(a),
-                                  *reinterpret_cast<Layout *>(b), *reinterpret_cast<Layout *>(d)))
+  if (call.fails())
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (!isPossible(*reinterpret_cast<Operation *>(operation), *reinterpret_cast<Layout *>(a),
+                  *reinterpret_cast<Layout *>(b), *reinterpret_cast<Layout *>(d)))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   Algorithm algorithm{preference.a, preference.b, preference.d};
   static_assert(sizeof(algorithm) <= sizeof(result->algo));
@@ -264,11 +312,12 @@ MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const 
                   static_cast<const char *>(a),
                   static_cast<const char *>(b),
                   static_cast<char *>(d)};
+  if (product.operation.bias)
+    call.note("bias", product.operation.bias);
+  if (product.operation.aux)
+    call.note("aux", product.operation.aux);
   Algorithm algorithm;
   std::memcpy(&algorithm, algo, sizeof(algorithm));
-  auto isAligned = [](const void *address, uint32_t alignment) {
-    return reinterpret_cast<uintptr_t>(address) % alignment == 0;
-  };
   if (call.fails())
     return CUBLAS_STATUS_EXECUTION_FAILED;
   if (!isPossible(product.operation, product.a, product.b, product.d) || !isAligned(a, algorithm.a) ||

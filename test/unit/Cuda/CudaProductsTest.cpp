@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StubRun.h"
+#include "BareDevice.h"
 #include "backend/cuda/ProductPlan.h"
 #include "test/unit/Runtime/RandomProduct.h"
 
@@ -15,31 +15,6 @@ using namespace meshwright::runtime;
 using namespace meshwright::test;
 
 namespace {
-
-/// A device without a program.
-struct BareDevice {
-  BareDevice() {
-    package.emplace(std::move(*LoadedPackage::create(
-        [] {
-          meshwright::Package message;
-          message.set_version(5);
-          message.add_programs();
-          message.add_program_of_rank(0);
-          return message;
-        }(),
-        "none", std::nullopt)));
-    auto created = createCudaPlatform(*package, *world, 1, {});
-    EXPECT_TRUE(created.ok()) << created.status().message();
-    platform = std::move(*created);
-    device = std::move(*platform->createDevice(0));
-  }
-
-  Stub stub;
-  std::unique_ptr<World> world = createLocalWorld();
-  std::optional<LoadedPackage> package;
-  std::unique_ptr<Platform> platform;
-  std::unique_ptr<Device> device;
-};
 
 /// Computes the product with its operands as far from aligned as they may be.
 Status run(Product &product) {
@@ -62,7 +37,7 @@ Status run(Product &product) {
   instruction.set_name("product");
   instruction.set_location("hand.mlir:1");
   MW_TRY_ASSIGN(uint32_t number,
-                device.prepareMatmul(instruction, arena + offsets[0], arena + offsets[1], arena + offsets[2]));
+                device.prepareMatmul(instruction, {arena + offsets[0], arena + offsets[1], arena + offsets[2]}));
   MW_TRY(device.finishPreparation());
   MW_TRY(device.multiply(number));
   MW_TRY(device.read(product.out.bytes, arena + offsets[2]));

@@ -65,6 +65,8 @@ private:
   void add(const Instruction &instruction, uint32_t task) {
     switch (instruction.kind_case()) {
     case Instruction::kKernel: {
+      if (std::exchange(isDone, false))
+        return;
       std::string text = "cuLaunchKernel " + instruction.kernel().symbol();
       for (uint32_t argument : instruction.kernel().arguments())
         text += " " + getPlace(argument);
@@ -73,10 +75,16 @@ private:
     case Instruction::kMatmul: {
       // Of a row-major result the transpose is computed, of which the right operand is the first.
       const Matmul &matmul = instruction.matmul();
-      return work(Compute,
-                  fmt::format("cublasLtMatmul {} {} {}", getPlace(matmul.rhs()), getPlace(matmul.lhs()),
-                              getPlace(matmul.out())),
-                  instruction);
+      const Epilogue &epilogue = matmul.epilogue();
+      // What is kept has to be on a grain of eight elements.
+      isDone = matmul.has_epilogue() && (!epilogue.has_preactivation() || matmul.n() % 8 == 0);
+      std::string text = fmt::format("cublasLtMatmul {} {} {}", getPlace(matmul.rhs()), getPlace(matmul.lhs()),
+                                     getPlace(isDone ? epilogue.out() : matmul.out()));
+      if (isDone && epilogue.has_bias())
+        text += " " + getPlace(epilogue.bias());
+      if (isDone && epilogue.has_preactivation())
+        text += " " + getPlace(epilogue.preactivation());
+      return work(Compute, text, instruction);
     }
     case Instruction::kCollective:
       return addCollective(instruction, task);
@@ -152,6 +160,8 @@ private:
   const Program &program;
   CollectiveTags tags;
   uint32_t microBatch = 0;
+  /// Whether the product before has done what the kernel would do.
+  bool isDone = false;
   std::vector<ExpectedCall> calls;
   /// The records behind what was started, by flight and micro-batch, and by tag.
   std::map<std::pair<uint32_t, uint32_t>, size_t> collectives;

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_TEST_UNIT_CUDA_STUBPACKAGES_H
 
 #include "OffloadPackage.h"
+#include "test/unit/Runtime/EpiloguePackage.h"
 #include "test/unit/Runtime/PipelinePackage.h"
 #include "test/unit/Runtime/PipelineRun.h"
 #include "test/unit/Runtime/TestPackage.h"
@@ -21,7 +22,7 @@ struct NamedPackage {
 };
 
 /// Collectives that are executed and started, roots and owners, merges and micro-batches, sends between stages with
-/// slots, and copies between the memories.
+/// slots, copies between the memories, and products with epilogues.
 inline std::vector<NamedPackage> getStubPackages() {
   auto makePipeline = [](schedule::OrderKind kind) {
     schedule::OrderShape shape;
@@ -34,7 +35,8 @@ inline std::vector<NamedPackage> getStubPackages() {
           {"Owned", [] { return makePackage(Fault::None, Style::Owned); }},
           {"Merge", [] { return makeMergePackage({2, 2, 3, 2}); }},
           {"Pipeline", [=] { return makePipeline(schedule::OrderKind::OneForwardOneBackward); }},
-          {"Offload", [] { return makeOffloadPackage(); }}};
+          {"Offload", [] { return makeOffloadPackage(); }},
+          {"Epilogue", [] { return makeEpiloguePackage(); }}};
 }
 
 } // namespace meshwright::test

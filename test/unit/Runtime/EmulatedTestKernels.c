@@ -3,6 +3,7 @@
 // The kernels of TestKernels.c as GPUs run them: each function is called once for every thread of every block. Threads
 // take elements in turns; sums are added up in the order of the elements, so that the bits are those of the others.
 
+#include <math.h>
 #include <stdint.h>
 
 // Of whoever runs this.
@@ -78,3 +79,21 @@ void test_zero(void *const *buffers) {
   if (get_first() == 0)
     *(float *)buffers[0] = 0;
 }
+
+void test_bias(void *const *buffers) {
+  const float *x = buffers[0], *b = buffers[1];
+  float *out = buffers[2];
+  FOR_EACH(i, 32) out[i] = x[i] + b[i % 8];
+}
+
+static void bias_gelu(void *const *buffers, int columns) {
+  const float *x = buffers[0], *b = buffers[1];
+  float *sum = buffers[2], *out = buffers[3];
+  FOR_EACH(i, 4 * columns) {
+    float h = x[i] + b[i % columns];
+    sum[i] = h;
+    out[i] = h / 2 * (1 + tanhf(0.797884583f * (h + 0.044715f * h * h * h)));
+  }
+}
+void test_bias_gelu(void *const *buffers) { bias_gelu(buffers, 8); }
+void test_bias_gelu_few(void *const *buffers) { bias_gelu(buffers, 4); }

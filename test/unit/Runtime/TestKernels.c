@@ -4,6 +4,7 @@
 // elements.
 
 #define _POSIX_C_SOURCE 199309L
+#include <math.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -99,3 +100,24 @@ void test_sleep(void *const *buffers) {
 
 // out[0] = 0.
 void test_zero(void *const *buffers) { *(float *)buffers[0] = 0; }
+
+// out = x + b, for every row of 8.
+void test_bias(void *const *buffers) {
+  const float *x = buffers[0], *b = buffers[1];
+  float *out = buffers[2];
+  for (int i = 0; i < 32; ++i)
+    out[i] = x[i] + b[i % 8];
+}
+
+// h = x + b for every row of so many, and its GELU.
+static void bias_gelu(void *const *buffers, int columns) {
+  const float *x = buffers[0], *b = buffers[1];
+  float *sum = buffers[2], *out = buffers[3];
+  for (int i = 0; i < 4 * columns; ++i) {
+    float h = x[i] + b[i % columns];
+    sum[i] = h;
+    out[i] = h / 2 * (1 + tanhf(0.797884583f * (h + 0.044715f * h * h * h)));
+  }
+}
+void test_bias_gelu(void *const *buffers) { bias_gelu(buffers, 8); }
+void test_bias_gelu_few(void *const *buffers) { bias_gelu(buffers, 4); }

@@ -160,8 +160,8 @@ void meshwright::test::addLibraries(Package &package) {
   KernelLibrary *emulated = package.add_libraries();
   emulated->set_target("emulated");
   emulated->set_file("kernels-emulated.so");
-  for (const char *symbol : {"test_add", "test_add_coordinate", "test_scale", "test_scale_add", "test_slice",
-                             "test_sum", "test_update", "test_zero"}) {
+  for (const char *symbol : {"test_add", "test_add_coordinate", "test_bias", "test_bias_gelu", "test_bias_gelu_few",
+                             "test_scale", "test_scale_add", "test_slice", "test_sum", "test_update", "test_zero"}) {
     GpuKernel *kernel = emulated->add_gpu_kernels();
     kernel->set_symbol(symbol);
     GpuLaunch *launch = kernel->add_launches();

@@ -27,6 +27,15 @@ namespace meshwright::runtime {
 /// Between which memories of a rank a copy goes: a buffer of the device or of the host is at either end.
 enum class CopyPath { Within, FromHost, ToHost };
 
+/// Where a product and its epilogue read and write; null for what there is not.
+struct MatmulAddresses {
+  const std::byte *lhs, *rhs;
+  std::byte *out;
+  const std::byte *bias = nullptr;
+  std::byte *preactivation = nullptr;
+  std::byte *finished = nullptr; ///< what the epilogue makes
+};
+
 /// When a device came to what it was asked for.
 struct DeviceTrace {
   /// By `mark`, in nanoseconds of the steady clock.
@@ -58,8 +67,9 @@ public:
   /// Describes a call of a kernel with these buffers. Returns its number.
   virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) = 0;
   /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
-  virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const std::byte *lhs, const std::byte *rhs,
-                                         std::byte *out) = 0;
+  virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) = 0;
+  /// Whether a product comes with its epilogue, so that the kernel behind it is not to be launched.
+  virtual bool hasEpilogue(uint32_t matmul) const = 0;
   /// The same of a checked convolution.
   virtual Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs,
                                               const std::byte *rhs, std::byte *out) = 0;

@@ -28,7 +28,10 @@ inline uint64_t getExtent(const Buffer &buffer) {
   return buffer.bytes() + (getSlots(buffer) - 1) * buffer.slot_bytes();
 }
 
-/// Calls fn(buffer, isWrite) for every buffer that an instruction names.
+/// Whether two buffers of one memory overlap in some micro-batch. Of those whose slots are not alike all slots count.
+bool overlap(const Buffer &a, const Buffer &b);
+
+/// Calls fn(buffer, isWrite) for every buffer that an instruction names, those of a product's epilogue too.
 template <typename Fn> void forEachAccess(const Instruction &instruction, Fn &&fn) {
   const auto &arguments = instruction.kernel().arguments();
   int firstOutput = arguments.size() - static_cast<int>(instruction.kernel().outputs());
@@ -38,6 +41,13 @@ template <typename Fn> void forEachAccess(const Instruction &instruction, Fn &&f
     fn(instruction.matmul().lhs(), false);
     fn(instruction.matmul().rhs(), false);
     fn(instruction.matmul().out(), true);
+    const Epilogue &epilogue = instruction.matmul().epilogue();
+    if (epilogue.has_bias())
+      fn(epilogue.bias(), false);
+    if (epilogue.has_preactivation())
+      fn(epilogue.preactivation(), true);
+    if (instruction.matmul().has_epilogue())
+      fn(epilogue.out(), true);
   }
   if (instruction.has_convolution()) {
     fn(instruction.convolution().lhs(), false);
