@@ -30,6 +30,18 @@ FailureOr<func::FuncOp> train::findStep(ModuleOp module) {
   return step;
 }
 
+Operation *train::findNamed(func::FuncOp func, StringRef name) {
+  for (Operation &op : func.getBody().front())
+    if (net::getUserName(&op) == name && op.getNumResults() > 0)
+      return &op;
+  return nullptr;
+}
+
+void train::setName(Value value, StringRef name) {
+  Operation *op = value.getDefiningOp();
+  op->setDiscardableAttr(net::kNameAttr, StringAttr::get(op->getContext(), name));
+}
+
 llvm::MapVector<StringAttr, net::ReadOp> train::collectReads(func::FuncOp func) {
   llvm::MapVector<StringAttr, net::ReadOp> reads;
   for (auto read : func.getOps<net::ReadOp>())

@@ -25,6 +25,11 @@ inline constexpr llvm::StringLiteral kSkippedSteps = "skipped_steps";
 /// The public function with a body, of which a program has one; otherwise emits an error.
 mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 
+/// The first operation with results and that name in a function; null if there is none.
+mlir::Operation *findNamed(mlir::func::FuncOp func, llvm::StringRef name);
+/// Gives the operation of a value a name.
+void setName(mlir::Value value, llvm::StringRef name);
+
 /// The reads of a function by the name of the variable.
 llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp func);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-train-differentiate="loss-scale=128 dynamic-scale=true" --dist-train-unscale-gradients --dist-train-optimizer="kind=momentum" --dist-train-skip-updates="dynamic=true window=10 hysteresis=2" --dist-train-simplify --dist-train-verify | FileCheck %s
 
-// Tests the scale of the loss: what is backward of it, the search for infinite gradients, the skipped update and the state.
+// Tests a loss with a dynamic scale from end to end: the search for infinite gradients, the skipped update and the state.
 
 net.variable parameter @a : tensor<4xf32>
 net.variable parameter @b : tensor<4xf32>

@@ -1,13 +1,9 @@
-//===- ScaleLoss.cpp - the scale of the loss and what becomes of it -------===//
+//===- SkipUpdates.cpp - steps whose gradients are not finite -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients in 16 bit may be too small for their type, so the loss is multiplied by a scale and every gradient divided
-// by it. Where one of them is not finite the step is skipped: everything that it assigns keeps its value. A dynamic
-// scale becomes smaller then, and larger after so many steps without.
-//
-// The indicators of gradients that are not finite are joined by a chain of maxima that partial values travel along to
-// its end, so it costs one scalar collective. What depends on it are local updates alone.
+// Where a gradient is not finite the step is skipped: everything that it assigns keeps its value. A dynamic scale
+// becomes smaller then, and larger after so many steps without.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +13,6 @@
 #include "meshwright/Train/Passes.h"
 
 namespace meshwright::train {
-#define GEN_PASS_DEF_UNSCALEGRADIENTSPASS
 #define GEN_PASS_DEF_SKIPUPDATESPASS
 #include "include/meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
@@ -26,68 +21,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// The first operation of that name; null if there is none.
-static Operation *findNamed(func::FuncOp func, StringRef name) {
-  for (Operation &op : func.getBody().front())
-    if (net::getUserName(&op) == name && op.getNumResults() > 0)
-      return &op;
-  return nullptr;
-}
-
-static void setName(Value value, StringRef name) {
-  Operation *op = value.getDefiningOp();
-  op->setDiscardableAttr(net::kNameAttr, StringAttr::get(op->getContext(), name));
-}
-
 namespace {
-
-struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradientsPass> {
-  void runOnOperation() override {
-    FailureOr<func::FuncOp> func = findStep(getOperation());
-    if (failed(func))
-      return signalPassFailure();
-    Operation *scale = findNamed(*func, kLossScale);
-    auto gradients = collectGradients(*func);
-    if (!scale || gradients.empty())
-      return;
-    RoleBuilder builder(*func, net::Role::Optimize);
-    net::NetBuilder build(builder, func->getLoc());
-    Value factor = build.divide(build.splatLike(scale->getResult(0), 1), scale->getResult(0));
-    Value found;
-    for (auto &[parameter, gradient] : gradients) {
-      Value unscaled = unscale(builder, gradient, factor);
-      Value bad = findNotFinite(builder, unscaled);
-      if (found)
-        dist::setTravels((found = build.binary<net::MaximumOp>(found, bad)).getDefiningOp());
-      else
-        found = bad;
-    }
-    if (found.getDefiningOp()->hasAttr(net::kNameAttr))
-      found = net::ReshapeOp::create(builder, found.getLoc(), found.getType(), found);
-    setName(found, kFoundInf);
-  }
-
-  /// The gradient over the scale, which gets its name.
-  static Value unscale(RoleBuilder &builder, Value gradient, Value factor) {
-    Operation *op = gradient.getDefiningOp();
-    net::NetBuilder build(builder, gradient.getLoc());
-    Value like = build.broadcast(build.convert(factor, net::elementTypeOf(gradient)), net::shapeOf(gradient));
-    Value unscaled = build.multiply(gradient, like);
-    unscaled.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
-    op->removeDiscardableAttr(net::kNameAttr);
-    return unscaled;
-  }
-
-  /// 1 if an element is infinite or no number, otherwise 0.
-  static Value findNotFinite(RoleBuilder &builder, Value gradient) {
-    net::NetBuilder build(builder, gradient.getLoc());
-    Type bits = net::typeOf(gradient).clone(builder.getI1Type());
-    Value finite = net::IsFiniteOp::create(builder, gradient.getLoc(), bits, gradient);
-    Value bad = build.convert(build.unary<net::NotOp>(finite), builder.getF32Type());
-    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(bad).getRank()));
-    return build.reduce(dist::ReduceKind::Max, bad, dims);
-  }
-};
 
 struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
   using SkipUpdatesPassBase::SkipUpdatesPassBase;
