@@ -32,6 +32,7 @@ private:
   enum class Domain { Any, Small, Positive, Exact };
 
   void addOperation();
+  // RandomNetworkElementwise.cpp
   void addUnary();
   void addBinary();
   void addChoice();
@@ -39,26 +40,32 @@ private:
   void addIota();
   void addBits();
   void addConvert();
+  // RandomNetworkShapes.cpp
   void addBroadcast();
   void addReshape();
   void addTranspose();
   void addSlice();
   void addPad();
   void addConcatenate();
+  // RandomNetworkSums.cpp
   void addDot();
   void addReduce();
   void addNormalization();
   void addArgReduce();
+  void addMatrices();
+  // RandomNetworkWindows.cpp
   void addConvolution();
   void addWindow();
+  // RandomNetworkIndexing.cpp
   void addGather();
   void addScatter();
+  void addDynamic();
+  void addOrder();
+  // RandomNetworkLoops.cpp
   void addLoop();
   void closeLoop(mlir::Value index, llvm::ArrayRef<mlir::Value> carried, int64_t count,
                  std::vector<mlir::Value> outside);
-  void addDynamic();
-  void addOrder();
-  void addMatrices();
+
   /// A new value of a variable from its old one: element by element, or from elements elsewhere.
   mlir::Value update(mlir::Value old);
 
@@ -81,6 +88,11 @@ private:
   mlir::Value restrict(mlir::Value x, Domain domain);
   mlir::Value makeDense(mlir::RankedTensorType type);
   mlir::Value add(mlir::Value value);
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
+  static llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
+  static int64_t product(llvm::ArrayRef<int64_t> shape);
   int64_t pickSize() { return random.choose(std::vector<int64_t>{1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 12, 16, 17}); }
   Shape pickShape(int64_t maxRank);
 

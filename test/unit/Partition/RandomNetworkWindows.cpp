@@ -12,8 +12,6 @@ using namespace meshwright;
 using namespace meshwright::net;
 using namespace meshwright::test;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 WindowDim RandomNetwork::pickWindow(int64_t size) {
   WindowDim window;
   if (random.chance(50))
