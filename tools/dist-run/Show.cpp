@@ -172,7 +172,7 @@ static void showCounts(const Program &program) {
       case Instruction::kMatmul:
         ++kinds["products"];
         if (instruction.matmul().has_epilogue())
-          ++kinds["products with what comes behind"];
+          ++kinds["products with an epilogue"];
         break;
       case Instruction::kConvolution:
         ++kinds["convolutions"];
