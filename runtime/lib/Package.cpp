@@ -110,6 +110,10 @@ Status checkAddends(const Variable &variable, const Mesh &mesh) {
 
 /// Functions are launched as a GPU can launch them.
 Status checkLaunches(const GpuKernel &kernel) {
+  constexpr uint64_t maxScratchBytes = uint64_t(1) << 30;
+  if (kernel.scratch_bytes() > maxScratchBytes)
+    return inputError("kernel {} wants {} bytes of scratch memory; at most {} would do", kernel.symbol(),
+                      kernel.scratch_bytes(), maxScratchBytes);
   for (const GpuLaunch &launch : kernel.launches())
     if (launch.blocks() == 0 || launch.blocks() > INT32_MAX || launch.threads() == 0 || launch.threads() > 1024)
       return inputError("kernel {} launches {} with {} blocks of {} threads; 1 to 2147483647 of 1 to 1024 would do",

@@ -258,8 +258,8 @@ private:
     for (int64_t rank = 0; rank != session->getNumRanks(); ++rank) {
       const RankMemory &memory = session->getMemory(rank);
       lines.push_back(fmt::format(
-          "{} persistent, {} in all, {} of library scratch{}", formatBytes(memory.persistent),
-          formatBytes(memory.arena), formatBytes(memory.scratch),
+          "{} persistent, {} in all, {} of scratch{}", formatBytes(memory.persistent), formatBytes(memory.arena),
+          formatBytes(memory.scratch),
           writer ? fmt::format(", {} of copies for checkpoints", formatBytes(writer->getCopyBytes(rank))) : ""));
     }
     for (size_t begin = 0, end; begin != lines.size(); begin = end) {

@@ -131,7 +131,15 @@ Result<uint32_t> CudaDevice::prepareCopy(std::byte *to, const std::byte *from, u
   return static_cast<uint32_t>(copies.size() - 1);
 }
 
-Status CudaDevice::finishPreparation() { return products->finish(); }
+Status CudaDevice::finishPreparation() {
+  MW_TRY(kernels->finish());
+  return products->finish();
+}
+
+uint64_t CudaDevice::getScratchBytes() const {
+  return communicationScratch + (kernels ? kernels->getScratchBytes() : 0) +
+         (products ? products->getWorkspaceBytes() : 0);
+}
 
 std::vector<std::string> CudaDevice::getWarnings() const {
   size_t number = products ? products->countWithoutEpilogue() : 0;

@@ -100,9 +100,7 @@ public:
   bool showsRanges() const override { return isProfilerThere(); }
   void pushRange(const char *name) override { cuda::pushRange(name); }
   void popRange() override { cuda::popRange(); }
-  uint64_t getScratchBytes() const override {
-    return communicationScratch + (products ? products->getWorkspaceBytes() : 0);
-  }
+  uint64_t getScratchBytes() const override;
   uint64_t getHostSyncs() const override { return hostSyncs; }
   std::vector<std::string> getWarnings() const override;
 

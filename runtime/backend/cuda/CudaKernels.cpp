@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaKernels.h"
+#include <algorithm>
 #include <charconv>
 
 using namespace meshwright;
@@ -79,7 +80,7 @@ Result<std::unique_ptr<CudaKernels>> CudaKernels::create(const CudaApi &api, con
   if (!image.library)
     return kernels;
   for (const GpuKernel &kernel : image.library->gpu_kernels())
-    kernels->kernels[kernel.symbol()] = &kernel;
+    kernels->descriptions[kernel.symbol()] = &kernel;
   auto loaded = loadModule(api, image.bytes.c_str());
   if (!loaded.ok())
     return loaded.status().within(image.path);
@@ -88,26 +89,42 @@ Result<std::unique_ptr<CudaKernels>> CudaKernels::create(const CudaApi &api, con
 }
 
 Result<uint32_t> CudaKernels::prepare(const std::string &symbol, std::span<std::byte *const> buffers) {
-  MW_TRY_ASSIGN(const std::vector<Function> *list, getFunctions(symbol));
-  calls.push_back({list, arguments.size(), buffers.size_bytes()});
+  MW_TRY_ASSIGN(const Kernel *kernel, getKernel(symbol));
+  size_t first = arguments.size();
   arguments.insert(arguments.end(), buffers.begin(), buffers.end());
+  if (kernel->scratchBytes != 0)
+    arguments.push_back(nullptr); // until there is scratch memory
+  scratchBytes = std::max(scratchBytes, kernel->scratchBytes);
+  calls.push_back({kernel, first, (arguments.size() - first) * sizeof(std::byte *)});
   return static_cast<uint32_t>(calls.size() - 1);
 }
 
-Result<const std::vector<CudaKernels::Function> *> CudaKernels::getFunctions(const std::string &symbol) {
-  auto [entry, isNew] = functions.try_emplace(symbol);
+Status CudaKernels::finish() {
+  if (scratchBytes == 0)
+    return {};
+  MW_TRY(scratch.allocate(api, scratchBytes));
+  for (const Call &call : calls)
+    if (call.kernel->scratchBytes != 0)
+      arguments[call.firstArgument + call.argumentBytes / sizeof(std::byte *) - 1] = scratch.get();
+  return {};
+}
+
+Result<const CudaKernels::Kernel *> CudaKernels::getKernel(const std::string &symbol) {
+  auto [entry, isNew] = kernels.try_emplace(symbol);
+  Kernel &kernel = entry->second;
   if (!isNew)
-    return &entry->second;
-  auto kernel = kernels.find(symbol);
-  if (kernel == kernels.end())
+    return &kernel;
+  auto description = descriptions.find(symbol);
+  if (description == descriptions.end())
     return inputError("{} has no kernel {}", image.library ? image.path : "the package, which has no kernels,", symbol);
-  for (const GpuLaunch &launch : kernel->second->launches()) {
+  kernel.scratchBytes = description->second->scratch_bytes();
+  for (const GpuLaunch &launch : description->second->launches()) {
     auto function = getFunction(launch);
     if (!function.ok())
       return function.status().within(fmt::format("kernel {}", symbol));
-    entry->second.push_back(*function);
+    kernel.functions.push_back(*function);
   }
-  return &entry->second;
+  return &kernel;
 }
 
 Result<CudaKernels::Function> CudaKernels::getFunction(const GpuLaunch &launch) const {
@@ -125,11 +142,11 @@ Result<CudaKernels::Function> CudaKernels::getFunction(const GpuLaunch &launch) 
 
 Status CudaKernels::launch(uint32_t number, CUstream stream) const {
   const Call &call = calls[number];
-  // The buffers' addresses as one block: they are all that a function takes.
+  // The addresses as one block: they are all that a function takes.
   size_t bytes = call.argumentBytes;
   void *block[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte **>(arguments.data() + call.firstArgument),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-  for (const Function &function : *call.functions)
+  for (const Function &function : call.kernel->functions)
     MW_CALL(api, cuLaunchKernel, function.handle, function.blocks, 1, 1, function.threads, 1, 1, function.sharedBytes,
             stream, nullptr, block);
   return {};

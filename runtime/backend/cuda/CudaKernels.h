@@ -33,30 +33,41 @@ public:
 
   /// Describes a call with these buffers; returns its number.
   Result<uint32_t> prepare(const std::string &symbol, std::span<std::byte *const> buffers);
-  /// Launches the functions of a call, one after the other.
+  /// Allocates the scratch memory. Nothing is prepared afterwards.
+  Status finish();
+  /// Launches the functions of a call, one after the other. All calls use the same scratch memory, so they are launched
+  /// on one stream.
   Status launch(uint32_t number, CUstream stream) const;
+  uint64_t getScratchBytes() const { return scratchBytes; }
 
 private:
   struct Function {
     CUfunction handle;
     uint32_t blocks, threads, sharedBytes;
   };
+  struct Kernel {
+    std::vector<Function> functions;
+    uint64_t scratchBytes = 0;
+  };
   struct Call {
-    const std::vector<Function> *functions;
+    const Kernel *kernel;
     size_t firstArgument, argumentBytes;
   };
   CudaKernels(const CudaApi &api, const KernelImage &image) : api(api), image(image) {}
-  Result<const std::vector<Function> *> getFunctions(const std::string &symbol);
+  Result<const Kernel *> getKernel(const std::string &symbol);
   Result<Function> getFunction(const GpuLaunch &launch) const;
 
   const CudaApi &api;
   const KernelImage &image;
   Module module;
-  std::map<std::string, const GpuKernel *> kernels;
-  std::map<std::string, std::vector<Function>> functions;
+  std::map<std::string, const GpuKernel *> descriptions;
+  std::map<std::string, Kernel> kernels;
   std::vector<Call> calls;
   /// Of all calls, one after the other, as the driver copies them.
   std::vector<std::byte *> arguments;
+  DeviceMemory scratch;
+  /// What the kernel needs that needs most.
+  uint64_t scratchBytes = 0;
 };
 
 } // namespace meshwright::runtime::cuda

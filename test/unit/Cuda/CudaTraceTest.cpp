@@ -124,6 +124,19 @@ TEST_P(CudaTrace, MakesNothingAndWaitsForNothingAfterTheFirstSteps) {
   }
 }
 
+TEST_P(CudaTrace, AllMemoryIsCounted) {
+  start(StubMode::Issued);
+  std::vector<uint64_t> bytes(handles.size());
+  for (const RecordedCall &call : stub.getTrace())
+    if (call.function == "cuMemAlloc")
+      bytes[call.get("device")] += call.get("bytes");
+  for (size_t rank = 0; rank != handles.size(); ++rank) {
+    const RankMemory &memory = session->getMemory(static_cast<int64_t>(rank));
+    EXPECT_EQ(memory.arena + memory.scratch, bytes[rank]);
+    EXPECT_GE(memory.scratch, countScratchBytes(*package, static_cast<int64_t>(rank)));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Packages, CudaTrace, testing::ValuesIn(getStubPackages()),
                          [](const auto &info) { return info.param.name; });
 
@@ -149,4 +162,25 @@ TEST(CudaRaces, AreFoundWithoutAWait) {
     EXPECT_FALSE(findRaces(without).empty()) << describe(calls[i]);
   }
   EXPECT_EQ(waits, 4u);
+}
+
+/// What a kernel leaves in scratch memory belongs to one stream: a launch of the step's sum on another one races with
+/// the sum, though nothing else is in the way.
+TEST(CudaRaces, AreFoundInScratchMemory) {
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  std::vector<ExpectedCall> calls;
+  for (ExpectedCall &call : expectCalls(package, 0, 0)) {
+    std::erase_if(call.accesses, [](const MemoryAccess &access) { return access.place != MemoryAccess::Scratch; });
+    if (call.kind == ExpectedCall::Work && !call.accesses.empty())
+      calls.push_back(std::move(call));
+  }
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_TRUE(findRaces(calls).empty());
+  for (ExpectedCall &call : calls) {
+    call.stream = Communication;
+    EXPECT_FALSE(findRaces(calls).empty()) << describe(call);
+    call.stream = Compute;
+  }
 }

@@ -16,14 +16,33 @@ using namespace meshwright::test;
 // Of the package
 //===----------------------------------------------------------------------===//
 
+const Program &meshwright::test::getProgram(const LoadedPackage &package, int64_t rank) {
+  return package.message().programs(static_cast<int>(package.message().program_of_rank(static_cast<int>(rank))));
+}
+
+GpuKernel meshwright::test::findGpuKernel(const LoadedPackage &package, const std::string &symbol) {
+  for (const KernelLibrary &library : package.message().libraries())
+    for (const GpuKernel &kernel : library.gpu_kernels())
+      if (kernel.symbol() == symbol)
+        return kernel;
+  return {};
+}
+
+uint64_t meshwright::test::countScratchBytes(const LoadedPackage &package, int64_t rank) {
+  uint64_t bytes = 0;
+  for (const Task &task : getProgram(package, rank).tasks())
+    for (const Instruction &instruction : task.instructions())
+      if (instruction.has_kernel())
+        bytes = std::max(bytes, findGpuKernel(package, instruction.kernel().symbol()).scratch_bytes());
+  return bytes;
+}
+
 namespace {
 
 class Expectation {
 public:
   Expectation(const LoadedPackage &package, int64_t rank)
-      : package(package), rank(rank), program(package.message().programs(
-                                          static_cast<int>(package.message().program_of_rank(static_cast<int>(rank))))),
-        tags(program) {}
+      : package(package), rank(rank), program(getProgram(package, rank)), tags(program) {}
 
   std::vector<ExpectedCall> run(uint32_t position) {
     forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
@@ -44,9 +63,26 @@ private:
     forEachAccess(instruction, [&](uint32_t index, bool isWrite) {
       const Buffer &buffer = program.buffers(static_cast<int>(index));
       uint64_t begin = getOffset(buffer, microBatch);
-      call.accesses.push_back({buffer.memory() == HOST, isWrite, begin, begin + buffer.bytes()});
+      MemoryAccess::Place place = buffer.memory() == HOST ? MemoryAccess::HostArena : MemoryAccess::Arena;
+      call.accesses.push_back({place, isWrite, begin, begin + buffer.bytes()});
     });
   }
+
+  /// All launches of a kernel may read and write all its scratch memory.
+  void addKernel(const Instruction &instruction) {
+    GpuKernel kernel = findGpuKernel(package, instruction.kernel().symbol());
+    for (const GpuLaunch &launch : kernel.launches()) {
+      std::string text = "cuLaunchKernel " + launch.function();
+      for (uint32_t argument : instruction.kernel().arguments())
+        text += " " + getPlace(argument);
+      if (kernel.scratch_bytes() != 0)
+        text += " scratch+0";
+      work(Compute, text, instruction);
+      if (kernel.scratch_bytes() != 0)
+        calls.back().accesses.push_back({MemoryAccess::Scratch, /*isWrite=*/true, 0, kernel.scratch_bytes()});
+    }
+  }
+
   size_t record(StreamRole stream) {
     calls.push_back({ExpectedCall::Record, stream});
     return calls.size() - 1;
@@ -64,14 +100,10 @@ private:
 
   void add(const Instruction &instruction, uint32_t task) {
     switch (instruction.kind_case()) {
-    case Instruction::kKernel: {
+    case Instruction::kKernel:
       if (std::exchange(isDone, false))
         return;
-      std::string text = "cuLaunchKernel " + instruction.kernel().symbol();
-      for (uint32_t argument : instruction.kernel().arguments())
-        text += " " + getPlace(argument);
-      return work(Compute, text, instruction);
-    }
+      return addKernel(instruction);
     case Instruction::kMatmul: {
       // Of a row-major result the transpose is computed, of which the right operand is the first.
       const Matmul &matmul = instruction.matmul();
@@ -181,16 +213,16 @@ std::vector<ExpectedCall> meshwright::test::expectCalls(const LoadedPackage &pac
 std::vector<RankHandles> meshwright::test::findHandles(const Trace &trace, const LoadedPackage &package) {
   std::vector<RankHandles> ranks(package.message().program_of_rank_size());
   std::vector<int> numStreams(ranks.size());
-  auto getProgram = [&](size_t rank) -> const Program & {
-    return package.message().programs(static_cast<int>(package.message().program_of_rank(static_cast<int>(rank))));
-  };
   for (const RecordedCall &call : trace) {
-    uint64_t device = call.get("device"), address = call.get("address"), bytes = call.get("bytes");
+    auto rank = static_cast<int64_t>(call.get("device"));
+    uint64_t address = call.get("address"), bytes = call.get("bytes");
     if (call.function == "cuStreamCreate")
-      ranks[device].streams[call.get("stream")] = static_cast<StreamRole>(numStreams[device]++);
-    if (call.function == "cuMemAlloc" && ranks[device].arena == 0 && bytes == getProgram(device).arena_bytes())
-      ranks[device].arena = address;
-    if (call.function == "cuMemHostAlloc" && bytes == getProgram(0).host_arena_bytes())
+      ranks[rank].streams[call.get("stream")] = static_cast<StreamRole>(numStreams[rank]++);
+    if (call.function == "cuMemAlloc" && ranks[rank].arena == 0 && bytes == getProgram(package, rank).arena_bytes())
+      ranks[rank].arena = address;
+    else if (call.function == "cuMemAlloc" && bytes == countScratchBytes(package, rank))
+      ranks[rank].scratch = address;
+    if (call.function == "cuMemHostAlloc" && bytes == getProgram(package, 0).host_arena_bytes())
       ranks[0].hostArena = address, ranks[0].hostArenaBytes = bytes;
   }
   return ranks;
@@ -202,6 +234,8 @@ static std::string readText(const RecordedCall &call, const RankHandles &handles
     uint64_t address = std::stoull(value);
     if (address == 0)
       return "0";
+    if (address == handles.scratch)
+      return "scratch+0";
     bool isHost = address - handles.hostArena < handles.hostArenaBytes;
     return fmt::format("{}+{}", isHost ? "host" : "arena", address - (isHost ? handles.hostArena : handles.arena));
   };

@@ -16,9 +16,11 @@ namespace meshwright::test {
 
 enum StreamRole { Compute, Communication, Fetch, WriteBack, NumStreams };
 
-/// A range of a rank's memory that something on a stream reads or writes.
+/// A range of a rank's memory that something on a stream reads or writes: of its arenas, or of the scratch memory of
+/// its kernels.
 struct MemoryAccess {
-  bool isHost, isWrite;
+  enum Place { Arena, HostArena, Scratch } place;
+  bool isWrite;
   uint64_t begin, end;
 };
 
@@ -34,14 +36,22 @@ struct ExpectedCall {
   size_t record = 0;
 };
 
+/// The program of a rank.
+const Program &getProgram(const runtime::LoadedPackage &package, int64_t rank);
+
 /// The calls of the step at a position of a merge.
 std::vector<ExpectedCall> expectCalls(const runtime::LoadedPackage &package, int64_t rank, uint32_t position);
 
 /// A rank's streams and arenas as the trace of its preparation shows them.
 struct RankHandles {
   std::map<uint64_t, StreamRole> streams;
-  uint64_t arena = 0, hostArena = 0, hostArenaBytes = 0;
+  uint64_t arena = 0, hostArena = 0, hostArenaBytes = 0, scratch = 0;
 };
+
+/// The description of a kernel for GPUs; an empty one where there is none.
+GpuKernel findGpuKernel(const runtime::LoadedPackage &package, const std::string &symbol);
+/// The scratch memory that a rank's device has for the kernels of its program.
+uint64_t countScratchBytes(const runtime::LoadedPackage &package, int64_t rank);
 /// Those of all ranks, which are alone on their devices. Of several ranks none has an arena on the host.
 std::vector<RankHandles> findHandles(const Trace &trace, const runtime::LoadedPackage &package);
 

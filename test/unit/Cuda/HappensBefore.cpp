@@ -15,7 +15,7 @@ using VectorClock = std::vector<size_t>;
 static bool conflict(const ExpectedCall &a, const ExpectedCall &b) {
   for (const MemoryAccess &x : a.accesses)
     for (const MemoryAccess &y : b.accesses)
-      if (x.isHost == y.isHost && (x.isWrite || y.isWrite) && x.begin < y.end && y.begin < x.end)
+      if (x.place == y.place && (x.isWrite || y.isWrite) && x.begin < y.end && y.begin < x.end)
         return true;
   return false;
 }

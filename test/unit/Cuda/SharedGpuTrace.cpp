@@ -64,15 +64,16 @@ private:
       next.accesses = call.function == "cuLaunchKernel" ? getReduced(call) : getCopied(call);
     } else if (call.function == "cuLaunchKernel" || call.function == "cublasLtMatmul" ||
                call.function == "cuMemsetD32Async" || call.function == "cuMemcpyAsync") {
-      next.accesses = takeExpected(rank);
+      next.accesses = takeExpected(rank, call);
     } else {
       return;
     }
     calls.push_back(std::move(next));
   }
 
-  /// What the rank's computation does next, by addresses.
-  std::vector<MemoryAccess> takeExpected(size_t rank) {
+  /// What the rank's computation does next, by addresses. That of scratch memory is the last one that a kernel is
+  /// given.
+  std::vector<MemoryAccess> takeExpected(size_t rank, const RecordedCall &call) {
     if (expected[rank].empty()) {
       ADD_FAILURE() << "rank " << rank << " computes more than its program";
       return {};
@@ -80,30 +81,35 @@ private:
     std::vector<MemoryAccess> accesses = std::move(expected[rank].front().accesses);
     expected[rank].pop_front();
     for (MemoryAccess &access : accesses) {
-      access.begin += ranks[rank].arena;
-      access.end += ranks[rank].arena;
+      uint64_t start = access.place == MemoryAccess::Scratch ? getArguments(call).back() : ranks[rank].arena;
+      access = {MemoryAccess::Arena, access.isWrite, start + access.begin, start + access.end};
     }
     return accesses;
   }
 
   static std::vector<MemoryAccess> getCopied(const RecordedCall &call) {
     uint64_t to = call.get("to"), from = call.get("from"), bytes = call.get("bytes");
-    return {{false, false, from, from + bytes}, {false, true, to, to + bytes}};
+    return {{MemoryAccess::Arena, false, from, from + bytes}, {MemoryAccess::Arena, true, to, to + bytes}};
   }
 
-  /// Of `mw_sum_f32`, with elements from where to where, blocks, how many arrays go in and come out, and these.
-  static std::vector<MemoryAccess> getReduced(const RecordedCall &call) {
+  static std::vector<uint64_t> getArguments(const RecordedCall &call) {
     std::vector<uint64_t> arguments;
     for (const auto &[key, value] : call.values)
       if (key == "argument")
         arguments.push_back(std::stoull(value));
+    return arguments;
+  }
+
+  /// Of `mw_sum_f32`, with elements from where to where, blocks, how many arrays go in and come out, and these.
+  static std::vector<MemoryAccess> getReduced(const RecordedCall &call) {
+    std::vector<uint64_t> arguments = getArguments(call);
     std::string name = call.getText("function");
     uint64_t size = getSize(*parseDType(name.substr(name.rfind('_') + 1)));
     uint64_t begin = arguments[0] * size, end = arguments[1] * size, inputs = arguments[3], outputs = arguments[4];
     EXPECT_EQ(arguments.size(), 5 + inputs + outputs);
     std::vector<MemoryAccess> accesses;
     for (uint64_t i = 0; i != inputs + outputs; ++i)
-      accesses.push_back({false, i >= inputs, arguments[5 + i] + begin, arguments[5 + i] + end});
+      accesses.push_back({MemoryAccess::Arena, i >= inputs, arguments[5 + i] + begin, arguments[5 + i] + end});
     return accesses;
   }
 

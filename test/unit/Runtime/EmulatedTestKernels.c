@@ -19,10 +19,17 @@ static int get_first(void) { return (int)(mw_emulated_block() * threads + mw_emu
 
 #define FOR_EACH(i, n) for (int i = get_first(); i < (n); i += threads * blocks)
 
-// out[0] = the sum of the elements: in a block of shared memory, 64 at a time.
+// out[0] = the sum of the elements, in two launches. All blocks leave elements in scratch memory, whose address comes
+// last, and one of them adds them up: in shared memory, 64 at a time.
+void test_sum_parts(void *const *buffers) {
+  const float *in = buffers[1];
+  float *scratch = buffers[3];
+  FOR_EACH(i, *(const int *)buffers[0]) scratch[i] = in[i];
+}
+
 void test_sum(void *const *buffers) {
   int n = *(const int *)buffers[0], me = (int)mw_emulated_thread();
-  const float *in = buffers[1];
+  const float *in = buffers[3];
   float *shared = mw_emulated_shared(), sum = 0;
   if (mw_emulated_block() != 0)
     return;

@@ -76,6 +76,11 @@ TEST(Package, TablesAreChecked) {
       }),
       "target \"emulated\": kernel test_add launches test_add with 2 blocks of 1025 threads; 1 to 2147483647 of 1 "
       "to 1024 would do");
+  EXPECT_EQ(
+      getError([](Package &p) {
+        p.mutable_libraries(1)->mutable_gpu_kernels(0)->set_scratch_bytes((uint64_t(1) << 30) + 1);
+      }),
+      "target \"emulated\": kernel test_add wants 1073741825 bytes of scratch memory; at most 1073741824 would do");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->clear_input_buffers(); }),
             "program 0: the program gives places to 0 inputs but the package has 1");
 }

@@ -23,6 +23,8 @@ constexpr int64_t onesBytes = 4 * rows * columns;
 constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4, depth *columns, 1, 8, 4};
 /// Behind them all numbers up to this.
 constexpr int32_t maxSize = 128;
+/// For `test_sum` of as many.
+constexpr uint64_t sumScratchBytes = maxSize * sizeof(float);
 /// The coordinate of dp that owns w, where one does.
 constexpr uint32_t owner = 1;
 
@@ -153,6 +155,14 @@ Package meshwright::test::makePackage(Fault fault, Style style) {
   return package;
 }
 
+static void addLaunch(GpuKernel &kernel, const char *function) {
+  GpuLaunch *launch = kernel.add_launches();
+  launch->set_function(function);
+  launch->set_blocks(2);
+  launch->set_threads(64);
+  launch->set_shared_bytes(64 * sizeof(float));
+}
+
 void meshwright::test::addLibraries(Package &package) {
   KernelLibrary *library = package.add_libraries();
   library->set_target("test");
@@ -164,11 +174,12 @@ void meshwright::test::addLibraries(Package &package) {
                              "test_scale", "test_scale_add", "test_slice", "test_sum", "test_update", "test_zero"}) {
     GpuKernel *kernel = emulated->add_gpu_kernels();
     kernel->set_symbol(symbol);
-    GpuLaunch *launch = kernel->add_launches();
-    launch->set_function(symbol);
-    launch->set_blocks(2);
-    launch->set_threads(64);
-    launch->set_shared_bytes(64 * sizeof(float));
+    bool isInParts = symbol == std::string_view("test_sum");
+    if (isInParts) {
+      addLaunch(*kernel, "test_sum_parts");
+      kernel->set_scratch_bytes(sumScratchBytes);
+    }
+    addLaunch(*kernel, symbol);
   }
 }
 

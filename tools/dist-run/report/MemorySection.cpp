@@ -16,7 +16,7 @@ using namespace meshwright::tool;
 
 namespace {
 
-/// Ranks whose memory is alike, and the bytes of all classes: those of the arena, of library scratch, of copies for
+/// Ranks whose memory is alike, and the bytes of all classes: those of the arena, of scratch memory, of copies for
 /// checkpoints.
 struct Bar {
   int64_t first, last;
@@ -37,7 +37,7 @@ std::vector<std::string> getClasses() {
   std::vector<std::string> classes;
   for (size_t i = 0; i != kNumMemoryClasses; ++i)
     classes.emplace_back(getName(static_cast<MemoryClass>(i)));
-  classes.emplace_back("library scratch");
+  classes.emplace_back("scratch memory");
   classes.emplace_back("copies for checkpoints");
   return classes;
 }

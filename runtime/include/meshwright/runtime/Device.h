@@ -75,7 +75,7 @@ public:
                                               const std::byte *rhs, std::byte *out) = 0;
   /// Describes a copy. Returns its number.
   virtual Result<uint32_t> prepareCopy(std::byte *to, const std::byte *from, uint64_t bytes, CopyPath path) = 0;
-  /// Everything is described: allocates the scratch memory of libraries.
+  /// Everything is described: allocates the scratch memory of libraries and kernels.
   virtual Status finishPreparation() = 0;
 
   // In a step. Nothing here allocates memory.
@@ -137,7 +137,7 @@ public:
   virtual void pushRange(const char *name) {}
   virtual void popRange() {}
 
-  /// Scratch memory of libraries.
+  /// Scratch memory of libraries and kernels.
   virtual uint64_t getScratchBytes() const = 0;
   /// How often the host has waited until the device had nothing more to do.
   virtual uint64_t getHostSyncs() const { return 0; }

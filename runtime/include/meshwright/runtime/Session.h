@@ -67,7 +67,7 @@ struct StepProfile {
 struct RankMemory {
   uint64_t persistent = 0, arena = 0; ///< of the device; the one is a part of the other
   uint64_t hostArena = 0;
-  uint64_t scratch = 0; ///< of libraries
+  uint64_t scratch = 0; ///< of libraries and kernels
 };
 
 /// What was read of a step, on the first process.
