@@ -198,6 +198,7 @@ void GpuCompiler::addLibrary(const Target &target, StringRef file, KernelLibrary
       entry.set_blocks(launch.blocks);
       entry.set_threads(launch.threads);
       entry.set_shared_bytes(launch.sharedBytes);
+      kernel.set_scratch_bytes(std::max<uint64_t>(kernel.scratch_bytes(), launch.scratchBytes));
     }
   }
 }
@@ -292,6 +293,7 @@ std::string GpuCompiler::printReport(const EpilogueTable &epilogues) const {
     bool isKnown = usage != target.usages.end();
     if (isKnown)
       json.attribute("registers", usage->second.registers);
+    json.attribute("scratch_bytes", launch.scratchBytes);
     json.attribute("shared_bytes", launch.sharedBytes);
     if (isKnown) {
       json.attribute("spill_loads", usage->second.spillLoads);

@@ -41,6 +41,8 @@ void GpuEmitter::emit() {
     return emitRows();
   case GpuLaunchPlan::Sums:
     return emitSums();
+  case GpuLaunchPlan::Parts:
+    return emitParts();
   case GpuLaunchPlan::Serial:
   case GpuLaunchPlan::Copy:
   case GpuLaunchPlan::Scatter:
@@ -58,7 +60,14 @@ void GpuEmitter::placeThread() {
   Value quotient = arith::DivUIOp::create(builder, thread, divisor);
   Value remainder = arith::RemUIOp::create(builder, thread, divisor);
   slot = launch.outerFirst ? remainder : quotient;
-  lane = launch.outerFirst ? quotient : remainder;
+  first = lane = launch.outerFirst ? quotient : remainder;
+  if (launch.parts > 1) {
+    // Blocks side by side read side by side.
+    Value groups = getIndex(launch.getNumGroups());
+    part = arith::DivUIOp::create(builder, block, groups);
+    block = arith::RemUIOp::create(builder, block, groups);
+    first = arith::AddIOp::create(builder, lane, arith::MulIOp::create(builder, part, getIndex(launch.depth)));
+  }
   outer = arith::AddIOp::create(builder, arith::MulIOp::create(builder, block, getIndex(launch.width)), slot);
   limit = getIndex(launch.numInner);
   if (launch.numOuter % launch.width != 0) {
@@ -158,11 +167,11 @@ SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, Arr
     });
     machine.emitBarrier(builder);
   }
-  Value first =
+  Value lowest =
       arith::SubIOp::create(builder, thread, arith::MulIOp::create(builder, lane, getIndex(stride)).getResult());
   SmallVector<Value> sums;
   for (auto [index, place] : llvm::zip_equal(reductions, places))
-    sums.push_back(load(place, getElement(plan.reductions[index]), {first, {}, 0}));
+    sums.push_back(load(place, getElement(plan.reductions[index]), {lowest, {}, 0}));
   // The memory is used again by the next stage.
   machine.emitBarrier(builder);
   return sums;
@@ -200,19 +209,28 @@ void GpuEmitter::emitRows() {
       emitStage(stage);
   }
   currentStage = stages.size();
-  emitRowStores();
+  if (launch.parts == 1)
+    return emitRowStores();
+  SmallVector<Value> sums;
+  for (unsigned index : launch.reductions)
+    sums.push_back(rowResults[index]);
+  leaveParts(sums);
 }
 
 void GpuEmitter::emitStage(const Stage &stage) {
   prepareRowNodes(getRoots(stage));
-  auto loop = buildLoop(builder, lane, limit, getIndex(launch.depth), getNeutrals(stage.reductions),
-                        [&](Value iv, ValueRange carried) {
-                          setLoops(launch.inner, iv);
-                          return emitColumn(stage, carried);
-                        });
-  SmallVector<Value> sums = combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
-  for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums))
+  for (auto [index, sum] : llvm::zip_equal(stage.reductions, reduceColumns(stage)))
     rowResults[index] = sum;
+}
+
+/// What the block has of a row or sum; all threads of it get that.
+SmallVector<Value> GpuEmitter::reduceColumns(const Stage &stage) {
+  Value step = getIndex(launch.depth * launch.parts);
+  auto loop = buildLoop(builder, first, limit, step, getNeutrals(stage.reductions), [&](Value iv, ValueRange carried) {
+    setLoops(launch.inner, iv);
+    return emitColumn(stage, carried);
+  });
+  return combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
 }
 
 /// One element: everything is computed before anything is stored.
@@ -227,8 +245,15 @@ SmallVector<Value> GpuEmitter::emitColumn(const Stage &stage, ValueRange carried
   return sums;
 }
 
+void GpuEmitter::forFirstThread(function_ref<void()> body) {
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane, getIndex(0));
+  if (valid)
+    isFirst = arith::AndIOp::create(builder, isFirst, valid);
+  emitIf(isFirst, body);
+}
+
 /// The first thread of a row stores what is known at its end. An output may be where an input was that all threads of
-/// the row have read: there is a barrier between, because then the row has a reduction.
+/// the row have read: there is a barrier between, because then the row has a reduction, or another launch.
 void GpuEmitter::emitRowStores() {
   SmallVector<unsigned> stores;
   for (unsigned index : launch.stores)
@@ -237,10 +262,7 @@ void GpuEmitter::emitRowStores() {
   if (stores.empty())
     return;
   columnValues.clear();
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane, getIndex(0));
-  if (valid)
-    isFirst = arith::AndIOp::create(builder, isFirst, valid);
-  emitIf(isFirst, [&] { emitStores(stores); });
+  forFirstThread([&] { emitStores(stores); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,19 +273,73 @@ void GpuEmitter::emitSums() {
   setLoops(launch.outer, outer);
   Stage stage;
   stage.reductions = launch.reductions;
-  auto loop = buildLoop(builder, lane, limit, getIndex(launch.depth), getNeutrals(stage.reductions),
-                        [&](Value iv, ValueRange carried) {
-                          setLoops(launch.inner, iv);
-                          return emitColumn(stage, carried);
-                        });
-  SmallVector<Value> sums = combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane, getIndex(0));
-  if (valid)
-    isFirst = arith::AndIOp::create(builder, isFirst, valid);
-  emitIf(isFirst, [&] {
-    for (auto [index, sum] : llvm::zip_equal(stage.reductions, sums)) {
-      const Reduction &reduction = plan.reductions[index];
-      store(pointers[numInputs + *reduction.output], sum, emitIndex(reduction.position));
-    }
+  SmallVector<Value> sums = reduceColumns(stage);
+  if (launch.parts > 1)
+    leaveParts(sums);
+  else
+    forFirstThread([&] { storeSums(sums); });
+}
+
+/// Stores accumulations, which are outputs as they are.
+void GpuEmitter::storeSums(ValueRange sums) {
+  for (auto [index, sum] : llvm::zip_equal(launch.reductions, sums)) {
+    const Reduction &reduction = plan.reductions[index];
+    store(pointers[numInputs + *reduction.output], sum, emitIndex(reduction.position));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of sums
+//===----------------------------------------------------------------------===//
+
+/// Where the parts of each reduction lie in scratch memory, one reduction behind the other.
+SmallVector<Value> GpuEmitter::getScratchPlaces(int64_t parts) {
+  SmallVector<Value> places;
+  for (unsigned index : launch.reductions) {
+    places.push_back(LLVM::GEPOp::create(builder, pointers.back().getType(), builder.getI8Type(), pointers.back(),
+                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(launch.scratchBytes)}));
+    int64_t bytes = launch.numOuter * parts * getBytes(getElement(plan.reductions[index]));
+    launch.scratchBytes += llvm::alignTo(bytes, 16);
+  }
+  return places;
+}
+
+/// Neighbouring threads of the launch that adds the parts find them side by side.
+ElementEmitter::LaneIndex GpuEmitter::getScratchIndex(Value part, int64_t parts) {
+  auto [major, minor, extent] =
+      launch.outerFirst ? std::tuple(part, outer, launch.numOuter) : std::tuple(outer, part, parts);
+  Value row = arith::MulIOp::create(builder, major, getIndex(extent));
+  return {arith::AddIOp::create(builder, row, minor), {}, 0};
+}
+
+/// The first thread leaves what the block has, for the launch of Parts that comes next.
+void GpuEmitter::leaveParts(ValueRange sums) {
+  SmallVector<Value> places = getScratchPlaces(launch.parts);
+  forFirstThread([&] {
+    LaneIndex index = getScratchIndex(part, launch.parts);
+    for (auto [place, sum] : llvm::zip_equal(places, sums))
+      store(place, sum, index);
   });
+}
+
+/// Adds what blocks have left as if these were elements.
+void GpuEmitter::emitParts() {
+  setLoops(launch.outer, outer);
+  SmallVector<Value> places = getScratchPlaces(launch.numInner);
+  auto loop = buildLoop(builder, first, limit, getIndex(launch.depth), getNeutrals(launch.reductions),
+                        [&](Value iv, ValueRange carried) {
+                          LaneIndex index = getScratchIndex(iv, launch.numInner);
+                          SmallVector<Value> sums;
+                          for (auto [which, place, sum] : llvm::zip_equal(launch.reductions, places, carried)) {
+                            const Reduction &reduction = plan.reductions[which];
+                            sums.push_back(combine(reduction, sum, load(place, getElement(reduction), index)));
+                          }
+                          return sums;
+                        });
+  SmallVector<Value> sums = combineThreads(launch.reductions, llvm::to_vector_of<Value>(loop.getResults()));
+  if (!plan.reductions[launch.reductions.front()].row)
+    return forFirstThread([&] { storeSums(sums); });
+  for (auto [index, sum] : llvm::zip_equal(launch.reductions, sums))
+    rowResults[index] = sum;
+  emitRowStores();
 }

@@ -19,7 +19,8 @@ namespace meshwright::emit {
 /// order, and then the upper half of the threads is added onto the lower, in shared memory, until one is left.
 class GpuEmitter : ElementEmitter {
 public:
-  /// `launch` is told how much shared memory the code needs.
+  /// `launch` is told how much shared and scratch memory the code needs. If it uses scratch memory, the address of that
+  /// comes last in `pointers`.
   GpuEmitter(const schedule::KernelPlan &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
              mlir::ValueRange pointers, llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
 
@@ -29,9 +30,12 @@ private:
   void emitElements();
   void emitRows();
   void emitSums();
+  void emitParts();
   void emitStage(const Stage &stage);
+  llvm::SmallVector<mlir::Value> reduceColumns(const Stage &stage);
   llvm::SmallVector<mlir::Value> emitColumn(const Stage &stage, mlir::ValueRange carried);
   void emitRowStores();
+  void storeSums(mlir::ValueRange sums);
   void chooseKept();
   void placeThread();
   void setLoops(llvm::ArrayRef<unsigned> loops, mlir::Value number);
@@ -41,11 +45,17 @@ private:
   void emitStores(llvm::ArrayRef<unsigned> stores);
   void emitIf(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value getSharedAt(int64_t bytes);
+  void forFirstThread(llvm::function_ref<void()> body);
+  llvm::SmallVector<mlir::Value> getScratchPlaces(int64_t parts);
+  LaneIndex getScratchIndex(mlir::Value part, int64_t parts);
+  void leaveParts(mlir::ValueRange sums);
 
   GpuLaunchPlan &launch;
   const GpuMachine &machine;
-  /// The number of the thread in its block, and among those of its element; where those of an element end.
-  mlir::Value thread, lane, limit;
+  /// The number of the thread in its block, and among those of its element there; which part the block has.
+  mlir::Value thread, lane, part;
+  /// Where the thread's elements begin, and where those of all threads end.
+  mlir::Value first, limit;
   /// The number of the element, row or sum; whether there is one, null where there always is.
   mlir::Value outer, valid;
   /// The position of an element's first slot of kept elements, in rows of the block.

@@ -48,11 +48,14 @@ private:
 
 void GpuKernelBuilder::addLaunches(std::vector<GpuLaunchPlan> plans,
                                    function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit) {
+  if (llvm::any_of(plans, [](const GpuLaunchPlan &launch) { return launch.usesScratch(); }))
+    lowering.addScratch();
   for (GpuLaunchPlan &launch : plans) {
     std::string name = getName();
     lowering.addFunction(getBodyName(name),
                          [&](LoopBuilder &builder, ValueRange pointers) { emit(launch, builder, pointers); });
-    launches.push_back({name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes});
+    launches.push_back(
+        {name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes, launch.scratchBytes});
   }
 }
 
@@ -89,7 +92,7 @@ LogicalResult GpuKernelBuilder::addFunctions() {
     return success();
   }
   std::string name = getName();
-  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0});
+  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0, 0});
   return lowering.addBufferized(getBodyName(name));
 }
 

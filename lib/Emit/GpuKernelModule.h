@@ -17,6 +17,8 @@ struct LaunchedFunction {
   std::string function;
   GpuLaunchPlan::Mapping mapping;
   int64_t blocks, threads, sharedBytes;
+  /// Of the scratch memory whose address all functions of a kernel take that has any.
+  int64_t scratchBytes;
 };
 
 /// Lowers `kernel` to a module of the llvm dialect with the functions `symbol`_0, `symbol`_1 … and appends how they are

@@ -7,10 +7,15 @@
 //
 //     Sums      an accumulation: `width` elements of the output per block, `depth` threads for each
 //     Rows      row reductions and what is stored in their stages: `width` rows per block, `depth` threads for each
+//     Parts     what blocks have left in scratch memory that share such sums: each is added up, and stored
 //     Elements  what is stored without any reduction: a thread for each element
 //     Serial    anything else: the loops of a CPU in one thread
 //
 // (and Copy, Scatter and Search, which `GpuScatter` and `GpuSearch` make).
+//
+// Few and long sums, a norm of all gradients above all, are divided: `parts` blocks have `depth` threads each for one
+// sum, and element i goes to thread i mod (parts · depth). Every block leaves what its threads have added up in scratch
+// memory, which the kernel is given, and a launch of its own adds the parts.
 //
 // Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
 // has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
@@ -27,22 +32,30 @@
 namespace meshwright::emit {
 
 struct GpuLaunchPlan {
-  enum Mapping { Elements, Rows, Sums, Serial, Copy, Scatter, Search };
+  enum Mapping { Elements, Rows, Sums, Parts, Serial, Copy, Scatter, Search };
   Mapping mapping = Serial;
-  /// The loops that tell elements, rows or sums apart, and those that the threads of one go along.
+  /// The loops that tell elements, rows or sums apart, and those that the threads of one go along. In a launch of Parts
+  /// these have no loop: they are numbered.
   llvm::SmallVector<unsigned> outer, inner;
   int64_t numOuter = 1, numInner = 1;
   /// What is computed, by its index in the plan; and what launches before it have stored, that it may read.
   llvm::SmallVector<unsigned> reductions, stores, stored;
   /// How many elements, rows or sums a block has, and how many threads each of them.
   unsigned width = 1, depth = 1;
+  /// How many blocks share a row or sum. If it is more than one, the next launch is that of their Parts.
+  int64_t parts = 1;
   /// Whether neighbouring threads are of neighbouring elements, and not of the same.
   bool outerFirst = false;
   /// Bytes of shared memory: for what the threads have of each reduction of a stage, and for elements that are kept
   /// from stage to stage.
   int64_t sharedBytes = 0;
+  /// Bytes of scratch memory, where parts of sums are left and found.
+  int64_t scratchBytes = 0;
 
-  int64_t getNumBlocks() const { return (numOuter + width - 1) / width; }
+  /// How many blocks there would be if none shared anything.
+  int64_t getNumGroups() const { return (numOuter + width - 1) / width; }
+  int64_t getNumBlocks() const { return getNumGroups() * parts; }
+  bool usesScratch() const { return parts > 1 || mapping == Parts; }
   unsigned getNumThreads() const { return width * depth; }
 };
 
@@ -50,7 +63,7 @@ struct GpuLaunchPlan {
 llvm::StringRef stringifyMapping(GpuLaunchPlan::Mapping mapping);
 
 /// The launches of `plan`, whose inputs and outputs have these types; `keptFirst` says that what a row sums lies apart,
-/// and side by side what neighbouring rows do. How much shared memory is needed is left to the emitter.
+/// and side by side what neighbouring rows do. How much shared and scratch memory is needed is left to the emitter.
 std::vector<GpuLaunchPlan> planLaunches(const schedule::KernelPlan &plan, llvm::ArrayRef<mlir::RankedTensorType> types,
                                         unsigned numInputs, bool keptFirst);
 

@@ -96,7 +96,7 @@ unsigned KernelLowering::getNumInputs() { return kernel.getInputs().size(); }
 void KernelLowering::addFunction(StringRef name, function_ref<void(LoopBuilder &, ValueRange)> emit) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  unsigned numPointers = *llvm::max_element(pointerOf) + 1;
+  unsigned numPointers = *llvm::max_element(pointerOf) + 1 + hasScratch;
   SmallVector<Type> arguments(numPointers, pointer);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
   auto function = LLVM::LLVMFuncOp::create(builder, location, name, type, LLVM::Linkage::Internal);
@@ -108,6 +108,8 @@ void KernelLowering::addFunction(StringRef name, function_ref<void(LoopBuilder &
   SmallVector<Value> pointers;
   for (unsigned which : pointerOf)
     pointers.push_back(entry->getArgument(which));
+  if (hasScratch)
+    pointers.push_back(entry->getArguments().back());
   emit(inner, pointers);
   LLVM::ReturnOp::create(inner, ValueRange());
 }
@@ -313,13 +315,16 @@ void KernelLowering::addEntry(StringRef name, StringRef callee) {
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToEnd(block);
   SmallVector<Value> arguments;
-  for (auto [index, which] : llvm::enumerate(pointerOf)) {
-    if (which != arguments.size())
-      continue;
+  auto addAddress = [&](size_t index) {
     Value slot = LLVM::GEPOp::create(builder, location, pointer, pointer, block->getArgument(0),
                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     arguments.push_back(LLVM::LoadOp::create(builder, location, pointer, slot));
-  }
+  };
+  for (auto [index, which] : llvm::enumerate(pointerOf))
+    if (which == arguments.size())
+      addAddress(index);
+  if (hasScratch)
+    addAddress(types.size());
   LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
   LLVM::ReturnOp::create(builder, location, ValueRange());
 }
@@ -327,7 +332,7 @@ void KernelLowering::addEntry(StringRef name, StringRef callee) {
 void KernelLowering::addDeviceEntry(StringRef name, StringRef callee, unsigned threads) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   MLIRContext *context = builder.getContext();
-  SmallVector<Type> pointers(types.size(), LLVM::LLVMPointerType::get(context));
+  SmallVector<Type> pointers(types.size() + hasScratch, LLVM::LLVMPointerType::get(context));
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), pointers);
   auto entry = LLVM::LLVMFuncOp::create(builder, location, name, type, LLVM::Linkage::External, /*dsoLocal=*/false,
                                         LLVM::CConv::PTX_Kernel);
@@ -342,6 +347,8 @@ void KernelLowering::addDeviceEntry(StringRef name, StringRef callee, unsigned t
   for (auto [index, which] : llvm::enumerate(pointerOf))
     if (which == arguments.size())
       arguments.push_back(block->getArgument(index));
+  if (hasScratch)
+    arguments.push_back(block->getArguments().back());
   LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
   LLVM::ReturnOp::create(builder, location, ValueRange());
 }

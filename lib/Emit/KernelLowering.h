@@ -25,7 +25,9 @@ class KernelLowering {
 public:
   explicit KernelLowering(dist::KernelOp kernel);
 
-  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs.
+  /// Gives functions and entries a further pointer, to scratch memory; before any of them is added.
+  void addScratch() { hasScratch = true; }
+  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory.
   void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
   /// Adds the whole kernel as an internal function, the way for operations that are not of the planned forms: buffers
   /// for tensors, one loop nest per operation.
@@ -33,10 +35,10 @@ public:
   /// Lowers all functions to the llvm dialect.
   mlir::LogicalResult lower(MathFunctions functions);
   /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
-  /// numbers `name_bytes`: how many addresses there are, and the bytes that are read or written at each.
+  /// numbers `name_bytes`: how many inputs and outputs there are, and the bytes that are read or written at each.
   void addEntry(llvm::StringRef name, llvm::StringRef callee);
   /// Adds the function of a GPU, launched with blocks of so many threads, that takes a pointer for every input and
-  /// output and calls `callee`.
+  /// output, and for scratch memory, and calls `callee`.
   void addDeviceEntry(llvm::StringRef name, llvm::StringRef callee, unsigned threads);
 
   unsigned getNumInputs();
@@ -58,6 +60,7 @@ private:
   llvm::SmallVector<mlir::RankedTensorType> types;
   /// For every input and output the pointer argument of the functions that it comes in.
   llvm::SmallVector<unsigned> pointerOf;
+  bool hasScratch = false;
 };
 
 } // namespace meshwright::emit

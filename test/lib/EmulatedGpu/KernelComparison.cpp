@@ -28,15 +28,20 @@ struct KernelComparison::Memory {
   static constexpr uint8_t kGuard = 0x5c;
 
   Memory(dist::KernelOp kernel, uint64_t seed);
+  /// Gives a kernel so much scratch memory, in which there is whatever was there before: `content`.
+  void addScratch(size_t bytes, uint8_t content);
+  /// Of inputs, outputs and scratch memory.
   void *const *getAddresses() const { return addresses.data(); }
-  bool isGuarded() const {
-    return llvm::all_of(buffers, [](const std::vector<uint8_t> &buffer) {
-      return std::all_of(buffer.end() - kGuardBytes, buffer.end(), [](uint8_t byte) { return byte == kGuard; });
-    });
-  }
+  bool isGuarded() const { return llvm::all_of(buffers, isEndGuarded) && (scratch.empty() || isEndGuarded(scratch)); }
 
   std::vector<std::vector<uint8_t>> buffers;
+  std::vector<uint8_t> scratch;
   std::vector<void *> addresses;
+
+private:
+  static bool isEndGuarded(const std::vector<uint8_t> &buffer) {
+    return std::all_of(buffer.end() - kGuardBytes, buffer.end(), [](uint8_t byte) { return byte == kGuard; });
+  }
 };
 
 /// A number that is likely where a float or an integer of `type` stands: integers are now and then beyond any index.
@@ -74,6 +79,14 @@ KernelComparison::Memory::Memory(dist::KernelOp kernel, uint64_t seed) {
     else
       add(type);
   }
+}
+
+void KernelComparison::Memory::addScratch(size_t bytes, uint8_t content) {
+  if (bytes == 0)
+    return;
+  scratch.assign(bytes + kGuardBytes, kGuard);
+  std::fill_n(scratch.begin(), bytes, content);
+  addresses.push_back(scratch.data());
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,6 +134,17 @@ static double readNumber(Type element, const uint8_t *address) {
     return value.convertToDouble();
   }
   return static_cast<double>(bits);
+}
+
+void KernelComparison::readResults(dist::KernelOp kernel, const Memory &memory) {
+  results.clear();
+  for (auto [index, type] : llvm::enumerate(kernel->getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto *address = static_cast<const uint8_t *>(memory.addresses[kernel->getNumOperands() + index]);
+    std::vector<double> &result = results.emplace_back();
+    for (int64_t at = 0; at < tensor.getNumElements(); ++at)
+      result.push_back(readNumber(tensor.getElementType(), address + at * getElementBytes(tensor.getElementType())));
+  }
 }
 
 std::string KernelComparison::compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual,
@@ -193,7 +217,10 @@ std::string KernelComparison::compare(size_t index, uint64_t seed) {
   Memory expected(kernel, seed), first(kernel, seed), second(kernel, seed);
   reinterpret_cast<EmulatedGpu::Function>(dlsym(cpu, jobs[index].symbol.c_str()))(expected.getAddresses());
   EmulatedGpu machine(seed);
-  for (const GpuLaunch &launch : launches.at(jobs[index].symbol)->launches()) {
+  const GpuKernel &description = *launches.at(jobs[index].symbol);
+  first.addScratch(description.scratch_bytes(), 0xa5);
+  second.addScratch(description.scratch_bytes(), 0x3c);
+  for (const GpuLaunch &launch : description.launches()) {
     auto function = reinterpret_cast<EmulatedGpu::Function>(dlsym(gpu, launch.function().c_str()));
     if (!function)
       return "there is no function " + launch.function();
@@ -210,6 +237,7 @@ std::string KernelComparison::compare(size_t index, uint64_t seed) {
   double tolerance = getTolerance(kernel);
   ++numCompared;
   numExact += tolerance == 0;
+  readResults(kernel, first);
   return compareOutputs(kernel, expected, first, tolerance);
 }
 

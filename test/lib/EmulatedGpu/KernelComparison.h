@@ -18,7 +18,7 @@ namespace meshwright::test {
 ///
 /// Both runs of the GPU have to leave the same bits. They are those of the CPU, too, where no sum is taken in another
 /// order and no function expanded; elsewhere results agree to a tolerance from the number of additions. Nothing may be
-/// written beyond the outputs.
+/// written beyond the outputs and a kernel's scratch memory, which holds something else before each run.
 class KernelComparison {
 public:
   /// Files go into `folder`.
@@ -32,12 +32,15 @@ public:
   int64_t numCompared = 0, numExact = 0;
   /// The launches by their mapping.
   std::map<std::string, int64_t> mappings;
+  /// What the last kernel has left on the emulated GPU in each of its outputs.
+  std::vector<std::vector<double>> results;
 
 private:
   struct Memory;
 
   bool compile(llvm::StringRef real);
   std::string compare(size_t index, uint64_t seed);
+  void readResults(dist::KernelOp kernel, const Memory &memory);
   std::string compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual, double tolerance);
 
   mlir::ModuleOp module;

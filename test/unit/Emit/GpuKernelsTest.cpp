@@ -53,6 +53,7 @@ protected:
     numExact += comparison.numExact;
     for (const auto &[mapping, number] : comparison.mappings)
       mappings[mapping] += number;
+    results = comparison.results;
   }
 
   void check(StringRef text) {
@@ -63,6 +64,8 @@ protected:
 
   int64_t numCompared = 0, numExact = 0;
   std::map<std::string, int64_t> mappings;
+  /// Of the last kernel.
+  std::vector<std::vector<double>> results;
 };
 
 } // namespace
@@ -167,6 +170,117 @@ TEST_F(GpuKernels, LongRows) {
     })");
   EXPECT_EQ(mappings["serial"], 0);
 }
+
+//===----------------------------------------------------------------------===//
+// Sums that several blocks share
+//===----------------------------------------------------------------------===//
+
+// The sum of the numbers below n is known, and the largest; n is no multiple of the number of threads.
+TEST_F(GpuKernels, NumbersOfManyBlocks) {
+  constexpr double n = 70001;
+  check(R"(
+    func.func @step() -> tensor<i64> {
+      %x = net.iota dim = 0 : tensor<70001xi64>
+      %sum = net.reduce sum %x dims = [0] : tensor<70001xi64> -> tensor<i64>
+      return %sum : tensor<i64>
+    })");
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0][0], n * (n - 1) / 2);
+  check(R"(
+    func.func @step() -> tensor<i32> {
+      %x = net.iota dim = 0 : tensor<70001xi32>
+      %largest = net.reduce max %x dims = [0] : tensor<70001xi32> -> tensor<i32>
+      return %largest : tensor<i32>
+    })");
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0][0], n - 1);
+  EXPECT_EQ(mappings["rows"], 2);
+  EXPECT_EQ(mappings["parts"], 2);
+}
+
+// All sums of these are whole numbers that f32 has, so they are exact in any order.
+TEST_F(GpuKernels, WholeNumbersInFloats) {
+  check(R"(
+    func.func @step() -> tensor<40xf32> {
+      %rows = net.iota dim = 0 : tensor<2050x40xf32>
+      %columns = net.iota dim = 1 : tensor<2050x40xf32>
+      %x = net.add %rows, %columns : tensor<2050x40xf32>
+      %sums = net.reduce sum %x dims = [0] : tensor<2050x40xf32> -> tensor<40xf32>
+      return %sums : tensor<40xf32>
+    })");
+  ASSERT_EQ(results.size(), 1u);
+  for (int column = 0; column != 40; ++column)
+    EXPECT_EQ(results[0][column], 2050 * 2049 / 2 + 2050 * column);
+  EXPECT_EQ(mappings["sums"], 1);
+  EXPECT_EQ(mappings["parts"], 1);
+}
+
+// The norm of a gradient, for clipping, with what is made of it behind the sum, and its elements, in the place of what
+// is summed.
+TEST_F(GpuKernels, NormsOfManyBlocks) {
+  for (StringRef type : {"f32", "bf16"}) {
+    std::string text = R"(
+      func.func @step(%x: tensor<300x256xTYPE>, %count: tensor<f32>) -> (tensor<300x256xTYPE>, tensor<f32>) {
+        %0:2 = dist.kernel(%x, %count) in_place [0, 1] {
+        ^bb0(%a: tensor<300x256xTYPE>, %old: tensor<f32>):
+          %twice = net.add %a, %a : tensor<300x256xTYPE>
+          %wide = net.convert %twice : tensor<300x256xTYPE> -> tensor<300x256xf32>
+          %square = net.multiply %wide, %wide : tensor<300x256xf32>
+          %sum = net.reduce sum %square dims = [0, 1] : tensor<300x256xf32> -> tensor<f32>
+          %root = net.sqrt %sum : tensor<f32>
+          %new = net.add %old, %root : tensor<f32>
+          dist.yield %twice, %new : tensor<300x256xTYPE>, tensor<f32>
+        } : (tensor<300x256xTYPE>, tensor<f32>) -> (tensor<300x256xTYPE>, tensor<f32>)
+        return %0#0, %0#1 : tensor<300x256xTYPE>, tensor<f32>
+      })";
+    for (size_t at; (at = text.find("TYPE")) != std::string::npos;)
+      text.replace(at, 4, type.str());
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    compare(*module, /*seed=*/1, "sm_80");
+  }
+  EXPECT_EQ(mappings["rows"], 2);
+  EXPECT_EQ(mappings["parts"], 2);
+}
+
+// Columns in 16 bits, which are rows of a plan that keeps what is summed inside; a few long rows; sums of what the rows
+// have stored; two of several kinds at a time.
+TEST_F(GpuKernels, FewLongSums) {
+  check(R"(
+    func.func @step(%x: tensor<2000x45xbf16>) -> tensor<45xbf16> {
+      %columns = net.reduce sum %x dims = [0] : tensor<2000x45xbf16> -> tensor<45xbf16>
+      return %columns : tensor<45xbf16>
+    })");
+  EXPECT_EQ(mappings["parts"], 1);
+  check(R"(
+    func.func @step(%x: tensor<3x80000xf32>) -> tensor<3xf32> {
+      %rows = net.reduce sum %x dims = [1] : tensor<3x80000xf32> -> tensor<3xf32>
+      return %rows : tensor<3xf32>
+    })");
+  EXPECT_EQ(mappings["parts"], 2);
+  check(R"(
+    func.func @step(%x: tensor<1500x45xf32>) -> (tensor<1500x45xf32>, tensor<45xf32>) {
+      %sum = net.reduce sum %x dims = [1] : tensor<1500x45xf32> -> tensor<1500xf32>
+      %all = net.broadcast %sum dims = [0] : tensor<1500xf32> -> tensor<1500x45xf32>
+      %y = net.subtract %x, %all : tensor<1500x45xf32>
+      %columns = net.reduce sum %y dims = [0] : tensor<1500x45xf32> -> tensor<45xf32>
+      return %y, %columns : tensor<1500x45xf32>, tensor<45xf32>
+    })");
+  EXPECT_EQ(mappings["parts"], 3);
+  check(R"(
+    func.func @step(%x: tensor<1500x45xf32>) -> (tensor<45xf32>, tensor<45xi1>) {
+      %columns = net.reduce sum %x dims = [0] : tensor<1500x45xf32> -> tensor<45xf32>
+      %finite = net.is_finite %x : tensor<1500x45xf32> -> tensor<1500x45xi1>
+      %all = net.reduce and %finite dims = [0] : tensor<1500x45xi1> -> tensor<45xi1>
+      return %columns, %all : tensor<45xf32>, tensor<45xi1>
+    })");
+  EXPECT_EQ(mappings["parts"], 4);
+  EXPECT_EQ(mappings["serial"], 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Scatters and searches
+//===----------------------------------------------------------------------===//
 
 // Targets meet, and some lie outside; each of the ways to combine them.
 TEST_F(GpuKernels, Scatters) {
