@@ -11,6 +11,9 @@ using namespace meshwright::runtime::processes;
 
 /// From then on it is worth saying for whom this process waits.
 static constexpr std::chrono::milliseconds longWait(20);
+/// For as long an error of the transport may be the first sign of what the lifeline will know: its thread waits for a
+/// core like all others.
+static constexpr std::chrono::seconds learnTime(5);
 
 Status Post::post(std::span<Message> messages, int tag) {
   for (Message &message : messages)
@@ -68,7 +71,8 @@ Status Post::waitForFailure(const CollectiveCall &call) {
 }
 
 Status Post::explain(const Status &status, const CollectiveCall *call) {
-  for (int i = 0; i != 50 && !lifeline.hasFailed(); ++i)
+  auto end = Patience::Clock::now() + learnTime;
+  while (!lifeline.hasFailed() && Patience::Clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return lifeline.hasFailed() ? lifeline.takeFailure(call) : status;
 }
