@@ -145,9 +145,7 @@ Status NcclCommunicator::connect() {
                .within(fmt::format("rank {}: the communicator of {} ranks from {} on", rank, members.size(),
                                    members.front())));
   }
-  for (const auto &prepared : collectives)
-    if (auto comm = comms.find(prepared->call.members); comm != comms.end())
-      static_cast<NcclCollective &>(*prepared).comm = comm->second;
+  MW_TRY(giveCommunicators());
   return allocateScratch();
 }
 
@@ -166,6 +164,17 @@ Status NcclCommunicator::makeCommunicator(const Members &members, ncclComm_t &co
     comms[members] = comm;
   MW_TRY(api.check(result, "ncclCommInitRankConfig"));
   return settle(comm);
+}
+
+/// Gives each collective its communicator, unless another rank's failure has ended them.
+Status NcclCommunicator::giveCommunicators() {
+  std::lock_guard held(mutex);
+  if (isAborted)
+    return backend.getFailure();
+  for (const auto &prepared : collectives)
+    if (auto comm = comms.find(prepared->call.members); comm != comms.end())
+      static_cast<NcclCollective &>(*prepared).comm = comm->second;
+  return {};
 }
 
 /// Returns when the last call is over as far as the host is concerned.

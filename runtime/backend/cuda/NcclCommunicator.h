@@ -40,6 +40,7 @@ private:
   Result<std::unique_ptr<Prepared>> prepareGroup(const CollectiveCall &call) override;
   Status issue(Prepared &prepared) override;
   Status makeCommunicator(const Members &members, ncclComm_t &comm);
+  Status giveCommunicators();
   Status settle(ncclComm_t comm);
   Result<CUfunction> findKernel(const CollectiveCall &call);
   Status allocateScratch();
