@@ -34,6 +34,8 @@ struct Module {
   void *library = nullptr;
   /// Of PTX: what it defines is there where the stub itself has it.
   std::string ptx;
+  /// Ranks that share a module find the same functions at the same time.
+  std::mutex mutex;
   std::map<std::string, Function> functions;
   Live live;
 };
@@ -191,9 +193,9 @@ MW_STUB(cuModuleGetFunction)(CUfunction *function, CUmodule handle, const char *
   void *address = call.fails() || !isDefined ? nullptr : dlsym(module.library, name);
   if (!address)
     return CUDA_ERROR_NOT_FOUND;
-  Function &made = module.functions[name];
-  made = {reinterpret_cast<KernelFn>(address), name};
-  *function = reinterpret_cast<CUfunction>(&made);
+  std::lock_guard held(module.mutex);
+  auto [made, isNew] = module.functions.try_emplace(name, Function{reinterpret_cast<KernelFn>(address), name});
+  *function = reinterpret_cast<CUfunction>(&made->second);
   return CUDA_SUCCESS;
 }
 

@@ -52,9 +52,12 @@ struct Fiber::Sanitizers {
 #endif
 };
 
+/// Of functions that are left by a jump: what sanitizers do where a function begins they would never undo.
+#define MW_LEFT_BY_JUMP [[noreturn, gnu::noinline, clang::disable_sanitizer_instrumentation]]
+
 /// The compiler forbids a jump within the function that has marked the place. Like whatever is called between the
 /// marking and the way back, it never returns, or the frame of that function would be gone.
-[[noreturn, gnu::noinline]] static void jump(void **place) { __builtin_longjmp(place, 1); }
+MW_LEFT_BY_JUMP static void jump(void **place) { __builtin_longjmp(place, 1); }
 
 Fiber::Fiber() : stack(new std::byte[kStackBytes]), sanitizers(std::make_unique<Sanitizers>(stack.get())) {}
 Fiber::~Fiber() = default;
@@ -66,7 +69,7 @@ void Fiber::begin(Function next) {
 }
 
 /// Changes to the empty stack; `swapcontext` would do so every time, but asks the kernel for signals.
-void Fiber::enter() {
+MW_LEFT_BY_JUMP void Fiber::enter() {
   isEntered = true;
   ucontext_t context;
   getcontext(&context);
