@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static constexpr uint32_t kVersion = 5;
+static constexpr uint32_t kVersion = 6;
 
 namespace {
 

@@ -19,7 +19,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 
 /// The schema that this runtime reads.
-static constexpr uint32_t schemaVersion = 5;
+static constexpr uint32_t schemaVersion = 6;
 
 Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::string path = folder + "/package.pb";

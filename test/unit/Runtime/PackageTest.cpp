@@ -48,7 +48,7 @@ TEST(Package, MissingOrForeignFilesAreErrors) {
 
 TEST(Package, TablesAreChecked) {
   EXPECT_EQ(getError([](Package &p) { p.set_version(1); }),
-            "the package has schema version 1 but this runtime reads version 5");
+            "the package has schema version 1 but this runtime reads version 6");
   EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
             "the mesh has 4 ranks but the package gives programs to 5");
   EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");
