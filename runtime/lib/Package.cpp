@@ -9,6 +9,7 @@
 #include "CheckSchedules.h"
 #include "ExpandLoops.h"
 #include "meshwright/runtime/InitialValues.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
 #include <array>
 #include <google/protobuf/stubs/logging.h>
@@ -17,9 +18,6 @@
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-
-/// The schema that this runtime reads.
-static constexpr uint32_t schemaVersion = 6;
 
 Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::string path = folder + "/package.pb";

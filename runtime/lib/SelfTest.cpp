@@ -7,6 +7,7 @@
 #include "meshwright/runtime/SelfTest.h"
 #include "RankTeam.h"
 #include "SelfTestRank.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
 #include <cstring>
 
@@ -48,7 +49,7 @@ LinkModel SelfTestReport::fitLink() const {
 /// Programs that do nothing, for platforms that want to know whose kernels they run.
 static Result<LoadedPackage> makePackage(int64_t numRanks) {
   meshwright::Package message;
-  message.set_version(5);
+  message.set_version(schemaVersion);
   Axis *axis = message.add_axes();
   axis->set_name("ranks");
   axis->set_size(numRanks);

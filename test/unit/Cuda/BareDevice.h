@@ -8,6 +8,7 @@
 #define MESHWRIGHT_TEST_UNIT_CUDA_BAREDEVICE_H
 
 #include "StubRun.h"
+#include "meshwright/runtime/SchemaVersion.h"
 
 namespace meshwright::test {
 
@@ -15,7 +16,7 @@ namespace meshwright::test {
 struct BareDevice {
   BareDevice() {
     Package message;
-    message.set_version(5);
+    message.set_version(runtime::schemaVersion);
     message.add_programs();
     message.add_program_of_rank(0);
     package.emplace(std::move(*runtime::LoadedPackage::create(std::move(message), "none", std::nullopt)));

@@ -9,6 +9,7 @@
 
 #include "StubRun.h"
 #include "meshwright/runtime/Decorator.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include "test/runtime/mpi/CollectiveScript.h"
 #include "test/unit/Runtime/RunRanks.h"
 
@@ -18,7 +19,7 @@ using namespace meshwright::test;
 
 static meshwright::Package makeRanks(int64_t numRanks) {
   meshwright::Package message;
-  message.set_version(5);
+  message.set_version(runtime::schemaVersion);
   Axis *axis = message.add_axes();
   axis->set_name("dp");
   axis->set_size(numRanks);

@@ -8,6 +8,7 @@
 
 #include "StubPackages.h"
 #include "StubRun.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include "test/unit/Runtime/ProgramBuilder.h"
 #include <set>
 
@@ -138,7 +139,7 @@ TEST(CudaReadingsOfMany, ForgetTheOldest) {
 /// A program without tasks whose input has so many elements.
 static Package makeFedPackage(int64_t elements) {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_merge_steps(1);
   describe(package.add_inputs(), "x", {elements});
   Port *y = package.add_outputs();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OffloadPackage.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include "test/unit/Runtime/ProgramBuilder.h"
 #include "test/unit/Runtime/TestPackage.h"
 #include <optional>
@@ -24,7 +25,7 @@ static void addCopy(ProgramBuilder &builder, uint32_t from, uint32_t to, std::op
 
 Package meshwright::test::makeOffloadPackage() {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_merge_steps(1);
   Variable *m = package.add_variables();
   describe(m, "m", {count});

@@ -7,6 +7,7 @@
 #include "EpiloguePackage.h"
 #include "ProgramBuilder.h"
 #include "TestPackage.h"
+#include "meshwright/runtime/SchemaVersion.h"
 
 using namespace meshwright;
 using namespace meshwright::test;
@@ -34,7 +35,7 @@ static void addProduct(ProgramBuilder &builder, Program &program, uint32_t lhs, 
 
 Package meshwright::test::makeEpiloguePackage() {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_merge_steps(1);
   Program &program = *package.add_programs();
   ProgramBuilder builder(program);

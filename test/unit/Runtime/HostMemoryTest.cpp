@@ -8,6 +8,7 @@
 #include "lib/CopyQueue.h"
 #include "lib/StepSimulator.h"
 #include "meshwright/runtime/Package.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -20,7 +21,7 @@ using namespace meshwright::test;
 /// Instructions: 0 start of a fetch of m to 2, 1 wait, 2 copy to 3, 3 start of a write-back to n, 4 wait.
 static meshwright::Package makePackage() {
   meshwright::Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_merge_steps(1);
   for (const char *name : {"m", "n"}) {
     Variable *variable = package.add_variables();

@@ -6,6 +6,7 @@
 
 #include "ProgramBuilder.h"
 #include "TestPackage.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <map>
 #include <tuple>
 
@@ -156,7 +157,7 @@ void describeValues(Package &package, const MergeOptions &options) {
 
 Package meshwright::test::makeMergePackage(const MergeOptions &options) {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_merge_steps(options.steps);
   package.set_micro_batches(options.microBatches);
   for (auto [name, size] : {std::pair("dp", options.dp), std::pair("tp", options.tp)}) {

@@ -7,6 +7,7 @@
 #include "PipelinePackage.h"
 #include "ProgramBuilder.h"
 #include "TestPackage.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -373,7 +374,7 @@ template <typename Value> void keepOn(Value *value, int64_t rank) {
 
 Package meshwright::test::makePipelinePackage(const TaskOrder &order, const PipelineOptions &options) {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_micro_batches(static_cast<uint32_t>(order.numMicroBatches));
   Axis *axis = package.add_axes();
   axis->set_name("pp");

@@ -6,6 +6,7 @@
 
 #include "TestPackage.h"
 #include "ProgramBuilder.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -112,7 +113,7 @@ void makeOverlapped(Program &program, bool isOwned, bool isOwner) {
 
 Package meshwright::test::makePackage(Fault fault, Style style) {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   package.set_producer("hand");
   for (const char *name : {"dp", "tp"}) {
     Axis *axis = package.add_axes();

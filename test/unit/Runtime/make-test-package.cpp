@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestPackage.h"
+#include "meshwright/runtime/SchemaVersion.h"
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -17,7 +18,7 @@ using namespace meshwright::test;
 /// Variables of all initializers and types, with placements that leave a rank boxes of them, and nothing else.
 static Package makeInitializers() {
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   for (const char *name : {"a", "b"}) {
     Axis *axis = package.add_axes();
     axis->set_name(name);
@@ -71,7 +72,7 @@ static Package makeInitializers() {
 static Package makeLarge(bool isReplicated) {
   constexpr int64_t rows = 2048, columns = 8192;
   Package package;
-  package.set_version(5);
+  package.set_version(runtime::schemaVersion);
   Variable *variable = package.add_variables();
   variable->set_name("w");
   variable->set_dtype(F32);
