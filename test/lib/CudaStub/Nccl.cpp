@@ -109,7 +109,8 @@ void reduce(const std::vector<const Operation *> &operations, uint64_t begin, ui
       sum = combine<A>(sum, static_cast<A>(reinterpret_cast<const T *>(operations[member]->in)[i]), reduction);
     results.push_back(static_cast<T>(sum));
   }
-  std::memcpy(out, results.data(), count * sizeof(T));
+  if (count != 0)
+    std::memcpy(out, results.data(), count * sizeof(T));
 }
 
 void reduceAny(const std::vector<const Operation *> &operations, uint64_t begin, uint64_t count, char *out) {
@@ -274,7 +275,8 @@ void run(NcclGroup &group, int rank, const Operation &operation) {
   }
   const char *next = result.data();
   for (const Transfer &wanted : operation.receives) {
-    std::memcpy(wanted.to, next, wanted.bytes);
+    if (wanted.bytes != 0)
+      std::memcpy(wanted.to, next, wanted.bytes);
     next += wanted.bytes;
   }
 }
