@@ -11,6 +11,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "test/unit/Random.h"
+#include <optional>
 
 namespace meshwright::test {
 
@@ -30,6 +31,20 @@ private:
   /// What values an operation is given, so that a result depends on them continuously: rounding that another order of
   /// sums brings must not become a jump.
   enum class Domain { Any, Small, Positive, Exact };
+
+  /// How a gather or a scatter sees a value: the lists of its `dims` attribute, and the shapes that follow from them.
+  struct Windows {
+    /// Per dimension of the value, the extent of a window.
+    Shape sizes;
+    /// Of what is gathered, or of the updates that are scattered; of the indices.
+    Shape values, indices;
+    /// Dimensions of `values` that run over a window; dimensions of the value that are no dimension of a window.
+    llvm::SmallVector<int64_t> windowDims, collapsed;
+    llvm::SmallVector<int64_t> operandBatching, indicesBatching, map;
+    int64_t vectorDim = 0;
+    /// What indices stay below, but for those meant to be out of range.
+    int64_t bound = 1;
+  };
 
   void addOperation();
   // RandomNetworkElementwise.cpp
@@ -57,6 +72,7 @@ private:
   void addConvolution();
   void addWindow();
   // RandomNetworkIndexing.cpp
+  std::optional<Windows> drawWindows(llvm::ArrayRef<int64_t> shape);
   void addGather();
   void addScatter();
   void addDynamic();

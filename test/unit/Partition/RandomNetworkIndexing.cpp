@@ -11,88 +11,68 @@ using namespace meshwright;
 using namespace meshwright::net;
 using namespace meshwright::test;
 
-void RandomNetwork::addGather() {
-  Value x = pick(random.chance(80) ? real : i32, 1);
-  if (!x)
-    return;
-  int64_t rank = typeOf(x).getRank();
-  SmallVector<int64_t> offsetDims, collapsed, operandBatching, indicesBatching, map, sizes;
+/// The windows of a value that a gather takes or a scatter writes; nothing where they came out too large.
+std::optional<RandomNetwork::Windows> RandomNetwork::drawWindows(ArrayRef<int64_t> shape) {
+  Windows windows;
   Shape batch, window;
-  int64_t vectorBound = 1;
+  int64_t rank = shape.size();
   for (int64_t dim = 0; dim < rank; ++dim) {
-    int64_t size = shapeOf(x)[dim], choice = random.pick(0, 5);
+    int64_t size = shape[dim], choice = random.pick(0, 5);
     if (choice == 0) {
-      operandBatching.push_back(dim);
-      indicesBatching.push_back(batch.size());
+      windows.operandBatching.push_back(dim);
+      windows.indicesBatching.push_back(batch.size());
       batch.push_back(size);
-      sizes.push_back(1);
-    } else if (choice <= 2 || (map.empty() && dim == rank - 1)) {
-      collapsed.push_back(dim);
-      map.push_back(dim);
-      sizes.push_back(1);
-      vectorBound = std::max(vectorBound, size);
+      windows.sizes.push_back(1);
+    } else if (choice <= 2 || (windows.map.empty() && dim == rank - 1)) {
+      windows.collapsed.push_back(dim);
+      windows.map.push_back(dim);
+      windows.sizes.push_back(1);
+      windows.bound = std::max(windows.bound, size);
     } else {
-      sizes.push_back(random.chance(80) ? size : random.pick(1, size));
-      if (sizes.back() < size)
-        map.push_back(dim);
-      window.push_back(sizes.back());
+      windows.sizes.push_back(random.chance(80) ? size : random.pick(1, size));
+      if (windows.sizes.back() < size)
+        windows.map.push_back(dim);
+      window.push_back(windows.sizes.back());
     }
   }
   for (int64_t more = random.pick(0, 2); more > 0; --more)
     batch.push_back(pickSize());
-  Shape result(batch), indicesShape(batch);
+  windows.values = windows.indices = batch;
   for (int64_t size : window) {
-    offsetDims.push_back(result.size());
-    result.push_back(size);
+    windows.windowDims.push_back(windows.values.size());
+    windows.values.push_back(size);
   }
-  int64_t vectorDim = indicesShape.size();
-  if (map.size() != 1 || random.chance(70))
-    indicesShape.push_back(map.size());
-  if (product(result) > 1000 || result.size() > 5 || product(indicesShape) > 400 || map.empty())
+  windows.vectorDim = batch.size();
+  if (windows.map.size() != 1 || random.chance(70))
+    windows.indices.push_back(windows.map.size());
+  if (windows.map.empty() || windows.values.size() > 5 || product(windows.values) > 1000 ||
+      product(windows.indices) > 400)
+    return std::nullopt;
+  return windows;
+}
+
+void RandomNetwork::addGather() {
+  Value x = pick(random.chance(80) ? real : i32, 1);
+  if (!x)
     return;
-  Value indices = makeIndices(indicesShape, vectorBound);
-  auto dims = GatherDimsAttr::get(builder.getContext(), offsetDims, collapsed, operandBatching, indicesBatching, map,
-                                  vectorDim);
-  add(GatherOp::create(builder, typeOf(x).clone(result), x, indices, dims, sizes));
+  std::optional<Windows> windows = drawWindows(shapeOf(x));
+  if (!windows)
+    return;
+  Value indices = makeIndices(windows->indices, windows->bound);
+  auto dims = GatherDimsAttr::get(builder.getContext(), windows->windowDims, windows->collapsed,
+                                  windows->operandBatching, windows->indicesBatching, windows->map, windows->vectorDim);
+  add(GatherOp::create(builder, typeOf(x).clone(windows->values), x, indices, dims, windows->sizes));
 }
 
 void RandomNetwork::addScatter() {
   Value x = pick(random.chance(80) ? real : i32, 1);
   if (!x)
     return;
-  int64_t rank = typeOf(x).getRank(), bound = 1;
-  SmallVector<int64_t> windowDims, inserted, operandBatching, indicesBatching, map;
-  Shape batch, window;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    int64_t size = shapeOf(x)[dim], choice = random.pick(0, 5);
-    if (choice == 0) {
-      operandBatching.push_back(dim);
-      indicesBatching.push_back(batch.size());
-      batch.push_back(size);
-    } else if (choice <= 2 || (map.empty() && dim == rank - 1)) {
-      inserted.push_back(dim);
-      map.push_back(dim);
-      bound = std::max(bound, size);
-    } else {
-      window.push_back(random.chance(80) ? size : random.pick(1, size));
-      if (window.back() < size)
-        map.push_back(dim);
-    }
-  }
-  for (int64_t more = random.pick(0, 2); more > 0; --more)
-    batch.push_back(pickSize());
-  Shape updatesShape(batch), indicesShape(batch);
-  for (int64_t size : window) {
-    windowDims.push_back(updatesShape.size());
-    updatesShape.push_back(size);
-  }
-  int64_t vectorDim = indicesShape.size();
-  if (map.size() != 1 || random.chance(70))
-    indicesShape.push_back(map.size());
-  if (product(updatesShape) > 1000 || updatesShape.size() > 5 || product(indicesShape) > 400 || map.empty())
+  std::optional<Windows> windows = drawWindows(shapeOf(x));
+  if (!windows)
     return;
   Type element = typeOf(x).getElementType();
-  Value indices = makeIndices(indicesShape, bound), updates = make(updatesShape, element);
+  Value indices = makeIndices(windows->indices, windows->bound), updates = make(windows->values, element);
   auto kind = static_cast<ScatterKind>(random.chance(50) ? 1 : random.pick(0, 4));
   if (kind == ScatterKind::Multiply) {
     if (element == i32)
@@ -100,8 +80,9 @@ void RandomNetwork::addScatter() {
     else
       updates = TanhOp::create(builder, updates.getType(), updates);
   }
-  auto dims = ScatterDimsAttr::get(builder.getContext(), windowDims, inserted, operandBatching, indicesBatching, map,
-                                   vectorDim);
+  auto dims =
+      ScatterDimsAttr::get(builder.getContext(), windows->windowDims, windows->collapsed, windows->operandBatching,
+                           windows->indicesBatching, windows->map, windows->vectorDim);
   add(ScatterOp::create(builder, x.getType(), kind, x, indices, updates, dims));
 }
 
