@@ -196,7 +196,30 @@ std::string meshwright::runtime::formatFlight(const RankFlight &flight, uint64_t
   return text + "\n}\n";
 }
 
-/// The state in a file that was written since `begin`; nothing where there is none that can be read.
+/// What a flight says of where its rank was; nothing where the text is no flight.
+static std::optional<FlightState> parseState(std::string_view text) {
+  auto json = parseJson(text);
+  if (!json.ok() || !json->is_object())
+    return std::nullopt;
+  auto isText = [&](const char *key) { return json->contains(key) && (*json)[key].is_string(); };
+  auto isNumber = [&](const char *key) { return json->contains(key) && (*json)[key].is_number_unsigned(); };
+  if (!isNumber("rank") || !isNumber("step") || !isText("waits_in") || !isText("last") || !json->contains("members") ||
+      !(*json)["members"].is_array())
+    return std::nullopt;
+  FlightState state;
+  for (const Json &member : (*json)["members"]) {
+    if (!member.is_number_unsigned())
+      return std::nullopt;
+    state.members.push_back(member.get<int64_t>());
+  }
+  state.rank = (*json)["rank"].get<int64_t>();
+  state.step = (*json)["step"].get<uint64_t>();
+  state.collective = (*json)["waits_in"].get<std::string>();
+  state.doing = (*json)["last"].get<std::string>();
+  return state;
+}
+
+/// The state in a file that was written since `begin`; nothing where there is none.
 static std::optional<FlightState> readState(const std::string &path, std::filesystem::file_time_type begin) {
   std::error_code error;
   if (std::filesystem::last_write_time(path, error) < begin || error)
@@ -204,16 +227,7 @@ static std::optional<FlightState> readState(const std::string &path, std::filesy
   auto file = InputFile::open(path);
   if (!file.ok())
     return std::nullopt;
-  auto json = parseJson({reinterpret_cast<const char *>(file->bytes().data()), file->bytes().size()});
-  if (!json.ok() || !json->is_object())
-    return std::nullopt;
-  FlightState state;
-  state.rank = json->value("rank", int64_t(-1));
-  state.step = json->value("step", uint64_t(0));
-  state.collective = json->value("waits_in", "");
-  state.members = json->value("members", std::vector<int64_t>());
-  state.doing = json->value("last", "");
-  return state;
+  return parseState({reinterpret_cast<const char *>(file->bytes().data()), file->bytes().size()});
 }
 
 void meshwright::runtime::addFlightStates(const std::string &folder, std::filesystem::file_time_type begin,
@@ -222,7 +236,7 @@ void meshwright::runtime::addFlightStates(const std::string &folder, std::filesy
     std::string path = fmt::format("{}/flight-{}.json", folder, rank);
     bool isKnown = std::any_of(states.begin(), states.end(), [&](const FlightState &s) { return s.rank == rank; });
     for (; !isKnown && seconds > 0; seconds -= 0.05) {
-      if (std::optional<FlightState> state = readState(path, begin)) {
+      if (std::optional<FlightState> state = readState(path, begin); state && state->rank == rank) {
         states.push_back(std::move(*state));
         break;
       }

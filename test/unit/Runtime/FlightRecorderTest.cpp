@@ -122,6 +122,49 @@ TEST(FlightRecorder, AnItemThatDoesNotRunIsNotNext) {
   EXPECT_TRUE(readFlight(folder, "flights/flight-0.json")["next"].empty());
 }
 
+TEST(FlightRecorder, HearsOfRanksInOtherProcesses) {
+  TempFolder folder;
+  auto begin = std::filesystem::file_time_type::min();
+  FlightRecorder other;
+  RankFlight &flight = other.getRank(1);
+  flight.addCollective(0, makeCall(5));
+  flight.beginStep(0);
+  flight.noteCollective(Kind::Issue, 0);
+  ASSERT_TRUE(other.write(folder / "flights", faultError("it broke")).ok());
+  std::vector<FlightState> states = {makeState(0, 0, "", {})};
+  addFlightStates(folder / "flights", begin, 2, 1, states);
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(states[1].rank, 1);
+  EXPECT_EQ(states[1].collective, "c_allreduce #5 (loss)");
+  EXPECT_EQ(states[1].members, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(states[1].doing, "nothing");
+}
+
+TEST(FlightRecorder, HearsNothingFromFilesThatAreNoFlights) {
+  const std::string whole = R"({"rank": 0, "step": 1, "waits_in": "", "last": "", "members": [0]})";
+  ASSERT_TRUE(parseJson(whole).ok());
+  std::vector<std::string> texts = {"", "[]", R"({"rank": 0})"};
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {R"("rank": 0)", R"("rank": "0")"}, {R"("rank": 0)", R"("rank": 1)"},
+      {R"("step": 1)", R"("step": -1)"},  {R"("waits_in": "")", R"("waits_in": 1)"},
+      {R"("last": "")", R"("last": [])"}, {"[0]", "0"},
+      {"[0]", R"(["0"])"}};
+  for (const auto &[right, wrong] : mistakes) {
+    std::string text = whole;
+    texts.push_back(text.replace(text.find(right), right.size(), wrong));
+  }
+  auto hear = [](const std::string &text) {
+    TempFolder folder;
+    folder.write("flight-0.json", text);
+    std::vector<FlightState> states;
+    addFlightStates(folder / "", std::filesystem::file_time_type::min(), 1, 0.04, states);
+    return states.size();
+  };
+  EXPECT_EQ(hear(whole), 1u);
+  for (const std::string &text : texts)
+    EXPECT_EQ(hear(text), 0u) << text;
+}
+
 TEST(FlightRecorder, SaysWhoHasComeAndWhoHasNot) {
   std::vector<int64_t> all = {0, 1, 2};
   EXPECT_EQ(describeDisagreement({makeState(0, 2, "c_allreduce #1", all), makeState(1, 2, "", {}),
