@@ -6,13 +6,13 @@
 
 #include "ProgramWriter.h"
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Net/NetBuilder.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+using net::typeOf;
 
 /// Adds the strides of a contiguous tensor along its groups, each of which has `inGroup` indices of dimension
 /// `grouped`, then along `first`, `second` and the spatial dimensions.

@@ -6,13 +6,13 @@
 
 #include "KernelMemory.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Net/NetBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+using net::typeOf;
 
 KernelMemory::KernelMemory(Block &block, net::LoopNest &nest, OpForms &forms, bool libraryConvolutions)
     : block(block), nest(nest), forms(forms), libraryConvolutions(libraryConvolutions) {

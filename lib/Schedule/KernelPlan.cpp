@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/KernelPlan.h"
+#include "dialects/Net/NetBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -13,8 +14,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 using linalg::GenericOp;
+using net::typeOf;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 static int64_t countElements(ArrayRef<int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }

@@ -7,13 +7,13 @@
 #include "KernelProblem.h"
 #include "Triggers.h"
 #include "dialects/Dist/Support.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Schedule/ProductEpilogue.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+using net::typeOf;
 
 KernelProblem::KernelProblem(Block &block, net::LoopNest &nest, OpForms &forms, const KernelMemory &memory,
                              bool libraryEpilogues)

@@ -12,6 +12,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Recompute.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,9 +26,8 @@ namespace meshwright::schedule {
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
+using net::typeOf;
 using Shape = llvm::SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 

@@ -8,14 +8,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
+#include "dialects/Net/NetBuilder.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::net;
 using namespace meshwright::sharding;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {
 

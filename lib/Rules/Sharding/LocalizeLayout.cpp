@@ -5,14 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
+#include "dialects/Net/NetBuilder.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::net;
 using namespace meshwright::sharding;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// The rank's part of `whole`, which every rank has: one `dist.shard` per axis, major digits first.
 static Value takePart(Value whole, const Placement &placement, ArrayRef<int64_t> shape, Localizer &localizer) {
