@@ -188,7 +188,7 @@ void Scheduler::process(Operation *op) {
       return;
     }
   auto collective = dyn_cast<dist::CollectiveOp>(op);
-  if (!collective || collective.isStart())
+  if (!collective || !isSingle(collective))
     demand(op);
   else if (traffic.getPurpose(collective) != Purpose::Fetch)
     join(collective);
@@ -207,7 +207,7 @@ void Scheduler::processReady() {
 void Scheduler::prepare(Operation *op) {
   auto isInFlight = [&](Operation *maker) {
     auto collective = dyn_cast<dist::CollectiveOp>(maker);
-    return collective && !collective.isStart();
+    return collective && isSingle(collective);
   };
   net::LoopOp own = nest.getOutermost(op);
   auto isOwn = [&](Operation *maker) { return own && nest.contains(own, maker); };
@@ -546,7 +546,7 @@ void Scheduler::run() {
   }
   // What is there from the start comes first: fetches read it.
   for (Operation *op : ops)
-    if (op->getNumOperands() == 0 && !isa<dist::KernelOp>(op) && !nest.getLoop(op))
+    if (op->getNumOperands() == 0 && !isa<dist::KernelOp, dist::CollectiveOp>(op) && !nest.getLoop(op))
       emit(op);
   makeFetches(ops);
   for (Operation *op : ops) {

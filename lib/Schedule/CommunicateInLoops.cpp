@@ -100,8 +100,6 @@ bool BodyScheduler::isThereAtBegin(Operation *op) const {
   });
 }
 
-static bool isSimple(dist::CollectiveOp op) { return !op.isStart() && op.getNumParts() == 1 && !op.getElsewhere(); }
-
 static bool isComputation(Operation *op) { return isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op); }
 
 /// Whether anything is computed behind `begin` and in front of `end`.
@@ -151,7 +149,7 @@ void BodyScheduler::finish(const Bucket &bucket, dist::CollectiveOp launched) {
 
 bool BodyScheduler::isFetch(Operation *op) const {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
-  return collective && nest.getLoop(op) == loop && isSimple(collective) && Traffic::isFetching(collective) &&
+  return collective && nest.getLoop(op) == loop && isSingle(collective) && Traffic::isFetching(collective) &&
          atBegin.contains(collective.getInputs().front().getDefiningOp());
 }
 
@@ -249,7 +247,7 @@ void BodyScheduler::startFetches() {
 /// Whether `op` reduces what only stacks of the loop take.
 bool BodyScheduler::isReduction(Operation *op) const {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
-  return collective && nest.getLoop(op) == loop && isSimple(collective) && Traffic::isReducing(collective) &&
+  return collective && nest.getLoop(op) == loop && isSingle(collective) && Traffic::isReducing(collective) &&
          !op->use_empty() && llvm::all_of(op->getUsers(), llvm::IsaPred<net::StackOp>);
 }
 

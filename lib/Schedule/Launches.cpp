@@ -25,6 +25,10 @@ Attribute schedule::getLaunchKey(dist::CollectiveOp op) {
   });
 }
 
+bool schedule::isSingle(dist::CollectiveOp op) {
+  return !op.isStart() && op.getNumParts() == 1 && op.getPartInput(0) && op.getPartResult(0);
+}
+
 int64_t schedule::getLaunchBytes(dist::CollectiveOp op) {
   return std::max(Storage::getBytes(op.getInputs().front().getType()), Storage::getBytes(op.getResult(0).getType()));
 }

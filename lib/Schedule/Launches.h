@@ -15,6 +15,9 @@ namespace meshwright::schedule {
 /// What is equal for all collectives that can be one launch: kind, reduction, group, type and who takes part.
 mlir::Attribute getLaunchKey(dist::CollectiveOp op);
 
+/// Whether `op` is not scheduled yet: it has one part, of which both ends are here, and is not started.
+bool isSingle(dist::CollectiveOp op);
+
 /// The bytes of the larger of what `op`, of one part, takes and makes on a rank.
 int64_t getLaunchBytes(dist::CollectiveOp op);
 

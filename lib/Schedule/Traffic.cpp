@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Traffic.h"
+#include "Launches.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -126,8 +127,7 @@ dist::CollectiveOp Traffic::findNext(dist::CollectiveOp op) const {
     auto view = dyn_cast<dist::ViewOp>(user);
     if (!view) {
       auto next = dyn_cast<dist::CollectiveOp>(user);
-      bool fits =
-          next && next.getKind() == dist::CollectiveKind::AllReduce && next.getNumParts() == 1 && !next.isStart();
+      bool fits = next && next.getKind() == dist::CollectiveKind::AllReduce && isSingle(next);
       return fits ? next : dist::CollectiveOp();
     }
     if (view.getType().getNumElements() != view.getInput().getType().getNumElements())
@@ -138,7 +138,7 @@ dist::CollectiveOp Traffic::findNext(dist::CollectiveOp op) const {
 }
 
 Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
-  if (op.isStart() || op.getNumParts() != 1 || op.getElsewhere())
+  if (!isSingle(op))
     return Purpose::Other;
   if (isFetching(op)) {
     if (op->hasAttr(dist::kFetchAtAttr))
