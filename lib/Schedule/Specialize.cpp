@@ -397,6 +397,12 @@ FailureOr<func::FuncOp> Specializer::run() {
   return func;
 }
 
+/// Whether both ends of every part are here, as they are in the program of all ranks.
+static bool isWhole(dist::CollectiveOp op) {
+  return llvm::all_of(llvm::seq(op.getNumParts()),
+                      [&](unsigned part) { return op.getPartInput(part) && op.getPartResult(part); });
+}
+
 namespace {
 
 struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
@@ -427,6 +433,10 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
       classes.add(func);
     if (funcs.empty() || classes.empty())
       return success();
+    for (func::FuncOp func : funcs)
+      for (auto op : func.getOps<dist::CollectiveOp>())
+        if (!isWhole(op))
+          return op.emitOpError() << "has an end of a part elsewhere; a program is specialized once";
     SymbolTable symbols(getOperation());
     int64_t tag = 0;
     for (func::FuncOp func : funcs) {
