@@ -46,7 +46,10 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     FailureOr<func::FuncOp> func = findStep(getOperation());
     if (failed(func))
       return signalPassFailure();
-    SmallVector<Update> updates = collectUpdates(*func);
+    FailureOr<SmallVector<Update>> collected = collectUpdates(*func);
+    if (failed(collected))
+      return signalPassFailure();
+    SmallVector<Update> &updates = *collected;
     FailureOr<std::vector<Group>> groups = makeGroups(updates);
     if (failed(groups))
       return signalPassFailure();
@@ -102,14 +105,23 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
   }
 
   /// The parameters that have a gradient, in the order of the variables.
-  SmallVector<Update> collectUpdates(func::FuncOp func) {
+  FailureOr<SmallVector<Update>> collectUpdates(func::FuncOp func) {
     auto gradients = collectGradients(func);
     auto reads = collectReads(func);
     SmallVector<Update> updates;
-    for (auto variable : getOperation().getOps<net::VariableOp>())
-      if (variable.getKind() == net::VariableKind::Parameter)
-        if (Value gradient = gradients.lookup(variable.getSymName()))
-          updates.push_back({variable, reads.lookup(variable.getSymNameAttr()).getResult(), gradient});
+    for (auto variable : getOperation().getOps<net::VariableOp>()) {
+      Value gradient = gradients.lookup(variable.getSymName());
+      if (variable.getKind() != net::VariableKind::Parameter || !gradient)
+        continue;
+      net::ReadOp read = reads.lookup(variable.getSymNameAttr());
+      if (!read)
+        return gradient.getDefiningOp()->emitError()
+               << "is the gradient of @" << variable.getSymName() << ", which the step does not read";
+      if (net::shapeOf(read.getResult()) != net::shapeOf(gradient))
+        return gradient.getDefiningOp()->emitError() << "is the gradient of @" << variable.getSymName() << ", of "
+                                                     << gradient.getType() << " where that is of " << read.getType();
+      updates.push_back({variable, read.getResult(), gradient});
+    }
     return updates;
   }
 
