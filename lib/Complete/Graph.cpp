@@ -236,8 +236,6 @@ LogicalResult Graph::countTrips(Block &block) {
 }
 
 FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
-  if (!func.getBody().hasOneBlock())
-    return func.emitOpError() << "has " << func.getBody().getBlocks().size() << " blocks; a program has one";
   Graph graph;
   graph.given.resize(mesh.getNumAxes());
   graph.holders.resize(mesh.getNumAxes());

@@ -14,6 +14,7 @@
 #include "SliceSolver.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
+#include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
 #include <map>
 
@@ -203,6 +204,8 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     MeshOp meshOp = findMesh(getOperation());
     if (!meshOp)
       return;
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
     Mesh mesh = meshOp.getMesh();
     // A variable that nobody placed is whole on every rank; what adds up gradients is where they are.
     llvm::DenseSet<Attribute> accumulators = findAccumulators();

@@ -22,7 +22,9 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -39,6 +41,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
+using net::typeOf;
 
 namespace {
 
@@ -148,8 +151,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Reading the program
 //===----------------------------------------------------------------------===//
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static int64_t getFlops(Operation *op) {
   auto costed = dyn_cast<CostOpInterface>(op);
@@ -506,6 +507,8 @@ struct RecomputePass : complete::impl::RecomputePassBase<RecomputePass> {
       : RecomputePassBase(std::move(options)), locations(std::move(locations)) {}
 
   void runOnOperation() override {
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
     RecomputePassOptions options;
     options.blocks.assign(blocks.begin(), blocks.end());
     options.anchors.assign(anchors.begin(), anchors.end());
@@ -516,9 +519,9 @@ struct RecomputePass : complete::impl::RecomputePassBase<RecomputePass> {
     if (MeshOp op = findMesh(getOperation()))
       mesh = op.getMesh();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      bool hasBackward =
-          !func.isExternal() && func.getBody().hasOneBlock() &&
-          llvm::any_of(func.getBody().front(), [](Operation &op) { return net::getRole(&op) == net::Role::Backward; });
+      bool hasBackward = !func.isExternal() && llvm::any_of(func.getBody().front(), [](Operation &op) {
+        return net::getRole(&op) == net::Role::Backward;
+      });
       if (!hasBackward)
         continue;
       Recomputer recomputer(func, mesh, options, locations);

@@ -18,6 +18,7 @@
 #include "dialects/Net/Uses.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -446,7 +447,7 @@ struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
       return;
     Mesh mesh = meshOp.getMesh();
     FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
-    if (failed(stages))
+    if (failed(stages) || failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     SegmentPassOptions options;
     options.megabytes = megabytes;
@@ -457,7 +458,7 @@ struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
     options.maxInFlight = maxInFlight;
     options.backwardAxes.assign(backwardAxes.begin(), backwardAxes.end());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func.isExternal() || !func.getBody().hasOneBlock())
+      if (func.isExternal())
         continue;
       Segmenter segmenter(func, mesh, *stages, options, locations);
       if (failed(segmenter.run()))

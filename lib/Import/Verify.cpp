@@ -7,7 +7,7 @@
 #include "Graph.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Import/Passes.h"
-#include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -28,9 +28,6 @@ static bool isUnderstood(Operation *op) {
 static LogicalResult verifyOperation(Operation *op) {
   if (!isUnderstood(op))
     return op->emitError() << "operation " << op->getName() << " is neither of net nor has it a sharding rule";
-  for (Type type : op->getResultTypes())
-    if (std::optional<std::string> problem = getTypeProblem(type))
-      return op->emitError() << op->getName() << " has a result of " << type << ", " << *problem;
   if (auto variable = dyn_cast<net::VariableOp>(op); variable && variable.getSymName().empty())
     return op->emitError() << "a variable of " << variable.getType() << " has no name";
   return success();
@@ -44,19 +41,15 @@ struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
     if (!graph || failed(verifySignature(graph)))
       return signalPassFailure();
     WalkResult result = getOperation().walk([](Operation *op) { return WalkResult(verifyOperation(op)); });
-    if (result.wasInterrupted() || failed(verifyBytes(getOperation())))
+    if (result.wasInterrupted() || failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
 
   static LogicalResult verifySignature(func::FuncOp graph) {
-    for (BlockArgument argument : graph.getArguments()) {
-      if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
-        return emitError(argument.getLoc())
-               << "input " << argument.getArgNumber() << " is of " << argument.getType() << ", " << *problem;
+    for (BlockArgument argument : graph.getArguments())
       if (!graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
         return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " has no name";
-    }
     for (unsigned index = 0; index < graph.getNumResults(); ++index)
       if (!graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr))
         return graph.emitError() << "result " << index << " has no name";

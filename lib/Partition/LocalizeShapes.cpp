@@ -17,6 +17,7 @@
 #include "meshwright/Partition/Origin.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Partition/ReshardPlanner.h"
+#include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -357,9 +358,6 @@ LogicalResult FunctionLocalizer::localizeSignature() {
 }
 
 LogicalResult FunctionLocalizer::run() {
-  if (!func.getBody().hasOneBlock())
-    return func.emitOpError() << "has " << func.getBody().getBlocks().size()
-                              << " blocks, but only straight programs are partitioned";
   Block &old = func.getBody().front();
   auto *block = new Block;
   func.getBody().push_back(block);
@@ -389,15 +387,13 @@ struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShap
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshOp meshOp = findMesh(module);
-    if (!meshOp) {
-      module.emitOpError() << "has no mesh to be partitioned over";
+    FailureOr<MeshOp> meshOp = requireMesh(module);
+    if (failed(meshOp) || failed(verifyPrograms(module)) || failed(verifyGlobal(module)))
       return signalPassFailure();
-    }
-    Mesh mesh = meshOp.getMesh();
+    Mesh mesh = meshOp->getMesh();
     PlacementTable table(module, mesh);
     Accumulators accumulators(module, mesh);
-    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(*meshOp);
     if (failed(stages))
       return signalPassFailure();
     for (auto func : module.getOps<func::FuncOp>()) {

@@ -15,6 +15,7 @@
 #include "dialects/Net/Uses.h"
 #include "meshwright/Partition/Origin.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace meshwright::partition {
@@ -319,9 +320,6 @@ Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
 }
 
 LogicalResult Materializer::run(func::FuncOp func) {
-  if (!func.getBody().hasOneBlock())
-    return func.emitOpError() << "has " << func.getBody().getBlocks().size()
-                              << " blocks, but only straight programs are partitioned";
   FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
   if (failed(nest))
     return failure();
@@ -369,12 +367,10 @@ namespace {
 struct MaterializeReshardsPass : partition::impl::MaterializeReshardsPassBase<MaterializeReshardsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshOp meshOp = findMesh(module);
-    if (!meshOp) {
-      module.emitOpError() << "has no mesh to be partitioned over";
+    FailureOr<MeshOp> meshOp = requireMesh(module);
+    if (failed(meshOp) || failed(verifyPrograms(module)) || failed(verifyGlobal(module)))
       return signalPassFailure();
-    }
-    Mesh mesh = meshOp.getMesh();
+    Mesh mesh = meshOp->getMesh();
     PlacementTable table(module, mesh);
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isDeclaration())

@@ -13,6 +13,24 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::partition;
 
+FailureOr<MeshOp> partition::requireMesh(ModuleOp module) {
+  if (MeshOp mesh = findMesh(module))
+    return mesh;
+  return module.emitOpError() << "has no mesh to be partitioned over";
+}
+
+LogicalResult partition::verifyGlobal(ModuleOp module) {
+  for (auto variable : module.getOps<net::VariableOp>())
+    if (variable->hasAttr(kGlobalTypeAttr))
+      return variable.emitOpError() << "has its local shape already; a program is partitioned once";
+  for (auto func : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      if (func.getArgAttr(index, kGlobalTypeAttr))
+        return func.emitOpError() << "has argument " << index
+                                  << " in its local shape already; a program is partitioned once";
+  return success();
+}
+
 FailureOr<MappingAttr> PlacementTable::normalize(Attribute attribute, Type type, Operation *op) {
   auto mapping = dyn_cast_or_null<MappingAttr>(attribute);
   auto tensor = dyn_cast<RankedTensorType>(type);

@@ -13,6 +13,12 @@
 
 namespace meshwright::partition {
 
+/// The mesh of a module, without which nothing can be partitioned; otherwise emits an error.
+mlir::FailureOr<dist::MeshOp> requireMesh(mlir::ModuleOp module);
+
+/// Checks that no variable or argument has its local shape already.
+llvm::LogicalResult verifyGlobal(mlir::ModuleOp module);
+
 /// Reads the placements that operations and variables state. A placement is handed out as the attribute of its normal
 /// form, so that two that mean the same are the same attribute.
 class PlacementTable {

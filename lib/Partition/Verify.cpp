@@ -12,7 +12,7 @@
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Passes.h"
-#include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -243,15 +243,13 @@ namespace {
 struct VerifyPass : partition::impl::VerifyPassBase<VerifyPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshOp meshOp = findMesh(module);
-    if (!meshOp) {
-      module.emitOpError() << "has no mesh to be partitioned over";
+    FailureOr<MeshOp> meshOp = requireMesh(module);
+    if (failed(meshOp))
       return signalPassFailure();
-    }
-    Mesh mesh = meshOp.getMesh();
+    Mesh mesh = meshOp->getMesh();
     PlacementTable table(module, mesh);
-    FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
-    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) || failed(verifyBytes(module)))
+    FailureOr<std::optional<StageMap>> stages = StageMap::read(*meshOp);
+    if (failed(stages) || failed(Verifier(module, table, mesh, *stages).run()) || failed(verifyPrograms(module)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

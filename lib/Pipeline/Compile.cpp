@@ -21,7 +21,7 @@
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Schedule/Passes.h"
-#include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -159,7 +159,7 @@ FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::
   else if (succeeded(importer::checkText(text, name, &context)))
     parsed = parseSourceFile<ModuleOp>(buffers, &context);
   // Import checks the bytes of what it makes itself.
-  if (!parsed || (options.from != Stage::Import && failed(verifyBytes(*parsed))))
+  if (!parsed || (options.from != Stage::Import && failed(verifyPrograms(*parsed))))
     return failure();
   return parsed;
 }

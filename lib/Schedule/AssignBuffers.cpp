@@ -12,6 +12,7 @@
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -478,10 +479,7 @@ namespace {
 struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPass> {
   void runOnOperation() override {
     llvm::DenseMap<Attribute, bool> shareable;
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && failed(net::LoopNest::find(func.getBody().front())))
-        return signalPassFailure();
-    if (failed(verifyBytes(getOperation())))
+    if (failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       assign(variants, shareable);

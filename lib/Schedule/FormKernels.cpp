@@ -11,6 +11,7 @@
 #include "LoopOrder.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -272,15 +273,13 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
   void runOnOperation() override {
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
     OpForms forms;
     FormKernelsPassOptions options{libraryConvolutions, libraryEpilogues};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      if (!func.getBody().hasOneBlock()) {
-        func.emitError() << "function has " << func.getBody().getBlocks().size() << " blocks; a step has one";
-        return signalPassFailure();
-      }
       for (Operation &op : func.getBody().front())
         for (Value result : op.getResults())
           if (!isa<RankedTensorType>(result.getType())) {

@@ -14,6 +14,7 @@
 #include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Arena.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Support/Programs.h"
 #include <map>
 #include <numeric>
 
@@ -274,8 +275,10 @@ namespace {
 
 struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
   void runOnOperation() override {
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal() && (failed(net::LoopNest::find(func.getBody().front())) || failed(Checker(func).run())))
+      if (!func.isExternal() && failed(Checker(func).run()))
         return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       if (failed(checkVariants(variants)))

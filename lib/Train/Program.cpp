@@ -6,6 +6,7 @@
 
 #include "lib/Train/Program.h"
 #include "meshwright/Support/Glob.h"
+#include "meshwright/Support/Programs.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -25,8 +26,8 @@ FailureOr<func::FuncOp> train::findStep(ModuleOp module) {
   }
   if (!step)
     return module.emitError() << "a program has one public function with a body, but there is none";
-  if (!step.getBody().hasOneBlock())
-    return step.emitError() << "has " << step.getBody().getBlocks().size() << " blocks; a step has one";
+  if (failed(verifyPrograms(module)))
+    return failure();
   return step;
 }
 

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-complete-propagate -allow-unregistered-dialect
 
 dist.mesh @mesh <["tp" = 2]>
-// expected-error @below {{has 2 blocks; a program has one}}
+// expected-error @below {{function @several_blocks has 2 blocks, not one}}
 func.func @several_blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   "foreign.jump"() [^next] : () -> ()
 ^next:
@@ -69,5 +69,13 @@ dist.mesh @mesh <["tp" = 2]>
 func.func @result_digits(%x: tensor<4xf32>) {
   // expected-error @below {{digit 3 does not divide the 4 indices that are left of dimension 0 of size 4}}
   %0 = net.negate %x {dist.results = [#dist.mapping<dims = [[3, "tp"]]>]} : tensor<4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-error @below {{argument 0 is of 'tensor<?xf32>', whose dimension 0 has no size; export with static shapes}}
+func.func @dynamic(%x: tensor<?xf32>) {
   return
 }

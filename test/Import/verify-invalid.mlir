@@ -8,14 +8,14 @@ func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) -> (tensor<4xf32> 
 
 // -----
 
-// expected-error @below {{input 0 is of 'tensor<?xf32>', whose dimension 0 has no size; export with static shapes}}
+// expected-error @below {{argument 0 is of 'tensor<?xf32>', whose dimension 0 has no size; export with static shapes}}
 func.func public @step(%arg0: tensor<?xf32> {net.name = "x"}) {
   return
 }
 
 // -----
 
-// expected-error @below {{input 0 is of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, floats of 8 bits with a mantissa, i1 and integers of 8, 16, 32 and 64 bits are}}
+// expected-error @below {{argument 0 is of 'tensor<4xcomplex<f32>>', whose elements are not known; f64, f32, f16, bf16, floats of 8 bits with a mantissa, i1 and integers of 8, 16, 32 and 64 bits are}}
 func.func public @step(%arg0: tensor<4xcomplex<f32>> {net.name = "x"}) {
   return
 }

@@ -67,3 +67,11 @@ func.func @does_not_fit(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims 
   %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [["dp"]]>]} : tensor<8xf32>
   return
 }
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+// expected-error @below {{has argument 0 in its local shape already; a program is partitioned once}}
+func.func @local_argument(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, dist.global_type = tensor<8xf32>}) {
+  return
+}

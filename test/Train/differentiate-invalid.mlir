@@ -1,4 +1,4 @@
-// RUN: dist-opt %s -split-input-file --dist-train-differentiate -verify-diagnostics
+// RUN: dist-opt %s -split-input-file --dist-train-differentiate -verify-diagnostics -allow-unregistered-dialect
 
 // expected-error @below {{has 2 scalar results of floats among 2; say which one is the loss}}
 func.func @two_scalars(%x: tensor<f64>, %y: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
@@ -60,4 +60,13 @@ func.func @logical_of_floats() -> tensor<f64> {
   // expected-error @below {{reduces floats by and, which has no derivative}}
   %loss = net.reduce and %w dims = [0] : tensor<4xf64> -> tensor<f64>
   return %loss : tensor<f64>
+}
+
+// -----
+
+// expected-error @below {{function @two_blocks has 2 blocks, not one}}
+func.func @two_blocks(%x: tensor<f64>) -> tensor<f64> {
+  "foreign.jump"() [^next] : () -> ()
+^next:
+  return %x : tensor<f64>
 }

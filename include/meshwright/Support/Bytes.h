@@ -7,7 +7,6 @@
 #ifndef MESHWRIGHT_SUPPORT_BYTES_H
 #define MESHWRIGHT_SUPPORT_BYTES_H
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -31,15 +30,6 @@ inline int64_t getElementBytes(mlir::Type element) { return llvm::divideCeil(ele
 inline int64_t getBytes(mlir::RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
 }
-
-/// The most bytes that the operations of a step may read and write: passes and plans may count them several times over
-/// in 63 bits. No machine gets near it.
-inline constexpr int64_t kMaxStepBytes = int64_t(1) << 58;
-
-/// Checks that passes can add up bytes: all variables of `module`, each as often as it has slots, and the values that
-/// operations read and write, as often as loops run them, have at most `kMaxStepBytes`. The error is at the operation
-/// with which they have more.
-llvm::LogicalResult verifyBytes(mlir::ModuleOp module);
 
 } // namespace meshwright
 
