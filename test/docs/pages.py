@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests that the pages of documentation speak of what is there: their links lead to a file and, behind a `#`, to one of
+its headings; paths are those of files; names of code in docs/design are in the sources.
+
+RUN: %python %s %source
+"""
+import os
+import re
+import sys
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
+CODE = re.compile(r"^```.*?^```$", re.M | re.S)
+PATH = re.compile(r"`((?:dialects|docs|examples|include|lib|runtime|test|tools)/[\w./-]+)[`:]")
+NAME = re.compile(r"`([A-Za-z_]\w*[a-z][A-Z]\w*)(?:\(\))?`")
+SOURCES = (".cpp", ".h", ".td", ".proto", ".py", ".txt", ".cmake")
+
+
+def find_files(root, endings):
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".") and not name.startswith("build")]
+        yield from (os.path.join(folder, name) for name in files if name.endswith(endings))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def get_text(page):
+    """The page without its blocks of code."""
+    return CODE.sub("", read(page))
+
+
+def get_anchors(page):
+    """What readers of Markdown make of headings: lower case, letters, digits, `-` and `_`, with `-` for a space."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(get_text(page))}
+
+
+def check_links(page):
+    """What is wrong with the links of a page; how many it has."""
+    wrong, count = [], 0
+    for link in LINK.findall(get_text(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        count += 1
+        path, _, anchor = link.partition("#")
+        target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+        if not os.path.exists(target):
+            wrong.append(f"{page}: {link}: no such file")
+        elif anchor and anchor not in get_anchors(target):
+            wrong.append(f"{page}: {link}: no such heading")
+    return wrong, count
+
+
+def check_paths(page, root):
+    return [f"{page}: {path}: no such file" for path in PATH.findall(get_text(page)) if not os.path.exists(os.path.join(root, path))]
+
+
+def check_names(page, words):
+    return [f"{page}: {name}: not in the sources" for name in NAME.findall(get_text(page)) if name not in words]
+
+
+def main(root):
+    pages = list(find_files(root, ".md"))
+    words = {word for path in find_files(root, SOURCES) for word in re.findall(r"[A-Za-z_]\w+", read(path))}
+    wrong, count = [], 0
+    for page in pages:
+        in_links, links = check_links(page)
+        count += links
+        wrong += in_links + check_paths(page, root)
+        if os.path.join("docs", "design") in page:
+            wrong += check_names(page, words)
+    print(f"{len(pages)} pages, {count} links, {len(words)} words of the sources")
+    sys.exit("\n".join(wrong) if wrong or count == 0 else 0)
+
+
+main(sys.argv[1])
