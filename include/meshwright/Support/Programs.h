@@ -30,9 +30,8 @@ std::optional<std::string> getTypeProblem(mlir::Type type);
 /// Checks that the functions of `module` that have a body are programs, as passes take them for granted:
 /// - `verifyBody` accepts them, and `net::LoopNest` the loops in them.
 /// - No value and no variable is of a type that has a problem, but for values in flight.
-/// - Bytes can be added up: all variables, each as often as it has slots, and the values that operations read and
-/// write,
-///   as often as loops run them, have at most `kMaxStepBytes`.
+/// - Bytes can be added up: all variables, each as often as it has slots, and what operations read and write, as often
+///   as loops run them, have at most `kMaxStepBytes`.
 /// The error is at the first operation, argument or variable that is otherwise.
 llvm::LogicalResult verifyPrograms(mlir::ModuleOp module);
 
