@@ -24,6 +24,7 @@ function(mw_runtime_unit_test NAME)
   add_executable(${NAME} ${SOURCES})
   target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR}/runtime/include)
   target_link_libraries(${NAME} PRIVATE ${DEPENDS} GTest::gtest GTest::gtest_main Threads::Threads)
+  mw_runtime_pch(${NAME})
   _mw_register_test(MW_UNIT_TESTS ${NAME})
 endfunction()
 
