@@ -206,7 +206,20 @@ def run(*command):
     return done.stdout
 
 
-def compare(what, ours, theirs, scale, tolerance):
+def measure(found, expected, scale, nan_agrees=False):
+    """The distance of two arrays of one shape in units of max(|expected|, scale); infinite where one of them has NaN or
+    an infinity that the other has not in the same place. NaN in both is a difference too, unless a case says that it agrees."""
+    found, expected = (numpy.asarray(array, float).ravel() for array in (found, expected))
+    ours, theirs = numpy.isfinite(found), numpy.isfinite(expected)
+    if not numpy.array_equal(found[~ours], expected[~ours], equal_nan=nan_agrees) or not numpy.array_equal(ours, theirs):
+        return numpy.inf
+    distance, size = numpy.linalg.norm(found[ours] - expected[ours]), max(numpy.linalg.norm(expected[ours]), scale)
+    if distance == 0:
+        return 0.0
+    return float(distance / size) if size > 0 else numpy.inf
+
+
+def compare(what, ours, theirs, scale, tolerance, nan_agrees=False):
     """Compares every tensor of `theirs`; the comparator's rule: |a - b| <= tolerance * max(|b|, scale)."""
     worst, worst_name = 0.0, ""
     for name, expected in theirs.items():
@@ -214,9 +227,8 @@ def compare(what, ours, theirs, scale, tolerance):
             sys.exit(f"{what}: {name} is missing")
         if ours[name].shape != expected.shape:
             sys.exit(f"{what}: {name} has shape {ours[name].shape}, not {expected.shape}")
-        distance = numpy.linalg.norm((ours[name] - expected).ravel().astype(float))
-        ratio = float(distance / max(numpy.linalg.norm(expected.ravel()), scale))
-        if not ratio <= worst:
+        ratio = measure(ours[name], expected, scale, nan_agrees)
+        if ratio > worst:
             worst, worst_name = ratio, name
     print(f"{what}: {len(theirs)} compared with the reference, largest difference {worst:.2e} ({worst_name})")
     if not worst <= tolerance:
@@ -288,7 +300,7 @@ def main():
             compare("norms", {"norms": found}, {"norms": norms[:len(found)]}, 0, arguments.tolerance)
         compare("losses", {"losses": numpy.array([step["loss"] for step in metrics])},
                 {"losses": losses[:arguments.steps]}, 0, arguments.loss_tolerance)
-        if abs(metrics[0]["loss"] - float(loss)) > arguments.loss_tolerance * abs(float(loss)):
+        if not abs(metrics[0]["loss"] - float(loss)) <= arguments.loss_tolerance * abs(float(loss)):
             sys.exit(f"loss is {metrics[0]['loss']}, not {float(loss)}")
         if arguments.steps == last:
             compare("variables", read_safetensors(folder / "final.safetensors"), final, RATES[arguments.optimizer],
