@@ -22,6 +22,13 @@ static bool isFloat8(Type type) {
   return real && real.getWidth() == 8;
 }
 
+/// `type`, a float or a vector of floats, with elements of f32.
+static Type asF32(Type type) {
+  auto f32 = Float32Type::get(type.getContext());
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(f32)) : f32;
+}
+
 namespace {
 
 /// What numbers a type of floats has.
@@ -155,11 +162,14 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
-    Type from = getElementTypeOrSelf(op.getIn().getType());
-    if (!isFloat8(op.getType()) || !(from.isF32() || from.isF64()))
+    if (!isFloat8(op.getType()))
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, truncate(builder, op.getIn(), op.getType()));
+    // MLIR folds the way from 16 bits over f32 into one step, and f32 holds all floats of 16 bits.
+    Value value = op.getIn();
+    if (getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32)
+      value = arith::ExtFOp::create(builder, asF32(op.getType()), value);
+    rewriter.replaceOp(op, truncate(builder, value, op.getType()));
     return success();
   }
 };
@@ -168,13 +178,15 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
-    Type to = getElementTypeOrSelf(op.getType());
-    if (!isFloat8(op.getIn().getType()) || !(to.isF32() || to.isF64()))
+    if (!isFloat8(op.getIn().getType()))
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Value value = extend(builder, op.getIn());
-    if (to.isF64())
+    unsigned width = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth();
+    if (width > 32)
       value = arith::ExtFOp::create(builder, op.getType(), value);
+    else if (width < 32)
+      value = arith::TruncFOp::create(builder, op.getType(), value);
     rewriter.replaceOp(op, value);
     return success();
   }

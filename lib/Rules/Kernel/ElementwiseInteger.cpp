@@ -120,6 +120,47 @@ static Value convertToInteger(kernel::Builder &builder, Type to, Value value) {
   return select(builder, isNaN, kernel::constant(builder, target, 0), converted);
 }
 
+/// `value`, of 64 bits, as a number that f64 holds and that rounds to all floats of at most 16 bits as `value` does:
+/// from 2^53 on the last eleven bits become one, which says whether any was set.
+static Value toShortNumber(kernel::Builder &builder, Value value, bool isUnsigned) {
+  constexpr unsigned kCut = 11, kHeld = 53;
+  auto shiftRight = [&](Value x, unsigned by) -> Value {
+    Value amount = kernel::constant(builder, x.getType(), by);
+    return isUnsigned ? arith::ShRUIOp::create(builder, x, amount).getResult()
+                      : arith::ShRSIOp::create(builder, x, amount).getResult();
+  };
+  auto toFloat = [&](Value x) -> Value {
+    return isUnsigned ? arith::UIToFPOp::create(builder, builder.getF64Type(), x).getResult()
+                      : arith::SIToFPOp::create(builder, builder.getF64Type(), x).getResult();
+  };
+  auto number = [&](int64_t x) { return kernel::constant(builder, value.getType(), static_cast<double>(x)); };
+  Value top = shiftRight(value, kHeld);
+  Value isHeld = compare(builder, Predicate::eq, top, number(0));
+  // Of negative numbers all bits above are set.
+  if (!isUnsigned)
+    isHeld = arith::OrIOp::create(builder, isHeld, compare(builder, Predicate::eq, top, number(-1)));
+  Value cut = arith::AndIOp::create(builder, value, number((1 << kCut) - 1));
+  Value isInexact = compare(builder, Predicate::ne, cut, number(0));
+  Value sticky = arith::ExtUIOp::create(builder, value.getType(), isInexact);
+  Value shortened = arith::OrIOp::create(builder, shiftRight(value, kCut), sticky);
+  Value scale = select(builder, isHeld, kernel::constant(builder, builder.getF64Type(), 1),
+                       kernel::constant(builder, builder.getF64Type(), 1 << kCut));
+  return arith::MulFOp::create(builder, toFloat(select(builder, isHeld, value, shortened)), scale);
+}
+
+/// The float of type `target` nearest to an integer, rounded once.
+static Value convertToFloat(kernel::Builder &builder, FloatType target, Value value, bool isUnsigned) {
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  bool isNarrow = target.getWidth() < 32;
+  if (isNarrow && width == 64)
+    return kernel::convertFloat(builder, toShortNumber(builder, value, isUnsigned), target);
+  // f32 holds all integers of 16 bits, f64 all of 32.
+  Type wide = !isNarrow ? Type(target) : width <= 16 ? builder.getF32Type() : builder.getF64Type();
+  Value number = isUnsigned ? arith::UIToFPOp::create(builder, wide, value).getResult()
+                            : arith::SIToFPOp::create(builder, wide, value).getResult();
+  return kernel::convertFloat(builder, number, target);
+}
+
 Value kernel::convert(Builder &builder, Type from, Type to, Value value) {
   Type source = getSignless(from), target = getSignless(to);
   if (to.isInteger(1) && !from.isInteger(1)) {
@@ -133,12 +174,8 @@ Value kernel::convert(Builder &builder, Type from, Type to, Value value) {
     return convertFloat(builder, value, target);
   if (isa<FloatType>(source))
     return convertToInteger(builder, to, convertFloat(builder, value, getAccumulator(source)));
-  if (isa<FloatType>(target)) {
-    Type wide = getAccumulator(target);
-    Value number = isUnsigned(from) ? arith::UIToFPOp::create(builder, wide, value).getResult()
-                                    : arith::SIToFPOp::create(builder, wide, value).getResult();
-    return convertFloat(builder, number, target);
-  }
+  if (auto real = dyn_cast<FloatType>(target))
+    return convertToFloat(builder, real, value, isUnsigned(from));
   unsigned width = source.getIntOrFloatBitWidth(), wanted = target.getIntOrFloatBitWidth();
   if (width == wanted)
     return value;
