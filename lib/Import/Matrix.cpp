@@ -4,7 +4,8 @@
 //
 // `net` knows lower triangular matrices on the left alone. Upper triangular ones become lower triangular where rows and
 // columns stand in the opposite order, and what stands on the right stands on the left of what is transposed. What JAX
-// calls LAPACK for on a CPU are these operations too.
+// calls LAPACK for on a CPU are these operations too. A matrix that is not positive definite has no factor: LAPACK
+// returns where it failed, from which JAX's graphs select NaN, and `stablehlo.cholesky` is NaN, as XLA computes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,11 @@ public:
   Value cholesky(Value x, bool lower) {
     return lower ? build.unary<net::CholeskyOp>(x) : transpose(build.unary<net::CholeskyOp>(transpose(x)));
   }
+  /// The order of the first leading minor of every matrix that is not positive, of i32, as LAPACK's `info` has it; 0
+  /// where there is none. `factor` is the Cholesky factor, in either triangle.
+  Value failedMinor(Value factor);
+  /// `factor`, NaN in all matrices that have no factor.
+  Value orNaN(Value factor);
   Value solve(Value lhs, Value rhs, System system);
 
 private:
@@ -46,6 +52,30 @@ private:
 };
 
 } // namespace
+
+Value Matrices::failedMinor(Value factor) {
+  Type i32 = build.builder.getI32Type();
+  ArrayRef<int64_t> shape = net::shapeOf(factor);
+  Value row = build.iota(i32, shape, rank - 2), column = build.iota(i32, shape, rank - 1);
+  Value onDiagonal = build.compare(net::CompareDirection::Eq, row, column);
+  // The root of what is left of the diagonal: 0 or NaN where that is not positive.
+  Value isPositive = build.compare(net::CompareDirection::Gt, factor, build.splatLike(factor, 0));
+  Value fails = build.binary<net::AndOp>(onDiagonal, build.unary<net::NotOp>(isPositive));
+  auto beyond = static_cast<double>(shape.back() + 1);
+  Value order = build.add(row, build.splatLike(row, 1));
+  Value first = build.reduce(dist::ReduceKind::Min, build.select(fails, order, build.splatLike(row, beyond)),
+                             {rank - 2, rank - 1});
+  Value isDone = build.compare(net::CompareDirection::Ge, first, build.splatLike(first, beyond));
+  return build.select(isDone, build.splatLike(first, 0), first);
+}
+
+Value Matrices::orNaN(Value factor) {
+  Value info = failedMinor(factor);
+  Value isDone = build.compare(net::CompareDirection::Eq, info, build.splatLike(info, 0));
+  auto batch = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
+  Value isFactor = build.broadcast(isDone, net::shapeOf(factor), batch);
+  return build.select(isFactor, factor, build.splatLike(factor, std::numeric_limits<double>::quiet_NaN()));
+}
 
 Value Matrices::solve(Value lhs, Value rhs, System system) {
   if (system.unitDiagonal)
@@ -109,7 +139,10 @@ static Converted convertCholesky(Conversion &conversion) {
   // Upper is what is not printed.
   bool isPrinted = conversion.getOp()->hasAttr("lower");
   FailureOr<bool> lower = isPrinted ? getFlag(conversion, "lower") : FailureOr<bool>(false);
-  return failed(lower) ? Converted(failure()) : buildCholesky(conversion, *lower);
+  Converted factor = failed(lower) ? Converted(failure()) : buildCholesky(conversion, *lower);
+  if (failed(factor))
+    return failure();
+  return SmallVector<Value>{Matrices(conversion, conversion.getType().getRank()).orNaN(factor->front())};
 }
 
 static Converted convertTriangularSolve(Conversion &conversion) {
@@ -138,7 +171,7 @@ static FailureOr<char> getLetter(Conversion &conversion, StringRef name) {
   return static_cast<char>(letter.getValue().getLimitedValue(127));
 }
 
-/// The second result of a factorization says whether it failed, which JAX turns into NaNs; they are there already.
+/// The second result of a factorization says whether it failed, which JAX turns into NaNs.
 Converted importer::convertLapackCholesky(Conversion &conversion) {
   if (failed(conversion.expect(1, 2)))
     return failure();
@@ -146,8 +179,12 @@ Converted importer::convertLapackCholesky(Conversion &conversion) {
   Converted factor = failed(part) ? Converted(failure()) : buildCholesky(conversion, *part == 'L');
   if (failed(factor))
     return failure();
-  Expression expression(conversion);
-  factor->push_back(expression.build.splat(conversion.getType(1), 0));
+  RankedTensorType type = conversion.getType();
+  auto info = RankedTensorType::get(type.getShape().drop_back(2), IntegerType::get(type.getContext(), 32));
+  if (conversion.getType(1) != info)
+    return conversion.error() << "returns " << conversion.getType(1) << " as the state of factors of " << type
+                              << ", which is " << info;
+  factor->push_back(Matrices(conversion, type.getRank()).failedMinor(factor->front()));
   return factor;
 }
 

@@ -30,3 +30,11 @@ func.func @letters(%a: tensor<4x4xf64>) -> tensor<4x4xf64> {
   %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<i32>)
   return %0#0 : tensor<4x4xf64>
 }
+
+// -----
+
+func.func @state(%a: tensor<2x4x4xf64>) -> tensor<2x4x4xf64> {
+  // expected-error @below {{stablehlo.custom_call returns 'tensor<i32>' as the state of factors of 'tensor<2x4x4xf64>', which is 'tensor<2xi32>'}}
+  %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x4x4xf64>) -> (tensor<2x4x4xf64>, tensor<i32>)
+  return %0#0 : tensor<2x4x4xf64>
+}

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-import-convert-stablehlo | FileCheck %s
 
-// Tests that upper triangular factors are those of the transposed matrices.
+// Tests that upper triangular factors are those of the transposed matrices, and that there is none, but NaN, where an element of the diagonal is not
+// positive.
 // CHECK-LABEL: func @cholesky
 // CHECK-SAME: %[[X:.*]]: tensor<2x4x4xf32>
 func.func @cholesky(%x: tensor<2x4x4xf32>) -> (tensor<2x4x4xf32>, tensor<2x4x4xf32>) {
-  // CHECK: net.cholesky %[[X]]
+  // CHECK: %[[F:.*]] = net.cholesky %[[X]]
+  // CHECK: %[[POSITIVE:.*]] = net.compare gt, %[[F]], %{{.*}} : tensor<2x4x4xf32>
+  // CHECK: %[[NOT:.*]] = net.not %[[POSITIVE]]
+  // CHECK: %[[FAILS:.*]] = net.and %{{.*}}, %[[NOT]]
+  // CHECK: %[[ORDERS:.*]] = net.select %[[FAILS]]
+  // CHECK: %[[FIRST:.*]] = net.reduce min %[[ORDERS]] dims = [1, 2] : tensor<2x4x4xi32> -> tensor<2xi32>
+  // CHECK: %[[INFO:.*]] = net.select %{{.*}}, %{{.*}}, %[[FIRST]]
+  // CHECK: %[[DONE:.*]] = net.compare eq, %[[INFO]]
+  // CHECK: %[[ALL:.*]] = net.broadcast %[[DONE]] dims = [0] : tensor<2xi1> -> tensor<2x4x4xi1>
+  // CHECK: %[[NAN:.*]] = net.constant dense<0x7FC00000>
+  // CHECK: net.select %[[ALL]], %[[F]], %[[NAN]]
   %0 = stablehlo.cholesky %x, lower = true : tensor<2x4x4xf32>
   // CHECK: %[[T:.*]] = net.transpose %[[X]] dims = [0, 2, 1]
   // CHECK: %[[L:.*]] = net.cholesky %[[T]]
@@ -53,10 +64,11 @@ func.func @right(%a: tensor<4x4xf32>, %b: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // CHECK-SAME: %[[A:.*]]: tensor<4x4xf64>, %[[B:.*]]: tensor<4x3xf64>
 func.func @lapack(%a: tensor<4x4xf64>, %b: tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<i32>) {
   // CHECK: %[[L:.*]] = net.cholesky %[[A]]
-  // CHECK: %[[DONE:.*]] = net.constant dense<0> : tensor<i32>
+  // CHECK: %[[FIRST:.*]] = net.reduce min {{.*}} dims = [0, 1] : tensor<4x4xi32> -> tensor<i32>
+  // CHECK: %[[INFO:.*]] = net.select %{{.*}}, %{{.*}}, %[[FIRST]]
   %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) {backend_config = "", mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>], sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([k, l], []) {i=4, j=4, k=4, l=4}, custom>} : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<i32>)
   // CHECK: %[[X:.*]] = net.triangular_solve %[[L]], %[[B]]
   %1 = stablehlo.custom_call @lapack_dtrsm_ffi(%0#0, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}} : (tensor<4x4xf64>, tensor<4x3xf64>) -> tensor<4x3xf64>
-  // CHECK: return %[[X]], %[[DONE]]
+  // CHECK: return %[[X]], %[[INFO]]
   return %1, %0#1 : tensor<4x3xf64>, tensor<i32>
 }
