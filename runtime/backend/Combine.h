@@ -33,19 +33,38 @@ struct Product {
       return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
-/// What is no number wins.
-struct Max {
-  template <typename A> static A combine(A a, A b) { return a > b || a != a ? a : b; }
-};
-struct Min {
-  template <typename A> static A combine(A a, A b) { return a < b || a != a ? a : b; }
-};
 /// Of integers alone.
 struct And {
   template <typename A> static A combine(A a, A b) { return a & b; }
 };
 struct Or {
   template <typename A> static A combine(A a, A b) { return a | b; }
+};
+
+/// The bitwise reduction of two equal floats, which differ in nothing but the sign of a zero.
+template <typename R> float combineEqual(float a, float b) {
+  return __builtin_bit_cast(float, R::combine(__builtin_bit_cast(uint32_t, a), __builtin_bit_cast(uint32_t, b)));
+}
+template <typename R> double combineEqual(double a, double b) {
+  return __builtin_bit_cast(double, R::combine(__builtin_bit_cast(uint64_t, a), __builtin_bit_cast(uint64_t, b)));
+}
+
+/// NaN wins, and +0 is larger than -0: `maximum` and `minimum` of IEEE 754, which the kernels compute too.
+struct Max {
+  template <typename A> static A combine(A a, A b) {
+    if constexpr (hasFractions<A>)
+      return a == b ? combineEqual<And>(a, b) : a > b || a != a ? a : b;
+    else
+      return a > b ? a : b;
+  }
+};
+struct Min {
+  template <typename A> static A combine(A a, A b) {
+    if constexpr (hasFractions<A>)
+      return a == b ? combineEqual<Or>(a, b) : a < b || a != a ? a : b;
+    else
+      return a < b ? a : b;
+  }
 };
 
 } // namespace meshwright::runtime

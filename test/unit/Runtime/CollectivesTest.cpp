@@ -268,6 +268,46 @@ TEST(Collectives, RootOfABroadcastMayHaveNoResult) {
   EXPECT_EQ(result, 3);
 }
 
+/// What both ranks of a group get, of which one brings `first` and the other `second`.
+template <typename T> T reduceTwo(Collective::Reduction reduction, DType type, T first, T second) {
+  auto backend = createInprocBackend(2);
+  std::vector<T> values = {first, second}, results(2);
+  for (int64_t rank = 0; rank != 2; ++rank) {
+    CollectiveCall call;
+    call.type = type;
+    call.reduction = reduction;
+    call.parts = {{1, reinterpret_cast<std::byte *>(&values[rank]), reinterpret_cast<std::byte *>(&results[rank])}};
+    call.members = {0, 1};
+    EXPECT_TRUE(backend->getCommunicator(rank).prepare(std::move(call)).ok());
+  }
+  EXPECT_TRUE(connectRanks(*backend, 2));
+  runRanks(*backend, 2, [&](int64_t rank) { return backend->getCommunicator(rank).execute(0); });
+  EXPECT_EQ(std::memcmp(&results[0], &results[1], sizeof(T)), 0);
+  return results[0];
+}
+
+/// The signs of zeros: IEEE 754 has +0 as the larger one, and -0 as the sum of nothing but -0.
+template <typename T> void checkZeros(DType type) {
+  for (bool first : {false, true})
+    for (bool second : {false, true}) {
+      T a(first ? -0.0f : 0.0f), b(second ? -0.0f : 0.0f);
+      auto isNegative = [&](Collective::Reduction reduction) {
+        return std::signbit(static_cast<float>(reduceTwo(reduction, type, a, b)));
+      };
+      EXPECT_EQ(isNegative(Collective::SUM), first && second);
+      EXPECT_EQ(isNegative(Collective::PRODUCT), first != second);
+      EXPECT_EQ(isNegative(Collective::MAX), first && second);
+      EXPECT_EQ(isNegative(Collective::MIN), first || second);
+    }
+}
+
+TEST(Collectives, ZerosHaveSigns) {
+  checkZeros<float>(F32);
+  checkZeros<double>(F64);
+  checkZeros<Float16>(F16);
+  checkZeros<BFloat16>(BF16);
+}
+
 TEST(Collectives, MaximumKeepsWhatIsNoNumber) {
   for (Collective::Reduction reduction : {Collective::MAX, Collective::MIN})
     for (int64_t bad : {0, 1, 2}) {
