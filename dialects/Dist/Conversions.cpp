@@ -33,7 +33,8 @@ TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
     case ReduceKind::Product:
       return FloatAttr::get(type, 1.0);
     default:
-      return FloatAttr::get(type, 0.0);
+      // +0 would change -0. Types with one zero get that one.
+      return FloatAttr::get(type, APFloat::getZero(semantics, /*Negative=*/true));
     }
   }
   auto integer = cast<IntegerType>(type);

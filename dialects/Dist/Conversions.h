@@ -23,7 +23,7 @@ struct Conversion {
 /// Resolves the attributes of `op`; errors are at the operation.
 mlir::FailureOr<Conversion> resolveConversion(ConversionOpInterface op);
 
-/// The value that does not change what it is reduced with, of element type `type`.
+/// The value that does not change what it is reduced with, of element type `type`; of sums of floats that is -0.
 mlir::TypedAttr getNeutralElement(ReduceKind kind, mlir::Type type);
 
 /// Whether reducing equal values yields that value: then a replicated value is partial as it stands.

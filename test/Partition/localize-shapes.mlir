@@ -38,8 +38,8 @@ dist.mesh @mesh <["tp" = 2]>
 // with its own neutral element, and that equal masks are one.
 // CHECK-LABEL: func.func @uneven
 // CHECK: %[[TP:.*]] = dist.coordinate "tp"
-// CHECK: %[[LHS:.*]] = dist.mask %arg0 at(%[[TP]]) dims [1] {{.*}} fill 0.000000e+00 : f32
-// CHECK: %[[RHS:.*]] = dist.mask %arg1 at(%[[TP]]) dims [0] {{.*}} fill 0.000000e+00 : f32
+// CHECK: %[[LHS:.*]] = dist.mask %arg0 at(%[[TP]]) dims [1] {{.*}} fill -0.000000e+00 : f32
+// CHECK: %[[RHS:.*]] = dist.mask %arg1 at(%[[TP]]) dims [0] {{.*}} fill -0.000000e+00 : f32
 // CHECK: net.dot %[[LHS]], %[[RHS]]
 // CHECK: net.reduce sum %[[LHS]]
 // CHECK: %[[MAX:.*]] = dist.mask %arg0 at(%[[TP]]) dims [1] {{.*}} fill 0xFF800000 : f32

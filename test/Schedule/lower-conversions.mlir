@@ -85,7 +85,7 @@ func.func @own_part_of_a_splat() -> tensor<3xf32> {
 
 // CHECK-LABEL: @one_holder_keeps_its_value
 // CHECK: net.compare eq
-// CHECK: net.constant dense<0.000000e+00>
+// CHECK: net.constant dense<-0.000000e+00>
 // CHECK: net.select
 func.func @one_holder_keeps_its_value(%x: tensor<6xf32>) -> tensor<6xf32> {
   %tp = dist.coordinate "tp" : tensor<i32>
@@ -107,7 +107,7 @@ func.func @rest_is_filled(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: @to_and_from_one_holder
 // CHECK-NEXT: %[[OWNED:.*]] = dist.collective reduce sum(%arg0) roots [3] axes ["dp", "tp"] : (tensor<8xf32>) -> tensor<8xf32>
 // CHECK-NEXT: %[[ALL:.*]] = dist.collective broadcast sum(%[[OWNED]]) roots [1] axes ["tp"] {dist.on = {dp = array<i64: 1>}} : (tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT: %[[ZERO:.*]] = net.constant dense<0.000000e+00>
+// CHECK-NEXT: %[[ZERO:.*]] = net.constant dense<-0.000000e+00>
 // CHECK-NEXT: dist.either %[[ALL]] on {dp = array<i64: 1>} else %[[ZERO]] : tensor<8xf32>
 func.func @to_and_from_one_holder(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = dist.c_reduce %x axes ["dp", "tp"] from <dims = [[]], partial = sum ["dp", "tp"]> to <dims = [[]], on {"dp" = [1], "tp" = [1]}> shape [8] : tensor<8xf32> -> tensor<8xf32>

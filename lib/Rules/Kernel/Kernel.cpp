@@ -104,6 +104,8 @@ Value kernel::moveElements(Builder &builder, RankedTensorType result, Value inpu
 
 Value kernel::getNeutral(Builder &builder, ReduceKind kind, Type type) {
   Type signless = getSignless(type);
+  if (isa<FloatType>(type) && kind == ReduceKind::Sum)
+    return constant(builder, type, 0);
   if (isa<FloatType>(type))
     return arith::ConstantOp::create(builder, getNeutralElement(kind, type));
   unsigned width = signless.getIntOrFloatBitWidth();

@@ -52,7 +52,8 @@ mlir::Value mapElements(Builder &builder, mlir::RankedTensorType result, mlir::V
 /// The parallel form that only moves elements: result[i] = input[map(i)].
 mlir::Value moveElements(Builder &builder, mlir::RankedTensorType result, mlir::Value input, mlir::AffineMap map);
 
-/// The value that a reduction of `kind` starts from; `type` may have a sign.
+/// The value that a reduction of `kind` starts from: the sum of nothing is +0, as in the networks that are exported,
+/// and so is a sum of -0 alone. `type` may have a sign.
 mlir::Value getNeutral(Builder &builder, dist::ReduceKind kind, mlir::Type type);
 /// Combines two scalars; `type` is theirs before signs were dropped.
 mlir::Value combine(Builder &builder, dist::ReduceKind kind, mlir::Type type, mlir::Value lhs, mlir::Value rhs);

@@ -62,7 +62,7 @@ struct IndexedRule {
   }
 };
 
-/// Reading a part of what the indices choose from yields zeros elsewhere, so the sum over the parts is the result.
+/// Reading a part of what the indices choose from yields -0 elsewhere, so the sum over the parts is the result.
 struct GatherSharding : ShardingOpInterface::ExternalModel<GatherSharding, GatherOp> {
   ShardingRule getShardingRule(Operation *op) const {
     auto gather = cast<GatherOp>(op);
@@ -131,7 +131,8 @@ struct ScatterSharding : ShardingOpInterface::ExternalModel<ScatterSharding, Sca
                         dims.getScatterDimsToOperandDims(),
                         dims.getIndexVectorDim()};
     indexed.addBatchFactors([&](FactorInfo &factor) {
-      factor.splittable = kind.has_value();
+      // Updates of parts that are not full are dropped by their index, which they need to have.
+      factor.splittable = kind.has_value() && !dims.getScatterDimsToOperandDims().empty();
       factor.reduction = kind.value_or(ReduceKind::Sum);
       factor.partialOperands = {0};
     });

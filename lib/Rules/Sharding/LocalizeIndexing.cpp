@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where the dimension that indices choose from is split, an index means a position on one rank: the rank that holds it
-// reads or writes there. All others read zeros, so that the sum over the ranks is the result, or drop the update.
+// reads or writes there. All others read -0, so that the sum over the ranks is the result to the sign of a zero, or
+// drop the update.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
+#include "dialects/Dist/Conversions.h"
 #include "dialects/Net/NetBuilder.h"
 
 using namespace mlir;
@@ -33,6 +35,7 @@ public:
 
 private:
   Value getComponent(unsigned component);
+  Value toSigned(Value component, int64_t size);
   Value localizeComponent(Value component, int64_t dim, bool drop);
 
   Localizer &localizer;
@@ -57,15 +60,21 @@ Value IndexVectors::getComponent(unsigned component) {
   return SliceOp::create(localizer.builder, loc, type.clone(shape), indices, starts, limits, steps);
 }
 
+/// `component` in a signed type that holds the size of its dimension and every index of interest.
+Value IndexVectors::toSigned(Value component, int64_t size) {
+  auto element = cast<IntegerType>(typeOf(component).getElementType());
+  bool isLong = size > std::numeric_limits<int32_t>::max();
+  // Indices from 2^63 on are negative in i64. All indices from the size on are alike, so that the size stands for them.
+  if (element.isUnsigned() && element.getWidth() == 64)
+    component = arithmetic.binary<MinimumOp>(component, arithmetic.splatLike(component, size));
+  if (element.getWidth() >= 32 && !element.isUnsigned() && (!isLong || element.getWidth() == 64))
+    return component;
+  return arithmetic.convert(component, localizer.builder.getIntegerType(element.getWidth() < 32 && !isLong ? 32 : 64));
+}
+
 Value IndexVectors::localizeComponent(Value component, int64_t dim, bool drop) {
   int64_t size = operandShape[dim];
-  auto element = cast<IntegerType>(typeOf(component).getElementType());
-  // Compared in a type that holds the size and every index of interest.
-  bool isLong = size > std::numeric_limits<int32_t>::max();
-  if (element.getWidth() < 32 || element.isUnsigned() || (isLong && element.getWidth() < 64)) {
-    Type wide = localizer.builder.getIntegerType(element.getWidth() < 32 && !isLong ? 32 : 64);
-    component = arithmetic.convert(component, wide);
-  }
+  component = toSigned(component, size);
   Value zero = arithmetic.splatLike(component, 0), last = arithmetic.splatLike(component, size - 1);
   Value clamped = arithmetic.binary<MinimumOp>(arithmetic.binary<MaximumOp>(component, zero), last);
   auto [local, here] = arithmetic.localPositions(clamped, localizer.operandPlacements[0], dim, size);
@@ -86,13 +95,14 @@ Value IndexVectors::localize(ArrayRef<int64_t> dims, bool drop) {
   SmallVector<Value> components;
   for (auto [component, dim] : llvm::enumerate(indexMap)) {
     Value value = getComponent(component);
-    components.push_back(llvm::is_contained(dims, dim) ? localizeComponent(value, dim, drop) : value);
+    bool isChosen = llvm::is_contained(dims, dim);
+    components.push_back(isChosen ? localizeComponent(value, dim, drop) : toSigned(value, operandShape[dim]));
   }
   // Components that were compared in a wider type widen the others.
   Type widest = typeOf(components.front()).getElementType();
   for (Value component : components)
     if (Type element = typeOf(component).getElementType();
-        element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth() || cast<IntegerType>(widest).isUnsigned())
+        element.getIntOrFloatBitWidth() > widest.getIntOrFloatBitWidth())
       widest = element;
   for (Value &component : components)
     component = arithmetic.convert(component, widest);
@@ -111,7 +121,7 @@ static SmallVector<int64_t> getChosenDims(const Placement &operand, ArrayRef<int
   return dims;
 }
 
-/// `gathered` where the index is here, zeros elsewhere.
+/// `gathered` where the index is here; elsewhere -0, which changes no sum, not even the sign of a zero.
 static Value keepOwn(GatherOp op, Value gathered, Value isHere, Localizer &localizer) {
   Arithmetic arithmetic(localizer, op.getLoc());
   RankedTensorType type = typeOf(gathered);
@@ -120,7 +130,9 @@ static Value keepOwn(GatherOp op, Value gathered, Value isHere, Localizer &local
     if (!llvm::is_contained(op.getDims().getOffsetDims(), dim))
       batchDims.push_back(dim);
   Value predicate = arithmetic.broadcast(isHere, type.clone(localizer.builder.getI1Type()), batchDims);
-  return arithmetic.select(predicate, gathered, arithmetic.splat(type, 0));
+  TypedAttr nothing = getNeutralElement(ReduceKind::Sum, type.getElementType());
+  Value others = ConstantOp::create(localizer.builder, op.getLoc(), type, DenseElementsAttr::get(type, nothing));
+  return arithmetic.select(predicate, gathered, others);
 }
 
 LocalResults sharding::localizeGather(GatherOp op, Localizer &localizer) {
@@ -145,6 +157,21 @@ LocalResults sharding::localizeGather(GatherOp op, Localizer &localizer) {
   return SmallVector<Value>{value};
 }
 
+/// The index vectors of `op`, of a type that has an index outside of one of the dimensions they choose from at least:
+/// all signed types do, and unsigned ones whose largest index is beyond the shortest dimension.
+static Value withOutside(ScatterOp op, Value indices, Localizer &localizer) {
+  auto element = cast<IntegerType>(typeOf(indices).getElementType());
+  if (!element.isUnsigned() && element.getWidth() > 1)
+    return indices;
+  int64_t shortest = std::numeric_limits<int64_t>::max();
+  for (int64_t dim : op.getDims().getScatterDimsToOperandDims())
+    shortest = std::min(shortest, typeOf(op.getOperand()).getDimSize(dim));
+  if (APInt::getAllOnes(element.getWidth()).uge(static_cast<uint64_t>(shortest)))
+    return indices;
+  Arithmetic arithmetic(localizer, op.getLoc());
+  return arithmetic.convert(indices, localizer.builder.getIntegerType(element.getWidth() < 32 ? 32 : 64));
+}
+
 /// The index vectors with an index outside of every dimension where a rank holds positions beyond its part: what would
 /// be written from there is dropped.
 static Value dropBeyond(ScatterOp op, Value indices, Localizer &localizer) {
@@ -159,12 +186,15 @@ static Value dropBeyond(ScatterOp op, Value indices, Localizer &localizer) {
     }
   if (dims.empty())
     return indices;
+  indices = withOutside(op, indices, localizer);
   OpBuilder &builder = localizer.builder;
   ArrayRef<int64_t> shape = typeOf(op.getIndices()).getShape();
   auto element = cast<IntegerType>(typeOf(indices).getElementType());
-  // So far outside that no element of a window reaches the tensor again.
+  // No tensor has 2^62 elements along a dimension.
   unsigned width = element.getWidth();
-  APInt far = !element.isUnsigned() ? APInt::getSignedMinValue(width) : APInt::getAllOnes(width).lshr(width == 64);
+  APInt far = APInt::getSignedMinValue(width);
+  if (element.isUnsigned() || width == 1)
+    far = width == 64 ? APInt::getOneBitSet(width, 62) : APInt::getAllOnes(width);
   TypedAttr outside = IntegerAttr::get(element, far);
   return MaskOp::create(
       builder, op.getLoc(), indices.getType(), indices, coordinates, builder.getDenseI64ArrayAttr(dims),
