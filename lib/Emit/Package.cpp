@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything is written to a folder beside the package's, which takes its name when all is there.
+// Content first, so that nothing is written for programs that a package cannot hold; then kernels and files, into a
+// folder that takes the package's name when it is complete (PackageFolder.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,12 +11,11 @@
 #include "KernelCompiler.h"
 #include "KernelModule.h"
 #include "PackageContent.h"
+#include "PackageFolder.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -130,8 +130,8 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
   std::string bytes;
   if (!package.SerializeToString(&bytes))
     return error() << "package is larger than 2 GiB without its constants";
-  return success(succeeded(writeFile((folder + "/constants.bin").str(), tables.constants.getBytes())) &&
-                 succeeded(writeFile((folder + "/package.pb").str(), bytes)));
+  return success(succeeded(writeFile((folder + "/" + kConstantsFile).str(), tables.constants.getBytes())) &&
+                 succeeded(writeFile((folder + "/" + kPackageFile).str(), bytes)));
 }
 
 LogicalResult PackageWriter::write() {
@@ -142,21 +142,15 @@ LogicalResult PackageWriter::write() {
                      << "among them";
   if (failed(writeContent()))
     return failure();
-  StringRef path = StringRef(options.path).rtrim('/');
-  std::string folder = (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
-  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
-  if (std::error_code code = llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/false))
-    return error() << "cannot make folder " << folder << ": " << code.message();
-  if (failed(writeFiles(folder)))
+  auto report = [&](llvm::Error problem) -> LogicalResult {
+    return problem ? LogicalResult(error() << llvm::toString(std::move(problem))) : success();
+  };
+  llvm::Expected<PackageFolder> folder = PackageFolder::create(options.path);
+  if (!folder)
+    return report(folder.takeError());
+  if (failed(writeFiles(folder->getTemporary())))
     return failure();
-  if (llvm::sys::fs::exists(path)) {
-    if (!llvm::sys::fs::exists(path + "/package.pb"))
-      return error() << "folder " << path << " exists and is no package; it is left as it is";
-    llvm::sys::fs::remove_directories(path);
-  }
-  if (std::error_code code = llvm::sys::fs::rename(folder, path))
-    return error() << "cannot rename " << folder << " to " << path << ": " << code.message();
-  return success();
+  return report(folder->commit());
 }
 
 bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
