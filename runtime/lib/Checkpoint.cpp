@@ -50,15 +50,27 @@ Result<std::optional<std::string>> meshwright::runtime::findCheckpoint(const std
   return found.empty() ? std::nullopt : std::optional(found.back().second);
 }
 
-Result<Checkpoint> Checkpoint::open(const std::string &folder) {
+static Result<CheckpointIndex> readIndex(const std::string &folder) {
   std::string path = folder + "/" + checkpointIndexName;
   MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
-  Checkpoint checkpoint;
-  checkpoint.folder = folder;
   auto index = CheckpointIndex::parse({reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size()});
   if (!index.ok())
     return index.status().within(path);
-  checkpoint.index = std::move(*index);
+  return index;
+}
+
+std::optional<size_t>
+meshwright::runtime::findFinite(std::span<const std::pair<uint64_t, std::string>> checkpoints, size_t count) {
+  for (size_t i = std::min(count, checkpoints.size()); i-- != 0;)
+    if (auto index = readIndex(checkpoints[i].second); index.ok() && index->isFinite())
+      return i;
+  return std::nullopt;
+}
+
+Result<Checkpoint> Checkpoint::open(const std::string &folder) {
+  Checkpoint checkpoint;
+  checkpoint.folder = folder;
+  MW_TRY_ASSIGN(checkpoint.index, readIndex(folder));
   MW_TRY(checkpoint.openFiles());
   for (const CheckpointVariable &variable : checkpoint.index.variables)
     MW_TRY(checkpoint.openVariable(variable).within(fmt::format("{}: variable \"{}\"", folder, variable.name)));

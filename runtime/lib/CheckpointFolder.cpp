@@ -107,7 +107,12 @@ Status CheckpointFolder::commit(const std::string &temporary, const CheckpointIn
 
 Status CheckpointFolder::prune(uint64_t keep) {
   MW_TRY_ASSIGN(auto found, listCheckpoints(path));
+  if (found.size() <= keep)
+    return {};
+  std::optional<size_t> finite = findFinite(found, found.size());
   for (size_t i = 0; i + keep < found.size(); ++i) {
+    if (i == finite)
+      continue;
     // What is deleted is no checkpoint from the first file on.
     std::string temporary = path + "/" + temporaryPrefix + "old-" + getCheckpointName(found[i].first);
     if (std::rename(found[i].second.c_str(), temporary.c_str()) != 0)

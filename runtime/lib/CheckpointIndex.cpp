@@ -78,6 +78,8 @@ std::string CheckpointIndex::toJson() const {
     list.push_back(std::move(entry));
   }
   Json content = {{"step", step}, {"data_position", dataPosition}, {"seed", seed}, {"variables", std::move(list)}};
+  if (nonFinite)
+    content["non_finite"] = *nonFinite;
   if (mergePosition != 0)
     content["merge"] = {{"position", mergePosition}, {"steps", mergeSteps}};
   std::string text = toText(content);
@@ -220,6 +222,19 @@ static Status readMerge(const Json &entry, CheckpointIndex &index) {
   return {};
 }
 
+static Status readNonFinite(const Json &entry, CheckpointIndex &index) {
+  if (!entry.is_array())
+    return inputError("the variables that are not finite are JSON of type {} and not a list", entry.type_name());
+  index.nonFinite.emplace();
+  for (const Json &name : entry) {
+    MW_TRY_ASSIGN(index.nonFinite->emplace_back(), readText(name, "a variable's name"));
+    if (!index.find(index.nonFinite->back()))
+      return inputError("the variable \"{}\" is said not to be finite, but there is none of that name",
+                        index.nonFinite->back());
+  }
+  return {};
+}
+
 /// The content of an index of this version whose checksum is right.
 static Result<Json> readContent(std::string_view text) {
   MW_TRY_ASSIGN(Json root, parseJson(text));
@@ -239,7 +254,7 @@ static Result<Json> readContent(std::string_view text) {
 
 Result<CheckpointIndex> CheckpointIndex::parse(std::string_view text) {
   MW_TRY_ASSIGN(Json content, readContent(text));
-  MW_TRY(checkKeys(content, {"step", "data_position", "seed", "variables"}, {"merge"}, "the index"));
+  MW_TRY(checkKeys(content, {"step", "data_position", "seed", "variables"}, {"merge", "non_finite"}, "the index"));
   CheckpointIndex index;
   MW_TRY_ASSIGN(index.step, readNumber(content["step"], "the step"));
   MW_TRY_ASSIGN(index.dataPosition, readNumber(content["data_position"], "the data position"));
@@ -260,5 +275,7 @@ Result<CheckpointIndex> CheckpointIndex::parse(std::string_view text) {
       return inputError("two variables are called \"{}\"", variable.name);
     MW_TRY(readVariable(entry, variable).within(fmt::format("variable \"{}\"", variable.name)));
   }
+  if (content.contains("non_finite"))
+    MW_TRY(readNonFinite(content["non_finite"], index));
   return index;
 }

@@ -292,12 +292,10 @@ CheckpointWriter::create(Session &session, std::optional<CheckpointFolder> folde
   return std::unique_ptr<CheckpointWriter>(new CheckpointWriter(std::move(implementation)));
 }
 
-Status CheckpointWriter::save(uint64_t step, uint64_t dataPosition, uint64_t seed) {
+Status CheckpointWriter::save(CheckpointState state) {
   MW_TRY(finish());
   Implementation *self = implementation.get();
-  self->index.step = step;
-  self->index.dataPosition = dataPosition;
-  self->index.seed = seed;
+  static_cast<CheckpointState &>(self->index) = std::move(state);
   self->index.mergePosition = self->session.getMergePosition();
   self->index.mergeSteps = self->session.getPackage().getMergeSteps();
   MW_TRY(self->begin().within("checkpoint"));

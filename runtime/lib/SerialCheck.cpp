@@ -20,10 +20,15 @@ std::string CheckReport::toString() const {
   std::string values = fmt::format("{} and {}", count(variables, "variable"), count(outputs, "output"));
   std::string text = agrees() ? values + " agree with the serial program"
                               : fmt::format("{} of {} differ from the serial program", disagreeing, values);
-  if (name.empty())
-    return text + ", bit for bit";
-  return text + fmt::format(", largest difference {:.2e} where {:.0e} is allowed ({})", largest.difference,
-                            largest.tolerance, name);
+  if (!name.empty())
+    text += fmt::format(", largest difference {:.2e} where {:.0e} is allowed ({})", largest.difference,
+                        largest.tolerance, name);
+  else if (!isSkipped || nonFinite == 0)
+    text += ", bit for bit";
+  if (nonFinite != 0)
+    text += fmt::format("; {} not finite{}, \"{}\" first", nonFinite == 1 ? "1 is" : fmt::format("{} are", nonFinite),
+                        isSkipped ? ", in a step that both skip" : "", nonFiniteName);
+  return text;
 }
 
 Result<std::vector<std::optional<double>>> meshwright::runtime::readScalars(const Session &session,
@@ -189,7 +194,11 @@ Status SerialCheck::compareValues(bool variables, CheckReport &report) {
     const ValueSet &serialSet = variables ? serial->getVariables() : serial->getOutputs();
     serialSet.gather(i, theirs);
     Comparison comparison = compare({set.getType(i), set.getShape(i), ours}, {set.getType(i), set.getShape(i), theirs},
-                                    scales[i], arithmetic);
+                                    scales[i], arithmetic, 0, report.isSkipped);
+    if ((classify(set.getType(i), ours) != Finiteness::Finite ||
+         classify(set.getType(i), theirs) != Finiteness::Finite) &&
+        report.nonFinite++ == 0)
+      report.nonFiniteName = set.getName(i);
     if (!comparison.agrees() && std::isfinite(comparison.difference) && isFloat(set.getType(i)))
       doubts.push_back({variables, i, {ours.begin(), ours.end()}, {theirs.begin(), theirs.end()}});
     else
@@ -222,9 +231,11 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckRe
     auto view = [&](std::span<const std::byte> bytes) {
       return TensorView{set.getType(doubt.index), set.getShape(doubt.index), bytes};
     };
-    double noise = compare(view(again), view(doubt.theirs), scale, arithmetic).difference;
+    double noise = compare(view(again), view(doubt.theirs), scale, arithmetic, 0, report.isSkipped).difference;
     note(set.getName(doubt.index),
-         compare(view(doubt.ours), view(doubt.theirs), scale, arithmetic, std::isfinite(noise) ? noise : 0), report);
+         compare(view(doubt.ours), view(doubt.theirs), scale, arithmetic, std::isfinite(noise) ? noise : 0,
+                 report.isSkipped),
+         report);
   }
   return {};
 }
@@ -252,12 +263,26 @@ Status SerialCheck::prepareStep(const Feeder &feeder) {
   return {};
 }
 
+/// Looks whether both programs say that a gradient was not finite.
+Status SerialCheck::findSkipped(CheckReport &report) {
+  const std::string &name = session.getPackage().message().metrics().found_inf();
+  if (name.empty())
+    return {};
+  MW_TRY_ASSIGN(auto ours, readScalars(session, std::span(&name, 1)));
+  if (!serial)
+    return {};
+  MW_TRY_ASSIGN(auto theirs, readScalars(*serial, std::span(&name, 1)));
+  report.isSkipped = ours.front().value_or(0) > 0 && theirs.front().value_or(0) > 0;
+  return {};
+}
+
 Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
   uint32_t position = serial ? serial->getMergePosition() : 0;
   World &world = session.getWorld();
   MW_TRY(world.agree(serial ? prepareStep(feeder) : Status()));
   CheckReport report;
   doubts.clear();
+  MW_TRY(findSkipped(report));
   MW_TRY(compareValues(false, report));
   MW_TRY(compareValues(true, report));
   // The others do not know whether there are doubts.

@@ -5,6 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Tensor.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <fmt/ranges.h>
 #include <limits>
@@ -107,4 +111,135 @@ void meshwright::runtime::fillNeutral(DType type, std::span<std::byte> array) {
   if (uint64_t size = getSize(type); isFloat(type) && !hasOneZero)
     for (uint64_t i = size - 1; i < array.size(); i += size)
       array[i] = std::byte(0x80);
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding to other floats
+//===----------------------------------------------------------------------===//
+
+Result<DType> meshwright::runtime::parseFloatType(const std::string &name) {
+  std::optional<DType> type = parseDType(name);
+  if (!type || !isFloat(*type))
+    return usageError("\"{}\" is no type of floats, as bf16, f16, f32 and f64 are", name);
+  return *type;
+}
+
+/// The f32 from which rounding to a narrower type gives what rounding `value` itself would: what f32 cannot hold stays
+/// visible in its last bit ("round to odd"; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+/// It takes two bits more than the narrower type has.
+static float roundToOdd(double value) {
+  auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || std::isnan(value))
+    return nearest;
+  // The neighbour towards zero, with its last bit set.
+  float below = std::fabs(static_cast<double>(nearest)) > std::fabs(value) ? std::nextafterf(nearest, 0) : nearest;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(below) | 1);
+}
+
+template <typename T> static T roundOnce(double value) {
+  if constexpr (isNarrowFloat<T>)
+    return T(roundToOdd(value));
+  else
+    return static_cast<T>(value);
+}
+
+template <typename T> static double widen(T value) {
+  if constexpr (isNarrowFloat<T>)
+    return static_cast<float>(value);
+  else
+    return static_cast<double>(value);
+}
+
+Status meshwright::runtime::roundFloats(DType from, std::span<const std::byte> elements, DType to,
+                                        std::span<std::byte> result) {
+  assert(isFloat(from) && isFloat(to) && "only floats are rounded");
+  // Between the types stand blocks of f64, which holds them all.
+  constexpr uint64_t kBlock = 512;
+  std::array<double, kBlock> block;
+  uint64_t tooLarge = 0, first = 0;
+  double value = 0;
+  for (uint64_t begin = 0, count = elements.size() / getSize(from), n; begin < count; begin += n) {
+    n = std::min(kBlock, count - begin);
+    dispatch(from, [&](auto zero) {
+      using T = decltype(zero);
+      for (uint64_t i = 0; i != n; ++i) {
+        T element;
+        std::memcpy(&element, elements.data() + (begin + i) * sizeof(T), sizeof(T));
+        block[i] = widen(element);
+      }
+    });
+    dispatch(to, [&](auto zero) {
+      using T = decltype(zero);
+      for (uint64_t i = 0; i != n; ++i) {
+        T element = roundOnce<T>(block[i]);
+        std::memcpy(result.data() + (begin + i) * sizeof(T), &element, sizeof(T));
+        if (std::isfinite(block[i]) && !std::isfinite(widen(element)) && tooLarge++ == 0) {
+          first = begin + i;
+          value = block[i];
+        }
+      }
+    });
+  }
+  if (tooLarge == 0)
+    return {};
+  return inputError("element {} is {}, which is too large for {}, as {} of {} elements are", first, value, getName(to),
+                    tooLarge, elements.size() / getSize(from));
+}
+
+//===----------------------------------------------------------------------===//
+// What is not finite
+//===----------------------------------------------------------------------===//
+
+/// Floats of IEEE's form, whose exponent is all ones where they are not finite. `Bits` is the integer of their size.
+template <typename Bits> static Finiteness classifyIeee(std::span<const std::byte> elements, Bits exponent) {
+  const uint64_t count = elements.size() / sizeof(Bits);
+  auto load = [&](uint64_t i) {
+    Bits bits;
+    std::memcpy(&bits, elements.data() + i * sizeof(Bits), sizeof(Bits));
+    return bits;
+  };
+  // Nearly always there is none, so the pass that says so has no branches; it is a vector loop.
+  constexpr uint64_t kBlock = 4096;
+  bool isInfinite = false;
+  for (uint64_t begin = 0; begin < count; begin += kBlock) {
+    Bits found = 0;
+    uint64_t end = std::min(begin + kBlock, count);
+    for (uint64_t i = begin; i != end; ++i)
+      found |= Bits((load(i) & exponent) == exponent);
+    for (uint64_t i = begin; found != 0 && i != end; ++i)
+      if (Bits bits = load(i); (bits & exponent) == exponent) {
+        constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
+        if (Bits(bits & ~sign) != exponent)
+          return Finiteness::NotANumber;
+        isInfinite = true;
+      }
+  }
+  return isInfinite ? Finiteness::Infinite : Finiteness::Finite;
+}
+
+static Finiteness classifyFloat8(DType type, std::span<const std::byte> elements) {
+  Finiteness worst = Finiteness::Finite;
+  for (const std::byte &element : elements) {
+    double value = loadAsDouble(type, &element);
+    if (std::isnan(value))
+      return Finiteness::NotANumber;
+    if (std::isinf(value))
+      worst = Finiteness::Infinite;
+  }
+  return worst;
+}
+
+Finiteness meshwright::runtime::classify(DType type, std::span<const std::byte> elements) {
+  switch (type) {
+  case F64:
+    return classifyIeee<uint64_t>(elements, 0x7ff0000000000000);
+  case F32:
+    return classifyIeee<uint32_t>(elements, 0x7f800000);
+  case BF16:
+    return classifyIeee<uint16_t>(elements, 0x7f80);
+  case F16:
+    return classifyIeee<uint16_t>(elements, 0x7c00);
+  default:
+    return isFloat8(type) ? classifyFloat8(type, elements) : Finiteness::Finite;
+  }
 }

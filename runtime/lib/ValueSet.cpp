@@ -138,6 +138,19 @@ void ValueSet::unpack(size_t i, std::span<const std::byte> packed, std::span<std
   assemble(value, whole, [&](int64_t rank) { return packed.data() + offsets[rank]; });
 }
 
+Finiteness ValueSet::classify(size_t i, int64_t rank) const {
+  const Value &value = values[i];
+  Finiteness worst = Finiteness::Finite;
+  if (value.arrays[rank].empty() || !isFloat(value.type))
+    return worst;
+  uint64_t size = runtime::getSize(value.type);
+  // Beyond a rank's part its array has any bits.
+  getPart(i, rank).forEachRun([&](int64_t local, int64_t, int64_t count) {
+    worst = std::max(worst, runtime::classify(value.type, value.arrays[rank].subspan(local * size, count * size)));
+  });
+  return worst;
+}
+
 uint32_t ValueSet::computeChecksum(size_t i, int64_t rank) const {
   const Value &value = values[i];
   uint64_t size = runtime::getSize(value.type);

@@ -117,6 +117,25 @@ damage("rank-00001.safetensors", lambda text: None, "cannot open")
 damage("index.json", lambda text: text.replace(b'"step":40', b'"step":39'), "the index has checksum crc32c:")
 damage("index.json", lambda text: text.replace(b'checkpoint":1', b'checkpoint":2'), "the index has version 2 but this program reads version 1")
 damage("index.json", lambda text: text[:100], "index.json")
+# Of several the newest that is whole is offered, and taken when asked for; the damaged ones are kept under another name.
+rows = folder / "rows"
+call(*command("plain", 12, f"--checkpoint={rows}", "--save-every=3", "--keep=4"))
+for step, name in ((9, "index.json"), (12, "rank-00001.safetensors")):
+    path = rows / f"step-{step:012}" / name
+    path.write_bytes(path.read_bytes()[:-2] + b"xx")
+found = call(*command("plain", STEPS, f"--checkpoint={rows}", "--resume"), expect=1)
+assert f"; the checkpoint before it is {rows}/step-{9:012}, and --resume-intact goes on from the newest that is whole" in found, found
+found = call(*command("plain", 12, f"--resume={rows}", "--resume-intact", f"--checkpoint={folder}/rows-elsewhere"))
+assert f"warning: {rows}/step-{12:012} is damaged and passed over: " in found and (rows / f"step-{12:012}").exists(), found
+call(*command("plain", STEPS, f"--checkpoint={rows}", "--keep=4", "--resume", "--resume-intact", f"--save={folder}/rows-end", "--nproc=4"))
+same("rows-end", "expected")
+assert sorted(path.name for path in rows.iterdir()) == [*(f"damaged-step-{step:012}" for step in (9, 12)),
+                                                        *(f"step-{step:012}" for step in (3, 6, STEPS))]
+assert "--resume-intact says how --resume finds" in call(*command("plain", 12, "--resume-intact"), expect=2)
+for path in rows.glob("step-*/index.json"):
+    path.write_text("{}")
+found = call(*command("plain", STEPS + 1, f"--checkpoint={rows}", "--resume", "--resume-intact"), expect=1)
+assert f"error: none of the 3 checkpoints in {rows} is whole" in found, found
 plain_safetensors.write(folder / "other.safetensors", {"w": np.zeros((8, 4), "f4")})
 call("dist-ckpt", "import", folder / "other.safetensors", folder / "other")
 assert 'variable "w" is 8x4xf32 but the package\'s is 4x8xf32' in call(*command("plain", 1, f"--resume={folder}/other"), expect=1)

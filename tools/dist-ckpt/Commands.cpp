@@ -55,9 +55,14 @@ static std::string describe(const Checkpoint &checkpoint) {
   std::string merge = index.mergePosition == 0
                           ? ""
                           : fmt::format(" after {} of {} steps of a merge", index.mergePosition, index.mergeSteps);
-  return fmt::format("{}: step {}{}, data position {}, seed {}, {} variables of {} bytes in {} files",
+  std::string finite = index.isFinite() ? ""
+                                        : fmt::format(", not finite: \"{}\"{}", index.nonFinite->front(),
+                                                      index.nonFinite->size() == 1
+                                                          ? ""
+                                                          : fmt::format(" and {} more", index.nonFinite->size() - 1));
+  return fmt::format("{}: step {}{}, data position {}, seed {}, {} variables of {} bytes in {} files{}",
                      checkpoint.getFolder(), index.step, merge, index.dataPosition, index.seed, index.variables.size(),
-                     countBytes(index), files.size());
+                     countBytes(index), files.size(), finite);
 }
 
 static Status list(const std::string &path) {
@@ -97,29 +102,45 @@ static const std::map<std::string, std::string> &getMetadata() {
   return metadata;
 }
 
-static Status exportFile(const Checkpoint &checkpoint, std::span<const size_t> variables, const std::string &path) {
+/// The type that a variable is exported in.
+static DType getExportType(const CheckpointVariable &variable, std::optional<DType> type) {
+  return type && isFloat(variable.type) ? *type : variable.type;
+}
+
+static uint64_t getExportBytes(const CheckpointVariable &variable, std::optional<DType> type) {
+  return *getNumElements(variable.shape) * runtime::getSize(getExportType(variable, type));
+}
+
+static Status exportFile(const Checkpoint &checkpoint, std::span<const size_t> variables, const std::string &path,
+                         std::optional<DType> type) {
   std::vector<SafeTensorsEntry> entries;
   for (size_t i : variables) {
     const CheckpointVariable &variable = checkpoint.getIndex().variables[i];
-    entries.push_back({variable.name, variable.type, variable.shape});
+    entries.push_back({variable.name, getExportType(variable, type), variable.shape});
   }
   MW_TRY_ASSIGN(SafeTensorsWriter writer, SafeTensorsWriter::create(path, entries, getMetadata()));
-  std::vector<std::byte> whole;
+  std::vector<std::byte> whole, rounded;
   for (size_t i : variables) {
-    whole.resize(checkpoint.getIndex().variables[i].getBytes());
+    const CheckpointVariable &variable = checkpoint.getIndex().variables[i];
+    whole.resize(variable.getBytes());
     checkpoint.readWhole(i, whole);
-    MW_TRY(writer.append(whole));
+    DType to = getExportType(variable, type);
+    if (to != variable.type) {
+      rounded.resize(getExportBytes(variable, type));
+      MW_TRY(roundFloats(variable.type, whole, to, rounded).within(fmt::format("variable \"{}\"", variable.name)));
+    }
+    MW_TRY(writer.append(to == variable.type ? whole : rounded));
   }
   return writer.commit();
 }
 
 /// Consecutive variables, as many as a file of `limit` bytes holds.
 static std::vector<std::vector<size_t>> makeShards(const CheckpointIndex &index, std::span<const size_t> variables,
-                                                   uint64_t limit) {
+                                                   uint64_t limit, std::optional<DType> type) {
   std::vector<std::vector<size_t>> shards(1);
   uint64_t bytes = 0;
   for (size_t i : variables) {
-    uint64_t size = index.variables[i].getBytes();
+    uint64_t size = getExportBytes(index.variables[i], type);
     if (!shards.back().empty() && bytes + size > limit) {
       shards.emplace_back();
       bytes = 0;
@@ -131,21 +152,21 @@ static std::vector<std::vector<size_t>> makeShards(const CheckpointIndex &index,
 }
 
 static Status exportFolder(const Checkpoint &checkpoint, std::span<const size_t> variables, const std::string &path,
-                           uint64_t limit) {
+                           uint64_t limit, std::optional<DType> type) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error)
     return inputError("cannot create {}: {}", path, error.message());
   const CheckpointIndex &index = checkpoint.getIndex();
-  std::vector<std::vector<size_t>> shards = makeShards(index, variables, limit);
+  std::vector<std::vector<size_t>> shards = makeShards(index, variables, limit, type);
   Json weights = Json::object();
   uint64_t bytes = 0;
   for (size_t shard = 0; shard != shards.size(); ++shard) {
     std::string file = fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, shards.size());
-    MW_TRY(exportFile(checkpoint, shards[shard], path + "/" + file));
+    MW_TRY(exportFile(checkpoint, shards[shard], path + "/" + file, type));
     for (size_t i : shards[shard]) {
       weights[index.variables[i].name] = file;
-      bytes += index.variables[i].getBytes();
+      bytes += getExportBytes(index.variables[i], type);
     }
   }
   Json root = {{"metadata", {{"total_size", bytes}}}, {"weight_map", std::move(weights)}};
@@ -171,8 +192,8 @@ static Status exportCheckpoint(const CheckpointOptions &options) {
     return inputError("{} does not say which of its {} variables are parameters", checkpoint.getFolder(),
                       checkpoint.getIndex().variables.size());
   const std::string &path = options.paths[1];
-  return path == "-" || path.ends_with(".safetensors") ? exportFile(checkpoint, variables, path)
-                                                       : exportFolder(checkpoint, variables, path, options.shard);
+  return path == "-" || path.ends_with(".safetensors") ? exportFile(checkpoint, variables, path, options.type)
+                                                       : exportFolder(checkpoint, variables, path, options.shard, options.type);
 }
 
 //===----------------------------------------------------------------------===//

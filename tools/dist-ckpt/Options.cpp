@@ -20,12 +20,18 @@ static Result<uint64_t> parseCount(const std::string &name, const std::string &t
 
 static Status applyOption(CheckpointOptions &options, const std::string &name, const std::string *value) {
   bool isFlag = name == "parameters" || name == "help" || name == "version";
-  if (!isFlag && name != "shard" && name != "step")
+  if (!isFlag && name != "shard" && name != "step" && name != "dtype")
     return usageError("there is no option --{} (dist-ckpt --help lists them)", name);
   if (isFlag == (value != nullptr))
-    return isFlag ? usageError("--{} takes no value", name) : usageError("--{} wants =N", name);
+    return isFlag ? usageError("--{} takes no value", name) : usageError("--{} wants ={}", name, name == "dtype" ? "TYPE" : "N");
   if (isFlag) {
     (name == "parameters" ? options.parameters : name == "help" ? options.help : options.version) = true;
+    return {};
+  }
+  if (name == "dtype") {
+    auto type = parseFloatType(*value);
+    MW_TRY(type.status().within("--dtype"));
+    options.type = *type;
     return {};
   }
   MW_TRY_ASSIGN((name == "shard" ? options.shard : options.step), parseCount(name, *value));
@@ -53,6 +59,8 @@ Result<CheckpointOptions> meshwright::tool::parseOptions(int argc, const char *c
   if (!converts && options.command != "list" && options.command != "verify")
     return usageError("\"{}\" is none of list, verify, export and import (dist-ckpt --help says more)",
                       options.command);
+  if (options.type && options.command != "export")
+    return usageError("--dtype={} is of export, but {} changes no type", getName(*options.type), options.command);
   if (options.paths.size() != (converts ? 2 : 1))
     return usageError("{} wants {} and {} given", options.command, converts ? "two paths" : "a path",
                       options.paths.size() == 1 ? "1 is" : fmt::format("{} are", options.paths.size()));
@@ -73,6 +81,8 @@ Commands:
 
 Options:
   --parameters               export what an exported network needs: parameters and buffers
+  --dtype=TYPE               export floats as TYPE (bf16, f16, f32, ...), each rounded once, to nearest even; what is too
+                             large for it is an error
   --shard=N                  the bytes of a file of a folder that is exported, unless a tensor has more (5000000000)
   --step=N                   the step of the checkpoint that is made (0)
   --help                     this text

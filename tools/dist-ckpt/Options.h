@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DISTCKPT_OPTIONS_H
 #define MESHWRIGHT_TOOLS_DISTCKPT_OPTIONS_H
 
-#include "meshwright/runtime/Status.h"
+#include "meshwright/runtime/Tensor.h"
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +17,8 @@ namespace meshwright::tool {
 struct CheckpointOptions {
   std::string command;
   std::vector<std::string> paths;
+  /// The type that floats are rounded to by export.
+  std::optional<DType> type;
   uint64_t shard = 5'000'000'000, step = 0;
   bool parameters = false, help = false, version = false;
 };

@@ -7,10 +7,33 @@
 #include "Metrics.h"
 #include "lib/Json.h"
 #include <cassert>
+#include <cmath>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
+
+/// JSON has no such numbers, so they stand as text.
+static OrderedJson listNonFinite(const std::vector<StepMetrics::NonFinite> &values) {
+  OrderedJson list = OrderedJson::array();
+  for (const StepMetrics::NonFinite &value : values) {
+    OrderedJson entry = {{"name", value.name}, {"value", value.value}};
+    if (!value.ranks.empty())
+      entry["ranks"] = value.ranks;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::string StepMetrics::format(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
+
+std::string StepMetrics::describeNonFinite() const {
+  std::string text;
+  for (const NonFinite &value : nonFinite)
+    if (value.ranks.empty())
+      text += (text.empty() ? "" : ", ") + value.name;
+  return nonFiniteText.empty() ? text : text + (text.empty() ? "" : ", ") + nonFiniteText;
+}
 
 std::string StepMetrics::toJson() const {
   OrderedJson json = OrderedJson::object();
@@ -32,6 +55,8 @@ std::string StepMetrics::toJson() const {
     json["skipped_steps"] = *skippedSteps;
   if (learningRate)
     json["lr"] = *learningRate;
+  if (!nonFinite.empty())
+    json["non_finite"] = listNonFinite(nonFinite);
   double seconds = costs.seconds;
   json["seconds"] = seconds;
   if (plan) {

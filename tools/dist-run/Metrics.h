@@ -21,6 +21,15 @@ struct StepMetrics {
   std::optional<double> loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;
+  /// What is not finite: the loss and the norm, and where these are so for the first time in a row, gradients and
+  /// variables with the ranks whose parts are so.
+  struct NonFinite {
+    std::string name, value;
+    std::vector<int64_t> ranks;
+  };
+  std::vector<NonFinite> nonFinite;
+  /// The gradients and variables among them, in words.
+  std::string nonFiniteText;
   /// Of the rank with the most: the arena with scratch memory, and the arena of the host.
   uint64_t peakBytes = 0, hostBytes = 0;
   runtime::StepCosts costs;
@@ -30,6 +39,12 @@ struct StepMetrics {
   uint32_t position = 0;
   const runtime::StepPlan *plan = nullptr;
 
+  /// Whether the update of the step was left out.
+  bool isSkipped() const { return foundInf && *foundInf > 0; }
+  /// As in the line of the step: `loss, "p.w" (NaN on rank 1)`; empty where all is finite.
+  std::string describeNonFinite() const;
+  /// As in messages: a NaN has no sign.
+  static std::string format(double value);
   /// One JSON object on one line.
   std::string toJson() const;
 };

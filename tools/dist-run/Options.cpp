@@ -101,6 +101,17 @@ Status setSelfTest(Options &options, const std::string &text) {
   return text.empty() || text == "all" ? Status() : usageError("\"{}\" is not \"all\"", text);
 }
 
+Status setSaveType(Options &options, const std::string &text) {
+  MW_TRY_ASSIGN(options.saveType, parseFloatType(text));
+  return {};
+}
+
+Status setOnNonFinite(Options &options, const std::string &text) {
+  options.onNonFinite = text;
+  return text == "stop" || text == "warn" || text == "skip" ? Status()
+                                                            : usageError("\"{}\" is none of stop, warn and skip", text);
+}
+
 Status setDevice(Options &options, const std::string &text) {
   options.device = text;
   return text == "cpu" || text == "cuda" ? Status() : usageError("\"{}\" is neither cpu nor cuda", text);
@@ -177,6 +188,11 @@ const std::vector<Option> &getOptions() {
       {"Checking", "check-messages", "",
        "let a checksum travel with all that ranks send each other; slower, and nothing runs behind the computation",
        setFlag(&Options::checkMessages)},
+      {"Checking", "on-nonfinite", "KIND",
+       "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which goes "
+       "on as long as the package leaves out the updates of such steps (warn once, and stop after 10 such steps in a "
+       "row)",
+       setOnNonFinite},
       {"Checking", "timeout", "SECONDS", "how long ranks wait for each other while no collective takes place (600)",
        setTimeout},
       {"Checking", "fault", "rank=R,op=N,kind=K",
@@ -191,6 +207,8 @@ const std::vector<Option> &getOptions() {
       {"Results", "outputs", "FILE", "safetensors with the outputs of the last step, whole",
        setText(&Options::outputs)},
       {"Results", "save", "FILE", "safetensors with all variables after the last step", setText(&Options::save)},
+      {"Results", "save-dtype", "TYPE",
+       "round the floats of --save to that type (bf16, f16, f32, ...), each once, to nearest even", setSaveType},
       {"Results", "timeline", "FILE", "the planned step as JSON for Perfetto; wants --link or --host-link",
        setText(&Options::timeline)},
       {"Results", "trace", "FILE",
@@ -216,6 +234,9 @@ const std::vector<Option> &getOptions() {
       {"Checkpoints", "keep", "N", "keep the last N checkpoints (3)", setCount(&Options::keep, 1)},
       {"Checkpoints", "resume", "[FOLDER]",
        "go on from the newest checkpoint of --checkpoint, if any, or of FOLDER; on any mesh", setResume},
+      {"Checkpoints", "resume-intact", "",
+       "with --resume: pass over checkpoints that are damaged, and rename those of --checkpoint to damaged-step-N",
+       setFlag(&Options::resumeIntact)},
       {"Information", "show", "", "say what is in the package, and stop", setFlag(&Options::show)},
       {"Information", "quiet", "", "no progress and no lines per step", setFlag(&Options::quiet)},
       {"Information", "help", "", "this text", setFlag(&Options::help)},
@@ -337,10 +358,16 @@ Status checkCombination(const Options &options) {
     for (size_t j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);
+  if (options.saveType && options.save.empty())
+    return usageError("--save-dtype={} wants --save=FILE; checkpoints keep all bits, and dist-ckpt export --dtype rounds "
+                      "them",
+                      getName(*options.saveType));
   if (options.checkpoint.empty() && options.saveEvery != 0)
     return usageError("--save-every={} wants --checkpoint=FOLDER", options.saveEvery);
   if (options.checkpoint.empty() && options.resume && options.resumeFrom.empty())
     return usageError("--resume wants --checkpoint=FOLDER, or a folder of its own");
+  if (options.resumeIntact && !options.resume)
+    return usageError("--resume-intact says how --resume finds its checkpoint, but there is no --resume");
   if (options.threads > 1024)
     return usageError("--threads={} is above 1024", options.threads);
   return {};

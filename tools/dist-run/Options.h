@@ -26,6 +26,8 @@ struct Options {
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
   std::string rendezvous;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
+  /// The type that floats of `save` are rounded to.
+  std::optional<DType> saveType;
   /// The model of a machine: where it is measured and written, and from where steps are planned.
   std::string calibrate, machine;
   std::vector<runtime::DataSource> data;
@@ -42,6 +44,8 @@ struct Options {
   uint64_t saveEvery = 0, keep = 3;
   /// From the newest checkpoint of `checkpoint`, or from that of `resumeFrom`.
   bool resume = false;
+  /// Pass over checkpoints that are damaged.
+  bool resumeIntact = false;
   /// Instead of a package: check the collectives, between so many ranks (0: of several numbers).
   bool selfTest = false, selfTestAll = false;
   uint64_t ranks = 0;
@@ -51,6 +55,9 @@ struct Options {
   std::vector<runtime::InjectedFault> faults;
   std::string flightRecorder = "flight";
   double timeout = 600;
+  /// What happens where the loss, a gradient or a variable is not finite: `stop`, `warn`, `skip`; empty for a warning and
+  /// an end after some steps in a row.
+  std::string onNonFinite;
   /// 0: never.
   uint64_t checkReplicas = 0;
   bool checkCollectives = false, checkMessages = false;

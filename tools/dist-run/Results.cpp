@@ -41,22 +41,35 @@ static std::vector<size_t> findSaved(const Session &session, Progress &progress)
 
 /// On the first process the file, without its name; nothing on the others.
 static Result<std::optional<SafeTensorsWriter>> writeValues(const std::string &path, const Session &session,
-                                                            const ValueSet &set, const std::vector<size_t> &written) {
+                                                            const ValueSet &set, const std::vector<size_t> &written,
+                                                            std::optional<DType> type) {
+  auto getType = [&](size_t i) { return type && isFloat(set.getType(i)) ? *type : set.getType(i); };
   std::vector<SafeTensorsEntry> entries;
   for (size_t i : written)
-    entries.push_back({set.getName(i), set.getType(i), set.getShape(i)});
+    entries.push_back({set.getName(i), getType(i), set.getShape(i)});
   std::optional<SafeTensorsWriter> writer;
   if (session.getWorld().isFirst()) {
     MW_TRY_ASSIGN(writer, SafeTensorsWriter::create(path, entries));
   }
-  std::vector<std::byte> whole;
+  std::vector<std::byte> whole, rounded;
+  auto append = [&](size_t i) -> Status {
+    if (getType(i) == set.getType(i))
+      return writer->append(whole);
+    rounded.resize(*getNumElements(set.getShape(i)) * runtime::getSize(getType(i)));
+    MW_TRY(roundFloats(set.getType(i), whole, getType(i), rounded)
+               .within(fmt::format("--save-dtype: variable \"{}\"", set.getName(i))));
+    return writer->append(rounded);
+  };
+  // An error of the first process waits until all processes have sent all that is gathered.
+  Status status;
   for (size_t i : written) {
     if (writer)
       whole.resize(set.getBytes(i));
     MW_TRY(session.gather(set, i, whole));
-    if (writer)
-      MW_TRY(writer->append(whole));
+    if (writer && status.ok())
+      status = append(i);
   }
+  MW_TRY(status);
   return writer;
 }
 
@@ -65,10 +78,12 @@ Status meshwright::tool::writeResults(const Options &options, const Session &ses
                                       Progress &progress) {
   std::optional<SafeTensorsWriter> outputs, variables;
   if (!options.outputs.empty()) {
-    MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress)));
+    MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress),
+                                       std::nullopt));
   }
   if (!options.save.empty()) {
-    MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress)));
+    MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress),
+                                         options.saveType));
   }
   if (!session.getWorld().isFirst())
     return {};

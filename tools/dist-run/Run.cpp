@@ -9,6 +9,7 @@
 #include "Evaluation.h"
 #include "Interrupt.h"
 #include "Metrics.h"
+#include "NonFiniteWatch.h"
 #include "Plans.h"
 #include "Progress.h"
 #include "Results.h"
@@ -16,6 +17,8 @@
 #include "meshwright/runtime/CheckpointWriter.h"
 #include "meshwright/runtime/SerialCheck.h"
 #include "report/Report.h"
+#include <cerrno>
+#include <cstring>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -72,7 +75,9 @@ private:
     if (!straggler.empty())
       progress.log(straggler);
     if (isUnsaved)
-      MW_TRY(writer->save(first, position, seed));
+      MW_TRY(save(first));
+    else if (options.steps != first && !isSaved(options.steps - 1) && isStateNear())
+      MW_TRY(watch->inspectState("after the last step").status());
     if (writer)
       MW_TRY(writer->finish());
     logPlans(plans, progress);
@@ -110,11 +115,13 @@ private:
     InitialReport report;
     auto fill = [&](Session &filled) -> Status {
       if (checkpoint)
-        return restore(filled, *checkpoint);
+        return restoreFrom(*checkpoint, filled);
       MW_TRY_ASSIGN(report, filled.initialize(source, seed));
       return {};
     };
     MW_TRY(fill(*session));
+    watch.emplace(*session, writer.get(), options, progress);
+    MW_TRY(watch->begin(checkpoint ? &checkpoint->getIndex() : nullptr));
     MW_TRY(world.agree(prepareMetrics(*session)));
     logModel();
     warnInitial(report);
@@ -157,6 +164,8 @@ private:
   /// Opens the folder of checkpoints and, to resume, the checkpoint to go on from.
   Status prepareCheckpoints(std::optional<Checkpoint> &checkpoint) {
     std::optional<CheckpointFolder> folder;
+    if (options.resumeIntact)
+      MW_TRY(passOverDamaged());
     MW_TRY(world.agree(openCheckpoints(folder, checkpoint)));
     if (!options.checkpoint.empty()) {
       MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(folder), options.keep));
@@ -186,8 +195,60 @@ private:
     return {};
   }
 
+  const std::string &getResumePath() const {
+    return options.resumeFrom.empty() ? options.checkpoint : options.resumeFrom;
+  }
+
+  /// The first process reads all of the newest checkpoint, and of the one before it if that one is damaged, and so on;
+  /// the others learn which of them it is.
+  Status passOverDamaged() {
+    auto found = world.isFirst() ? findIntact(getResumePath()) : Result<std::string>(std::string());
+    MW_TRY(world.agree(found.status()));
+    std::span<const std::byte> name = std::as_bytes(std::span(*found));
+    MW_TRY_ASSIGN(Bytes shared, world.share(Bytes(name.begin(), name.end())));
+    intact.assign(reinterpret_cast<const char *>(shared.data()), shared.size());
+    return {};
+  }
+
+  /// The newest checkpoint that is whole; empty where there is none at all.
+  Result<std::string> findIntact(const std::string &path) {
+    MW_TRY_ASSIGN(auto found, listCheckpoints(path));
+    for (size_t i = found.size(); i-- != 0;) {
+      auto checkpoint = Checkpoint::open(found[i].second);
+      Status status = checkpoint.ok() ? checkpoint->verify() : checkpoint.status();
+      if (status.ok())
+        return found[i].second;
+      progress.warn(fmt::format("{} is damaged and passed over: {}", found[i].second, status.message()));
+      // A folder in which the run saves has no checkpoint of a later step than it goes on from.
+      std::string aside = fmt::format("{}/damaged-{}", path, getCheckpointName(found[i].first));
+      if (path == options.checkpoint && std::rename(found[i].second.c_str(), aside.c_str()) != 0)
+        return inputError("cannot rename {} to {}: {}", found[i].second, aside, std::strerror(errno));
+    }
+    return found.empty() ? Result<std::string>(std::string())
+                         : inputError("none of the {} checkpoints in {} is whole", found.size(), path);
+  }
+
+  /// The same error, and how to go on from the checkpoint before a damaged one.
+  Status suggestEarlier(const Status &status, const std::string &damaged) const {
+    auto found = listCheckpoints(getResumePath());
+    if (status.ok() || !found.ok())
+      return status;
+    for (size_t i = 1; i < found->size(); ++i)
+      if ((*found)[i].second == damaged)
+        return Status(status.code(), fmt::format("{}; the checkpoint before it is {}, and --resume-intact goes on from the "
+                                                 "newest that is whole",
+                                                 status.message(), (*found)[i - 1].second));
+    return status;
+  }
+
+  Status restoreFrom(const Checkpoint &checkpoint, Session &filled) const {
+    Status status = restore(filled, checkpoint);
+    // A package with other variables is no damage.
+    return status.ok() || checkpoint.verify().ok() ? status : suggestEarlier(status, checkpoint.getFolder());
+  }
+
   Status openCheckpoint(std::optional<Checkpoint> &checkpoint) {
-    const std::string &path = options.resumeFrom.empty() ? options.checkpoint : options.resumeFrom;
+    const std::string &path = intact.empty() ? getResumePath() : intact;
     MW_TRY_ASSIGN(std::optional<std::string> found, findCheckpoint(path));
     if (!found && !options.resumeFrom.empty())
       return inputError("{} has no checkpoint", path);
@@ -195,7 +256,9 @@ private:
       progress.log(fmt::format("{} has no checkpoint: the run begins", path));
       return {};
     }
-    MW_TRY_ASSIGN(checkpoint, Checkpoint::open(*found));
+    auto opened = Checkpoint::open(*found);
+    MW_TRY(suggestEarlier(opened.status(), *found));
+    checkpoint.emplace(std::move(*opened));
     const CheckpointIndex &index = checkpoint->getIndex();
     if (index.step > options.steps)
       return inputError("{} is of step {} but --steps={} ends before it", *found, index.step, options.steps);
@@ -292,14 +355,29 @@ private:
     MW_TRY((isTraced(step) ? traceStep(step) : session->step()).within(name));
     // What a device does is read a step late, unless its state is wanted at once.
     MW_TRY(reportSteps(session->runsAhead() && !isStateWanted(step) ? 1 : 0));
-    if (checked)
+    if (checked) {
       MW_TRY(checkStep(name));
+      MW_TRY(watch->inspectState(name).status());
+    }
     if (areReplicasChecked(step))
       MW_TRY(checkReplicas().within(name));
     if (writer)
       MW_TRY(writer->poll());
-    return isSaved(step) ? writer->save(step + 1, position + (step + 1 - first), seed) : Status();
+    return isSaved(step) ? save(step + 1) : Status();
   }
+
+  /// Saves the state after so many steps, and with it which of it is not finite.
+  Status save(uint64_t done) {
+    CheckpointState state;
+    state.step = done;
+    state.dataPosition = position + (done - first);
+    state.seed = seed;
+    MW_TRY_ASSIGN(state.nonFinite, watch->inspectState(fmt::format("checkpoint of step {}", done)));
+    return writer->save(std::move(state));
+  }
+
+  /// Whether variables are where the host reads them, or will be read anyway: those of GPUs would have to be fetched.
+  bool isStateNear() const { return !session->runsAhead() || !options.save.empty(); }
 
   bool isTraced(uint64_t step) const { return !options.trace.empty() && options.steps - step <= options.tracedSteps; }
   bool isChecked(uint64_t step) const { return check && step % options.checkEvery == 0; }
@@ -330,6 +408,7 @@ private:
     auto read = readMetrics(*session, writer.get(), step);
     MW_TRY(read.status().within(name));
     StepMetrics &metrics = *read;
+    MW_TRY(watch->inspect(metrics).within(name));
     double seconds = metrics.costs.seconds;
     stepSeconds += seconds;
     if (!plans.empty()) {
@@ -343,10 +422,13 @@ private:
       MW_TRY(metricsFile->write(metrics.toJson() + "\n"));
       MW_TRY(metricsFile->flush());
     }
-    std::string loss = metrics.loss ? fmt::format("loss {:.6g}", *metrics.loss) : "";
-    progress.result(fmt::format("{}: {}{}{:.3f} s", name, loss, loss.empty() ? "" : ", ", seconds));
+    std::string loss = metrics.loss ? "loss " + StepMetrics::format(*metrics.loss) : "";
+    std::string nonFinite = metrics.describeNonFinite();
+    progress.result(fmt::format("{}: {}{}{:.3f} s{}{}{}", name, loss, loss.empty() ? "" : ", ", seconds,
+                                nonFinite.empty() ? "" : ", not finite: ", nonFinite,
+                                metrics.isSkipped() ? ", update skipped" : ""));
     progress.step(step + 1, loss);
-    return {};
+    return watch->judge(name);
   }
 
   Status traceStep(uint64_t step) {
@@ -400,6 +482,8 @@ private:
   bool hasSteps = false;
   /// The step to begin with, the batch that it takes, and the seed of the initial values.
   uint64_t first = 0, position = 0, seed = options.seed;
+  /// The checkpoint to go on from, where damaged ones were passed over.
+  std::string intact;
   /// The first step that is not reported.
   uint64_t reported = 0;
   /// How long all steps took.
@@ -409,6 +493,7 @@ private:
   std::unique_ptr<Session> session;
   /// Ends before the session of which it writes.
   std::unique_ptr<CheckpointWriter> writer;
+  std::optional<NonFiniteWatch> watch;
   std::unique_ptr<SerialCheck> check;
   std::unique_ptr<Evaluation> evaluation;
   std::optional<Feeder> feeder;

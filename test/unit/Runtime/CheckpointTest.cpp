@@ -201,6 +201,41 @@ TEST(CheckpointFolder, OneProcessWritesAndReplacesAtOnce) {
     EXPECT_EQ(opened->getIndex().seed, seed);
   }
   EXPECT_EQ(listCheckpoints(path)->size(), 1u);
+  // The last one whose state is finite is never deleted.
   ASSERT_TRUE(first->prune(0).ok());
-  EXPECT_TRUE(listCheckpoints(path)->empty());
+  EXPECT_EQ(listCheckpoints(path)->size(), 1u);
+  auto commit = [&](uint64_t step, std::optional<std::vector<std::string>> nonFinite) {
+    CheckpointIndex index = makeIndex();
+    index.step = step;
+    index.nonFinite = std::move(nonFinite);
+    auto temporary = first->begin();
+    ASSERT_TRUE(temporary.ok() && first->commit(*temporary, index).ok());
+  };
+  auto listSteps = [&] {
+    std::vector<uint64_t> steps;
+    for (const auto &[step, name] : *listCheckpoints(path))
+      steps.push_back(step);
+    return steps;
+  };
+  for (uint64_t step : {6, 7, 8}) {
+    commit(step, {{"w"}});
+    ASSERT_TRUE(first->prune(2).ok());
+  }
+  EXPECT_EQ(listSteps(), (std::vector<uint64_t>{5, 7, 8}));
+  commit(9, {{}});
+  ASSERT_TRUE(first->prune(1).ok());
+  EXPECT_EQ(listSteps(), (std::vector<uint64_t>{9}));
+}
+
+TEST(CheckpointIndex, SaysWhatIsNotFinite) {
+  CheckpointIndex index = makeIndex();
+  EXPECT_FALSE(CheckpointIndex::parse(index.toJson())->nonFinite.has_value());
+  index.nonFinite = {{"w"}};
+  auto parsed = CheckpointIndex::parse(index.toJson());
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->nonFinite, index.nonFinite);
+  EXPECT_FALSE(parsed->isFinite());
+  index.nonFinite = {{"v"}};
+  EXPECT_EQ(CheckpointIndex::parse(index.toJson()).status().message(),
+            "the variable \"v\" is said not to be finite, but there is none of that name");
 }

@@ -100,3 +100,20 @@ TEST(Comparator, PerturbedValuesDifferByOneRounding) {
   perturb(F32, before.bytes, BF16);
   EXPECT_EQ(std::fabs(before.as<float>()[0] - 1), 0x1p-7f) << "by the roundings of the arithmetic";
 }
+
+TEST(Comparator, SkippedStepsAgreeInWhatIsNotFinite) {
+  double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  auto compareTwo = [](std::vector<double> a, std::vector<double> b, bool isSkipped) {
+    return compare(make(F64, a).view(), make(F64, b).view(), 0, F64, 0, isSkipped).agrees();
+  };
+  for (double ours : {nan, inf, -inf})
+    for (double theirs : {nan, inf, -inf}) {
+      EXPECT_TRUE(compareTwo({ours, 1}, {theirs, 1}, true));
+      EXPECT_FALSE(compareTwo({ours, 1}, {theirs, 1.5}, true));
+      bool isEqual = ours == theirs || (std::isnan(ours) && std::isnan(theirs));
+      EXPECT_EQ(compareTwo({ours, 1}, {theirs, 1}, false), isEqual);
+    }
+  // What one of them alone has is a difference in any step.
+  EXPECT_FALSE(compareTwo({nan}, {1}, true));
+  EXPECT_FALSE(compareTwo({1}, {inf}, true));
+}

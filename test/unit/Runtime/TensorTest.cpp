@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/Tensor.h"
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -70,4 +71,52 @@ TEST(Tensor, IntegersConvertWhereTheyFit) {
   from.as<int64_t>()[1] = 2;
   EXPECT_EQ(convert(from.view(), I1, to).message(), "element 0 is 7 and does not fit i1");
   EXPECT_EQ(convert(from.view(), F32, to).message(), "f32 is wanted, but the data is i64");
+}
+
+TEST(Tensor, FiniteIsWhatEveryElementIs) {
+  for (DType type : {F64, F32, BF16, F16, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E4M3}) {
+    uint64_t size = getSize(type);
+    // The bits of a byte pattern, placed at the ends of blocks and beside them.
+    for (uint64_t count : {0, 1, 4095, 4096, 4097}) {
+      std::vector<std::byte> bytes(count * size);
+      EXPECT_EQ(classify(type, bytes), Finiteness::Finite);
+      for (uint64_t place : {uint64_t(0), count / 2, count - 1})
+        for (double value : {1.5, std::nan(""), -std::numeric_limits<double>::infinity()}) {
+          if (count == 0)
+            continue;
+          dispatch(type, [&](auto zero) {
+            using T = decltype(zero);
+            T element = T(static_cast<float>(value));
+            std::memcpy(bytes.data() + place * size, &element, size);
+          });
+          double stored = loadAsDouble(type, bytes.data() + place * size);
+          EXPECT_EQ(classify(type, bytes), std::isnan(stored)   ? Finiteness::NotANumber
+                                           : std::isinf(stored) ? Finiteness::Infinite
+                                                                : Finiteness::Finite);
+          std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(place * size), size, std::byte(0));
+        }
+    }
+  }
+  std::vector<std::byte> ones(64, std::byte(0xff));
+  EXPECT_EQ(classify(I32, ones), Finiteness::Finite);
+  EXPECT_EQ(classify(F32, ones), Finiteness::NotANumber);
+}
+
+TEST(Tensor, FloatsAreRoundedOnce) {
+  // 1 + 2^-11 is a tie of f16, and what stands above it decides.
+  for (auto [value, bits] : {std::pair(1 + 0x1p-11, 0x3c00), std::pair(1 + 0x1p-11 + 0x1p-40, 0x3c01),
+                             std::pair(1 + 0x1p-10 + 0x1p-11 - 0x1p-40, 0x3c01), std::pair(65519.9999999, 0x7bff),
+                             std::pair(-0.0, 0x8000), std::pair(0x1p-25, 0), std::pair(0x1p-25 + 0x1p-70, 1)}) {
+    uint16_t found = 0xffff;
+    EXPECT_TRUE(roundFloats(F64, std::as_bytes(std::span(&value, 1)), F16,
+                            std::as_writable_bytes(std::span(&found, 1)))
+                    .ok());
+    EXPECT_EQ(found, bits) << value;
+  }
+  double large = 1e300;
+  uint16_t found;
+  EXPECT_EQ(roundFloats(F64, std::as_bytes(std::span(&large, 1)), BF16,
+                        std::as_writable_bytes(std::span(&found, 1)))
+                .message(),
+            "element 0 is 1e+300, which is too large for bf16, as 1 of 1 elements are");
 }

@@ -120,6 +120,16 @@ static Package makeScopes() {
   return package;
 }
 
+/// Takes inputs of any value, NaN included.
+static Package makeUnbounded() {
+  Package package = makePackage();
+  for (Port &input : *package.mutable_inputs()) {
+    input.clear_min();
+    input.clear_max();
+  }
+  return package;
+}
+
 /// More memory than there is.
 static Package makeHuge() {
   Package package = makePackage();
@@ -137,6 +147,7 @@ int main(int argc, char **argv) {
       {"initializers", makeInitializers},
       {"huge-arena", makeHuge},
       {"scopes", makeScopes},
+      {"unbounded", makeUnbounded},
       {"large", [] { return makeLarge(false); }},
       {"large-replicated", [] { return makeLarge(true); }},
       {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},

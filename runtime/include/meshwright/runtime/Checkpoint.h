@@ -26,6 +26,10 @@ Result<std::vector<std::pair<uint64_t, std::string>>> listCheckpoints(const std:
 /// The checkpoint that a path means: itself, or the newest one in it; nothing if there is none.
 Result<std::optional<std::string>> findCheckpoint(const std::string &path);
 
+/// The last of the first `count` checkpoints of a list whose index can be read and does not say that the state is not
+/// finite; nothing if there is none. Files are not looked at.
+std::optional<size_t> findFinite(std::span<const std::pair<uint64_t, std::string>> checkpoints, size_t count);
+
 /// An open checkpoint, mapped; nothing is read before it is needed.
 class Checkpoint {
 public:

@@ -26,7 +26,7 @@ public:
   /// Writes the index into the temporary folder, and gives the folder its name once all of it is on the disk. An older
   /// checkpoint of that name is replaced at once.
   Status commit(const std::string &temporary, const CheckpointIndex &index);
-  /// Deletes all checkpoints but the last `keep`.
+  /// Deletes all checkpoints but the last `keep` and, where none of these is finite, the last one that is.
   Status prune(uint64_t keep);
 
 private:

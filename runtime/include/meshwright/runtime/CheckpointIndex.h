@@ -18,6 +18,8 @@
 #define MESHWRIGHT_RUNTIME_CHECKPOINTINDEX_H
 
 #include "meshwright/runtime/Box.h"
+#include <optional>
+#include <string>
 
 namespace meshwright::runtime {
 
@@ -55,13 +57,23 @@ struct CheckpointVariable {
   Result<Layout> makeLayout() const;
 };
 
-struct CheckpointIndex {
+/// What a checkpoint says of the run.
+struct CheckpointState {
   /// Steps that were done.
   uint64_t step = 0;
   /// Batches that were taken from the data.
   uint64_t dataPosition = 0;
   /// Of the initializers.
   uint64_t seed = 0;
+  /// The variables with elements that are NaN or infinite, and were finite when the run began; nothing where the writer
+  /// did not look.
+  std::optional<std::vector<std::string>> nonFinite;
+
+  /// Whether a run can go on from it as far as is known.
+  bool isFinite() const { return !nonFinite || nonFinite->empty(); }
+};
+
+struct CheckpointIndex : CheckpointState {
   /// Steps that were done since the last update, of so many that a merge has: accumulators are there where it is not 0.
   uint32_t mergePosition = 0, mergeSteps = 1;
   std::vector<CheckpointVariable> variables;

@@ -25,7 +25,7 @@ public:
 
   /// Copies the variables (accumulators only while a merge is under way) and starts to write them; first waits until
   /// the checkpoint before is written. Errors are of either.
-  Status save(uint64_t step, uint64_t dataPosition, uint64_t seed);
+  Status save(CheckpointState state);
   /// Between steps, on all processes: tells the first one what this one has written by now, which may complete a
   /// checkpoint.
   Status poll();

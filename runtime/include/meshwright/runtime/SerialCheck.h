@@ -18,6 +18,12 @@ struct CheckReport {
   size_t variables = 0, outputs = 0;
   /// Values that do not agree.
   size_t disagreeing = 0;
+  /// Values with elements that are not finite in either program, and the first of them. They are said, whether they
+  /// agree or not; two programs that compute NaN alike are as wrong as one.
+  size_t nonFinite = 0;
+  std::string nonFiniteName;
+  /// Whether both programs left out the update of the step.
+  bool isSkipped = false;
   /// The value that is farthest apart, measured by its tolerance.
   std::string name;
   Comparison largest;
@@ -39,6 +45,9 @@ struct CheckReport {
 ///
 /// Of a package that merges steps, accumulators are compared as the sums that they are, while a merge is under way;
 /// outputs that only an update knows after updates.
+///
+/// A step that both programs skip, because a gradient is not finite, has values that are infinite or NaN as the order of
+/// additions has it: any two elements agree there that are not finite.
 ///
 /// The scale of a variable is the learning rate where the package says which value holds it; else a thousandth of what
 /// an array of its size of typical elements (in the mean square over all variables of its kind) would have as norm.
@@ -73,6 +82,7 @@ private:
   void scaleByKind();
   double getSerialNorm(const ValueSet &set, size_t i);
   Status compareValues(bool variables, CheckReport &report);
+  Status findSkipped(CheckReport &report);
   Status judgeDoubts(const Feeder &feeder, uint32_t position, CheckReport &report);
   void note(const std::string &name, const Comparison &comparison, CheckReport &report);
   std::optional<double> getLearningRate();

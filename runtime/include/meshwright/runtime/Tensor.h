@@ -49,6 +49,17 @@ struct Tensor {
 /// fits; everything else is an error that names both types, or the position and the value.
 Status convert(const TensorView &from, DType type, std::span<std::byte> to);
 
+/// The float type of that name; an error names those there are.
+Result<DType> parseFloatType(const std::string &name);
+/// Rounds an array of floats to another float type, each element once, to nearest even. An error names the first element
+/// that is finite and too large for the type, and how many there are.
+Status roundFloats(DType from, std::span<const std::byte> elements, DType to, std::span<std::byte> result);
+
+/// Whether all elements are numbers, or else the worst of what they are.
+enum class Finiteness : uint8_t { Finite, Infinite, NotANumber };
+/// Classifies an array of any type; integers are finite. Reads each element once.
+Finiteness classify(DType type, std::span<const std::byte> elements);
+
 /// Adds `count` elements to those at `sum`, each rounded to the type. Integers wrap.
 void addElements(DType type, const std::byte *addends, std::byte *sum, uint64_t count);
 /// Fills an array with the zeros that change no sum, not even the sign of one: those of floats are negative,

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_RUNTIME_VALUESET_H
 
 #include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/Tensor.h"
 #include "meshwright/runtime/World.h"
 
 namespace meshwright::runtime {
@@ -52,6 +53,8 @@ public:
   void unpack(size_t i, std::span<const std::byte> packed, std::span<std::byte> whole) const;
   /// How many bytes these ranks pack.
   uint64_t getPackedBytes(size_t i, RankRange ranks) const;
+  /// Whether the elements that a rank of this process holds are finite; finite where it holds none.
+  Finiteness classify(size_t i, int64_t rank) const;
   /// A checksum of the elements that a rank of this process holds.
   uint32_t computeChecksum(size_t i, int64_t rank) const;
 
