@@ -26,8 +26,8 @@ net.variable parameter @w : tensor<2xf64>
 
 func.func @no_derivative(%i: tensor<1x1xi32>, %u: tensor<1xf64>) -> tensor<f64> {
   %w = net.read @w : tensor<2xf64>
-  // expected-error @below {{combines by max, which has no derivative; only add and assign do}}
-  %s = net.scatter max %w, %i, %u <insertedDims = [0], scatterDimsToOperandDims = [0], indexVectorDim = 1> : tensor<2xf64>, tensor<1x1xi32>, tensor<1xf64> -> tensor<2xf64>
+  // expected-error @below {{combines by multiply, which has no derivative; only add, assign, max and min do}}
+  %s = net.scatter multiply %w, %i, %u <insertedDims = [0], scatterDimsToOperandDims = [0], indexVectorDim = 1> : tensor<2xf64>, tensor<1x1xi32>, tensor<1xf64> -> tensor<2xf64>
   %loss = net.reduce sum %s dims = [0] : tensor<2xf64> -> tensor<f64>
   return %loss : tensor<f64>
 }

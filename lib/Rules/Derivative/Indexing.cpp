@@ -147,15 +147,51 @@ static Value assignedUpdates(NetBuilder &build, ScatterOp op, Value cotangent) {
   return build.select(kept, gatherUpdates(build, op, cotangent, 0), build.splatLike(op.getUpdates(), 0));
 }
 
+/// Where updates meet, those that are the largest (or smallest) share the cotangent of the place equally, and so does
+/// the element of the operand that was there, as JAX has it. NaN equals nothing and so gets nothing, but for elements
+/// of the operand that no update comes to.
+static Cotangents selectedUpdates(ScatterOp op, Context c) {
+  NetBuilder &build = c.build;
+  Value result = op.getResult(), updates = op.getUpdates();
+  // Counts are exact in f32 where 16 bits have too few digits for them.
+  Type element = elementTypeOf(c.cotangent);
+  bool isWidened = element.getIntOrFloatBitWidth() < 32;
+  Type counts = isWidened ? Type(build.builder.getF32Type()) : element;
+  auto toCounts = [&](Value isOne) { return build.convert(isOne, counts); };
+  auto countUpdates = [&](Value ones) -> Value {
+    Value none = build.splat(typeOf(result).clone(counts), 0);
+    return ScatterOp::create(build.builder, build.location, none.getType(), ScatterKind::Add, none, op.getIndices(),
+                             ones, op.getDims());
+  };
+  Value wins = build.compare(CompareDirection::Eq, updates, gatherUpdates(build, op, result, 0));
+  Value all = countUpdates(build.splat(typeOf(updates).clone(counts), 1));
+  Value isAlone = build.compare(CompareDirection::Eq, all, build.splatLike(all, 0));
+  Value isEqual = build.compare(CompareDirection::Eq, op.getOperand(), result);
+  Value stays = build.binary<OrOp>(isEqual, isAlone);
+  Value winners = build.add(countUpdates(toCounts(wins)), toCounts(stays));
+  winners = build.binary<MaximumOp>(winners, build.splatLike(winners, 1));
+  Value share = build.convert(build.divide(build.convert(c.cotangent, counts), winners), element);
+  Cotangents cotangents(3);
+  if (c.wanted.test(0))
+    cotangents[0] = build.select(stays, share, build.splatLike(share, 0));
+  if (c.wanted.test(2))
+    cotangents[2] = build.select(wins, gatherUpdates(build, op, share, 0), build.splatLike(updates, 0));
+  return cotangents;
+}
+
 static FailureOr<Cotangents> differentiateScatter(ScatterOp op, Context c) {
-  if (op.getKind() != ScatterKind::Add && op.getKind() != ScatterKind::Assign)
+  if (op.getKind() == ScatterKind::Multiply)
     return op.emitOpError() << "combines by " << stringifyScatterKind(op.getKind())
-                            << ", which has no derivative; only add and assign do";
+                            << ", which has no derivative; only add, assign, max and min do";
+  if (typeOf(op.getUpdates()).getNumElements() == 0)
+    return Cotangents{c.wanted.test(0) ? c.cotangent : Value(), Value(), Value()};
+  if (op.getKind() == ScatterKind::Max || op.getKind() == ScatterKind::Min)
+    return selectedUpdates(op, c);
   bool adds = op.getKind() == ScatterKind::Add;
   Cotangents cotangents(3);
   if (c.wanted.test(0))
     cotangents[0] = adds ? c.cotangent : scatterLike(c.build, op, c.cotangent, c.build.splatLike(op.getUpdates(), 0));
-  if (c.wanted.test(2) && typeOf(op.getUpdates()).getNumElements() != 0)
+  if (c.wanted.test(2))
     cotangents[2] = adds ? gatherUpdates(c.build, op, c.cotangent, 0) : assignedUpdates(c.build, op, c.cotangent);
   return cotangents;
 }

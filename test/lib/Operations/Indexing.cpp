@@ -100,12 +100,13 @@ static CaseFamily makeScatter(const std::string &kind, const std::string &what, 
           [kind, draw](CaseSource &source) {
             Boxes boxes = draw(source);
             std::string dims = printDims(boxes, "updateWindowDims", "insertedDims", "scatterDimsToOperandDims");
-            return OperationCase{{{boxes.operand}, {boxes.indices, "i32", -1, boxes.limit}, {boxes.windows}},
+            CaseOperand updates{boxes.windows, "f64", -2, 1.9};
+            return OperationCase{{{boxes.operand}, {boxes.indices, "i32", -1, boxes.limit}, updates},
                                  "net.scatter " + kind + " %a, %b, %c " + dims + " : " + printType(boxes.operand) +
                                      ", " + printType(boxes.indices, "i32") + ", " + printType(boxes.windows) + " -> " +
                                      printType(boxes.operand)};
           },
-          kind == "add" || kind == "assign"};
+          kind != "multiply"};
 }
 
 void test::addIndexingFamilies(std::vector<CaseFamily> &families) {

@@ -146,6 +146,45 @@ def add_indexing(cases):
     cases.add("taken of nothing", lambda x: jnp.take(x, jnp.zeros((0,), int), axis=0), cases.draw(3, 2))
 
 
+def add_extremes(cases):
+    """Largest and smallest updates: of ties each has its share, the operand too where it is one of them."""
+    segments = jnp.array([0, 2, 2, 1, 0, 7])
+    for name, segment in {"max": jax.ops.segment_max, "min": jax.ops.segment_min}.items():
+        cases.add(f"segments, {name}", lambda x, segment=segment: jnp.where(jnp.isfinite(y := segment(x, segments, 4)), y, 0), cases.draw(6, 2))
+    rows = jnp.array([3, 0, 3, 9, -1, 3])
+    into = lax.ScatterDimensionNumbers(update_window_dims=(1, 2), inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1))
+    # The last two boxes do not lie inside, and are dropped.
+    spread = jnp.array([[0, 1], [1, 0], [1, 2], [3, 1], [-1, 0]])
+    for name, scatter in {"max": lax.scatter_max, "min": lax.scatter_min}.items():
+        at = lambda x, u, name=name, mode="drop": getattr(x.at[rows], name)(u, mode=mode)
+        cases.add(f"{name} of rows", at, cases.draw(5, 3), cases.draw(6, 3))
+        cases.add(f"{name} of rows, clamped", lambda x, u, at=at: at(x, u, mode="clip") * x, cases.draw(5, 3), cases.draw(6, 3))
+        cases.add(f"{name} of boxes", lambda x, u, scatter=scatter: scatter(x, spread, u, into, mode="drop"), cases.draw(4, 5), cases.draw(5, 2, 3))
+        cases.add(f"{name}, ties", at, [1, 3, 3, 2, 2.0], [2, 5, 2, 5, 2, 2.0])
+        cases.add(f"{name}, many ties", at, cases.rng.integers(0, 2, (5, 4)), cases.rng.integers(0, 2, (6, 4)))
+        cases.add(f"{name} of one value", lambda x, name=name: getattr(x.at[jnp.array([1, 1])], name)(x[:2]), cases.draw(4))
+
+
+def add_conditionals(cases):
+    """Branches that are not taken, of which zero times the derivative is no number."""
+    for name, sign in (("first", 1.0), ("second", -1.0)):
+        taken = lambda x, sign=sign: sign * jnp.sum(x) > 0
+        roots = lambda x, sign=sign: jnp.sqrt(sign * x) + jnp.log(sign * x)
+        cases.add(f"roots, {name} branch", lambda x, taken=taken, roots=roots: lax.cond(taken(x), roots, lambda x: 2 * x, x), cases.draw(3, low=0.5))
+    cases.add("quotient, first branch", lambda x, y: lax.cond(jnp.sum(x) < 0, lambda: y / (x - x), lambda: y * y), cases.draw(3, low=0.5), cases.draw(3))
+    cases.add("quotient, second branch", lambda x, y: lax.cond(jnp.sum(x) > 0, lambda: y * y, lambda: y / (x - x)), cases.draw(3, low=0.5), cases.draw(3))
+    # The product is with what is infinite outside of the branch.
+    cases.add("finite or not", lambda x, w: lax.cond(jnp.all(jnp.isfinite(1 / x)), lambda: w / x, lambda: w), [0.0, 1.0], [2.0, 3.0])
+    # Numbers that no branch has choose the nearest.
+    for number in (-2, 0, 1, 2, 5):
+        branches = [jnp.sqrt, lambda x: x * x, lambda x: jnp.log(-x)]
+        cases.add(f"switch, {number}", lambda x, number=number: lax.switch((jnp.sum(x) * 0).astype(jnp.int32) + number, branches, x),
+                  cases.draw(3, low=-2, high=-0.5) if number >= 2 else cases.draw(3, low=0.5, high=2))
+    inner = lambda x: lax.cond(x[0] > 1, jnp.log, lambda x: jnp.sqrt(-x), x)
+    cases.add("in one another", lambda x: lax.cond(x[0] > 0, lambda x: x * 3, inner, x), [-0.5, -1.5])
+    cases.add("in a scan", lambda x: lax.scan(lambda c, y: (lax.cond(y > 0, lambda: c * jnp.sqrt(y), lambda: c - y), c), x[0], x)[0], [0.5, -0.25, 2.0, -1.0])
+
+
 def add_functions(cases):
     inside = {"acos": lax.acos, "asin": lax.asin, "atanh": lax.atanh, "erf_inv": lax.erf_inv}
     anywhere = {"asinh": lax.asinh, "atan": lax.atan, "cosh": lax.cosh, "sinh": lax.sinh, "lgamma": lax.lgamma, "digamma": lax.digamma,
