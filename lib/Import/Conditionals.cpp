@@ -6,6 +6,10 @@
 // rank does is then the same whatever the data, so that collectives may stand anywhere. A predicate that is a constant
 // leaves its branch alone.
 //
+// A branch computes with floats from outside through a selection too, between the value and 1. A gradient that has to
+// pass a branch that is not taken gets a zero there, whatever became of zero times infinity further in, as JAX's
+// gradient of a conditional is zero.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CountedLoop.h"
@@ -13,6 +17,7 @@
 #include "meshwright/Import/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -54,6 +59,8 @@ public:
 private:
   Value create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes = {});
   Value isBranch(unsigned branch);
+  Value isTaken(unsigned branch);
+  void guard(unsigned branch);
   std::optional<unsigned> getKnownBranch();
   SmallVector<Value> moveOut(unsigned branch);
 
@@ -85,6 +92,41 @@ Value Chooser::isBranch(unsigned branch) {
                 builder.getNamedAttr("comparison_direction", builder.getStringAttr("EQ")));
 }
 
+/// Of i1: whether `branch` is taken; the last one is for all numbers that no other has.
+Value Chooser::isTaken(unsigned branch) {
+  if (branch != op->getNumRegions() - 1)
+    return isBranch(branch);
+  Value isOther = isBranch(0);
+  for (unsigned other = 1; other < branch; ++other)
+    isOther = create("stablehlo.or", isOther.getType(), {isOther, isBranch(other)});
+  return create("stablehlo.not", isOther.getType(), isOther);
+}
+
+/// Lets the operations of `branch` read 1 for all floats from outside but constants, where it is not taken. A value
+/// that is returned as it comes is not computed with.
+void Chooser::guard(unsigned branch) {
+  Region &region = op->getRegion(branch);
+  Operation *end = &region.front().back();
+  llvm::SetVector<Value> outside;
+  getUsedValuesDefinedAbove(region, outside);
+  Value taken;
+  for (Value value : outside) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    Operation *maker = value.getDefiningOp();
+    auto isComputedWith = [&](OpOperand &use) {
+      return use.getOwner() != end && region.isAncestor(use.getOwner()->getParentRegion());
+    };
+    if (!type || !isa<FloatType>(type.getElementType()) || llvm::none_of(value.getUses(), isComputedWith) ||
+        (maker && maker->getName().getStringRef() == "stablehlo.constant"))
+      continue;
+    if (!taken)
+      taken = isTaken(branch);
+    auto ones = DenseElementsAttr::get(type, builder.getFloatAttr(type.getElementType(), 1));
+    Value one = create("stablehlo.constant", type, {}, builder.getNamedAttr("value", ones));
+    value.replaceUsesWithIf(create("stablehlo.select", type, {taken, value, one}), isComputedWith);
+  }
+}
+
 /// The branch that a constant chooses. Numbers that no branch has choose the last one.
 std::optional<unsigned> Chooser::getKnownBranch() {
   std::optional<llvm::APSInt> number = getInteger(op->getOperand(0));
@@ -112,6 +154,9 @@ LogicalResult Chooser::run() {
   if (std::optional<unsigned> known = getKnownBranch()) {
     results = moveOut(*known);
   } else {
+    // Of one branch there is no choice.
+    for (unsigned branch = 0; op->getNumRegions() > 1 && branch < op->getNumRegions(); ++branch)
+      guard(branch);
     // What no other branch is taken for is the last one's.
     results = moveOut(op->getNumRegions() - 1);
     for (int branch = static_cast<int>(op->getNumRegions()) - 2; branch >= 0; --branch) {

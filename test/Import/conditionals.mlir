@@ -4,7 +4,9 @@
 
 // The example of the pass.
 // CHECK-LABEL: func @either
-// CHECK: %[[TANH:.*]] = "stablehlo.tanh"(%arg1)
+// CHECK: %[[ONE:.*]] = "stablehlo.constant"() {value = dense<1.000000e+00> : tensor<4xf32>}
+// CHECK: %[[X:.*]] = "stablehlo.select"(%arg0, %arg1, %[[ONE]])
+// CHECK: %[[TANH:.*]] = "stablehlo.tanh"(%[[X]])
 // CHECK: "stablehlo.select"(%arg0, %[[TANH]], %arg1)
 func.func @either(%p: tensor<i1>, %0: tensor<4xf32>) -> tensor<4xf32> {
   %1 = "stablehlo.if"(%p) ({
@@ -16,9 +18,27 @@ func.func @either(%p: tensor<i1>, %0: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
+// What is no float, and what is a constant, comes as it is.
+// CHECK-LABEL: func @unguarded
+// CHECK-COUNT-1: "stablehlo.select"
+// CHECK-NOT: "stablehlo.select"
+func.func @unguarded(%p: tensor<i1>, %0: tensor<4xi32>) -> tensor<4xi32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %1 = "stablehlo.if"(%p) ({
+    %2 = stablehlo.convert %zero : (tensor<4xf32>) -> tensor<4xi32>
+    stablehlo.return %2 : tensor<4xi32>
+  }, {
+    stablehlo.return %0 : tensor<4xi32>
+  }) : (tensor<i1>) -> tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
 // Of three branches the last is taken for all numbers that no other has.
 // CHECK-LABEL: func @one_of_three
-// CHECK: %[[LAST:.*]] = "stablehlo.sine"
+// CHECK: %[[OTHER:.*]] = "stablehlo.or"
+// CHECK: %[[IS_LAST:.*]] = "stablehlo.not"(%[[OTHER]])
+// CHECK: %[[X:.*]] = "stablehlo.select"(%[[IS_LAST]], %arg1, %{{.*}})
+// CHECK: %[[LAST:.*]] = "stablehlo.sine"(%[[X]])
 // CHECK: %[[MIDDLE:.*]] = "stablehlo.cosine"
 // CHECK: %[[ONE:.*]] = "stablehlo.constant"() {value = dense<1> : tensor<i32>}
 // CHECK: %[[IS_ONE:.*]] = "stablehlo.compare"(%arg0, %[[ONE]]) {comparison_direction = "EQ"}

@@ -84,8 +84,8 @@ def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
   let summary = "Compute all branches of a conditional and select among their results";
   let description = [{
     A predicate that is a constant leaves its branch alone; otherwise the operations of all branches take place, whatever the predicate,
-    and the results are selected. So nothing that ranks do together depends on data. A gradient passes the selection as it passes any:
-    a branch that is not taken gets zeros, which what is not finite in it turns into NaN.
+    and the results are selected. So nothing that ranks do together depends on data. A branch that is not taken computes with 1 instead of the
+    floats from outside: gradients that pass it are zero, as JAX's are, whatever is not finite in it.
 
     ```mlir
     %1 = "stablehlo.if"(%p) ({
@@ -97,7 +97,9 @@ def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %2 = stablehlo.tanh %0 : tensor<4xf32>
+    %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %3 = stablehlo.select %p, %0, %one : tensor<i1>, tensor<4xf32>
+    %2 = stablehlo.tanh %3 : tensor<4xf32>
     %1 = stablehlo.select %p, %2, %0 : tensor<i1>, tensor<4xf32>
     ```
   }];
