@@ -25,6 +25,7 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   importer::registerSourceDialects(registry);
   emit::registerKernelDialects(registry);
   registerNetCosts(registry);
+  registerNetPrecisions(registry);
   registerNetDerivatives(registry);
   registerNetKernels(registry);
   registerNetSharding(registry);

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Variables keep their type: a parameter is converted right behind its read, so that what is made of the read alone can
-// be made where the parameter is kept. Operations are visited in order and are of one of three classes:
+// be made where the parameter is kept. Operations are visited in order and say of which class they are
+// (`PrecisionOpInterface`):
 //
-//   narrow    products: operands are converted, the result is in 16 bit
-//   wide      reductions, exponentials and their like, conversions, and what is to keep its type: operands are
-//             converted back
-//   follow    the others: in 16 bit if all their operands are, but for constants, which take either type
+//   narrow    operands are converted, the result is in 16 bit
+//   wide      operands are converted back; so are those of operations that are to keep their type
+//   follow    in 16 bit if all operands are, but for constants, which take either type
 //
 // What a loop carries is in 16 bit if it comes in so and every trip leaves it so, which is known behind the body: first
 // it is decided what is in 16 bit, then everything is rewritten. A value is converted once in either direction, where
@@ -18,6 +18,7 @@
 
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Precision.h"
 #include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -32,10 +33,9 @@ namespace meshwright::train {
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
+using net::Precision;
 
 namespace {
-
-enum class Precision { Narrow, Wide, Follow };
 
 struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisionPass> {
   using AssignPrecisionPassBase::AssignPrecisionPassBase;
@@ -77,18 +77,8 @@ private:
     isKept |= scope && matchesAny(keep, scope.getValue(), used);
     if (isKept || op->hasTrait<OpTrait::IsTerminator>())
       return Precision::Wide;
-    if (isa<net::DotOp, net::ConvolutionOp>(op))
-      return Precision::Narrow;
-    // The largest of 16-bit values is one of them; sums lose.
-    if (auto window = dyn_cast<net::ReduceWindowOp>(op))
-      return window.getKind() == dist::ReduceKind::Sum || window.getKind() == dist::ReduceKind::Product
-                 ? Precision::Wide
-                 : Precision::Follow;
-    if (isa<net::ReduceOp, net::ArgReduceOp, net::ExpOp, net::Expm1Op, net::LogOp, net::Log1pOp, net::PowerOp,
-            net::RsqrtOp, net::SqrtOp, net::TanOp, net::TotalOp, net::ConvertOp, net::BitcastConvertOp, net::AssignOp>(
-            op))
-      return Precision::Wide;
-    return Precision::Follow;
+    auto interface = dyn_cast<net::PrecisionOpInterface>(op);
+    return interface ? interface.getPrecision() : Precision::Wide;
   }
 
   /// Decides which operations, reads of parameters among them, make values in 16 bit. Once more where it says so:

@@ -24,6 +24,8 @@ void registerNetDerivatives(mlir::DialectRegistry &registry);
 void registerNetKernels(mlir::DialectRegistry &registry);
 /// What operations cost: `dist::CostOpInterface`.
 void registerNetCosts(mlir::DialectRegistry &registry);
+/// The types in which mixed precision computes operations: `net::PrecisionOpInterface`.
+void registerNetPrecisions(mlir::DialectRegistry &registry);
 
 } // namespace meshwright
 
