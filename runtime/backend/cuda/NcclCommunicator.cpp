@@ -46,8 +46,12 @@ static std::optional<ncclDataType_t> getType(DType type) {
   }
 }
 
-/// What NCCL calls a reduction, where it knows it. Of 0 and 1 `and` is the minimum and `or` the maximum.
+/// NCCL's name of a reduction, where it has it. `and` of 0 and 1 is the minimum and `or` the maximum. Its maximum and
+/// minimum of floats drop NaN, so they are not those of a program.
 static std::optional<ncclRedOp_t> getReduction(Collective::Reduction reduction, DType type) {
+  bool isExtremum = reduction == Collective::MAX || reduction == Collective::MIN;
+  if (isExtremum && isFloat(type))
+    return std::nullopt;
   switch (reduction) {
   case Collective::SUM:
     return ncclSum;

@@ -83,16 +83,16 @@ struct BFloat16 {
   }
 };
 
-/// Integers wrap; of floats what is no number wins.
+/// Integers wrap. NCCL takes `fmax` and `fmin` of floats, which return the other operand where one is NaN.
 template <typename T> T combine(T a, T b, ncclRedOp_t reduction) {
   using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   switch (reduction) {
   case ncclProd:
     return static_cast<T>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
   case ncclMax:
-    return a > b || a != a ? a : b;
+    return a > b || b != b ? a : b;
   case ncclMin:
-    return a < b || a != a ? a : b;
+    return a < b || b != b ? a : b;
   default:
     return static_cast<T>(static_cast<Wrapping>(a) + static_cast<Wrapping>(b));
   }
