@@ -21,15 +21,14 @@ static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static double logistic(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 static double rsqrt(double x) { return 1 / std::sqrt(x); }
 
-/// NaN if either is; zero is larger than its negative.
-static double maximum(double x, double y) {
+double evaluate::maximum(double x, double y) {
   if (std::isnan(x) || std::isnan(y))
     return std::nan("");
   if (x == y)
     return std::signbit(x) ? y : x;
   return x > y ? x : y;
 }
-static double minimum(double x, double y) { return -maximum(-x, -y); }
+double evaluate::minimum(double x, double y) { return -maximum(-x, -y); }
 
 /// By 40 steps up to where four terms of its asymptotic series are enough; no number at its poles.
 static double digamma(double x) {
@@ -87,8 +86,8 @@ static FloatBinary findFloatBinary(Operation *op) {
       .Case([](net::SubtractOp) -> FloatBinary { return [](double x, double y) { return x - y; }; })
       .Case([](net::MultiplyOp) -> FloatBinary { return [](double x, double y) { return x * y; }; })
       .Case([](net::DivideOp) -> FloatBinary { return [](double x, double y) { return x / y; }; })
-      .Case([](net::MaximumOp) { return maximum; })
-      .Case([](net::MinimumOp) { return minimum; })
+      .Case([](net::MaximumOp) -> FloatBinary { return maximum; })
+      .Case([](net::MinimumOp) -> FloatBinary { return minimum; })
       .Case([](net::PowerOp) { return static_cast<FloatBinary>(std::pow); })
       .Case([](net::RemainderOp) { return static_cast<FloatBinary>(std::fmod); })
       .Case([](net::Atan2Op) { return static_cast<FloatBinary>(std::atan2); })

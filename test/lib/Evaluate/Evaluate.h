@@ -32,6 +32,10 @@ std::optional<Tensor> evaluateIndexing(mlir::Operation *op, llvm::ArrayRef<const
 std::optional<Tensor> evaluateOrder(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 std::optional<Tensor> evaluateWindow(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 
+/// The larger and the smaller of two floats as IEEE 754 has `maximum` and `minimum`: NaN if either is, and +0 above -0.
+double maximum(double x, double y);
+double minimum(double x, double y);
+
 /// What a reduction of elements like those of `x` starts from, and two of them combined, neither rounded nor wrapped.
 Element getNeutral(dist::ReduceKind kind, const Tensor &x);
 Element combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right);

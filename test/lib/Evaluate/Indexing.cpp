@@ -92,10 +92,9 @@ static Tensor evaluateGather(net::GatherOp op, const Tensor &operand, const Tens
 
 static Element combine(net::ScatterKind kind, const Tensor &operand, Element old, Element update) {
   bool isFloat = operand.isFloat();
-  bool less = isFloat                ? old.f < update.f
-              : operand.isUnsigned() ? static_cast<uint64_t>(old.i) < static_cast<uint64_t>(update.i)
-                                     : old.i < update.i;
-  bool hasNaN = isFloat && (old.f != old.f || update.f != update.f);
+  bool less = operand.isUnsigned() ? static_cast<uint64_t>(old.i) < static_cast<uint64_t>(update.i)
+              : isFloat            ? old.f < update.f
+                                   : old.i < update.i;
   switch (kind) {
   case net::ScatterKind::Assign:
     return update;
@@ -106,9 +105,9 @@ static Element combine(net::ScatterKind kind, const Tensor &operand, Element old
     return isFloat ? Element{.f = old.f * update.f}
                    : Element{.i = static_cast<int64_t>(static_cast<uint64_t>(old.i) * static_cast<uint64_t>(update.i))};
   case net::ScatterKind::Max:
-    return hasNaN ? Element{.f = old.f + update.f} : less ? update : old;
+    return isFloat ? Element{.f = maximum(old.f, update.f)} : less ? update : old;
   case net::ScatterKind::Min:
-    return hasNaN ? Element{.f = old.f + update.f} : less ? old : update;
+    return isFloat ? Element{.f = minimum(old.f, update.f)} : less ? old : update;
   }
   llvm_unreachable("a kind of scatter");
 }

@@ -61,7 +61,6 @@ static Tensor evaluateDot(net::DotOp op, const Tensor &lhs, const Tensor &rhs) {
   return result;
 }
 
-/// NaN, once met, stays.
 static double combineFloats(dist::ReduceKind kind, double x, double y) {
   switch (kind) {
   case dist::ReduceKind::Sum:
@@ -69,9 +68,9 @@ static double combineFloats(dist::ReduceKind kind, double x, double y) {
   case dist::ReduceKind::Product:
     return x * y;
   case dist::ReduceKind::Max:
-    return std::isnan(x) || x > y ? x : y;
+    return maximum(x, y);
   default:
-    return std::isnan(x) || x < y ? x : y;
+    return minimum(x, y);
   }
 }
 

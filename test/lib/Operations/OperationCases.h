@@ -66,6 +66,10 @@ struct CaseFamily {
 /// All families, those of an operation one after another.
 const std::vector<CaseFamily> &getCaseFamilies();
 
+/// Cases of gather, scatter and boxes at computed places, by positions of every integer type: how they split is all
+/// there is to test of them.
+std::vector<CaseFamily> getIndexTypeFamilies();
+
 /// Operations of the context that have a sharding rule but no family, and should: all but state and loops, which mean
 /// something only beside others, and which random networks split.
 std::vector<std::string> findWithoutFamily(mlir::MLIRContext &context);

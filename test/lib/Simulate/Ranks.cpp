@@ -13,6 +13,15 @@ using namespace meshwright::dist;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
+/// As IEEE 754 has `maximum`: NaN if either is, and +0 above -0.
+static double maximum(double lhs, double rhs) {
+  if (std::isnan(lhs) || std::isnan(rhs))
+    return NAN;
+  if (lhs == 0 && rhs == 0)
+    return std::signbit(lhs) ? rhs : lhs;
+  return std::max(lhs, rhs);
+}
+
 double test::reduce(ReduceKind kind, double lhs, double rhs) {
   switch (kind) {
   case ReduceKind::Sum:
@@ -20,9 +29,9 @@ double test::reduce(ReduceKind kind, double lhs, double rhs) {
   case ReduceKind::Product:
     return lhs * rhs;
   case ReduceKind::Max:
-    return std::isnan(lhs) || std::isnan(rhs) ? NAN : std::max(lhs, rhs);
+    return maximum(lhs, rhs);
   case ReduceKind::Min:
-    return std::isnan(lhs) || std::isnan(rhs) ? NAN : std::min(lhs, rhs);
+    return -maximum(-lhs, -rhs);
   case ReduceKind::And:
     return static_cast<double>(static_cast<int64_t>(lhs) & static_cast<int64_t>(rhs));
   case ReduceKind::Or:

@@ -216,4 +216,15 @@ TEST_F(OperationSplits, equalTheSerialOperation) {
     ADD_FAILURE() << name << " has no case in test/lib/Operations";
 }
 
+TEST_F(OperationSplits, equalTheSerialOperationByEveryIndexType) {
+  std::vector<CaseFamily> families = getIndexTypeFamilies();
+  for (auto [index, family] : llvm::enumerate(families)) {
+    Random random(9000 + static_cast<uint64_t>(index));
+    SCOPED_TRACE(family.operation + ", " + family.what + ", " + random.describe(0));
+    checkAll(family, random);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
 } // namespace
