@@ -213,7 +213,8 @@ TEST(CheckpointFolder, OneProcessWritesAndReplacesAtOnce) {
   };
   auto listSteps = [&] {
     std::vector<uint64_t> steps;
-    for (const auto &[step, name] : *listCheckpoints(path))
+    auto found = listCheckpoints(path);
+    for (const auto &[step, name] : *found)
       steps.push_back(step);
     return steps;
   };
