@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContentHash.h"
 #include "GpuCompiler.h"
 #include "KernelCompiler.h"
 #include "KernelModule.h"
@@ -16,12 +17,13 @@
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
-static constexpr uint32_t kVersion = 6;
+static constexpr uint32_t kVersion = 7;
 
 namespace {
 
@@ -36,6 +38,7 @@ private:
   LogicalResult writeContent();
   LogicalResult writeEvaluation();
   LogicalResult compileForCpu(StringRef folder, StringRef target);
+  LogicalResult hashFiles(StringRef folder);
   LogicalResult writeFiles(StringRef folder);
   LogicalResult writeFile(StringRef path, StringRef bytes);
   InFlightDiagnostic error() { return emitError(module.getLoc()); }
@@ -114,6 +117,19 @@ LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
   return success();
 }
 
+/// The runtime compares the files with these hashes, and hosts compare the hashes.
+LogicalResult PackageWriter::hashFiles(StringRef folder) {
+  for (KernelLibrary &library : *package.mutable_libraries()) {
+    std::string path = (folder + "/" + library.file()).str();
+    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!file)
+      return error() << "cannot read " << path << ": " << file.getError().message();
+    library.set_hash(hashContent(std::string_view((*file)->getBuffer())));
+  }
+  package.set_constants_hash(hashContent(std::string_view(tables.constants.getBytes())));
+  return success();
+}
+
 LogicalResult PackageWriter::writeFiles(StringRef folder) {
   // Kernels are compiled side by side, whatever the passes do.
   MLIRContext *context = module.getContext();
@@ -127,9 +143,12 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
       return failure();
   if (!options.gpuReport.empty() && failed(writeFile(options.gpuReport, gpus.printReport(tables.epilogues))))
     return failure();
+  if (failed(hashFiles(folder)))
+    return failure();
   std::string bytes;
   if (!package.SerializeToString(&bytes))
     return error() << "package is larger than 2 GiB without its constants";
+  bytes = sealPackage(std::move(bytes));
   return success(succeeded(writeFile((folder + "/" + kConstantsFile).str(), tables.constants.getBytes())) &&
                  succeeded(writeFile((folder + "/" + kPackageFile).str(), bytes)));
 }

@@ -88,6 +88,8 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   // Without a slash the loader would search its own folders.
   if (kernels.path.find('/') == std::string::npos)
     kernels.path = "./" + kernels.path;
+  MW_TRY_ASSIGN(InputFile file, InputFile::open(kernels.path));
+  MW_TRY(package.checkLibraryFile(*chosen, file.bytes(), kernels.path));
   void *handle = dlopen(kernels.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return inputError("the kernels cannot be loaded: {}", dlerror());

@@ -7,6 +7,7 @@
 #include "meshwright/runtime/Package.h"
 #include "CheckCollectives.h"
 #include "CheckSchedules.h"
+#include "ContentHash.h"
 #include "ExpandLoops.h"
 #include "meshwright/runtime/InitialValues.h"
 #include "meshwright/runtime/SchemaVersion.h"
@@ -19,6 +20,27 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
+static Status checkHash(uint64_t expected, std::span<const std::byte> bytes) {
+  uint64_t found = hashContent(bytes);
+  if (found == expected)
+    return {};
+  return inputError("the file is damaged or of another package: its {} bytes have the hash {} but the package says {}",
+                    bytes.size(), formatHash(found), formatHash(expected));
+}
+
+/// A file that cannot be parsed may still say that it was another one once.
+static Status checkSeal(std::span<const std::byte> bytes) {
+  std::optional<PackageSeal> seal = findSeal(bytes);
+  return seal ? checkHash(seal->hash, bytes.first(seal->contentBytes)) : Status();
+}
+
+Status LoadedPackage::checkLibraryFile(const KernelLibrary &library, std::span<const std::byte> bytes,
+                                       const std::string &path) const {
+  return content->hash() == 0 ? Status() : checkHash(library.hash(), bytes).within(path);
+}
+
+Status LoadedPackage::checkConstants() const { return checkHash(content->constants_hash(), getConstants()); }
+
 Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::string path = folder + "/package.pb";
   MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
@@ -26,8 +48,11 @@ Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   std::span<const std::byte> bytes = file.bytes();
   // What protobuf would print is said once, here.
   google::protobuf::LogSilencer silencer;
+  MW_TRY(checkSeal(bytes).within(path));
   if (bytes.size() > static_cast<size_t>(INT32_MAX) || !message.ParseFromArray(bytes.data(), bytes.size()))
     return inputError("{}: the {} bytes are no package message", path, bytes.size());
+  if (message.version() == schemaVersion && !findSeal(bytes))
+    return inputError("{}: the package does not end with the hash of its content", path);
   std::optional<InputFile> constants;
   std::string constantsPath = folder + "/constants.bin";
   if (access(constantsPath.c_str(), F_OK) == 0) {
@@ -36,6 +61,7 @@ Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   auto package = create(std::move(message), folder, std::move(constants));
   if (!package.ok())
     return package.status().within(path);
+  MW_TRY(package->checkConstants().within(constantsPath));
   return package;
 }
 
@@ -169,6 +195,7 @@ Status LoadedPackage::openEvaluation() {
   meshwright::Package &message = *evaluation->content;
   message.set_version(content->version());
   message.set_producer(content->producer());
+  message.set_hash(content->hash());
   *message.mutable_axes() = content->axes();
   *message.mutable_libraries() = content->libraries();
   evaluation->folder = folder;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Show.h"
+#include "ContentHash.h"
 #include "Plans.h"
 #include "Progress.h"
 #include "meshwright/runtime/Communicator.h"
@@ -282,6 +283,7 @@ Status meshwright::tool::show(const LoadedPackage &package) {
     axes.push_back(fmt::format("\"{}\"={}", mesh.getName(axis), mesh.getSize(axis)));
   if (!message.producer().empty())
     fmt::print("made by {}\n", message.producer());
+  fmt::print("hash {}\n", formatHash(package.getHash()));
   fmt::print("mesh [{}], {} ranks\n", fmt::join(axes, ", "), mesh.getNumRanks());
   if (package.getMergeSteps() != 1)
     fmt::print("merges {} steps into one update\n", package.getMergeSteps());
@@ -293,6 +295,6 @@ Status meshwright::tool::show(const LoadedPackage &package) {
     fmt::print("\n");
   }
   for (const KernelLibrary &library : message.libraries())
-    fmt::print("kernels for {} in {}\n", library.target(), library.file());
+    fmt::print("kernels for {} in {}, hash {}\n", library.target(), library.file(), formatHash(library.hash()));
   return {};
 }

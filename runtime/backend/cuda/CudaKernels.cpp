@@ -67,6 +67,7 @@ Result<KernelImage> KernelImage::load(const LoadedPackage &package, const std::s
     return inputError("the kernels for {} are for a CPU", describe(*image.library));
   image.path = package.getFolder() + "/" + image.library->file();
   MW_TRY_ASSIGN(InputFile file, InputFile::open(image.path));
+  MW_TRY(package.checkLibraryFile(*image.library, file.bytes(), image.path));
   image.bytes.assign(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
   return image;
 }

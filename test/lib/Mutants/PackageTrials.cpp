@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Trials.h"
+#include "ContentHash.h"
 #include "package.pb.h"
 #include <filesystem>
 #include <google/protobuf/message.h>
@@ -118,7 +119,9 @@ public:
 
   Outcome tryBytes(Mutator &mutator, const std::string &folder, const std::string &log) const {
     std::string package = linkPackage(samples.package, folder), message = readWhole(package + "/package.pb");
-    replaceFile(package + "/package.pb", mutator.mutateBytes(message));
+    // With a hash that is right: a wrong one would be all that is noticed.
+    message.resize(findSeal(std::as_bytes(std::span(message)))->contentBytes);
+    replaceFile(package + "/package.pb", sealPackage(mutator.mutateBytes(message)));
     return run({package, "--feed=" + samples.feed}, log);
   }
 
@@ -128,7 +131,8 @@ public:
     message.ParseFromString(readWhole(package + "/package.pb"));
     for (size_t changes = 1 + mutator.draw(2); changes != 0; --changes)
       mutateMessage(mutator, message);
-    replaceFile(package + "/package.pb", message.SerializeAsString());
+    message.clear_hash();
+    replaceFile(package + "/package.pb", sealPackage(message.SerializeAsString()));
     return run({package, "--feed=" + samples.feed}, log);
   }
 

@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContentHash.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
+#include "meshwright/runtime/KernelLibraries.h"
 #include "meshwright/runtime/Session.h"
 #include "test/unit/Random.h"
 #include <functional>
@@ -46,9 +48,52 @@ TEST(Package, MissingOrForeignFilesAreErrors) {
             folder / "p/package.pb" + ": the 11 bytes are no package message");
 }
 
+// Tests that each file of a package is held against the hash that stands in the package.
+TEST(Package, DamagedAndForeignFilesAreErrors) {
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
+  auto damage = [&](const char *name, size_t at) {
+    std::string bytes = folder.read(std::string("p/") + name);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    folder.write(std::string("p/") + name, bytes);
+    return LoadedPackage::open(folder / "p").status().message();
+  };
+  EXPECT_EQ(damage("package.pb", 4).find(folder / "p/package.pb" + ": the file is damaged or of another package: its "),
+            0u);
+  damage("package.pb", 4);
+  EXPECT_TRUE(LoadedPackage::open(folder / "p").ok());
+  std::string constants = damage("constants.bin", 300);
+  EXPECT_EQ(constants.find(folder / "p/constants.bin" + ": the file is damaged or of another package: its "), 0u);
+  EXPECT_NE(constants.find(" but the package says " + formatHash(hashContent(makeConstants()))), std::string::npos);
+  damage("constants.bin", 300);
+  // Kernels are looked at when they are loaded.
+  EXPECT_EQ(damage("kernels-test.so", 100), "");
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  EXPECT_EQ(LoadedKernels::load(package, "").status().message().find(
+                folder / "p/kernels-test.so" + ": the file is damaged or of another package: its "),
+            0u);
+  // A package of this version has a hash.
+  folder.write("p/package.pb", addHashes(makePackage()).SerializeAsString());
+  EXPECT_EQ(LoadedPackage::open(folder / "p").status().message(),
+            folder / "p/package.pb" + ": the package does not end with the hash of its content");
+}
+
+// Tests the hash of contents with numbers that a program in Python computes from the definition in ContentHash.h.
+TEST(Package, HashesOfContents) {
+  std::string text;
+  for (int i = 0; i != 100; ++i)
+    text += static_cast<char>(i * 7);
+  EXPECT_EQ(formatHash(hashContent(std::string_view())), "5b492273aa046a6c");
+  EXPECT_EQ(formatHash(hashContent("a")), "eedbf5450340a60e");
+  EXPECT_EQ(formatHash(hashContent(std::string_view(text).substr(0, 32))), "eba9f90ac31f9a5d");
+  EXPECT_EQ(formatHash(hashContent(text)), "54ec225ef62caf72");
+  // A last word that is padded is not the longer text with zeros.
+  EXPECT_NE(hashContent(std::string_view("a\0", 2)), hashContent("a"));
+}
+
 TEST(Package, TablesAreChecked) {
   EXPECT_EQ(getError([](Package &p) { p.set_version(1); }),
-            "the package has schema version 1 but this runtime reads version 6");
+            "the package has schema version 1 but this runtime reads version 7");
   EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
             "the mesh has 4 ranks but the package gives programs to 5");
   EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");
@@ -398,12 +443,12 @@ TEST(Package, DamagedOnesAreErrorsAndNotCrashes) {
   for (int round = 0; round != 2100; ++round) {
     if (round % 700 == 0)
       ASSERT_TRUE(writePackage(packages[round / 700], folder / "p"));
-    std::string bytes = packages[round / 700].SerializeAsString();
+    std::string bytes = addHashes(packages[round / 700]).SerializeAsString();
     for (int64_t changes = random.pick(1, 4); changes != 0; --changes)
       bytes[random.pick(0, static_cast<int64_t>(bytes.size()) - 1)] = static_cast<char>(random.pick(0, 255));
     if (random.chance(10))
       bytes.resize(random.pick(0, static_cast<int64_t>(bytes.size())));
-    folder.write("p/package.pb", bytes);
+    folder.write("p/package.pb", sealPackage(bytes));
     refused += !LoadedPackage::open(folder / "p").ok();
   }
   EXPECT_GT(refused, 1000);

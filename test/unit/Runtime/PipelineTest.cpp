@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContentHash.h"
 #include "PipelineRun.h"
 #include "test/unit/Random.h"
 #include <functional>
@@ -201,14 +202,14 @@ TEST(Pipeline, DamagedOnesAreErrorsAndNotCrashes) {
   TempFolder folder;
   Package message = makePipelinePackage(getOrder(OrderKind::OneForwardOneBackward, {3, 4}));
   ASSERT_TRUE(writePackage(message, folder / "p"));
-  std::string whole = message.SerializeAsString();
+  std::string whole = addHashes(message).SerializeAsString();
   Random random;
   int refused = 0;
   for (int round = 0; round != 1000; ++round) {
     std::string bytes = whole;
     for (int64_t changes = random.pick(1, 3); changes != 0; --changes)
       bytes[random.pick(0, static_cast<int64_t>(bytes.size()) - 1)] = static_cast<char>(random.pick(0, 255));
-    folder.write("p/package.pb", bytes);
+    folder.write("p/package.pb", sealPackage(bytes));
     auto package = LoadedPackage::open(folder / "p");
     refused += !package.ok() || !Session::create(*package, {}).ok();
   }

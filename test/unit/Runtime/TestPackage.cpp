@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestPackage.h"
+#include "ContentHash.h"
 #include "ProgramBuilder.h"
 #include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
@@ -26,6 +27,9 @@ constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4
 constexpr int32_t maxSize = 128;
 /// For `test_sum` of as many.
 constexpr uint64_t sumScratchBytes = maxSize * sizeof(float);
+/// Where the kernels were built, and how a package calls them.
+constexpr std::pair<const char *, const char *> kKernelFiles[] = {
+    {MESHWRIGHT_TEST_KERNELS, "kernels-test.so"}, {MESHWRIGHT_EMULATED_TEST_KERNELS, "kernels-emulated.so"}};
 /// The coordinate of dp that owns w, where one does.
 constexpr uint32_t owner = 1;
 
@@ -199,16 +203,31 @@ std::string meshwright::test::makeConstants() {
   return bytes;
 }
 
+static std::string readWhole(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+static bool writeWhole(const std::string &path, const std::string &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  return file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).good();
+}
+
+Package meshwright::test::addHashes(Package package) {
+  package.set_constants_hash(hashContent(makeConstants()));
+  for (KernelLibrary &library : *package.mutable_libraries())
+    for (const auto &[from, to] : kKernelFiles)
+      if (library.file() == to)
+        library.set_hash(hashContent(readWhole(from)));
+  return package;
+}
+
 bool meshwright::test::writePackage(const Package &package, const std::string &folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  std::ofstream message(folder + "/package.pb", std::ios::binary),
-      constants(folder + "/constants.bin", std::ios::binary);
-  std::string bytes = makeConstants();
-  constants.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  for (auto [from, to] : {std::pair(MESHWRIGHT_TEST_KERNELS, "/kernels-test.so"),
-                          std::pair(MESHWRIGHT_EMULATED_TEST_KERNELS, "/kernels-emulated.so")})
+  for (const auto &[from, to] : kKernelFiles)
     if (!error)
-      std::filesystem::copy_file(from, folder + to, std::filesystem::copy_options::overwrite_existing, error);
-  return !error && package.SerializeToOstream(&message) && constants.good();
+      std::filesystem::copy_file(from, folder + "/" + to, std::filesystem::copy_options::overwrite_existing, error);
+  return !error && writeWhole(folder + "/constants.bin", makeConstants()) &&
+         writeWhole(folder + "/package.pb", sealPackage(addHashes(package).SerializeAsString()));
 }

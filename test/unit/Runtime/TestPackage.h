@@ -51,6 +51,8 @@ void addLibraries(Package &package);
 uint64_t getSizeOffset(int64_t size);
 /// The bytes of constants.bin.
 std::string makeConstants();
+/// The package with the hashes of the files that `writePackage` puts beside it.
+Package addHashes(Package package);
 /// Writes the package's folder, with the kernels that were built for it. False if it cannot be written.
 bool writePackage(const Package &package, const std::string &folder);
 
