@@ -7,6 +7,8 @@
 #include "meshwright/runtime/World.h"
 #include "../backend/mpi/MpiWorld.h"
 #include "../backend/tcp/TcpWorld.h"
+#include "meshwright/runtime/EscapeText.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace meshwright::runtime;
@@ -37,10 +39,12 @@ Bytes pack(const Status &status) {
 }
 
 Status unpack(const Bytes &bytes) {
-  if (bytes.empty() || static_cast<Code>(bytes[0]) == Code::Ok)
+  auto code = bytes.empty() ? Code::Fault : static_cast<Code>(bytes[0]);
+  if (code == Code::Ok)
     return {};
-  return Status(static_cast<Code>(bytes[0]),
-                std::string(reinterpret_cast<const char *>(bytes.data()) + 1, bytes.size() - 1));
+  if (bytes.empty() || code > Code::Fault)
+    return faultError("a process says of an error what no process says");
+  return Status(code, escapeText({reinterpret_cast<const char *>(bytes.data()) + 1, bytes.size() - 1}));
 }
 
 } // namespace
@@ -50,8 +54,14 @@ Result<Bytes> World::share(Bytes bytes) {
     return bytes;
   uint64_t size = bytes.size();
   MW_TRY(broadcast(std::as_writable_bytes(std::span(&size, 1))));
+  // Memory grows with what comes, not with what is announced.
+  for (uint64_t done = 0; done < size; done += kPieceBytes) {
+    uint64_t piece = std::min(kPieceBytes, size - done);
+    if (!isFirst())
+      bytes.resize(done + piece);
+    MW_TRY(broadcast(std::span(bytes).subspan(done, piece)));
+  }
   bytes.resize(size);
-  MW_TRY(broadcast(bytes));
   return bytes;
 }
 
@@ -68,6 +78,8 @@ Result<std::vector<Bytes>> World::gatherForAll(std::span<const std::byte> mine) 
   all.clear();
   auto begin = joined.begin();
   for (uint64_t size : sizes) {
+    if (size > static_cast<uint64_t>(joined.end() - begin))
+      return faultError("the first process says {} bytes of one process where {} are left", size, joined.end() - begin);
     auto end = begin + static_cast<ptrdiff_t>(size);
     all.emplace_back(begin, end);
     begin = end;
@@ -89,13 +101,13 @@ Status World::agree(const Status &mine) {
 
 std::unique_ptr<World> meshwright::runtime::createLocalWorld() { return std::make_unique<LocalWorld>(); }
 
-Result<std::unique_ptr<World>> meshwright::runtime::openWorld(std::string_view name) {
+Result<std::unique_ptr<World>> meshwright::runtime::openWorld(std::string_view name, const WorldOptions &options) {
   if (name == "inproc")
     return createLocalWorld();
   if (name == "mpi")
     return createMpiWorld();
   if (name == "tcp")
-    return createTcpWorld();
+    return createTcpWorld(options);
   return usageError("there is no backend \"{}\"; there are inproc, tcp and mpi", name);
 }
 

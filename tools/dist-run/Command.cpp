@@ -9,6 +9,7 @@
 #include "Launch.h"
 #include "Options.h"
 #include "Run.h"
+#include "RunEnd.h"
 #include "SelfTest.h"
 #include "Show.h"
 #include <csignal>
@@ -63,8 +64,7 @@ static Status runOn(Instruments &instruments, const Options &options) {
   if (!status.ok() && !world.hasAgreedOnFailure())
     world.abort(status);
   if (!status.ok() && (world.isFirst() || !world.hasAgreedOnFailure()))
-    fmt::print(stderr, "dist-run{}: error: {}\n",
-               world.isAlone() ? "" : fmt::format(" (process {})", world.getProcess()), status.message());
+    sayFailure(world, status);
   return status;
 }
 
@@ -83,7 +83,9 @@ int meshwright::tool::runCommand(int argc, char **argv) {
       return *code;
     status = code.status();
   } else if (options.ok()) {
-    auto world = openWorld(options->getWorldName());
+    auto world = openWorld(options->getWorldName(), {options->tokenFile, [](const std::string &warning) {
+                                                       fmt::print(stderr, "dist-run: warning: {}\n", warning);
+                                                     }});
     if (world.ok()) {
       Instruments instruments(**world, *options);
       return static_cast<int>(runOn(instruments, *options).code());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Instruments.h"
+#include "RunEnd.h"
 #include "meshwright/runtime/MessageCheck.h"
 #include <fmt/core.h>
 
@@ -31,7 +32,10 @@ Instruments::Instruments(World &world, const Options &options)
             this->world.abort(status);
           },
           [this] { writeFlights(faultError("interrupted")); }) {
-  world.setLastWords([this](const Status &status) { reportFailure(status); });
+  world.setLastWords([this](const Status &status) {
+    sayFailure(this->world, status);
+    reportFailure(status);
+  });
   flights.setFailureListener([this](const Status &status) { watchdog.fail(status); });
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "RunEnd.h"
 #include "backend/processes/Sockets.h"
 #include "backend/tcp/Rendezvous.h"
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +35,7 @@ public:
 
   Result<int> run(int argc, char **argv) {
     MW_TRY(openRendezvous());
+    MW_TRY(openReports());
     makeArguments(argc, argv);
     // From here on signals are waited for.
     sigemptyset(&signals);
@@ -53,29 +54,61 @@ public:
 private:
   uint64_t getProcess(uint64_t local) const { return options.nodeRank * options.nproc + local; }
 
-  /// Where there is one host, a port that nobody else has, and a token that nobody else knows.
-  Status openRendezvous() {
-    place = options.rendezvous;
+  /// The secret that processes prove to each other; that of a run on one host is made here.
+  Status openToken() {
     const char *given = std::getenv(tcp::kTokenVariable);
-    token = given ? given : "";
+    if (!options.tokenFile.empty()) {
+      MW_TRY_ASSIGN(token, tcp::readToken(options.tokenFile));
+    } else if (given) {
+      MW_TRY_ASSIGN(token, tcp::checkToken(given, tcp::kTokenVariable));
+    } else if (options.nnodes == 1) {
+      uint64_t numbers[4];
+      MW_TRY(processes::fillRandom(numbers, sizeof(numbers)));
+      for (uint64_t number : numbers)
+        token += fmt::format("{:016x}", number);
+    } else {
+      return usageError("--nnodes={} wants a secret that all hosts have, so that no other program can join: in "
+                        "--token-file=FILE or in {}; `openssl rand -hex 32` makes one",
+                        options.nnodes, tcp::kTokenVariable);
+    }
+    return {};
+  }
+
+  /// Where there is one host, a port that nothing else has, on its loopback.
+  Status openRendezvous() {
+    MW_TRY(openToken());
+    place = options.rendezvous;
     if (options.nnodes != 1 || !place.empty())
       return {};
-    processes::Address address;
-    MW_TRY_ASSIGN(listener, processes::listenForProcesses(address));
-    place = fmt::format("127.0.0.1:{}", address.port);
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-      return faultError("the system gives no random numbers: {}", std::strerror(errno));
-    token = fmt::format("{:016x}", number);
+    MW_TRY_ASSIGN(processes::Listener opened, processes::listenAt({processes::kLoopback}));
+    place = fmt::format("{}:{}", processes::kLoopback, opened.port);
+    listener = std::move(opened.sockets[0]);
     // Of the first process, whose descriptors are this one's.
     fcntl(listener.get(), F_SETFD, 0);
     return {};
   }
 
+  /// On which the processes say why they end. None waits for room in it.
+  Status openReports() {
+    if (pipe2(reportPipe, O_NONBLOCK) != 0)
+      return faultError("the system gives no pipe: {}", std::strerror(errno));
+    fcntl(reportPipe[0], F_SETFD, FD_CLOEXEC);
+    return {};
+  }
+
+  std::vector<EndReport> readReports() const {
+    std::vector<EndReport> reports;
+    EndReport report;
+    while (read(reportPipe[0], &report, sizeof(report)) == sizeof(report))
+      reports.push_back(report);
+    return reports;
+  }
+
   /// The command line without what is for this process.
   void makeArguments(int argc, char **argv) {
     auto isOurs = [](std::string_view name) {
-      return name == "nproc" || name == "nnodes" || name == "node-rank" || name == "rendezvous" || name == "comm";
+      return name == "nproc" || name == "nnodes" || name == "node-rank" || name == "rendezvous" || name == "comm" ||
+             name == "token-file";
     };
     for (int i = 0; i != argc; ++i) {
       std::string_view argument = argv[i];
@@ -106,6 +139,7 @@ private:
     setenv(tcp::kProcessesVariable, std::to_string(options.nproc * options.nnodes).c_str(), 1);
     setenv(tcp::kRendezvousVariable, place.c_str(), 1);
     setenv(tcp::kTokenVariable, token.c_str(), 1);
+    setenv(kReportVariable, std::to_string(reportPipe[1]).c_str(), 1);
     if (listener.isOpen() && local == 0)
       setenv(tcp::kListenerVariable, std::to_string(listener.get()).c_str(), 1);
     else
@@ -129,7 +163,10 @@ private:
         killLate();
     }
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    return code;
+    RunEnd end = judgeEnd(ended, readReports());
+    if (!end.message.empty())
+      fmt::print(stderr, "dist-run: error: {}\n", end.message);
+    return end.code;
   }
 
   void reap() {
@@ -151,14 +188,9 @@ private:
   };
 
   void noteEnd(const Child &child, int status) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-      return;
-    if (WIFSIGNALED(status) && !isKilling)
-      fmt::print(stderr, "dist-run: process {} was ended by signal {} ({})\n", child.process, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    if (code == 0)
-      code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(Code::Fault);
-    if (!deadline)
+    ended.push_back({static_cast<int64_t>(child.process), status, isKilling});
+    bool isGood = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!isGood && !deadline)
       deadline = Clock::now() + kGrace;
   }
 
@@ -185,7 +217,8 @@ private:
   std::vector<Child> children;
   std::optional<Clock::time_point> deadline;
   bool isKilling = false;
-  int code = 0;
+  std::vector<EndedProcess> ended;
+  int reportPipe[2] = {-1, -1};
 };
 
 } // namespace

@@ -161,10 +161,17 @@ const std::vector<Option> &getOptions() {
        setCount(&Options::nodeRank, 0)},
       {"Running", "rendezvous", "HOST:PORT", "with --nnodes: where all find the first process, on host 0",
        setText(&Options::rendezvous)},
+      {"Running", "token-file", "FILE",
+       "the secret of processes on several hosts, at least 16 bytes, the same on all (the environment's "
+       "MESHWRIGHT_TOKEN; one host makes its own)",
+       setText(&Options::tokenFile)},
       {"Running", "serial", "", "run the serial program", setFlag(&Options::serial)},
       {"Running", "threads", "N", "threads of the matrix products, per rank (1)", setCount(&Options::threads, 1)},
       {"Running", "kernels", "TARGET", "the kernels to load (the first that this CPU can run, or those for this GPU)",
        setText(&Options::kernels)},
+      {"Running", "mixed-kernels", "",
+       "let processes on different CPUs compute with different kernels; replicas may differ in their last bits",
+       setFlag(&Options::mixedKernels)},
       {"Running", "device", "KIND", "what the ranks compute on: cpu, or cuda, a GPU of NVIDIA for each (cpu)",
        setDevice},
       {"Running", "tf32", "", "on GPUs, round the operands of f32 products to 10 bits of fraction",
@@ -260,6 +267,9 @@ Status checkProcesses(const Options &options) {
   if (options.nproc != 0 && !isOfProcesses)
     return usageError("--nproc starts processes that reach each other over connections, not by --comm={}",
                       options.comm);
+  if (!options.tokenFile.empty() && options.nproc == 0 && options.comm != "tcp")
+    return usageError("--token-file is the secret of processes that reach each other over connections, which --nproc or "
+                      "--comm=tcp makes");
   if (options.nproc > 65536 || options.nnodes > 65536 / std::max<uint64_t>(options.nproc, 1))
     return usageError("{} processes on each of {} hosts are above 65536", options.nproc, options.nnodes);
   if (options.nodeRank >= options.nnodes)

@@ -24,7 +24,7 @@ struct Options {
   /// How many processes this one starts on its host, 0 where it is one itself; of how many hosts, which it is, and
   /// where the first process listens.
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
-  std::string rendezvous;
+  std::string rendezvous, tokenFile;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
   /// The type that floats of `save` are rounded to.
   std::optional<DType> saveType;
@@ -60,7 +60,7 @@ struct Options {
   std::string onNonFinite;
   /// 0: never.
   uint64_t checkReplicas = 0;
-  bool checkCollectives = false, checkMessages = false;
+  bool checkCollectives = false, checkMessages = false, mixedKernels = false;
   bool serial = false, checkSerial = false, show = false, quiet = false, help = false, version = false;
 };
 

@@ -31,49 +31,17 @@ static constexpr double unheardTime = 4;
 static constexpr double leaveTime = 5;
 
 //===----------------------------------------------------------------------===//
-// Frames
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Numbers in front of a text.
-template <typename T> struct Packed {
-  T numbers;
-  std::string text;
-
-  std::string pack() const { return std::string(reinterpret_cast<const char *>(&numbers), sizeof(T)) + text; }
-  static Packed unpack(const std::string &bytes) {
-    Packed packed{};
-    std::memcpy(&packed.numbers, bytes.data(), std::min(bytes.size(), sizeof(T)));
-    packed.text = bytes.substr(std::min(bytes.size(), sizeof(T)));
-    return packed;
-  }
-};
-
-struct FailureNumbers {
-  int32_t code;
-  int32_t gone;
-};
-
-struct StateNumbers {
-  uint64_t moves;
-  int32_t waitsFor;
-  uint32_t disagrees;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // From other threads
 //===----------------------------------------------------------------------===//
 
-Lifeline::Lifeline(int process, std::vector<Socket> sockets) : process(process) {
+Lifeline::Lifeline(int process, int64_t numProcesses, std::vector<Socket> sockets)
+    : process(process), numProcesses(numProcesses) {
   for (Socket &socket : sockets)
     peers.emplace_back(std::move(socket));
 }
 
-Result<std::unique_ptr<Lifeline>> Lifeline::create(int process, std::vector<Socket> sockets) {
-  std::unique_ptr<Lifeline> lifeline(new Lifeline(process, std::move(sockets)));
+Result<std::unique_ptr<Lifeline>> Lifeline::create(int process, int64_t numProcesses, std::vector<Socket> sockets) {
+  std::unique_ptr<Lifeline> lifeline(new Lifeline(process, numProcesses, std::move(sockets)));
   MW_TRY(lifeline->start());
   return lifeline;
 }
@@ -101,13 +69,19 @@ Status Lifeline::takeFailure(const CollectiveCall *call) {
     return {};
   isTaken = true;
   std::lock_guard guard(mutex);
-  if (gone < 0 || !call)
-    return failure;
+  if (!failure.isEnd || !call)
+    return failure.status;
+  int64_t gone = failure.origin;
   bool isMember = std::find(call->members.begin(), call->members.end(), gone) != call->members.end();
   return faultError("rank {} stopped {} {}", gone, isMember ? "before" : "while others were in", describe(*call));
 }
 
-void Lifeline::fail(const Status &status) { setFailure(status, -1); }
+std::optional<FailedProcess> Lifeline::getFailedProcess() const {
+  std::lock_guard guard(mutex);
+  if (failure.origin < 0)
+    return std::nullopt;
+  return FailedProcess{failure.origin, failure.isSilent || failure.isEnd};
+}
 
 void Lifeline::beginWait(const CollectiveCall &call, int64_t newWaitsFor, bool newDisagrees) {
   std::lock_guard guard(mutex);
@@ -121,7 +95,7 @@ void Lifeline::endWait() {
   waitingIn = nullptr;
 }
 
-void Lifeline::sayEnd() { sendToAll({End, ""}); }
+void Lifeline::sayEnd() { sendToAll(End{}); }
 
 void Lifeline::leave() {
   sayEnd();
@@ -130,22 +104,26 @@ void Lifeline::leave() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-void Lifeline::setFailure(Status status, int64_t newGone) {
-  std::string bytes =
-      Packed<FailureNumbers>{{static_cast<int32_t>(status.code()), static_cast<int32_t>(newGone)}, status.message()}
-          .pack();
+void Lifeline::setFailure(Failure newFailure) {
   {
     std::lock_guard guard(mutex);
-    if (!failure.ok())
+    if (!failure.status.ok())
       return;
-    failure = std::move(status);
-    gone = newGone;
+    failure = newFailure;
     failed.store(true, std::memory_order_release);
   }
-  sendToAll({Failure, bytes});
+  sendToAll(newFailure);
 }
 
-void Lifeline::sendToAll(const Frame &frame) {
+/// What the first process says stands above what this one has found out, which may follow from it.
+void Lifeline::adopt(Failure newFailure) {
+  std::lock_guard guard(mutex);
+  failure = std::move(newFailure);
+  failed.store(true, std::memory_order_release);
+}
+
+void Lifeline::sendToAll(const LifelineMessage &message) {
+  Frame frame = pack(message);
   std::lock_guard guard(mutex);
   for (Peer &peer : peers)
     peer.connection.send(frame);
@@ -184,37 +162,46 @@ void Lifeline::passTime() {
 
 void Lifeline::read(size_t peer) {
   std::vector<Frame> frames;
-  bool isOpen;
+  Result<bool> isOpen = true;
   {
     std::lock_guard guard(mutex);
     isOpen = peers[peer].connection.receive([&](const Frame &frame) { frames.push_back(frame); });
   }
   peers[peer].heard = now;
   for (const Frame &frame : frames)
-    handle(peer, frame);
-  if (!isOpen)
+    if (Status status = handle(peer, frame); !status.ok())
+      return handleNonsense(peer, status);
+  if (!isOpen.ok())
+    handleNonsense(peer, isOpen.status());
+  else if (!*isOpen)
     handleEnd(peer);
 }
 
-void Lifeline::handle(size_t peer, const Frame &frame) {
-  switch (frame.kind) {
-  case Failure: {
-    auto packed = Packed<FailureNumbers>::unpack(frame.bytes);
-    return setFailure(Status(static_cast<Code>(packed.numbers.code), packed.text), packed.numbers.gone);
-  }
-  case State: {
-    auto packed = Packed<StateNumbers>::unpack(frame.bytes);
-    return update(peer, {packed.numbers.moves, packed.numbers.waitsFor, packed.numbers.disagrees != 0, packed.text});
-  }
-  default:
+Status Lifeline::handle(size_t peer, const Frame &frame) {
+  MW_TRY_ASSIGN(LifelineMessage message, unpack(frame, numProcesses));
+  if (auto *said = std::get_if<Failure>(&message)) {
+    if (process == 0)
+      setFailure(std::move(*said));
+    else
+      adopt(std::move(*said));
+  } else if (auto *activity = std::get_if<Activity>(&message)) {
+    update(peer, std::move(*activity));
+  } else {
     std::lock_guard guard(mutex);
     peers[peer].hasEnded = true;
   }
+  return {};
+}
+
+/// What comes from there is not of a process of this run, or no longer.
+void Lifeline::handleNonsense(size_t peer, const Status &status) {
+  setFailure({faultError("process {} says what no process says: {}", peer, status.message()),
+              static_cast<int64_t>(peer), /*isSilent=*/true});
 }
 
 void Lifeline::handleEnd(size_t peer) {
   if (!peers[peer].hasEnded)
-    setFailure(faultError("rank {} stopped", peer), static_cast<int64_t>(peer));
+    setFailure({faultError("rank {} stopped", peer), static_cast<int64_t>(peer), /*isSilent=*/true, /*isEnd=*/true});
 }
 
 Activity Lifeline::getActivity() {
@@ -238,8 +225,7 @@ void Lifeline::sayActivity() {
     update(0, activity);
   if (now - said < sayTime && (process == 0 || activity == saidActivity))
     return;
-  StateNumbers numbers{activity.moves, static_cast<int32_t>(activity.waitsFor), activity.disagrees};
-  sendToAll({State, Packed<StateNumbers>{numbers, activity.collective}.pack()});
+  sendToAll(activity);
   said = now;
   saidActivity = std::move(activity);
 }
@@ -248,7 +234,7 @@ void Lifeline::sayActivity() {
 // What to make of it
 //===----------------------------------------------------------------------===//
 
-Status Lifeline::describeStandstill(size_t first) const {
+Failure Lifeline::describeStandstill(size_t first) const {
   // Whoever does not answer is where the others wait in the end, whatever it said last.
   std::vector<bool> seen(peers.size());
   size_t before = first, at = first;
@@ -257,15 +243,16 @@ Status Lifeline::describeStandstill(size_t first) const {
     before = std::exchange(at, static_cast<size_t>(peers[at].activity.waitsFor));
   }
   const std::string &collective = peers[before].activity.collective;
-  if (seen[at])
-    return faultError("ranks wait for each other for ever: rank {} waits for rank {} in {}, rank {} for rank {} in {}",
-                      before, at, collective, at, peers[at].activity.waitsFor, peers[at].activity.collective);
-  return describeStop(at, collective, before, !isSilent(at));
+  if (!seen[at])
+    return describeStop(at, collective, before, !isSilent(at));
+  return {faultError("ranks wait for each other for ever: rank {} waits for rank {} in {}, rank {} for rank {} in {}",
+                     before, at, collective, at, peers[at].activity.waitsFor, peers[at].activity.collective)};
 }
 
-Status Lifeline::describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const {
-  return faultError("rank {} stopped before {}: rank {} waits for it, nothing has moved for {} s, and its process {}",
-                    stopped, collective, waiting, timeout.load(), isAlive ? "is alive" : "does not answer");
+Failure Lifeline::describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const {
+  return {faultError("rank {} stopped before {}: rank {} waits for it, nothing has moved for {} s, and its process {}",
+                     stopped, collective, waiting, timeout.load(), isAlive ? "is alive" : "does not answer"),
+          static_cast<int64_t>(stopped), /*isSilent=*/true};
 }
 
 void Lifeline::judge() {
@@ -278,17 +265,18 @@ void Lifeline::judge() {
     const Peer &other = peers[activity.waitsFor];
     double waited = now - peers[i].since;
     if (other.hasEnded && waited > 2 * tickTime)
-      return fail(faultError("rank {}: {} waits for rank {}, which is not coming: its process has ended", i,
-                             activity.collective, activity.waitsFor));
+      return setFailure({faultError("rank {}: {} waits for rank {}, which is not coming: its process has ended", i,
+                                    activity.collective, activity.waitsFor),
+                         activity.waitsFor, /*isSilent=*/true});
     if (activity.disagrees && !other.activity.collective.empty())
-      return fail(faultError("rank {}: {} meets rank {}: {}", i, activity.collective, activity.waitsFor,
-                             other.activity.collective));
+      return setFailure({faultError("rank {}: {} meets rank {}: {}", i, activity.collective, activity.waitsFor,
+                                    other.activity.collective)});
     // It is in no collective: between steps, or ahead.
     if (activity.disagrees && waited > 2 * sayTime)
-      return fail(faultError("rank {}: {} waits for rank {}, which is not coming: it does something else", i,
-                             activity.collective, activity.waitsFor));
+      return setFailure({faultError("rank {}: {} waits for rank {}, which is not coming: it does something else", i,
+                                    activity.collective, activity.waitsFor)});
     if (timeout > 0 && waited >= timeout && now - moved >= timeout)
-      return fail(describeStandstill(i));
+      return setFailure(describeStandstill(i));
   }
 }
 
@@ -302,7 +290,7 @@ void Lifeline::judgeFirst() {
   double limit = std::max(timeout.load(), 2.0);
   if (now - peers[0].since < limit || now - peers[0].heard < limit)
     return;
-  fail(describeStop(0, activity.collective, process, false));
+  setFailure(describeStop(0, activity.collective, process, false));
 }
 
 void Lifeline::setLastWords(std::function<void(const Status &)> say) {
@@ -316,7 +304,7 @@ void Lifeline::endUnheard() {
     return;
   bool isKilled = [&] {
     std::lock_guard guard(mutex);
-    return gone >= 0;
+    return failure.isEnd;
   }();
   if (failedAt == 0)
     failedAt = now;
@@ -328,9 +316,9 @@ void Lifeline::endUnheard() {
     std::lock_guard guard(mutex);
     say = lastWords;
   }
-  // First the one line that has to come before mpirun ends this process.
-  fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   if (say)
     say(status);
+  else
+    fmt::print(stderr, "{} (process {}): error: {}\n", program_invocation_short_name, process, status.message());
   std::_Exit(static_cast<int>(status.code()));
 }

@@ -6,7 +6,8 @@
 // holds a connection with the first one, beside the transport:
 //
 //   - A process that ends ends its connection; the first one tells all others at once.
-//   - Who fails says why, and all others fail with that.
+//   - Who fails says why, and all others fail with that. The first process passes on the first failure that it hears of
+//     or notices, with the process that it is of, so that all name the same one.
 //   - Who waits for long says for whom, and in which collective. When nothing moves anywhere for the time that is
 //     allowed, the first process follows who waits for whom, to one who waits for nobody, and names it. Where the first
 //     one itself is silent, everybody sees that alone.
@@ -19,7 +20,7 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_LIFELINE_H
 
 #include "Sockets.h"
-#include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/World.h"
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -29,24 +30,10 @@
 
 namespace meshwright::runtime::processes {
 
-/// What a process says of itself.
-struct Activity {
-  /// Grows with everything that it has done.
-  uint64_t moves = 0;
-  /// The process that it waits for; -1 while it does not wait, or not for long.
-  int64_t waitsFor = -1;
-  /// That one does something else: a message of another collective has come from it.
-  bool disagrees = false;
-  /// Where it waits.
-  std::string collective = {};
-
-  bool operator==(const Activity &) const = default;
-};
-
 class Lifeline {
 public:
   /// The first process has connections to all others, by their number; the others one to the first, at 0.
-  static Result<std::unique_ptr<Lifeline>> create(int process, std::vector<Socket> sockets);
+  static Result<std::unique_ptr<Lifeline>> create(int process, int64_t numProcesses, std::vector<Socket> sockets);
   ~Lifeline();
 
   /// Whether any process has failed.
@@ -54,7 +41,9 @@ public:
   /// The failure, as `rank` sees it in a collective, if any. Whoever asks answers for the end of this process.
   Status takeFailure(const CollectiveCall *call = nullptr);
   /// This process has failed.
-  void fail(const Status &status);
+  void fail(const Status &status) { setFailure({status, process, /*isSilent=*/false}); }
+  /// The process of the failure, the same on all processes that have heard of it; nothing without one.
+  std::optional<FailedProcess> getFailedProcess() const;
 
   /// No collective may take longer while nothing moves.
   void setTimeout(double seconds) { timeout = seconds; }
@@ -63,7 +52,7 @@ public:
   void beginWait(const CollectiveCall &call, int64_t waitsFor, bool disagrees);
   void endWait();
 
-  /// Lets `say` be called before this process is ended from here.
+  /// Lets `say` be called before this process is ended from here, in the place of a line with the error.
   void setLastWords(std::function<void(const Status &)> say);
 
   /// Says that this process will end as it should.
@@ -74,7 +63,6 @@ public:
 private:
   /// In seconds: who has said nothing for longer may have stopped.
   static constexpr double silence = 1;
-  enum FrameKind : uint32_t { Failure, State, End };
   /// Another process, as it is known here.
   struct Peer {
     explicit Peer(Socket socket) : connection(std::move(socket)) {}
@@ -85,29 +73,32 @@ private:
     bool hasEnded = false;
   };
 
-  Lifeline(int process, std::vector<Socket> sockets);
+  Lifeline(int process, int64_t numProcesses, std::vector<Socket> sockets);
   Status start();
   void serve();
   void passTime();
   void read(size_t peer);
-  void handle(size_t peer, const Frame &frame);
+  Status handle(size_t peer, const Frame &frame);
+  void handleNonsense(size_t peer, const Status &status);
   void handleEnd(size_t peer);
-  void setFailure(Status status, int64_t gone);
-  void sendToAll(const Frame &frame);
+  void setFailure(Failure newFailure);
+  void adopt(Failure newFailure);
+  void sendToAll(const LifelineMessage &message);
   Activity getActivity();
   void sayActivity();
   void update(size_t process, Activity activity);
   void judge();
   void judgeFirst();
   bool isSilent(size_t process) const { return process != 0 && now - peers[process].heard > silence; }
-  Status describeStandstill(size_t waiting) const;
-  Status describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const;
+  Failure describeStandstill(size_t waiting) const;
+  Failure describeStop(size_t stopped, const std::string &collective, size_t waiting, bool isAlive) const;
   bool isThere(const Peer &peer) const {
     return peer.connection.isOpen() && now - peer.heard <= silence && !(process == 0 && peer.hasEnded);
   }
   void endUnheard();
 
   int process;
+  int64_t numProcesses;
   std::vector<Peer> peers;
   std::thread thread;
   int wakeUp = -1;
@@ -120,11 +111,9 @@ private:
   std::atomic<uint64_t> moves = 0;
 
   /// Guards what follows, and sending.
-  std::mutex mutex;
-  Status failure;
+  mutable std::mutex mutex;
+  Failure failure;
   std::function<void(const Status &)> lastWords;
-  /// The process whose end is the failure, or -1.
-  int64_t gone = -1;
   /// What this process waits in; null while it does not. It is described by the thread: waiting allocates nothing.
   const CollectiveCall *waitingIn = nullptr;
   int64_t waitsFor = -1;

@@ -45,9 +45,13 @@ ProcessWorld::ProcessWorld(std::unique_ptr<Transport> transport, std::unique_ptr
     : transport(std::move(transport)), lifeline(std::move(lifeline)),
       post(std::make_unique<Post>(*this->transport, *this->lifeline, 1)) {}
 
-Result<std::unique_ptr<World>> ProcessWorld::create(std::unique_ptr<Transport> transport, std::vector<Socket> sockets) {
-  MW_TRY_ASSIGN(std::unique_ptr<Lifeline> lifeline, Lifeline::create(transport->getProcess(), std::move(sockets)));
-  return std::unique_ptr<World>(new ProcessWorld(std::move(transport), std::move(lifeline)));
+Result<std::unique_ptr<World>> ProcessWorld::create(std::unique_ptr<Transport> transport, std::vector<Socket> sockets,
+                                                    std::optional<Digest> key) {
+  MW_TRY_ASSIGN(std::unique_ptr<Lifeline> lifeline,
+                Lifeline::create(transport->getProcess(), transport->getNumProcesses(), std::move(sockets)));
+  std::unique_ptr<ProcessWorld> world(new ProcessWorld(std::move(transport), std::move(lifeline)));
+  world->key = key;
+  return std::unique_ptr<World>(std::move(world));
 }
 
 ProcessWorld::~ProcessWorld() {
@@ -80,16 +84,43 @@ Result<std::vector<Bytes>> ProcessWorld::gather(std::span<const std::byte> mine)
   if (!isFirst()) {
     MW_TRY(exchange(cut(reinterpret_cast<std::byte *>(&size), sizeof(size), 0, true)));
     // A transport only reads what is sent.
-    MW_TRY(exchange(cut(const_cast<std::byte *>(mine.data()), size, 0, true)));
+    auto *bytes = const_cast<std::byte *>(mine.data());
+    for (uint64_t done = 0; done < size; done += kPieceBytes)
+      MW_TRY(exchange(cut(bytes + done, std::min(kPieceBytes, size - done), 0, true)));
     return all;
   }
   all.push_back(Bytes(mine.begin(), mine.end()));
   for (int process = 1; process != getNumProcesses(); ++process) {
     MW_TRY(exchange(cut(reinterpret_cast<std::byte *>(&size), sizeof(size), process, false)));
-    Bytes &bytes = all.emplace_back(size);
-    MW_TRY(exchange(cut(bytes.data(), size, process, false)));
+    Bytes &bytes = all.emplace_back();
+    // Memory grows with what comes, not with what is announced.
+    for (uint64_t done = 0; done < size; done += kPieceBytes) {
+      bytes.resize(done + std::min(kPieceBytes, size - done));
+      MW_TRY(exchange(cut(bytes.data() + done, bytes.size() - done, process, false)));
+    }
   }
   return all;
+}
+
+/// Every process proves to the first one, and that one to all, that it has the key and the same bytes.
+Status ProcessWorld::confirm(std::span<const std::byte> agreed) {
+  if (!key)
+    return {};
+  std::string text = fmt::format("meshwright agreement {}\n", numConfirmed++);
+  text.append(reinterpret_cast<const char *>(agreed.data()), agreed.size());
+  auto prove = [&](int64_t process) { return computeHmac(toBytes(*key), fmt::format("process {}\n", process) + text); };
+  Digest mine = prove(getProcess()), ofFirst = prove(0);
+  MW_TRY_ASSIGN(std::vector<Bytes> all, gather(std::as_bytes(std::span(mine))));
+  auto check = [](const Digest &expected, std::span<const std::byte> bytes, size_t process) -> Status {
+    if (areEqualInConstantTime(toBytes(expected), {reinterpret_cast<const char *>(bytes.data()), bytes.size()}))
+      return {};
+    return faultError("process {} has not agreed on what this process has: a message was changed on its way", process);
+  };
+  for (size_t process = 1; process < all.size(); ++process)
+    MW_TRY(check(prove(static_cast<int64_t>(process)), all[process], process));
+  Digest said = ofFirst;
+  MW_TRY(broadcast(std::as_writable_bytes(std::span(said))));
+  return check(ofFirst, std::as_bytes(std::span(said)), 0);
 }
 
 Status ProcessWorld::broadcast(std::span<std::byte> bytes) {

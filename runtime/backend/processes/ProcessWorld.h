@@ -11,6 +11,7 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PROCESSWORLD_H
 
 #include "ProcessCommunicator.h"
+#include "meshwright/runtime/Sha256.h"
 #include "meshwright/runtime/World.h"
 
 namespace meshwright::runtime::processes {
@@ -18,8 +19,9 @@ namespace meshwright::runtime::processes {
 class ProcessWorld : public World {
 public:
   /// `sockets` are those of the lifeline: on the first process one for every other, at its number; on the others one to
-  /// the first.
-  static Result<std::unique_ptr<World>> create(std::unique_ptr<Transport> transport, std::vector<Socket> sockets);
+  /// the first. `key` is that of the run, if it has one of its own.
+  static Result<std::unique_ptr<World>> create(std::unique_ptr<Transport> transport, std::vector<Socket> sockets,
+                                               std::optional<Digest> key = {});
   ~ProcessWorld() override;
 
   std::string_view getName() const override { return transport->getName(); }
@@ -28,6 +30,8 @@ public:
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) override;
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override;
   Status broadcast(std::span<std::byte> bytes) override;
+  Status confirm(std::span<const std::byte> agreed) override;
+  std::optional<FailedProcess> getFailedProcess() const override { return lifeline->getFailedProcess(); }
   void abort(const Status &status) override { lifeline->fail(status); }
   void setLastWords(std::function<void(const Status &)> say) override { lifeline->setLastWords(std::move(say)); }
 
@@ -38,7 +42,8 @@ private:
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Lifeline> lifeline;
   std::unique_ptr<Post> post;
-  uint64_t numBackends = 0;
+  std::optional<Digest> key;
+  uint64_t numBackends = 0, numConfirmed = 0;
 };
 
 } // namespace meshwright::runtime::processes

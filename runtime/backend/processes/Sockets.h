@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
 
+#include "Frames.h"
 #include "meshwright/runtime/Status.h"
 #include <cstdint>
 #include <functional>
@@ -37,34 +38,46 @@ private:
   int descriptor = -1;
 };
 
-/// Where a process listens, and what it wants to hear.
+inline constexpr size_t kNonceBytes = 32;
+
+/// Where a process listens.
 struct Address {
   /// Of the network that the process sees: the loopback of another one leads nowhere.
   std::string host;
-  std::string token;
+  /// Random numbers, which make a list of addresses one of this run alone.
+  std::string nonce = std::string(kNonceBytes, '\0');
   uint16_t port = 0;
-  /// Numeric.
+  /// Numeric, in the order in which they are tried.
   std::vector<std::string> addresses;
 
-  /// Takes a token that both sides know already.
-  void setToken(const std::string &text);
   std::string pack() const;
-  static Address unpack(std::string_view bytes);
+  static Result<Address> unpack(std::string_view bytes);
 };
 
-/// Listens at `port`, or where the system likes if it is 0; fills `address` in, with a token that nobody can guess.
-Result<Socket> listenForProcesses(Address &address, uint16_t port = 0);
-/// Takes connections until the processes `first` to `last` are there: at their numbers.
-Result<std::vector<Socket>> acceptProcesses(const Socket &listener, const Address &address, int first, int last);
-/// Connects process `process` with `other`, which listens there. Where that one may not have begun to listen,
-/// `isEarly`, it is given time to.
-Result<Socket> connectToProcess(const Address &address, int process, int other, bool isEarly = false);
+/// The same text for processes that see the same loopback.
+std::string getHostIdentity();
+/// The addresses of this host's interfaces, numeric, without those of the loopback.
+std::vector<std::string> getOwnAddresses();
+bool isLoopback(const std::string &address);
+inline constexpr const char *kLoopback = "127.0.0.1";
+/// Numbers that strangers cannot guess.
+Status fillRandom(void *bytes, size_t size);
 
-/// A message: its kind and its bytes.
-struct Frame {
-  uint32_t kind = 0;
-  std::string bytes;
+/// Sockets that listen at one port of several addresses.
+struct Listener {
+  std::vector<Socket> sockets;
+  uint16_t port = 0;
 };
+
+/// Listens at those addresses alone, at `port`, or at one that the system chooses if it is 0.
+Result<Listener> listenAt(const std::vector<std::string> &addresses, uint16_t port = 0);
+/// Where the first process listens, for others to find it at `host`: the addresses of this host that the name stands for.
+/// Debian gives a host's own name to its loopback; then they are the addresses of its interfaces, and the loopback.
+Result<std::vector<std::string>> resolveOwnAddresses(const std::string &host);
+/// The address of this host that a connection goes from.
+std::string getLocalAddress(const Socket &socket);
+/// The address that it leads to, with its port.
+std::string getRemoteAddress(const Socket &socket);
 
 /// Frames over a socket. Never waits.
 class Connection {
@@ -74,12 +87,13 @@ public:
   bool isOpen() const { return socket.isOpen(); }
   /// A frame that does not fit into the system's buffers ends the connection: who is there has not read for long.
   void send(const Frame &frame);
-  /// Calls `fn` for all frames that are there. False at the end of the connection, which it closes.
-  bool receive(const std::function<void(const Frame &)> &fn);
+  /// Calls `fn` for all frames that are there. False at the end of the connection, which it closes; an error where what
+  /// comes are no frames, which closes it too.
+  Result<bool> receive(const std::function<void(const Frame &)> &fn);
 
 private:
   Socket socket;
-  std::string inbox;
+  FrameReader inbox;
 };
 
 } // namespace meshwright::runtime::processes

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Rendezvous.h"
+#include "meshwright/runtime/Files.h"
 #include <charconv>
 #include <cstring>
 
@@ -69,9 +70,21 @@ Result<Rendezvous> readLauncher(const Variables &variables) {
   found.host = place.host;
   found.port = place.port;
   found.token = variables.get(kTokenVariable);
+  if (found.token.empty())
+    return usageError("the environment has {} but no {}", kProcessVariable, kTokenVariable);
   if (found.process == 0 && variables.has(kListenerVariable)) {
     MW_TRY_ASSIGN(int64_t listener, variables.getNumber(kListenerVariable, 0, INT32_MAX));
     found.listener = static_cast<int>(listener);
+  }
+  return found;
+}
+
+/// The secret of the environment, or else the name that its launcher gives the run.
+Result<Rendezvous> useToken(Rendezvous found, const Variables &variables, std::string publicName) {
+  found.isPublic = !variables.has(kTokenVariable);
+  found.token = std::move(publicName);
+  if (!found.isPublic) {
+    MW_TRY_ASSIGN(found.token, checkToken(variables.get(kTokenVariable), kTokenVariable));
   }
   return found;
 }
@@ -83,8 +96,7 @@ Result<Rendezvous> readTorchrun(const Variables &variables) {
   MW_TRY_ASSIGN(int64_t port, variables.getNumber("MASTER_PORT", 1, isTaken ? 65534 : 65535));
   found.host = variables.get("MASTER_ADDR");
   found.port = static_cast<uint16_t>(port + isTaken);
-  found.token = variables.get("TORCHELASTIC_RUN_ID");
-  return found;
+  return useToken(found, variables, variables.get("TORCHELASTIC_RUN_ID"));
 }
 
 Result<Rendezvous> readSlurm(const Variables &variables) {
@@ -100,11 +112,26 @@ Result<Rendezvous> readSlurm(const Variables &variables) {
     return usageError("the environment has {}=\"{}\", which names no host", nodes, variables.get(nodes));
   // All processes come to the same; below the ports that systems give away themselves.
   found.port = static_cast<uint16_t>(16384 + (job * 31 + step) % 16384);
-  found.token = fmt::format("slurm-{}-{}", job, step);
-  return found;
+  return useToken(found, variables, fmt::format("slurm-{}-{}", job, step));
 }
 
 } // namespace
+
+Result<std::string> tcp::checkToken(std::string token, const std::string &source) {
+  constexpr size_t kFewestBytes = 16;
+  while (!token.empty() && std::strchr(" \t\r\n", token.back()))
+    token.pop_back();
+  if (token.size() < kFewestBytes)
+    return usageError("the token of {} has {} bytes where {} are the fewest; `openssl rand -hex 32` makes one", source,
+                      token.size(), kFewestBytes);
+  return token;
+}
+
+Result<std::string> tcp::readToken(const std::string &path) {
+  MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
+  std::span<const std::byte> bytes = file.bytes();
+  return checkToken({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path);
+}
 
 std::string tcp::getFirstHost(const std::string &nodes) {
   size_t bracket = nodes.find('['), comma = nodes.find(',');

@@ -23,9 +23,16 @@ struct Rendezvous {
   uint16_t port = 0;
   /// A socket of the first process that listens already; -1 where it opens one at the port.
   int listener = -1;
-  /// What strangers do not know.
+  /// The secret of the run; `isPublic` where it is a name that others may know, or nothing.
   std::string token;
+  bool isPublic = false;
 };
+
+/// The token of a file: its bytes without white space at its end. Too short a token is an error: whoever records a
+/// greeting can try tokens at leisure.
+Result<std::string> readToken(const std::string &path);
+/// The token that a user has set, with where it comes from for errors.
+Result<std::string> checkToken(std::string token, const std::string &source);
 
 /// A host and a port: `node-7:29500`, `[::1]:29500`.
 struct HostAndPort {

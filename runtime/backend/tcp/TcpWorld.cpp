@@ -2,18 +2,26 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everybody connects to the first process, at the rendezvous: that is the lifeline. Over it they tell where they
-// listen, and then each connects to all before it:
+// Every process connects to the first one, at the rendezvous: that is the lifeline. Each of these connections is greeted
+// with the key of the token, and texts on them are signed. Over them processes say which host they are on, then where
+// they listen; then each connects to all before it:
 //
-//   process 0   listens ── addresses of all ◂── ── addresses to all ──▸
-//   process 1     └─ connects ── its address ──▸     ── connects to 0 ── accepts 2, 3
-//   process 2     └─ connects ── its address ──▸     ── connects to 0, 1 ── accepts 3
+//   process 0   listens ── hosts, addresses of all ◂── ── hosts, addresses to all ──▸
+//   process 1     └─ connects ── its host, its address ──▸     ── connects to 0 ── accepts 2, 3
+//   process 2     └─ connects ── its host, its address ──▸     ── connects to 0, 1 ── accepts 3
+//
+// The key of the connections for data is that of the list of addresses, which has random numbers of every process: it
+// binds them to this run, to the number of processes and to where each of them listens.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TcpWorld.h"
+#include "../processes/Meeting.h"
 #include "../processes/ProcessWorld.h"
 #include "TcpTransport.h"
+#include "meshwright/runtime/EscapeText.h"
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <poll.h>
 #include <sys/socket.h>
@@ -22,7 +30,7 @@ using namespace meshwright::runtime;
 using namespace meshwright::runtime::processes;
 using namespace meshwright::runtime::tcp;
 
-/// Between connecting and knowing everybody's address a process waits for the slowest to start.
+/// Between connecting and knowing all addresses a process waits for the slowest to start.
 static constexpr int kSetupMilliseconds = 60'000;
 
 /// Moves all bytes over a connection, one way or the other.
@@ -33,6 +41,8 @@ static Status moveAll(const Socket &socket, bool isSend, char *bytes, uint64_t s
       return faultError("a process did not answer within {} s while all get to know each other",
                         kSetupMilliseconds / 1000);
     ssize_t count = isSend ? ::send(socket.get(), bytes, size, MSG_NOSIGNAL) : ::recv(socket.get(), bytes, size, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+      continue;
     if (count <= 0)
       return faultError("a process ended while all get to know each other");
     bytes += count;
@@ -41,94 +51,173 @@ static Status moveAll(const Socket &socket, bool isSend, char *bytes, uint64_t s
   return {};
 }
 
-static Status sendText(const Socket &socket, std::string text) {
-  uint64_t size = text.size();
-  MW_TRY(moveAll(socket, true, reinterpret_cast<char *>(&size), sizeof(size)));
-  return moveAll(socket, true, text.data(), size);
-}
+namespace {
 
-static Result<std::string> receiveText(const Socket &socket) {
-  constexpr uint64_t kLongest = 1 << 20;
-  uint64_t size = 0;
-  MW_TRY(moveAll(socket, false, reinterpret_cast<char *>(&size), sizeof(size)));
-  if (size > kLongest)
-    return faultError("a process says {} bytes where its address is wanted", size);
-  std::string text(size, 0);
-  MW_TRY(moveAll(socket, false, text.data(), size));
-  return text;
-}
+/// How the processes get to know each other.
+class Setup {
+public:
+  explicit Setup(const Rendezvous &rendezvous)
+      : rendezvous(rendezvous), lifelineParty{makeKey(rendezvous.token), Purpose::Lifeline, rendezvous.process,
+                                              rendezvous.numProcesses} {}
 
-/// The connections of the lifeline.
-static Result<std::vector<Socket>> meet(const Rendezvous &rendezvous) {
-  Address address;
-  if (rendezvous.process != 0) {
-    address.port = rendezvous.port;
-    address.addresses = {rendezvous.host};
-    address.setToken(rendezvous.token);
-    std::vector<Socket> sockets(1);
-    MW_TRY_ASSIGN(sockets[0], connectToProcess(address, rendezvous.process, 0, /*isEarly=*/true));
+  Result<std::unique_ptr<World>> run() {
+    MW_TRY(meet());
+    MW_TRY(shareHosts());
+    MW_TRY_ASSIGN(Listener listener, listenAt(mine.addresses));
+    mine.port = listener.port;
+    MW_TRY(fillRandom(mine.nonce.data(), mine.nonce.size()));
+    MW_TRY(shareAddresses());
+    MW_TRY_ASSIGN(std::vector<Socket> sockets, connectToAll(listener));
+    std::vector<Socket> lifelines;
+    for (Greeted &lifeline : lifeline)
+      lifelines.push_back(std::move(lifeline.socket));
+    auto transport = std::make_unique<TcpTransport>(rendezvous.process, numLocal, std::move(sockets));
+    return ProcessWorld::create(std::move(transport), std::move(lifelines), runKey);
+  }
+
+private:
+  bool isFirst() const { return rendezvous.process == 0; }
+
+  /// The connections of the lifeline.
+  Status meet() {
+    if (isFirst()) {
+      Listener listener;
+      if (rendezvous.listener >= 0) {
+        listener.sockets.push_back(Socket(rendezvous.listener));
+      } else {
+        MW_TRY_ASSIGN(std::vector<std::string> addresses, resolveOwnAddresses(rendezvous.host));
+        MW_TRY_ASSIGN(listener, listenAt(addresses, rendezvous.port));
+      }
+      MW_TRY_ASSIGN(lifeline, acceptProcesses(listener, lifelineParty, 1, rendezvous.numProcesses - 1));
+    } else {
+      Address place{"", "", rendezvous.port, {rendezvous.host}};
+      MW_TRY_ASSIGN(Greeted first, connectToProcess(place, lifelineParty, 0, /*isEarly=*/true));
+      lifeline.push_back(std::move(first));
+    }
+    for (const Greeted &one : lifeline)
+      signers.emplace_back(one.session, isFirst());
+    return {};
+  }
+
+  /// The processes all say something to all others, by way of the first one: in their order.
+  Result<std::vector<std::string>> share(const std::string &text) {
+    std::vector<std::string> texts(rendezvous.numProcesses);
+    texts[rendezvous.process] = text;
+    if (!isFirst())
+      MW_TRY(send(0, text));
+    for (int process = 1; isFirst() && process != rendezvous.numProcesses; ++process) {
+      MW_TRY_ASSIGN(texts[process], receive(process));
+    }
+    for (std::string &one : texts) {
+      if (!isFirst()) {
+        MW_TRY_ASSIGN(one, receive(0));
+      }
+      for (int process = 1; isFirst() && process != rendezvous.numProcesses; ++process)
+        MW_TRY(send(process, one));
+    }
+    return texts;
+  }
+
+  Status send(int process, const std::string &text) {
+    std::string bytes = signers[process].pack(text);
+    return moveAll(lifeline[process].socket, true, bytes.data(), bytes.size());
+  }
+
+  Result<std::string> receive(int process) {
+    std::string header(SignedTexts::kHeaderBytes, '\0');
+    MW_TRY(moveAll(lifeline[process].socket, false, header.data(), header.size()));
+    MW_TRY_ASSIGN(size_t size, SignedTexts::getBodyBytes(header));
+    std::string body(size, '\0');
+    MW_TRY(moveAll(lifeline[process].socket, false, body.data(), size));
+    return signers[process].unpack(body);
+  }
+
+  /// The addresses of this host by which the lifeline goes, without the loopback.
+  std::vector<std::string> getLifelineAddresses() const {
+    std::vector<std::string> addresses;
+    for (const Greeted &one : lifeline) {
+      std::string address = one.socket.isOpen() ? getLocalAddress(one.socket) : "";
+      if (!address.empty() && !isLoopback(address) &&
+          std::find(addresses.begin(), addresses.end(), address) == addresses.end())
+        addresses.push_back(address);
+    }
+    return addresses;
+  }
+
+  /// Finds out how many processes are on this host, and where this one is to listen: on the loopback if all are here,
+  /// else where it reaches the rendezvous. Whoever reaches that by the loopback is on the first process's host.
+  Status shareHosts() {
+    Address said{getHostIdentity(), std::string(kNonceBytes, '\0'), 0, getLifelineAddresses()};
+    MW_TRY_ASSIGN(std::vector<std::string> texts, share(said.pack()));
+    mine = said;
+    for (size_t process = 0; process != texts.size(); ++process) {
+      MW_TRY_ASSIGN(Address other, Address::unpack(texts[process]));
+      numLocal += other.host == mine.host;
+      if (process == 0 && mine.addresses.empty() && other.host == mine.host)
+        mine.addresses = other.addresses;
+    }
+    if (numLocal == rendezvous.numProcesses)
+      mine.addresses = {kLoopback};
+    return {};
+  }
+
+  Status shareAddresses() {
+    MW_TRY_ASSIGN(std::vector<std::string> texts, share(mine.pack()));
+    std::string list = "meshwright run\n";
+    for (const std::string &text : texts) {
+      MW_TRY_ASSIGN(Address address, Address::unpack(text));
+      addresses.push_back(std::move(address));
+      list += fmt::format("{} {}\n", addresses.size() - 1, text.size()) + text;
+    }
+    runKey = computeHmac(toBytes(lifelineParty.key), list);
+    return {};
+  }
+
+  /// A connection with every other process.
+  Result<std::vector<Socket>> connectToAll(const Listener &listener) const {
+    int process = rendezvous.process;
+    Party party{runKey, Purpose::Data, process, rendezvous.numProcesses};
+    std::vector<Socket> sockets(rendezvous.numProcesses);
+    for (int other = 0; other != process; ++other) {
+      MW_TRY_ASSIGN(Greeted before, connectToProcess(addresses[other], party, other));
+      sockets[other] = std::move(before.socket);
+    }
+    MW_TRY_ASSIGN(std::vector<Greeted> later,
+                  acceptProcesses(listener, party, process + 1, rendezvous.numProcesses - 1));
+    for (int other = process + 1; other < rendezvous.numProcesses; ++other)
+      sockets[other] = std::move(later[other].socket);
     return sockets;
   }
-  Socket listener(rendezvous.listener);
-  if (!listener.isOpen()) {
-    MW_TRY_ASSIGN(listener, listenForProcesses(address, rendezvous.port));
-  }
-  address.setToken(rendezvous.token);
-  return acceptProcesses(listener, address, 1, rendezvous.numProcesses - 1);
-}
 
-/// Where everybody listens, by way of the first process.
-static Result<std::vector<Address>> shareAddresses(const Rendezvous &rendezvous, const std::vector<Socket> &lifeline,
-                                                   const Address &mine) {
-  std::vector<std::string> texts(rendezvous.numProcesses);
-  texts[rendezvous.process] = mine.pack();
-  if (rendezvous.process != 0)
-    MW_TRY(sendText(lifeline[0], texts[rendezvous.process]));
-  for (int process = 1; rendezvous.process == 0 && process != rendezvous.numProcesses; ++process) {
-    MW_TRY_ASSIGN(texts[process], receiveText(lifeline[process]));
-  }
+  const Rendezvous &rendezvous;
+  Party lifelineParty;
+  /// On the first process at the numbers of the others; on these one, to the first.
+  std::vector<Greeted> lifeline;
+  std::vector<SignedTexts> signers;
+  Address mine;
   std::vector<Address> addresses;
-  for (std::string &text : texts) {
-    if (rendezvous.process != 0) {
-      MW_TRY_ASSIGN(text, receiveText(lifeline[0]));
-    }
-    for (int process = 1; rendezvous.process == 0 && process != rendezvous.numProcesses; ++process)
-      MW_TRY(sendText(lifeline[process], text));
-    addresses.push_back(Address::unpack(text));
-  }
-  return addresses;
-}
+  int numLocal = 0;
+  Digest runKey = {};
+};
 
-/// A connection with every other process.
-static Result<std::vector<Socket>> connectToAll(const Rendezvous &rendezvous, const Socket &listener,
-                                                const std::vector<Address> &addresses) {
-  int process = rendezvous.process;
-  std::vector<Socket> before(process);
-  for (int other = 0; other != process; ++other) {
-    MW_TRY_ASSIGN(before[other], connectToProcess(addresses[other], process, other));
-  }
-  MW_TRY_ASSIGN(std::vector<Socket> sockets,
-                acceptProcesses(listener, addresses[process], process + 1, rendezvous.numProcesses - 1));
-  std::move(before.begin(), before.end(), sockets.begin());
-  return sockets;
-}
+} // namespace
 
 Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const Rendezvous &rendezvous) {
-  MW_TRY_ASSIGN(std::vector<Socket> lifeline, meet(rendezvous));
-  Address mine;
-  MW_TRY_ASSIGN(Socket listener, listenForProcesses(mine));
-  MW_TRY_ASSIGN(std::vector<Address> addresses, shareAddresses(rendezvous, lifeline, mine));
-  MW_TRY_ASSIGN(std::vector<Socket> sockets, connectToAll(rendezvous, listener, addresses));
-  int numLocal = 0;
-  for (const Address &address : addresses)
-    numLocal += address.host == mine.host;
-  return ProcessWorld::create(std::make_unique<TcpTransport>(rendezvous.process, numLocal, std::move(sockets)),
-                              std::move(lifeline));
+  return Setup(rendezvous).run();
 }
 
-Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld() {
+Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const WorldOptions &options) {
   MW_TRY_ASSIGN(std::optional<Rendezvous> found, findRendezvous([](const char *name) { return std::getenv(name); }));
   if (!found)
     return usageError("nobody says which processes there are: --nproc starts some, and so do torchrun and srun");
+  if (!options.tokenFile.empty()) {
+    MW_TRY_ASSIGN(found->token, readToken(options.tokenFile));
+    found->isPublic = false;
+  }
+  if (found->isPublic && found->process == 0 && options.warn)
+    options.warn(fmt::format("the only token is {}, which others may know: any program that reaches {}, port {}, can join "
+                             "the run; --token-file=FILE or MESHWRIGHT_TOKEN keeps it out",
+                             escapeText(found->token.empty() ? "empty" : '"' + found->token + '"'), found->host,
+                             found->port));
   return createTcpWorld(*found);
 }

@@ -16,7 +16,7 @@ namespace meshwright::runtime {
 Result<std::unique_ptr<World>> createTcpWorld(const tcp::Rendezvous &rendezvous);
 
 /// Those of which the environment tells; an error where it does not.
-Result<std::unique_ptr<World>> createTcpWorld();
+Result<std::unique_ptr<World>> createTcpWorld(const WorldOptions &options);
 
 } // namespace meshwright::runtime
 

@@ -106,6 +106,17 @@ for who, environment in environments.items():
         sys.exit(f"{who}: {processes}, {lines}")
 
 # What is wrong with one is said, once where all know it.
+# Where a public name is the only token, a warning says so, and a token of one's own is used instead.
+lines = []
+for token in ({}, {"MESHWRIGHT_TOKEN": "a token for this test alone"}):
+    processes = [start("dist-run", package, DATA, "--comm=tcp", "--quiet", **environments["srun"](rank), **token) for rank in (0, 1)]
+    lines.append([process.communicate(timeout=30 * PATIENCE)[1] for process in processes])
+    if [process.returncode for process in processes] != [0, 0]:
+        sys.exit(f"srun with {token}: {lines}")
+warning = rf'^dist-run: warning: the only token is "slurm-{port}-0", which others may know: any program that reaches 127.0.0.1, port \d+, can join the run; ' \
+          r"--token-file=FILE or MESHWRIGHT_TOKEN keeps it out\n$"
+if not re.search(warning, lines[0][0]) or lines[0][1] or lines[1] != ["", ""]:
+    sys.exit(f"warnings of public tokens: {lines}")
 error = start("dist-run", str(folder / "nothing"), "--nproc=3")
 expect(error, 1, r"^dist-run \(process 0\): error: cannot open .*nothing/package.pb: No such file or directory\n$")
 expect(start("dist-run", package, DATA, "--nproc=3"), 2, r"package is for 2 ranks but there are 3 processes; dist-run --nproc=2 starts")
@@ -132,9 +143,28 @@ def wait_for_children(launcher, count):
     sys.exit(f"{find_left()} run where {count} are wanted")
 
 
-launcher = start(*long)
-os.kill(wait_for_children(launcher, 4)[2], signal.SIGKILL)
-expect(launcher, 4, r"was ended by signal 9", r"rank \d stopped (before|while others were in) c_\w+ #\d+")
+def expect_death(launcher, process):
+    """One error of one process, what follows from it, and at the end the process with how it ended: all with one name."""
+    _, err = launcher.communicate(timeout=30 * PATIENCE)
+    others = [str(other) for other in range(4) if other != process]
+    errors = re.findall(r"(?m)^dist-run(?: \(process (\d)\))?: error: (.*)$", err)
+    followers = re.findall(rf"(?m)^dist-run \(process (\d)\): ends because of process {process}: .*$", err)
+    end = f"process {process} was ended by signal 9 (Killed); processes {others[0]}, {others[1]} and {others[2]} ended because of it"
+    if launcher.returncode != 4 or len(errors) != 2 or errors[1] != ("", end) or errors[0][0] != others[0] \
+            or f"rank {process} stopped" not in errors[0][1] or sorted(followers) != others[1:]:
+        sys.exit(f"process {process} was killed, exit {launcher.returncode}:\n{err}")
+
+
+def get_number(pid):
+    words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return int(next(word.split("=")[1] for word in words if word.startswith("MESHWRIGHT_PROCESS=")))
+
+
+# Also the first process, which all others are connected with.
+for victim in (2, 0):
+    launcher = start(*long)
+    os.kill({get_number(pid): pid for pid in wait_for_children(launcher, 4)}[victim], signal.SIGKILL)
+    expect_death(launcher, victim)
 launcher = start(*long)
 wait_for_children(launcher, 4)
 launcher.send_signal(signal.SIGTERM)

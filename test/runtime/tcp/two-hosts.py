@@ -33,13 +33,14 @@ def start(number, *options):
     """The launcher of a host."""
     command = ["ip", "netns", "exec", list(HOSTS)[number], "dist-run", folder / "package", f"--data=x={folder}/x.npy", *options, "--nproc=2",
                "--nnodes=2", f"--node-rank={number}", RENDEZVOUS, f"--flight-recorder={folder}/flight"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env={**os.environ, "MESHWRIGHT_TOKEN": "a token for two hosts"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(launchers, status, pattern, which):
     errors = [launcher.communicate(timeout=60 * PATIENCE)[1] for launcher in launchers]
     if any(launcher.returncode != status for launcher in launchers) or not re.search(pattern, errors[which]):
         sys.exit(f"exits {[launcher.returncode for launcher in launchers]} where {status} is wanted, with {pattern}:\n{errors}")
+    return errors
 
 
 def find_process(host):
@@ -69,7 +70,11 @@ def test():
     time.sleep(1)
     os.kill(find_process(list(HOSTS)[1]), signal.SIGKILL)
     # What others wait for is a collective, or between two steps what the process has to say of the last one.
-    finish(launchers, 4, r"(?m)rank [23] stopped( (before|while others were in) c_|$)", 0)
+    errors = finish(launchers, 4, r"(?m)rank [23] stopped( (before|while others were in) c_|$)", 0)
+    # Its launcher knows how it ended, the other one that it was on another host.
+    dead = re.search(r"error: process ([23]) was ended by signal 9 \(Killed\); process [23] ended because of it", errors[1])
+    if not dead or f"error: process {dead[1]} failed, on another host; processes 0 and 1 ended because of it" not in errors[0]:
+        sys.exit(f"the process that was killed is not named by both launchers:\n{errors}")
 
     finish([start(0, "--steps=1"), start(1, "--steps=2")], 2, "all processes of a run have one command line, but process 2 has .*--steps=2", 0)
 

@@ -76,6 +76,14 @@ TEST(RendezvousTest, Environments) {
   EXPECT_EQ((*step)->host, "gpu08");
   EXPECT_EQ((*step)->port, 16384 + (123456 * 31 + 2) % 16384);
   EXPECT_EQ((*step)->token, "slurm-123456-2");
+  EXPECT_TRUE((*step)->isPublic);
+  // A secret of the user's own comes before a name that others know.
+  slurm[kTokenVariable] = "sixteen bytes...";
+  EXPECT_EQ((*find(slurm))->token, "sixteen bytes...");
+  EXPECT_FALSE((*find(slurm))->isPublic);
+  slurm[kTokenVariable] = "sixteen bytes..";
+  EXPECT_EQ(getError(slurm), "the token of MESHWRIGHT_TOKEN has 15 bytes where 16 are the fewest; `openssl rand -hex 32` "
+                             "makes one");
 
   Variables launcher = torchrun;
   launcher.insert({{kProcessVariable, "0"},
@@ -106,6 +114,8 @@ TEST(RendezvousTest, WrongEnvironments) {
             "the environment has SLURM_JOB_NODELIST=\"\", which names no host");
   EXPECT_EQ(getError({{kProcessVariable, "0"}, {kProcessesVariable, "2"}}),
             "\"\" is not of the form HOST:PORT, with a port from 1 to 65535");
+  EXPECT_EQ(getError({{kProcessVariable, "0"}, {kProcessesVariable, "2"}, {kRendezvousVariable, "a:1"}}),
+            "the environment has MESHWRIGHT_PROCESS but no MESHWRIGHT_TOKEN");
 }
 
 } // namespace

@@ -70,6 +70,8 @@ public:
     MW_TRY_ASSIGN(std::unique_ptr<Backend> decorated, inner.decorate(std::move(backend), options));
     return change(std::move(decorated), options);
   }
+  Status confirm(std::span<const std::byte> agreed) override { return inner.confirm(agreed); }
+  std::optional<FailedProcess> getFailedProcess() const override { return inner.getFailedProcess(); }
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override { return inner.gather(mine); }
   Status broadcast(std::span<std::byte> bytes) override { return inner.broadcast(bytes); }
   void abort(const Status &status) override { inner.abort(status); }

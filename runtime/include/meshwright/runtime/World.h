@@ -28,7 +28,21 @@ struct BackendOptions {
   bool checkCollectives = false;
 };
 
+/// How a process finds its world.
+struct WorldOptions {
+  /// The file with the secret of processes on several hosts; empty where the environment has it.
+  std::string tokenFile = {};
+  /// Is told what is not as it should be.
+  std::function<void(const std::string &)> warn = {};
+};
+
 using Bytes = std::vector<std::byte>;
+
+/// The process that failed first. The others end because of it.
+struct FailedProcess {
+  int64_t process;
+  bool isSilent;
+};
 
 /// This process among those of the run. All processes call the same functions in the same order, each from one thread
 /// at a time. Errors name the process that is missing or failed.
@@ -49,11 +63,16 @@ public:
   virtual Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) = 0;
   /// Overwrites `bytes` with those of the first process; of one size everywhere.
   virtual Status broadcast(std::span<std::byte> bytes) = 0;
+  /// Fails where the same bytes were not agreed on by all processes, as far as these have a secret to prove it with.
+  virtual Status confirm(std::span<const std::byte> agreed) { return {}; }
+  /// The process whose failure is that of this run, if it is known, and whether it ended or stopped without a word.
+  virtual std::optional<FailedProcess> getFailedProcess() const { return std::nullopt; }
   /// This process is about to end because of an error: others that wait for it are released with it, soon. May be
   /// called while others are anywhere in their programs.
   virtual void abort(const Status &status) = 0;
   /// Lets `say` be called, on another thread, before the world itself ends this process with an error of another one,
-  /// which it does where a rank here never comes back to hear of it.
+  /// which it does where a rank here never comes back to hear of it. `say` says the error, at once: mpirun ends this
+  /// process soon.
   virtual void setLastWords(std::function<void(const Status &)> say) {}
 
   bool isFirst() const { return getProcess() == 0; }
@@ -72,6 +91,10 @@ public:
   /// Whether the last `agree` returned a failure, which all processes know then.
   bool hasAgreedOnFailure() const { return hasAgreed; }
 
+protected:
+  /// Bytes whose number another process has announced are taken in pieces of so many.
+  static constexpr uint64_t kPieceBytes = uint64_t(64) << 20;
+
 private:
   bool hasAgreed = false;
 };
@@ -81,7 +104,7 @@ std::unique_ptr<World> createLocalWorld();
 
 /// The world of that name: `inproc`; `tcp` in a process that dist-run --nproc, torchrun or srun has started; or `mpi`
 /// in one of mpirun. Made once in a process.
-Result<std::unique_ptr<World>> openWorld(std::string_view name);
+Result<std::unique_ptr<World>> openWorld(std::string_view name, const WorldOptions &options = {});
 
 /// The names of the backends that this build has, with the versions of what they use: `inproc`, `tcp`, `mpi (Open MPI
 /// v4.1.4)`.
