@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Command.h"
+#include "CompareProcesses.h"
 #include "Instruments.h"
 #include "Launch.h"
 #include "Options.h"
@@ -20,24 +21,6 @@
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-/// All processes do the same things: they are asked for the same.
-static Status compareCommands(const Options &options, World &world) {
-  if (world.isAlone())
-    return {};
-  auto mine = std::as_bytes(std::span(options.command));
-  MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(mine));
-  auto getText = [](const Bytes &bytes) {
-    return std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  };
-  Status status;
-  for (size_t process = 1; process != all.size() && status.ok(); ++process)
-    if (all[process] != all[0])
-      status =
-          usageError("all processes of a run have one command line, but process {} has \"{}\" and process 0 \"{}\"",
-                     process, getText(all[process]), getText(all[0]));
-  return world.agree(status);
-}
-
 static Status runTool(const Options &options, Instruments &instruments) {
   World &world = instruments.getWorld();
   MW_TRY(compareCommands(options, world));
@@ -45,6 +28,8 @@ static Status runTool(const Options &options, Instruments &instruments) {
     return runSelfTest(world, options);
   auto package = LoadedPackage::open(options.package);
   MW_TRY(world.agree(package.status()));
+  MW_TRY(comparePackages(*package, world));
+  MW_TRY(compareFiles(options, world));
   // fmt throws where a write is cut short.
   try {
     if (options.show)

@@ -6,6 +6,7 @@
 
 #include "Run.h"
 #include "Allocations.h"
+#include "CompareProcesses.h"
 #include "Evaluation.h"
 #include "Interrupt.h"
 #include "Metrics.h"
@@ -106,6 +107,7 @@ private:
     if (options.device == "cuda")
       sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph, options.comm == "onegpu"};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
+    MW_TRY(compareKernels(*session, options));
     std::optional<SafeTensors> file;
     MW_TRY(world.agree(openInit(file)));
     const SafeTensors *source = file ? &*file : nullptr;
@@ -167,6 +169,7 @@ private:
     if (options.resumeIntact)
       MW_TRY(passOverDamaged());
     MW_TRY(world.agree(openCheckpoints(folder, checkpoint)));
+    MW_TRY(compareCheckpoints(checkpoint, world));
     if (!options.checkpoint.empty()) {
       MW_TRY_ASSIGN(writer, CheckpointWriter::create(*session, std::move(folder), options.keep));
     }
