@@ -1,19 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# GPUs of NVIDIA, where the headers of CUDA, cuBLASLt and NCCL are. Nothing is linked with their libraries, which are opened when
-# a run asks for them.
-
-set(cuda_places /usr/local/cuda/include /opt/cuda/include)
-find_path(MESHWRIGHT_CUDA_INCLUDE cuda.h PATHS ${cuda_places})
-find_path(MESHWRIGHT_CUBLASLT_INCLUDE cublasLt.h PATHS ${cuda_places})
-find_path(MESHWRIGHT_NCCL_INCLUDE nccl.h PATHS ${cuda_places})
-
-if(NOT MESHWRIGHT_CUDA_INCLUDE OR NOT MESHWRIGHT_CUBLASLT_INCLUDE OR NOT MESHWRIGHT_NCCL_INCLUDE)
-  message(STATUS "cuda.h, cublasLt.h or nccl.h not found: dist-run gets no GPUs (--device=cuda says so)")
-  mw_runtime_library(MWCuda backend/cuda/WithoutCuda.cpp DEPENDS MWRuntimeSupport)
-  return()
-endif()
-message(STATUS "CUDA's headers are in ${MESHWRIGHT_CUDA_INCLUDE}, NCCL's in ${MESHWRIGHT_NCCL_INCLUDE}: dist-run gets GPUs")
+# GPUs of NVIDIA, in every build: runtime/backend/cuda/abi declares what is called of their libraries, which are opened when a run
+# asks for them. Nothing of CUDA is looked for here.
 
 # The runtime's own kernels, as text that the driver of every GPU of NVIDIA from sm_80 on can compile.
 find_program(MESHWRIGHT_DEVICE_CLANG NAMES clang++-22 clang++ HINTS ${LLVM_TOOLS} REQUIRED)
@@ -51,4 +39,3 @@ mw_runtime_library(MWCuda
   ${reductions}.inc
   DEPENDS MWInproc ${CMAKE_DL_LIBS})
 target_include_directories(MWCuda PRIVATE ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_BINARY_DIR}/runtime/kernels)
-target_include_directories(MWCuda SYSTEM PUBLIC ${MESHWRIGHT_CUDA_INCLUDE} ${MESHWRIGHT_CUBLASLT_INCLUDE} ${MESHWRIGHT_NCCL_INCLUDE})

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# REQUIRES: cuda-stub
 # RUN: %cuda_stub %python %s %tmp
 """Tests that transformers compute their biases and GELUs with the products in front of them where the library can, with what stands in for GPUs: a layer of
 GPT-2 has two such products, of which the second keeps what its GELU is taken of for backward; so has each trip of a loop over layers. In f32 and in bf16 the

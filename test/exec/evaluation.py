@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: %cuda_stub %python %s %tmp %if cuda-stub %{ --gpu %}
+# RUN: %cuda_stub %python %s %tmp
 """Trains GPT-2 with dropout and evaluates it without, in one package, and compares both with JAX.
 
 The evaluation is a graph of its own, on the same variables: distributed in all ways, after every second step and after the last one, over two
@@ -74,15 +74,14 @@ def fail(code, message, *command):
         sys.exit(f"{command} ended with {done.returncode} and\n{done.stdout}\nnot with {code} and {message}")
 
 
-def check_elsewhere(folder, expected, gpu):
+def check_elsewhere(folder, expected):
     """Variables in the memory of the host, ranks that are processes, and GPUs."""
     found = []
     build(folder, "dp2xtp2", f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir", more='eval { every: 2 } offload { match: "*" }')
     for options in ([], ["--nproc=4"]):
         found.append((options or "offload", train(folder, f"--eval-feed={EVALUATED}/batch{{step}}.safetensors", "--eval-steps=2", *options)))
-    if gpu:
-        build(folder, "dp2xtp2", f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir", "--target=emulated", more='eval { every: 2 } offload { match: "adamw.*" }')
-        found.append(("gpu", train(folder, f"--eval-feed={EVALUATED}/batch{{step}}.safetensors", "--eval-steps=2", "--device=cuda", "--kernels=emulated")))
+    build(folder, "dp2xtp2", f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir", "--target=emulated", more='eval { every: 2 } offload { match: "adamw.*" }')
+    found.append(("gpu", train(folder, f"--eval-feed={EVALUATED}/batch{{step}}.safetensors", "--eval-steps=2", "--device=cuda", "--kernels=emulated")))
     for name, lines in found:
         losses = numpy.array([line["eval/loss"] for line in lines if "eval/loss" in line])
         case.compare(f"{name}: evaluations", {"losses": losses}, {"losses": expected[[2, 4, 5]]}, 0, case.TOLERANCE)
@@ -118,13 +117,13 @@ def check_errors(folder):
 
 
 def main():
-    folder, gpu = pathlib.Path(sys.argv[1]), "--gpu" in sys.argv
+    folder = pathlib.Path(sys.argv[1])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     expected = plain_safetensors.read(case.FIXTURES / "reference" / "gpt2-evaluation.safetensors")["losses"]
     for mesh in MESHES:
         check(mesh, folder, expected)
-    check_elsewhere(folder, expected, gpu)
+    check_elsewhere(folder, expected)
     check_forward(folder)
     check_memory(folder)
     check_errors(folder)

@@ -446,5 +446,5 @@ std::string meshwright::tool::getVersions() {
                      MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
                      FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR,
                      NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor,
-                     library->patch, fmt::join(listBackends(), ", "), hasCuda() ? "cpu, cuda (nccl, onegpu)" : "cpu");
+                     library->patch, fmt::join(listBackends(), ", "), "cpu, cuda (nccl, onegpu)");
 }

@@ -15,7 +15,7 @@ Result<std::unique_ptr<CublasLtApi>> CublasLtApi::load() {
   MW_TRY_ASSIGN(api->library, DynamicLibrary::open("MESHWRIGHT_CUBLASLT_LIBRARY", names));
   MW_TRY(api->library.find(api->cublasLtGetVersion, "cublasLtGetVersion"));
   std::string version = std::to_string(api->cublasLtGetVersion());
-#define MW_FIND(name) MW_TRY(api->library.find(api->name, #name, version));
+#define MW_FIND(name, ...) MW_TRY(api->library.find(api->name, #name, version));
   MW_CUBLASLT_FUNCTIONS(MW_FIND)
 #undef MW_FIND
   return api;

@@ -8,24 +8,8 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUBLASLTAPI_H
 
 #include "DynamicLibrary.h"
-#include <cublasLt.h>
-
-#define MW_CUBLASLT_FUNCTIONS(X)                                                                                       \
-  X(cublasLtGetVersion)                                                                                                \
-  X(cublasLtGetStatusString)                                                                                           \
-  X(cublasLtCreate)                                                                                                    \
-  X(cublasLtDestroy)                                                                                                   \
-  X(cublasLtMatmulDescCreate)                                                                                          \
-  X(cublasLtMatmulDescSetAttribute)                                                                                    \
-  X(cublasLtMatmulDescDestroy)                                                                                         \
-  X(cublasLtMatrixLayoutCreate)                                                                                        \
-  X(cublasLtMatrixLayoutSetAttribute)                                                                                  \
-  X(cublasLtMatrixLayoutDestroy)                                                                                       \
-  X(cublasLtMatmulPreferenceCreate)                                                                                    \
-  X(cublasLtMatmulPreferenceSetAttribute)                                                                              \
-  X(cublasLtMatmulPreferenceDestroy)                                                                                   \
-  X(cublasLtMatmulAlgoGetHeuristic)                                                                                    \
-  X(cublasLtMatmul)
+#include "abi/CublasLt.h"
+#include <type_traits>
 
 namespace meshwright::runtime::cuda {
 
@@ -35,7 +19,7 @@ struct CublasLtApi {
   Status check(cublasStatus_t status, const char *function) const;
 
   DynamicLibrary library;
-#define MW_DECLARE(name) decltype(&::name) name = nullptr;
+#define MW_DECLARE(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   MW_CUBLASLT_FUNCTIONS(MW_DECLARE)
 #undef MW_DECLARE
 };

@@ -10,22 +10,22 @@
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
 
-#define MW_TEXT(name) MW_TEXT_IMPL(name)
-#define MW_TEXT_IMPL(name) #name
-
 Result<std::unique_ptr<CudaApi>> CudaApi::load() {
   auto api = std::make_unique<CudaApi>();
   constexpr const char *names[] = {"libcuda.so.1"};
   MW_TRY_ASSIGN(api->library, DynamicLibrary::open("MESHWRIGHT_CUDA_LIBRARY", names));
-  MW_TRY(api->library.find(api->cuDriverGetVersion, MW_TEXT(cuDriverGetVersion)));
+  MW_TRY(api->library.find(api->cuDriverGetVersion, "cuDriverGetVersion"));
   if (api->cuDriverGetVersion(&api->version) != CUDA_SUCCESS)
     api->version = 0;
   std::string version = fmt::format("{}.{}", api->version / 1000, api->version % 1000 / 10);
-#define MW_FIND(name) MW_TRY(api->library.find(api->name, MW_TEXT(name), version));
+#define MW_FIND(name, symbol, ...) MW_TRY(api->library.find(api->name, #symbol, version));
   MW_CUDA_FUNCTIONS(MW_FIND)
 #undef MW_FIND
-  if (!api->library.find(api->cuEventElapsedTime, MW_TEXT(cuEventElapsedTime)).ok())
-    MW_TRY(api->library.find(api->cuEventElapsedTime, "cuEventElapsedTime", version));
+#define MW_FIND_EITHER(name, symbol, ...)                                                                              \
+  if (!api->library.find(api->name, #symbol).ok())                                                                     \
+    MW_TRY(api->library.find(api->name, #name, version));
+  MW_CUDA_RENAMED_FUNCTIONS(MW_FIND_EITHER)
+#undef MW_FIND_EITHER
   MW_CALL(*api, cuInit, 0);
   return api;
 }

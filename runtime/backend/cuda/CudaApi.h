@@ -8,53 +8,8 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_CUDA_CUDAAPI_H
 
 #include "DynamicLibrary.h"
-#include <cuda.h>
-
-// All that is called of the driver. cuda.h renames functions by macros (cuMemAlloc is cuMemAlloc_v2), so each name is
-// expanded once more wherever the list is used.
-#define MW_CUDA_FUNCTIONS(X)                                                                                           \
-  X(cuInit)                                                                                                            \
-  X(cuDriverGetVersion)                                                                                                \
-  X(cuGetErrorName)                                                                                                    \
-  X(cuGetErrorString)                                                                                                  \
-  X(cuDeviceGetCount)                                                                                                  \
-  X(cuDeviceGet)                                                                                                       \
-  X(cuDeviceGetAttribute)                                                                                              \
-  X(cuDeviceGetUuid)                                                                                                   \
-  X(cuDevicePrimaryCtxRetain)                                                                                          \
-  X(cuDevicePrimaryCtxRelease)                                                                                         \
-  X(cuCtxSetCurrent)                                                                                                   \
-  X(cuMemGetInfo)                                                                                                      \
-  X(cuMemAlloc)                                                                                                        \
-  X(cuMemFree)                                                                                                         \
-  X(cuMemHostAlloc)                                                                                                    \
-  X(cuMemFreeHost)                                                                                                     \
-  X(cuMemcpyAsync)                                                                                                     \
-  X(cuMemcpyHtoDAsync)                                                                                                 \
-  X(cuMemcpyDtoHAsync)                                                                                                 \
-  X(cuMemsetD8Async)                                                                                                   \
-  X(cuMemsetD32Async)                                                                                                  \
-  X(cuStreamCreate)                                                                                                    \
-  X(cuStreamDestroy)                                                                                                   \
-  X(cuStreamSynchronize)                                                                                               \
-  X(cuStreamQuery)                                                                                                     \
-  X(cuStreamWaitEvent)                                                                                                 \
-  X(cuStreamBeginCapture)                                                                                              \
-  X(cuStreamEndCapture)                                                                                                \
-  X(cuEventCreate)                                                                                                     \
-  X(cuEventDestroy)                                                                                                    \
-  X(cuEventRecord)                                                                                                     \
-  X(cuEventSynchronize)                                                                                                \
-  X(cuEventQuery)                                                                                                      \
-  X(cuModuleLoadDataEx)                                                                                                \
-  X(cuModuleUnload)                                                                                                    \
-  X(cuModuleGetFunction)                                                                                               \
-  X(cuFuncSetAttribute)                                                                                                \
-  X(cuLaunchKernel)                                                                                                    \
-  X(cuGraphInstantiate)                                                                                                \
-  X(cuGraphLaunch)                                                                                                     \
-  X(cuGraphDestroy)                                                                                                    \
-  X(cuGraphExecDestroy)
+#include "abi/CudaDriver.h"
+#include <type_traits>
 
 namespace meshwright::runtime::cuda {
 
@@ -68,11 +23,10 @@ struct CudaApi {
 
   DynamicLibrary library;
   int version = 0; ///< 12040 is 12.4
-#define MW_DECLARE(name) decltype(&::name) name = nullptr;
+#define MW_DECLARE(name, symbol, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   MW_CUDA_FUNCTIONS(MW_DECLARE)
+  MW_CUDA_RENAMED_FUNCTIONS(MW_DECLARE)
 #undef MW_DECLARE
-  /// Its name in the headers is that of drivers from 12.8 on; those before have the first one alone.
-  decltype(&::cuEventElapsedTime) cuEventElapsedTime = nullptr;
 };
 
 /// Destroys a handle of the driver by one of its functions, in the context that is current.

@@ -126,5 +126,3 @@ Result<int64_t> meshwright::runtime::countGpus() {
   MW_TRY_ASSIGN(int count, getDeviceCount(*api));
   return int64_t(count);
 }
-
-bool meshwright::runtime::hasCuda() { return true; }

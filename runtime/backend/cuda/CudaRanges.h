@@ -9,8 +9,8 @@
 
 namespace meshwright::runtime::cuda {
 
-/// Whether a profiler listens to the ranges of NVTX. NVTX itself is a header with a table of functions, which the
-/// library named by NVTX_INJECTION64_PATH fills; profilers name one. Without it nothing is opened and nothing happens.
+/// Whether a profiler follows the ranges of NVTX (abi/Nvtx.h). Profilers name their library by NVTX_INJECTION64_PATH;
+/// without it nothing is opened and nothing happens.
 bool isProfilerThere();
 /// Opens a range of the calling thread, in those that are open, and closes the innermost one.
 void pushRange(const char *name);

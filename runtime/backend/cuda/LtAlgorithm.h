@@ -9,7 +9,6 @@
 
 #include "CublasLtApi.h"
 #include "ProductPlan.h"
-#include <cuda.h>
 #include <memory>
 
 namespace meshwright::runtime::cuda {
@@ -29,7 +28,7 @@ struct LtAlignments {
 };
 
 /// An operation as cuBLASLt describes it. The addresses of an epilogue are part of it.
-using LtOperation = std::unique_ptr<cublasLtMatmulDescOpaque_t, decltype(&::cublasLtMatmulDescDestroy)>;
+using LtOperation = std::unique_ptr<cublasLtMatmulDescOpaque_t, decltype(CublasLtApi::cublasLtMatmulDescDestroy)>;
 
 /// A shape as cuBLASLt describes it, and the algorithm that its heuristic has chosen for it.
 class LtAlgorithm {

@@ -17,7 +17,7 @@ Result<std::unique_ptr<NcclApi>> NcclApi::load() {
   if (api->ncclGetVersion(&api->version) != ncclSuccess)
     api->version = 0;
   std::string version = fmt::format("{}.{}.{}", api->version / 10000, api->version / 100 % 100, api->version % 100);
-#define MW_FIND(name) MW_TRY(api->library.find(api->name, #name, version));
+#define MW_FIND(name, ...) MW_TRY(api->library.find(api->name, #name, version));
   MW_NCCL_FUNCTIONS(MW_FIND)
 #undef MW_FIND
   return api;

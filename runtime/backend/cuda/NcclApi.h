@@ -8,27 +8,8 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_CUDA_NCCLAPI_H
 
 #include "DynamicLibrary.h"
-#include <nccl.h>
-
-#define MW_NCCL_FUNCTIONS(X)                                                                                           \
-  X(ncclGetVersion)                                                                                                    \
-  X(ncclGetErrorString)                                                                                                \
-  X(ncclGetLastError)                                                                                                  \
-  X(ncclGetUniqueId)                                                                                                   \
-  X(ncclCommInitRankConfig)                                                                                            \
-  X(ncclCommGetAsyncError)                                                                                             \
-  X(ncclCommFinalize)                                                                                                  \
-  X(ncclCommDestroy)                                                                                                   \
-  X(ncclCommAbort)                                                                                                     \
-  X(ncclGroupStart)                                                                                                    \
-  X(ncclGroupEnd)                                                                                                      \
-  X(ncclAllReduce)                                                                                                     \
-  X(ncclAllGather)                                                                                                     \
-  X(ncclReduceScatter)                                                                                                 \
-  X(ncclBroadcast)                                                                                                     \
-  X(ncclReduce)                                                                                                        \
-  X(ncclSend)                                                                                                          \
-  X(ncclRecv)
+#include "abi/Nccl.h"
+#include <type_traits>
 
 namespace meshwright::runtime::cuda {
 
@@ -41,7 +22,7 @@ struct NcclApi {
 
   DynamicLibrary library;
   int version = 0; ///< 22809 is 2.28.9
-#define MW_DECLARE(name) decltype(&::name) name = nullptr;
+#define MW_DECLARE(name, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
   MW_NCCL_FUNCTIONS(MW_DECLARE)
 #undef MW_DECLARE
 };

@@ -156,7 +156,7 @@ Status NcclCommunicator::connect() {
 Status NcclCommunicator::makeCommunicator(const Members &members, ncclComm_t &comm) {
   MW_TRY(device.use());
   const NcclApi &api = backend.getApi();
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  ncclConfig_t config;
   config.blocking = 0;
   auto position = std::find(members.begin(), members.end(), rank) - members.begin();
   std::lock_guard held(mutex);

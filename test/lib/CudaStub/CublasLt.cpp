@@ -8,13 +8,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "Stub.h"
+#include "backend/cuda/abi/CublasLt.h"
 #include <cmath>
 #include <cstring>
-#include <cublasLt.h>
+#include <type_traits>
 
+using namespace meshwright::runtime::cuda;
 using namespace meshwright::stub;
 
 #define MW_STUB(name) MW_STUB_EXPORT cublasStatus_t name
+
+// A definition with another signature does not compile.
+#define MW_DECLARE(name, ...) MW_STUB_EXPORT std::type_identity_t<__VA_ARGS__> name;
+MW_CUBLASLT_FUNCTIONS(MW_DECLARE)
+#undef MW_DECLARE
 
 namespace {
 
@@ -187,7 +194,7 @@ MW_STUB(cublasLtDestroy)(cublasLtHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-MW_STUB(cublasLtMatmulDescCreate)(cublasLtMatmulDesc_t *operation, cublasComputeType_t compute, cudaDataType_t) {
+MW_STUB(cublasLtMatmulDescCreate)(cublasLtMatmulDesc_t *operation, cublasComputeType_t compute, cudaDataType) {
   Call call("cublasLtMatmulDescCreate");
   if (call.fails())
     return CUBLAS_STATUS_EXECUTION_FAILED;
@@ -301,7 +308,7 @@ MW_STUB(cublasLtMatmulAlgoGetHeuristic)(cublasLtHandle_t, cublasLtMatmulDesc_t o
 MW_STUB(cublasLtMatmul)(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void *, const void *a,
                         cublasLtMatrixLayout_t aLayout, const void *b, cublasLtMatrixLayout_t bLayout, const void *,
                         const void *, cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t dLayout,
-                        const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspaceBytes, cudaStream_t stream) {
+                        const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspaceBytes, CUstream stream) {
   Call call("cublasLtMatmul");
   Stream &queue = getStream(stream);
   call.note("stream", queue.id).note("a", a).note("b", b).note("d", d);

@@ -4,14 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stub.h"
+#include "DriverStub.h"
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 
 using namespace meshwright::stub;
-
-#define MW_STUB(name) MW_STUB_EXPORT CUresult CUDAAPI name
 
 namespace {
 
@@ -130,7 +127,7 @@ Stream &meshwright::stub::getStream(void *handle) { return *static_cast<Stream *
 MW_STUB(cuInit)(unsigned) { return Call("cuInit").fails() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; }
 
 MW_STUB(cuDriverGetVersion)(int *version) {
-  *version = CUDA_VERSION;
+  *version = 13000;
   return CUDA_SUCCESS;
 }
 
@@ -170,7 +167,7 @@ MW_STUB(cuDeviceGet)(CUdevice *device, int ordinal) {
 }
 
 /// That of the machine, however many of its GPUs the process sees.
-MW_STUB(cuDeviceGetUuid)(CUuuid *number, CUdevice device) {
+MW_STUB(cuDeviceGetUuid_v2)(CUuuid *number, CUdevice device) {
   Call call("cuDeviceGetUuid");
   std::memset(number, 0, sizeof(*number));
   number->bytes[0] = static_cast<char>(getPhysicalDevice(device));
@@ -194,7 +191,7 @@ MW_STUB(cuDevicePrimaryCtxRetain)(CUcontext *context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-MW_STUB(cuDevicePrimaryCtxRelease)(CUdevice device) {
+MW_STUB(cuDevicePrimaryCtxRelease_v2)(CUdevice device) {
   Call call("cuDevicePrimaryCtxRelease");
   std::lock_guard held(getDriver().mutex);
   return --getDriver().retained[device] < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
@@ -212,13 +209,13 @@ MW_STUB(cuCtxSetCurrent)(CUcontext context) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-MW_STUB(cuMemGetInfo)(size_t *free, size_t *total) {
+MW_STUB(cuMemGetInfo_v2)(size_t *free, size_t *total) {
   Call call("cuMemGetInfo");
   *free = *total = size_t(192) << 30;
   return call.fails() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-MW_STUB(cuMemAlloc)(CUdeviceptr *address, size_t bytes) {
+MW_STUB(cuMemAlloc_v2)(CUdeviceptr *address, size_t bytes) {
   Call call("cuMemAlloc");
   if (current < 0)
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -229,7 +226,7 @@ MW_STUB(cuMemAlloc)(CUdeviceptr *address, size_t bytes) {
   return result;
 }
 
-MW_STUB(cuMemFree)(CUdeviceptr address) {
+MW_STUB(cuMemFree_v2)(CUdeviceptr address) {
   Call call("cuMemFree");
   call.note("address", address);
   return release(reinterpret_cast<void *>(address));
@@ -253,12 +250,12 @@ MW_STUB(cuMemcpyAsync)(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
   return copy(call, to, from, bytes, stream);
 }
 
-MW_STUB(cuMemcpyHtoDAsync)(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+MW_STUB(cuMemcpyHtoDAsync_v2)(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
   Call call("cuMemcpyHtoDAsync");
   return copy(call, to, reinterpret_cast<CUdeviceptr>(from), bytes, stream);
 }
 
-MW_STUB(cuMemcpyDtoHAsync)(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+MW_STUB(cuMemcpyDtoHAsync_v2)(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
   Call call("cuMemcpyDtoHAsync");
   return copy(call, reinterpret_cast<CUdeviceptr>(to), from, bytes, stream);
 }
@@ -289,7 +286,7 @@ MW_STUB(cuStreamCreate)(CUstream *stream, unsigned) {
   return CUDA_SUCCESS;
 }
 
-MW_STUB(cuStreamDestroy)(CUstream stream) {
+MW_STUB(cuStreamDestroy_v2)(CUstream stream) {
   Call("cuStreamDestroy").note("stream", getStream(stream).id);
   delete &getStream(stream);
   return CUDA_SUCCESS;
@@ -314,7 +311,7 @@ MW_STUB(cuStreamWaitEvent)(CUstream stream, CUevent handle, unsigned) {
   return call.fails() ? CUDA_ERROR_LAUNCH_FAILED : toResult(getStream(stream).waitFor(event));
 }
 
-MW_STUB(cuStreamBeginCapture)(CUstream stream, CUstreamCaptureMode) {
+MW_STUB(cuStreamBeginCapture_v2)(CUstream stream, CUstreamCaptureMode) {
   Call call("cuStreamBeginCapture");
   call.note("stream", getStream(stream).id);
   return call.fails() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : toResult(getStream(stream).beginCapture());
@@ -344,7 +341,7 @@ MW_STUB(cuEventCreate)(CUevent *event, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-MW_STUB(cuEventDestroy)(CUevent event) {
+MW_STUB(cuEventDestroy_v2)(CUevent event) {
   Call("cuEventDestroy").note("event", reinterpret_cast<Event *>(event)->id);
   delete reinterpret_cast<Event *>(event);
   return CUDA_SUCCESS;
@@ -375,7 +372,7 @@ MW_STUB(cuEventQuery)(CUevent handle) {
   return *isOver ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-MW_STUB(cuEventElapsedTime)(float *milliseconds, CUevent first, CUevent second) {
+MW_STUB(cuEventElapsedTime_v2)(float *milliseconds, CUevent first, CUevent second) {
   Call call("cuEventElapsedTime");
   auto &begin = *reinterpret_cast<Event *>(first), &end = *reinterpret_cast<Event *>(second);
   call.note("event", begin.id).note("end", end.id);
@@ -393,7 +390,7 @@ MW_STUB(cuEventElapsedTime)(float *milliseconds, CUevent first, CUevent second) 
 // Graphs
 //===----------------------------------------------------------------------===//
 
-MW_STUB(cuGraphInstantiate)(CUgraphExec *executable, CUgraph graph, unsigned long long) {
+MW_STUB(cuGraphInstantiateWithFlags)(CUgraphExec *executable, CUgraph graph, unsigned long long) {
   Call call("cuGraphInstantiate");
   if (call.fails())
     return CUDA_ERROR_OUT_OF_MEMORY;

@@ -8,12 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stub.h"
+#include "DriverStub.h"
 #include "test/lib/Fiber/Fiber.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
@@ -159,8 +158,6 @@ MW_STUB_EXPORT uint32_t mw_emulated_thread(void) { return Block::current->getThr
 MW_STUB_EXPORT uint32_t mw_emulated_block(void) { return Block::current->block; }
 MW_STUB_EXPORT void mw_emulated_barrier(void) { Block::current->wait(); }
 MW_STUB_EXPORT void *mw_emulated_shared(void) { return Block::current->shared.data(); }
-
-#define MW_STUB(name) MW_STUB_EXPORT CUresult CUDAAPI name
 
 MW_STUB(cuModuleLoadDataEx)(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
   Call call("cuModuleLoadDataEx");

@@ -10,14 +10,20 @@
 
 #include "NcclGroup.h"
 #include "Stub.h"
+#include "backend/cuda/abi/Nccl.h"
 #include <cstdlib>
 #include <cstring>
-#include <nccl.h>
 #include <type_traits>
 
+using namespace meshwright::runtime::cuda;
 using namespace meshwright::stub;
 
 #define MW_STUB(name) MW_STUB_EXPORT ncclResult_t name
+
+// A definition with another signature does not compile.
+#define MW_DECLARE(name, ...) MW_STUB_EXPORT std::type_identity_t<__VA_ARGS__> name;
+MW_NCCL_FUNCTIONS(MW_DECLARE)
+#undef MW_DECLARE
 
 namespace {
 
@@ -292,7 +298,7 @@ thread_local int depth = 0;
 
 } // namespace
 
-struct ncclComm {
+struct meshwright::runtime::cuda::ncclComm {
   std::shared_ptr<NcclGroup> group;
   int rank;
   Live live = {};
@@ -337,7 +343,7 @@ ncclResult_t collect(Call &call, ncclComm_t comm, void *stream, Operation operat
 } // namespace
 
 MW_STUB(ncclGetVersion)(int *version) {
-  *version = NCCL_VERSION_CODE;
+  *version = 22809;
   return ncclSuccess;
 }
 MW_STUB_EXPORT const char *ncclGetErrorString(ncclResult_t result) {
@@ -356,8 +362,11 @@ MW_STUB(ncclCommInitRankConfig)(ncclComm_t *comm, int size, ncclUniqueId id, int
   Call call("ncclCommInitRankConfig");
   call.note("size", static_cast<uint64_t>(size)).note("rank", static_cast<uint64_t>(rank));
   *comm = nullptr;
-  if (call.fails() || config->blocking != 0)
+  if (call.fails())
     return ncclSystemError;
+  // As libraries check it; the stub knows communicators that do not block.
+  if (config->magic != 0xcafebeef || config->size < offsetof(ncclConfig_t, cgaClusterSize) || config->blocking != 0)
+    return ncclInvalidUsage;
   std::shared_ptr<NcclGroup> group =
       NcclGroup::join(id.internal, static_cast<uint32_t>(size), static_cast<uint32_t>(rank));
   if (!group)
@@ -410,45 +419,45 @@ MW_STUB(ncclGroupEnd)() {
 }
 
 MW_STUB(ncclAllReduce)(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t reduction,
-                       ncclComm_t comm, cudaStream_t stream) {
+                       ncclComm_t comm, CUstream stream) {
   Call call("ncclAllReduce");
   return collect(call, comm, stream,
                  {Kind::AllReduce, static_cast<const char *>(in), static_cast<char *>(out), count, type, reduction});
 }
 MW_STUB(ncclAllGather)(const void *in, void *out, size_t count, ncclDataType_t type, ncclComm_t comm,
-                       cudaStream_t stream) {
+                       CUstream stream) {
   Call call("ncclAllGather");
   return collect(call, comm, stream,
                  {Kind::AllGather, static_cast<const char *>(in), static_cast<char *>(out), count, type});
 }
 MW_STUB(ncclReduceScatter)(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t reduction,
-                           ncclComm_t comm, cudaStream_t stream) {
+                           ncclComm_t comm, CUstream stream) {
   Call call("ncclReduceScatter");
   return collect(
       call, comm, stream,
       {Kind::ReduceScatter, static_cast<const char *>(in), static_cast<char *>(out), count, type, reduction});
 }
 MW_STUB(ncclBroadcast)(const void *in, void *out, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                       cudaStream_t stream) {
+                       CUstream stream) {
   Call call("ncclBroadcast");
   return collect(
       call, comm, stream,
       {Kind::Broadcast, static_cast<const char *>(in), static_cast<char *>(out), count, type, ncclSum, root});
 }
 MW_STUB(ncclReduce)(const void *in, void *out, size_t count, ncclDataType_t type, ncclRedOp_t reduction, int root,
-                    ncclComm_t comm, cudaStream_t stream) {
+                    ncclComm_t comm, CUstream stream) {
   Call call("ncclReduce");
   return collect(call, comm, stream,
                  {Kind::Reduce, static_cast<const char *>(in), static_cast<char *>(out), count, type, reduction, root});
 }
-MW_STUB(ncclSend)(const void *in, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+MW_STUB(ncclSend)(const void *in, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream) {
   Call call("ncclSend");
   Operation operation{Kind::Exchange};
   operation.sends.push_back({static_cast<const char *>(in), nullptr, count * getBytes(type), peer});
   call.note("in", in);
   return collect(call, comm, stream, std::move(operation));
 }
-MW_STUB(ncclRecv)(void *out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+MW_STUB(ncclRecv)(void *out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream) {
   Call call("ncclRecv");
   Operation operation{Kind::Exchange};
   operation.receives.push_back({nullptr, static_cast<char *>(out), count * getBytes(type), peer});

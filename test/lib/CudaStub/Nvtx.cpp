@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What NVTX_INJECTION64_PATH may name: fills the table of functions that NVTX's header has.
+// What NVTX_INJECTION64_PATH may name: fills the tables of functions that the program offers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Stub.h"
-#if __has_include(<nvtx3/nvToolsExt.h>)
+#include "backend/cuda/abi/Nvtx.h"
 #include <algorithm>
-#include <nvtx3/nvToolsExt.h>
 
+using namespace meshwright::runtime::cuda;
 using namespace meshwright::stub;
 
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// Of the calling thread.
 thread_local int depth = 0;
 
-int NVTX_API push(const char *name) {
+int push(const char *name) {
   std::string text = name;
   // Words of a line of the trace have no blanks.
   std::replace(text.begin(), text.end(), ' ', '_');
@@ -26,7 +26,7 @@ int NVTX_API push(const char *name) {
   return depth++;
 }
 
-int NVTX_API pop() {
+int pop() {
   Call("nvtxRangePop").note("depth", static_cast<uint64_t>(depth - 1));
   return --depth;
 }
@@ -48,4 +48,3 @@ MW_STUB_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t getExportTa
   *table[NVTX_CBID_CORE_RangePop] = erase(pop);
   return 1;
 }
-#endif

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# REQUIRES: cuda-stub
 # REQUIRES: ptxas
 # RUN: %python %s %bin/../runtime/kernels/Reductions.ptx %t
 """Tests that NVIDIA's assembler takes the runtime's own kernels for every kind of GPU, and that they need no memory for registers."""

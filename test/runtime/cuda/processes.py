@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# REQUIRES: cuda-stub
 # RUN: %cuda_stub %python %s %tmp
 """Tests that ranks with a GPU each do as processes what they do as threads, to the byte, and that each process takes the GPU that is meant
 for it, whoever has started it.

@@ -48,17 +48,13 @@ struct CudaOptions {
 };
 
 /// GPUs of NVIDIA, one for each of so many ranks or one for all, through the driver, cuBLASLt and, between GPUs, NCCL:
-/// they are opened when asked for. The ranks of a machine take its GPUs in their order. Errors say what is missing; so
-/// does that of a runtime that was built without their headers. Called by all processes. Package and world outlive the
-/// platform.
+/// they are opened when asked for. The ranks of a machine take its GPUs in their order. Errors say what is missing.
+/// Called by all processes. Package and world outlive the platform.
 Result<std::unique_ptr<Platform>> createCudaPlatform(const LoadedPackage &package, World &world, int64_t numRanks,
                                                      const CudaOptions &options);
 
 /// How many GPUs of NVIDIA this machine has; an error where it has no driver for them.
 Result<int64_t> countGpus();
-
-/// Whether this runtime was built with the headers of CUDA, cuBLASLt and NCCL.
-bool hasCuda();
 
 } // namespace meshwright::runtime
 
