@@ -3,21 +3,22 @@
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
 Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
-may not exist yet); %source, the repository; %bin, the folder of the tools; %mpirun, what starts processes; %cuda_stub, what runs the
+may not exist yet); %source, the repository; %bin, the folder of the tools; %llvm_tools, that of LLVM's; %mpirun, what starts processes; %cuda_stub, what runs the
 command behind it with a GPU that is none.
 """
 import os
 import shutil
-import subprocess
 import sys
 
 import lit.formats
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(config.source_dir, "test", "python"))
+import requirements
+
 config.name = "Meshwright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 if config.sanitize:
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, os.path.join(config.source_dir, "test", "python"))
     from sanitized_test import SanitizedTest
 
     config.test_format = SanitizedTest(execute_external=False)
@@ -28,15 +29,13 @@ config.excludes = ["lit.cfg.py", "case.py", "steps.py", "offload.py", "zero.py",
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
-# Debian's interpreter, for which setup installs numpy; another one may stand before it in PATH.
-python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
-
 config.substitutions += [
-    ("%python", python),
+    ("%python", requirements.PYTHON),
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),
     ("%bin", os.path.join(config.build_dir, "bin")),
+    ("%llvm_tools", config.llvm_tools),
 ]
 
 path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "test", "bin"), config.llvm_tools]
@@ -52,16 +51,11 @@ for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPT
 # Where there are more processes than cores, and where the tests run as root, mpirun wants to be told that it is meant.
 config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-if shutil.which("mpirun") and os.path.exists(os.path.join(config.build_dir, "lib", "libmeshwright_mpi.so")):
-    config.available_features.add("mpi")
-# Networks of a test's own take the right to make them.
-if shutil.which("ip") and subprocess.run(["unshare", "--net", "--uts", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-    config.available_features.add("namespaces")
+# tools/dev/run-tests fails without one of these.
+missing, _ = requirements.find_missing(config.build_dir)
+config.available_features |= requirements.NEEDED.keys() - missing.keys()
 
-# In the place of a GPU, where the headers for it were there.
 cuda_stub = os.path.join(config.build_dir, "test", "bin", "libmw_cuda_stub.so")
-if os.path.exists(cuda_stub):
-    config.available_features.add("cuda-stub")
 libraries = ("MESHWRIGHT_CUDA_LIBRARY", "MESHWRIGHT_CUBLASLT_LIBRARY", "MESHWRIGHT_NCCL_LIBRARY")
 config.substitutions.append(("%stub_library", cuda_stub))
 config.substitutions.append(("%cuda_stub", " ".join(["env"] + [f"{name}={cuda_stub}" for name in libraries])))
