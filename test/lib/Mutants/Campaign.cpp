@@ -56,6 +56,8 @@ bool meshwright::test::parseCampaign(int argc, char **argv, CampaignOptions &opt
       options.seconds = static_cast<unsigned>(std::atoi(value.c_str()));
     else if (name == "--scale")
       options.scale = std::atof(value.c_str());
+    else if (name == "--least")
+      options.least = std::atof(value.c_str());
     else if (name == "--only")
       options.only = value;
     else if (name == "--number")
@@ -226,9 +228,20 @@ Tally StrainRun::run() {
   return sum;
 }
 
+/// Whether enough of a strain were accepted. Of a few mutants a share says nothing.
+static bool hasShare(const Strain &strain, double least, const Tally &tally) {
+  size_t tried = tally.refused + tally.accepted;
+  if (tried < 50 || static_cast<double>(tally.accepted) >= least * static_cast<double>(tried))
+    return true;
+  std::printf("%s: %zu of %zu are accepted, fewer than %g %%\n", strain.name.c_str(), tally.accepted, tried,
+              100 * least);
+  return false;
+}
+
 int meshwright::test::runCampaign(const CampaignOptions &options, const std::vector<Strain> &strains) {
   std::filesystem::create_directories(options.folder);
   size_t failed = 0, all = 0;
+  bool haveShares = true;
   for (const Strain &strain : strains) {
     if (!options.only.empty() && options.only != strain.name)
       continue;
@@ -244,9 +257,10 @@ int meshwright::test::runCampaign(const CampaignOptions &options, const std::vec
     std::printf("%s: %zu refused, %zu accepted, %zu failed\n", strain.name.c_str(), tally.refused, tally.accepted,
                 tally.failed);
     std::fflush(stdout);
+    haveShares = hasShare(strain, options.least < 0 ? strain.leastAccepted : options.least, tally) && haveShares;
     failed += tally.failed;
     all += tally.refused + tally.accepted + tally.failed;
   }
   std::printf("%zu mutants, %zu failed\n", all, failed);
-  return failed != 0 || all == 0;
+  return failed != 0 || all == 0 || !haveShares;
 }

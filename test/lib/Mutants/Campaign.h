@@ -29,6 +29,9 @@ struct Strain {
   std::string name;
   size_t count;
   Trial trial;
+  /// Of those that are tried at least this share is accepted; a strain that the tools refuse throughout tests only their
+  /// readers.
+  double leastAccepted = 0;
 };
 
 /// The command line of a campaign.
@@ -44,16 +47,18 @@ struct CampaignOptions {
   /// Tries the mutant of this number alone, of strain `only`, in this process.
   long number = -1;
   std::string only;
+  /// What each strain must have accepted in the place of its own share, if not negative.
+  double least = -1;
   /// Where mutants are written; a folder for those that failed is left.
   std::string folder;
 };
 
-/// Parses `--seed=N --jobs=N --seconds=N --scale=X --only=STRAIN --number=N FOLDER`. False where it is none.
+/// Parses `--seed=N --jobs=N --seconds=N --scale=X --only=STRAIN --number=N --least=X FOLDER`. False where it is none.
 bool parseCampaign(int argc, char **argv, CampaignOptions &options);
 
 /// Tries all mutants of all strains, many in a process, and starts another process where one dies. Prints a line per
 /// strain and one per mutant that died or went wrong, with the command that tries it again. The exit status: 0 where
-/// none did.
+/// none did and every strain has its share of accepted ones.
 int runCampaign(const CampaignOptions &options, const std::vector<Strain> &strains);
 
 /// The content of a file, which has to be there.

@@ -126,8 +126,8 @@ std::vector<Strain> meshwright::test::makeGraphStrains(const Samples &samples) {
     writeWhole(folder + "/mutant.textproto", mutator.exchangeWords(readWhole(strategy), strategyWords));
     return tryCompiler(samples, samples.graphs[0], folder + "/mutant.textproto", folder, log);
   };
-  return {{"graph", 3880, tryGraph},
-          {"strategy", 2400, tryStrategy},
-          {"operations", 120, tryOperations},
-          {"choices", 100, tryChoices}};
+  return {{"graph", 3880, tryGraph, 0.05},
+          {"strategy", 2400, tryStrategy, 0.05},
+          {"operations", 120, tryOperations, 0.5},
+          {"choices", 100, tryChoices, 0.5}};
 }

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   if (!parseCampaign(static_cast<int>(rest.size()), rest.data(), options) || samples.graphs.empty() ||
       samples.strategies.empty()) {
     std::cerr << "usage: mutants FOLDER --graph=FILE... --strategy=FILE... [--seed=N] [--scale=X] [--jobs=N] "
-                 "[--seconds=N] [--only=STRAIN [--number=N]]\n";
+                 "[--seconds=N] [--only=STRAIN [--number=N]] [--least=X]\n";
     return 2;
   }
   makeSamples(samples, options.folder + "/samples");
