@@ -6,6 +6,7 @@
 
 #include "NcclBackend.h"
 #include "NcclCommunicator.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace meshwright;
@@ -67,14 +68,46 @@ static std::map<Members, ncclUniqueId> parse(const Bytes &bytes) {
 Status NcclBackend::exchange(const std::set<Members> &groups) {
   std::unique_lock held(mutex);
   ownGroups.insert(groups.begin(), groups.end());
+  return meetWith(held, [&] { return exchangeIds(); });
+}
+
+Status NcclBackend::meet() {
+  std::unique_lock held(mutex);
+  return meetWith(held, [&] { return world.agree(Status()); });
+}
+
+/// The last of the ranks speaks for the process; the others sleep.
+Status NcclBackend::meetWith(std::unique_lock<std::mutex> &held, const std::function<Status()> &speak) {
+  if (isFailed)
+    return failure;
   if (++arrived == range.size()) {
-    // The last of the ranks speaks for the process; the others sleep.
-    exchangeStatus = exchangeIds();
-    exchanged.notify_all();
-  } else {
-    exchanged.wait(held, [&] { return arrived == range.size(); });
+    met = speak();
+    arrived = 0;
+    ++meeting;
+    changed.notify_all();
+    return met;
   }
-  return exchangeStatus;
+  changed.wait(held, [&, number = meeting] { return meeting != number || isFailed; });
+  return isFailed ? failure : met;
+}
+
+/// Puts each group in the first round in which none of its ranks is in another one.
+static std::vector<std::vector<Members>> findRounds(const std::map<Members, ncclUniqueId> &groups) {
+  std::vector<std::vector<Members>> rounds;
+  std::vector<std::set<int64_t>> busy;
+  for (const auto &[members, id] : groups) {
+    size_t round = 0;
+    while (round != busy.size() && std::any_of(members.begin(), members.end(),
+                                               [&](int64_t rank) { return busy[round].contains(rank); }))
+      ++round;
+    if (round == busy.size()) {
+      busy.emplace_back();
+      rounds.emplace_back();
+    }
+    busy[round].insert(members.begin(), members.end());
+    rounds[round].push_back(members);
+  }
+  return rounds;
 }
 
 /// The process of a group's first member makes its identifier, and the first process tells everybody all of them.
@@ -93,6 +126,7 @@ Status NcclBackend::exchangeIds() {
   for (const Bytes &part : parts)
     all.insert(all.end(), part.begin(), part.end());
   ids = parse(all);
+  rounds = findRounds(ids);
   return {};
 }
 
@@ -108,6 +142,7 @@ void NcclBackend::fail(const Status &status) {
     failure = status;
     isFailed = true;
   }
+  changed.notify_all();
   for (const auto &communicator : communicators)
     communicator->abort();
 }

@@ -15,6 +15,7 @@
 #include "NcclApi.h"
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -38,6 +39,10 @@ public:
   double getTimeout() const { return options.timeoutSeconds; }
   /// All ranks of all processes say their groups; returns when every group has an identifier. Once per rank.
   Status exchange(const std::set<Members> &groups);
+  /// All groups in the order in which they are made, the same in all processes: those of one round have no rank in common.
+  const std::vector<std::vector<Members>> &getRounds() const { return rounds; }
+  /// Returns when all ranks of all processes have come here, or with the failure of one of this process.
+  Status meet();
   const ncclUniqueId &getId(const Members &members) const { return ids.at(members); }
 
   /// A rank of this process has failed: collectives that wait for it on a device are ended.
@@ -49,6 +54,7 @@ public:
 private:
   NcclBackend(World &world, const BackendOptions &options);
   Status exchangeIds();
+  Status meetWith(std::unique_lock<std::mutex> &held, const std::function<Status()> &speak);
 
   World &world;
   BackendOptions options;
@@ -57,12 +63,15 @@ private:
   std::vector<std::unique_ptr<NcclCommunicator>> communicators;
 
   mutable std::mutex mutex;
-  std::condition_variable exchanged;
-  int64_t arrived = 0;
+  std::condition_variable changed;
+  /// Of the ranks of this process in the meeting of that number, and how the last one ended.
+  int64_t arrived = 0, meeting = 0;
+  Status met;
   /// Of the ranks of this process; behind the exchange the identifiers of all groups.
   std::set<Members> ownGroups;
   std::map<Members, ncclUniqueId> ids;
-  Status exchangeStatus, failure;
+  std::vector<std::vector<Members>> rounds;
+  Status failure;
   std::atomic<bool> isFailed = false;
 };
 

@@ -139,18 +139,49 @@ Status NcclCommunicator::allocateScratch() {
   return {};
 }
 
+/// The ranks of the communicator of a collective, in the order of their positions there: its members. Sends in both
+/// directions between two ranks have one.
+static Members getGroup(const CollectiveCall &call) {
+  Members group = call.members;
+  if (call.kind == Collective::SEND)
+    std::sort(group.begin(), group.end());
+  return group;
+}
+
+std::set<Members> NcclCommunicator::listGroups() const {
+  std::set<Members> groups;
+  for (const auto &prepared : collectives)
+    if (prepared->call.members.size() > 1)
+      groups.insert(getGroup(prepared->call));
+  return groups;
+}
+
 Status NcclCommunicator::connect() {
-  std::set<Members> groups = getGroups();
-  MW_TRY(backend.exchange(groups));
-  // In one order on all ranks: nobody waits in a later group for somebody who waits in an earlier one.
-  for (const Members &members : groups) {
+  MW_TRY(backend.exchange(listGroups()));
+  // A library may make a rank's communicators only one after the other: no rank begins with one before all others are
+  // done with those of the round before.
+  for (const std::vector<Members> &round : backend.getRounds()) {
+    if (Status status = makeCommunicators(round); !status.ok()) {
+      backend.fail(status);
+      return status;
+    }
+    MW_TRY(backend.meet());
+  }
+  MW_TRY(giveCommunicators());
+  return allocateScratch();
+}
+
+/// Those of a round that this rank is in, which is one at most.
+Status NcclCommunicator::makeCommunicators(const std::vector<Members> &round) {
+  for (const Members &members : round) {
+    if (std::find(members.begin(), members.end(), rank) == members.end())
+      continue;
     ncclComm_t comm = nullptr;
     MW_TRY(makeCommunicator(members, comm)
                .within(fmt::format("rank {}: the communicator of {} ranks from {} on", rank, members.size(),
                                    members.front())));
   }
-  MW_TRY(giveCommunicators());
-  return allocateScratch();
+  return {};
 }
 
 Status NcclCommunicator::makeCommunicator(const Members &members, ncclComm_t &comm) {
@@ -176,7 +207,7 @@ Status NcclCommunicator::giveCommunicators() {
   if (isAborted)
     return backend.getFailure();
   for (const auto &prepared : collectives)
-    if (auto comm = comms.find(prepared->call.members); comm != comms.end())
+    if (auto comm = comms.find(getGroup(prepared->call)); comm != comms.end())
       static_cast<NcclCollective &>(*prepared).comm = comm->second;
   return {};
 }
@@ -268,14 +299,16 @@ Status NcclCommunicator::issuePart(const NcclCollective &prepared, const CallPar
   }
 }
 
-/// Of the two members of a send the first has the operand.
+/// Of the two members of a send the first has the operand; in their group the one of the lower rank comes first.
 Status NcclCommunicator::sendPart(const NcclCollective &prepared, const CallPart &part) {
   const NcclApi &api = backend.getApi();
   uint64_t count = part.count * prepared.scale;
+  int64_t other = prepared.call.members[1 - prepared.position];
+  int peer = other > rank ? 1 : 0;
   if (prepared.position == 0)
-    MW_CALL(api, ncclSend, part.in, count, prepared.type, 1, prepared.comm, getStream());
+    MW_CALL(api, ncclSend, part.in, count, prepared.type, peer, prepared.comm, getStream());
   else
-    MW_CALL(api, ncclRecv, part.out, count, prepared.type, 0, prepared.comm, getStream());
+    MW_CALL(api, ncclRecv, part.out, count, prepared.type, peer, prepared.comm, getStream());
   return {};
 }
 

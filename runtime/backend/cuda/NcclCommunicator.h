@@ -39,6 +39,8 @@ private:
   };
   Result<std::unique_ptr<Prepared>> prepareGroup(const CollectiveCall &call) override;
   Status issue(Prepared &prepared) override;
+  std::set<Members> listGroups() const;
+  Status makeCommunicators(const std::vector<Members> &round);
   Status makeCommunicator(const Members &members, ncclComm_t &comm);
   Status giveCommunicators();
   Status settle(ncclComm_t comm);

@@ -45,5 +45,47 @@ TEST_P(CudaSession, HasTheBitsOfTheCpu) {
   EXPECT_EQ(stub.countLive(), 0u);
 }
 
+/// The calls that make communicators, when a session on the stub is created.
+static Trace recordGroups(const meshwright::Package &message) {
+  Stub stub;
+  TempFolder folder;
+  EXPECT_TRUE(writePackage(message, folder / "p"));
+  auto package = LoadedPackage::open(folder / "p");
+  EXPECT_TRUE(package.ok()) << package.status().message();
+  stub.record();
+  EXPECT_TRUE(Session::create(*package, makeStubOptions(StubMode::Issued)).ok());
+  Trace calls = stub.getTrace();
+  std::erase_if(calls, [](const RecordedCall &call) { return call.function != "ncclCommInitRankConfig"; });
+  return calls;
+}
+
+TEST(CudaGroups, SendsInBothDirectionsHaveOne) {
+  schedule::OrderShape shape;
+  shape.ranks = 3;
+  shape.microBatches = 4;
+  Trace calls = recordGroups(makePipelinePackage(getOrder(schedule::OrderKind::OneForwardOneBackward, shape)));
+  // Two pairs of stages, each seen by two ranks.
+  ASSERT_EQ(calls.size(), 4u);
+  for (const RecordedCall &call : calls)
+    EXPECT_EQ(call.get("size"), 2u);
+}
+
+TEST(CudaGroups, AreMadeInRounds) {
+  // Two axes of two: each of the four ranks has a group along each, and one of all.
+  for (int attempt = 0; attempt != 10; ++attempt) {
+    Trace calls = recordGroups(makePackage());
+    std::map<uint64_t, uint64_t> madeByThread;
+    uint64_t begun = 0;
+    for (const RecordedCall &call : calls) {
+      uint64_t round = ++madeByThread[call.thread];
+      EXPECT_GE(round, begun) << "a rank begins with a group when another has begun with one of the next round";
+      begun = std::max(begun, round);
+    }
+    EXPECT_EQ(madeByThread.size(), 4u);
+    EXPECT_EQ(calls.size() % 4, 0u) << calls.size();
+    EXPECT_GT(begun, 1u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Packages, CudaSession, testing::ValuesIn(getStubPackages()),
                          [](const auto &info) { return info.param.name; });
