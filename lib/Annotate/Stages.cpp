@@ -46,9 +46,9 @@ static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::Strategy
         continue;
       auto error =
           emitError(file.getLoc(module.getContext(), "pipeline"))
-          << "a pipeline trains a step whose backward is known, but there is no train, and no scope of the graph "
-             "says what is backward, which assigns "
-          << assign.getVariableAttr() << " itself";
+          << "a pipeline trains a step whose backward is known, but there is no train, and neither scopes nor the flow "
+             "of data tell backward in the graph, which assigns "
+          << assign.getVariableAttr() << " itself; export it with debug locations";
       error.attachNote(assign.getLoc()) << "assigned here";
       return failure();
     }

@@ -8,6 +8,7 @@
 #include "meshwright/Import/Names.h"
 #include "meshwright/Support/Glob.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -59,6 +60,7 @@ LogicalResult CarriedState::pairByRules(ArrayRef<CarryRule> rules, EmitError emi
       if (captures && !resultOf[index] && failed(pairByRule(rule, index, *captures, emitError)))
         return failure();
     }
+    applied.push_back(rule);
     if (!any)
       return emitError(std::nullopt) << "glob \"" << rule.argument << "\" matches none of the graph's "
                                      << arguments.size() << " arguments";
@@ -101,39 +103,35 @@ SmallVector<StringRef> CarriedState::getPrefixes(StringRef path) const {
 /// The path of an argument below the root of its tree.
 static StringRef getPath(const Port &argument) { return splitComponent(argument.name).second; }
 
-/// The prefix below which results have the paths and types of `tree`: that of the arguments themselves, else the
-/// shortest. Nothing where there is none, or several of one length.
-std::optional<std::string> CarriedState::findPrefix(StringRef root, ArrayRef<unsigned> tree) const {
+/// The prefixes below which results have the paths and types of `tree`: that of the arguments themselves, else all of
+/// the shortest length.
+SmallVector<std::string> CarriedState::findPrefixes(StringRef root, ArrayRef<unsigned> tree) const {
   auto fits = [&](StringRef prefix) {
     return llvm::all_of(tree, [&](unsigned argument) {
       return findFree(join(prefix, getPath(arguments[argument])), argument).has_value();
     });
   };
   if (fits(root))
-    return root.str();
-  std::optional<std::string> best;
-  bool isUnique = false;
+    return {root.str()};
+  SmallVector<std::string> best;
+  size_t shortest = 0;
   for (StringRef prefix : getPrefixes(getPath(arguments[tree.front()]))) {
-    size_t length = countComponents(prefix), shortest = best ? countComponents(*best) : length + 1;
-    if (length > shortest || !fits(prefix))
+    size_t length = countComponents(prefix);
+    if ((!best.empty() && length > shortest) || !fits(prefix))
       continue;
-    isUnique = length < shortest;
-    best = prefix.str();
+    if (length < shortest)
+      best.clear();
+    shortest = length;
+    best.push_back(prefix.str());
   }
-  return isUnique ? best : std::nullopt;
+  return best;
 }
 
-void CarriedState::pairTree(StringRef root, ArrayRef<unsigned> tree) {
-  if (tree.size() == 1 && arguments[tree.front()].name == root) {
-    if (std::optional<unsigned> result = findFree(root, tree.front()))
-      pair(tree.front(), *result);
-    return;
-  }
-  std::optional<std::string> prefix = findPrefix(root, tree);
-  if (!prefix)
-    return;
+void CarriedState::pairTree(StringRef root, StringRef prefix, ArrayRef<unsigned> tree) {
+  if (!prefix.empty())
+    applied.push_back({join(root, "*"), join(prefix, "*")});
   for (unsigned argument : tree)
-    pair(argument, *findFree(join(*prefix, getPath(arguments[argument])), argument));
+    pair(argument, *findFree(join(prefix, getPath(arguments[argument])), argument));
 }
 
 std::string CarriedState::describeObstacle(ArrayRef<unsigned> tree) const {
@@ -165,11 +163,116 @@ std::string CarriedState::describeObstacle(ArrayRef<unsigned> tree) const {
   return most == 0 ? "" : ("others fit as well as those below " + Twine(best)).str();
 }
 
-void CarriedState::pairDonated(ArrayRef<unsigned> donated) {
-  llvm::MapVector<StringRef, SmallVector<unsigned>> trees;
-  for (unsigned argument : donated)
-    if (!resultOf[argument])
-      trees[splitComponent(arguments[argument].name).first].push_back(argument);
-  for (auto &[root, tree] : trees)
-    pairTree(root, tree);
+void CarriedState::pairSingle(const Donation &donation, IsElementwise isElementwise) {
+  auto [argument, heir] = donation;
+  if (std::optional<unsigned> result = findFree(arguments[argument].name, argument))
+    pair(argument, *result);
+  else if (heir && !isTaken[*heir] && results[*heir].type == arguments[argument].type && isElementwise(argument, *heir))
+    pair(argument, *heir);
+}
+
+/// Whether the results below `prefix` take over the memory of the arguments, of all for which the exporter says it.
+bool CarriedState::takesOver(StringRef prefix, ArrayRef<Donation> tree) const {
+  auto says = [](const Donation &donation) { return donation.result.has_value(); };
+  return llvm::any_of(tree, says) && llvm::all_of(tree, [&](const Donation &donation) {
+           return !says(donation) ||
+                  findFree(join(prefix, getPath(arguments[donation.argument])), donation.argument) == donation.result;
+         });
+}
+
+/// Whether some result below `prefix` is computed element by element from its argument.
+bool CarriedState::isComputedFrom(StringRef prefix, ArrayRef<unsigned> tree, IsElementwise isElementwise) const {
+  return llvm::any_of(tree, [&](unsigned argument) {
+    return isElementwise(argument, *findFree(join(prefix, getPath(arguments[argument])), argument));
+  });
+}
+
+/// Proposes first what is computed from one tree alone: a moving average is computed from the parameters too, but they
+/// are not from it.
+void CarriedState::propose(MutableArrayRef<AmbiguousTree> trees, IsElementwise isElementwise) const {
+  llvm::MapVector<StringRef, SmallVector<AmbiguousTree *>> sourcesOf;
+  for (AmbiguousTree &tree : trees)
+    for (StringRef prefix : tree.prefixes) {
+      SmallVector<AmbiguousTree *> &sources = sourcesOf[prefix];
+      if (isComputedFrom(prefix, tree.arguments, isElementwise))
+        sources.push_back(&tree);
+    }
+  llvm::StringSet<> proposed;
+  auto choose = [&](AmbiguousTree &tree, StringRef prefix) {
+    if (tree.proposal.empty() && proposed.insert(prefix).second)
+      tree.proposal = prefix.str();
+  };
+  for (size_t count = 1; count <= trees.size(); ++count)
+    for (const auto &[prefix, sources] : sourcesOf)
+      for (AmbiguousTree *tree : sources.size() == count ? ArrayRef(sources) : ArrayRef<AmbiguousTree *>())
+        choose(*tree, prefix);
+  for (AmbiguousTree &tree : trees)
+    for (StringRef prefix : tree.prefixes)
+      choose(tree, prefix);
+}
+
+SmallVector<AmbiguousTree, 0> CarriedState::pairDonated(ArrayRef<Donation> donated, IsElementwise isElementwise) {
+  llvm::MapVector<StringRef, SmallVector<Donation>> trees;
+  for (const Donation &donation : donated)
+    if (!resultOf[donation.argument])
+      trees[splitComponent(arguments[donation.argument].name).first].push_back(donation);
+  trees.remove_if([&](const auto &entry) {
+    const auto &[root, tree] = entry;
+    bool isSingle = tree.size() == 1 && arguments[tree.front().argument].name == root;
+    if (isSingle)
+      pairSingle(tree.front(), isElementwise);
+    return isSingle;
+  });
+  // A tree that is paired leaves fewer results to the others.
+  SmallVector<AmbiguousTree, 0> ambiguous;
+  for (bool changed = true; changed;) {
+    changed = false;
+    ambiguous.clear();
+    trees.remove_if([&](const auto &entry) {
+      const auto &[root, tree] = entry;
+      auto members = llvm::map_to_vector(tree, [](const Donation &donation) { return donation.argument; });
+      SmallVector<std::string> prefixes = findPrefixes(root, members);
+      if (prefixes.size() > 1)
+        ambiguous.push_back({root, members, prefixes, ""});
+      if (prefixes.size() == 1)
+        pairTree(root, prefixes.front(), members);
+      changed |= prefixes.size() == 1;
+      return prefixes.size() == 1;
+    });
+    for (const AmbiguousTree &tree : changed ? ArrayRef<AmbiguousTree>() : ArrayRef(ambiguous)) {
+      auto isSource = [&](StringRef prefix) { return isComputedFrom(prefix, tree.arguments, isElementwise); };
+      const std::string *heir = llvm::find_if(
+          tree.prefixes, [&](StringRef prefix) { return takesOver(prefix, trees.find(tree.root)->second); });
+      if (heir == tree.prefixes.end() || (!isSource(*heir) && llvm::any_of(tree.prefixes, isSource)))
+        continue;
+      pairTree(tree.root, *heir, tree.arguments);
+      trees.erase(tree.root);
+      changed = true;
+      break;
+    }
+  }
+  propose(ambiguous, isElementwise);
+  return ambiguous;
+}
+
+SmallVector<WrittenState, 0> CarriedState::findWritten() const {
+  llvm::StringSet<> known;
+  for (const Port &argument : arguments)
+    known.insert(argument.name);
+  SmallVector<WrittenState, 0> written;
+  for (auto [index, result] : llvm::enumerate(results)) {
+    if (isTaken[index])
+      continue;
+    for (const CarryRule &rule : applied) {
+      std::optional<SmallVector<StringRef>> captures = captureGlob(rule.result, result.name);
+      if (!captures || captures->empty())
+        continue;
+      std::optional<std::string> name = fillGlob(rule.argument, *captures);
+      if (!name || !known.insert(*name).second)
+        continue;
+      written.push_back({std::move(*name), static_cast<unsigned>(index)});
+      break;
+    }
+  }
+  return written;
 }

@@ -88,19 +88,80 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
           return argument ? emitError(graph.getArgument(*argument).getLoc()) : graph.emitError();
         })))
       return failure();
-    SmallVector<unsigned> donated;
-    for (unsigned index = 0; index < graph.getNumArguments(); ++index)
-      if (graph.getArgAttr(index, "tf.aliasing_output") || graph.getArgAttr(index, "jax.buffer_donor"))
-        donated.push_back(index);
-    state.pairDonated(donated);
+    SmallVector<Donation> donated = getDonations(graph);
+    SmallVector<AmbiguousTree, 0> ambiguous = state.pairDonated(
+        donated, [&](unsigned argument, unsigned result) { return isElementwise(graph, argument, result); });
+    for (const AmbiguousTree &tree : ambiguous)
+      reportAmbiguous(graph, tree);
+    if (!ambiguous.empty())
+      return failure();
     llvm::MapVector<StringRef, SmallVector<unsigned>> unpaired;
-    for (unsigned argument : donated)
-      if (!state.getResult(argument))
+    for (const Donation &donation : donated)
+      if (unsigned argument = donation.argument; !state.getResult(argument))
         unpaired[splitComponent(getName(graph, argument)).first].push_back(argument);
     for (const auto &[root, tree] : unpaired)
       if (failed(reportUnpaired(graph, tree, state.describeObstacle(tree))))
         return failure();
     return success();
+  }
+
+  static SmallVector<Donation> getDonations(func::FuncOp graph) {
+    SmallVector<Donation> donated;
+    for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
+      auto heir = graph.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output");
+      int64_t result = heir && heir.getValue().isSignedIntN(32) ? heir.getValue().getSExtValue() : -1;
+      if (0 <= result && result < static_cast<int64_t>(graph.getNumResults()))
+        donated.push_back({index, result});
+      else if (heir || graph.getArgAttr(index, "jax.buffer_donor"))
+        donated.push_back({index});
+    }
+    return donated;
+  }
+
+  /// Whether operations that keep the shape lead from an argument to a result. Followed for a bounded number of
+  /// operations, since a network may keep the shape of a variable throughout; "no" beyond.
+  static bool isElementwise(func::FuncOp graph, unsigned argument, unsigned result) {
+    constexpr size_t kMost = 4096;
+    Value from = graph.getArgument(argument), to = graph.front().getTerminator()->getOperand(result);
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape();
+    llvm::SetVector<Value> reached;
+    reached.insert(from);
+    for (size_t next = 0; next < reached.size() && next < kMost && !reached.contains(to); ++next)
+      for (Operation *user : reached[next].getUsers())
+        for (Value made : user->getResults())
+          if (user->hasTrait<OpTrait::Elementwise>() && cast<RankedTensorType>(made.getType()).getShape() == shape)
+            reached.insert(made);
+    return reached.contains(to);
+  }
+
+  /// Shows the rules to write for a tree that several trees of results fit.
+  static void reportAmbiguous(func::FuncOp graph, const AmbiguousTree &tree) {
+    auto all = [](StringRef prefix) { return joinScopes(prefix, "*"); };
+    InFlightDiagnostic diagnostic = emitError(graph.getArgument(tree.arguments.front()).getLoc());
+    diagnostic << "argument " << getName(graph, tree.arguments.front());
+    if (tree.arguments.size() > 1)
+      diagnostic << ", with " << tree.arguments.size() - 1 << " more,";
+    diagnostic << " is donated, and " << tree.prefixes.size() << " trees of results fit: ";
+    llvm::interleaveComma(tree.prefixes, diagnostic, [&](StringRef prefix) { diagnostic << all(prefix); });
+    diagnostic << "; the strategy says which it is, for instance model {";
+    auto write = [&](StringRef argument, StringRef result) {
+      diagnostic << " carry { argument: \"" << escape(argument) << "\" result: \"" << escape(result) << "\" }";
+    };
+    auto isOfTree = [&](unsigned argument) { return splitComponent(getName(graph, argument)).first == tree.root; };
+    if (llvm::count_if(llvm::seq(graph.getNumArguments()), isOfTree) == static_cast<int64_t>(tree.arguments.size()))
+      write(all(tree.root), all(tree.proposal));
+    else
+      for (unsigned argument : tree.arguments)
+        write(getName(graph, argument), joinScopes(tree.proposal, splitComponent(getName(graph, argument)).second));
+    diagnostic << " }";
+  }
+
+  /// `name` as it stands in quotes in a strategy.
+  static std::string escape(StringRef name) {
+    std::string text;
+    for (char c : name)
+      text += c == '\\' || c == '"' ? std::string{'\\', c} : std::string{c};
+    return text;
   }
 
   /// Says once for a tree that it has no results. Without its parameters a step would train nothing.
@@ -143,6 +204,18 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       // What is given back as it came needs no assignment.
       if (Value next = results->getOperand(*result); next != read->getResult())
         net::AssignOp::create(assigns, argument.getLoc(), read->getVariableAttr(), next);
+      if (read->getResult().use_empty())
+        read->erase();
+    }
+    for (const WrittenState &written : state.findWritten()) {
+      Location loc = graph.getLoc();
+      Value next = results->getOperand(written.result);
+      FailureOr<net::VariableOp> variable = makeVariable(graph, {written.name, next.getType()}, loc, rules, symbols);
+      if (failed(variable))
+        return failure();
+      isAssigned.set(written.result);
+      ++numCarried;
+      net::AssignOp::create(assigns, loc, variable->getSymNameAttr(), next);
     }
     // A variable's name is the user's, the function's is nobody's: nothing refers to it.
     if (!symbols.lookup(kStepName))
@@ -194,6 +267,9 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       if (state.getResult(index) || isParameter(argument.name))
         variables.push_back(argument.name);
     }
+    SmallVector<WrittenState, 0> written = state.findWritten();
+    for (const WrittenState &state : written)
+      variables.push_back(state.name);
     for (const std::string &glob : parameters)
       if (failed(checkGlob(graph, glob, names, "argument")))
         return failure();
@@ -218,12 +294,23 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
 
   FailureOr<net::ReadOp> materialize(func::FuncOp graph, BlockArgument argument, ArrayRef<Rule> rules,
                                      SymbolTable &symbols, OpBuilder &reads) {
-    StringRef name = getName(graph, argument.getArgNumber());
-    if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
-      return emitError(argument.getLoc()) << "variable " << name << " is of " << argument.getType() << ", " << *problem;
-    auto type = cast<RankedTensorType>(argument.getType());
+    Port port{getName(graph, argument.getArgNumber()), argument.getType()};
+    FailureOr<net::VariableOp> variable = makeVariable(graph, port, argument.getLoc(), rules, symbols);
+    if (failed(variable))
+      return failure();
+    auto read = net::ReadOp::create(reads, argument.getLoc(), variable->getTensorType(), port.name);
+    argument.replaceAllUsesWith(read.getResult());
+    return read;
+  }
+
+  FailureOr<net::VariableOp> makeVariable(func::FuncOp graph, Port port, Location loc, ArrayRef<Rule> rules,
+                                          SymbolTable &symbols) {
+    auto [name, portType] = port;
+    if (std::optional<std::string> problem = getTypeProblem(portType))
+      return emitError(loc) << "variable " << name << " is of " << portType << ", " << *problem;
+    auto type = cast<RankedTensorType>(portType);
     if (Operation *other = symbols.lookup(name)) {
-      auto diagnostic = emitError(argument.getLoc()) << "variable " << name << " is called like something else";
+      auto diagnostic = emitError(loc) << "variable " << name << " is called like something else";
       diagnostic.attachNote(other->getLoc()) << "the other is here";
       return diagnostic;
     }
@@ -233,13 +320,10 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         initializer = rule.initializer;
     OpBuilder builder(graph);
     auto kind = isParameter(name) ? net::VariableKind::Parameter : net::VariableKind::Buffer;
-    auto variable =
-        net::VariableOp::create(builder, argument.getLoc(), kind, name, type, initializer, FlatSymbolRefAttr());
+    auto variable = net::VariableOp::create(builder, loc, kind, name, type, initializer, FlatSymbolRefAttr());
     symbols.insert(variable);
-    auto read = net::ReadOp::create(reads, argument.getLoc(), type, name);
-    argument.replaceAllUsesWith(read.getResult());
     ++numVariables;
-    return read;
+    return variable;
   }
 
   /// What exporters attach for other compilers is not carried along.

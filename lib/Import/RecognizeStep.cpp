@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Graph.h"
+#include "StepFlow.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
@@ -156,9 +157,13 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
     if (!graph)
       return signalPassFailure();
     Block &body = graph.getBody().front();
-    // A step that was recognized before, or whose parts nobody tells apart, stays as it is.
-    if (body.getOps<net::AssignOp>().empty() || llvm::none_of(body, [](Operation &op) { return isBackward(&op); }) ||
-        llvm::any_of(body, [](Operation &op) { return isUpdate(&op); }))
+    // A step that was recognized before, or without a part of backward, stays as it is.
+    if (body.getOps<net::AssignOp>().empty() || llvm::any_of(body, [](Operation &op) { return isUpdate(&op); }))
+      return;
+    auto hasBackward = [&] { return llvm::any_of(body, [](Operation &op) { return isBackward(&op); }); };
+    if (!hasBackward())
+      markBackward(graph);
+    if (!hasBackward())
       return;
     // What had one dictionary of attributes has one afterwards.
     llvm::DenseMap<DictionaryAttr, DictionaryAttr> changed;
@@ -200,8 +205,12 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
     for (auto assign : graph.getOps<net::AssignOp>()) {
       auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
       net::ReadOp read = reads.lookup(assign.getVariableAttr().getAttr());
-      if (variable.getKind() == net::VariableKind::Buffer && read)
-        variable.setKind(chooseKind(variable, read, isUpdate(assign), hasParameters));
+      if (variable.getKind() != net::VariableKind::Buffer)
+        continue;
+      variable.setKind(chooseKind(variable, read, isUpdate(assign), hasParameters));
+      // State that no step reads may begin as anything.
+      if (!read && !variable.getInitAttr())
+        variable.setInitAttr(net::InitializerAttr::get(&getContext(), net::InitializerKind::Constant, 0.0, 0.0));
     }
     ParameterIndex parameters(getOperation());
     for (net::VariableOp variable : variables)
@@ -214,7 +223,7 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
       return type.getRank() == 0 ? net::VariableKind::Counter : net::VariableKind::Buffer;
     if (!isUpdated)
       return net::VariableKind::Buffer;
-    return hasParameters || isUpdate(read) ? net::VariableKind::OptimizerState : net::VariableKind::Parameter;
+    return hasParameters || !read || isUpdate(read) ? net::VariableKind::OptimizerState : net::VariableKind::Parameter;
   }
 
   /// What Train would have said of state of its own.

@@ -212,7 +212,9 @@ LogicalResult Compiler::import() {
   auto build = [&](OpPassManager &manager) {
     importer::buildImportPipeline(manager, getImportOptions(strategy.get()));
   };
-  if (failed(runPasses(build)) || failed(checkGlobs(*module, strategy)) || failed(markInputs(*module, strategy)))
+  if (failed(runPasses(build)))
+    return failure();
+  if (failed(checkGlobs(*module, strategy)) || failed(markInputs(*module, strategy)))
     return failure();
   return options.eval.empty() && !strategy.get().has_eval() ? success() : importEvaluation();
 }
@@ -244,7 +246,7 @@ LogicalResult Compiler::train() {
   if (isWhole && failed(checkWholeStep(*module, strategy)))
     return failure();
   if (!isWhole && !strategy.get().has_train())
-    return checkUntrained(&context, strategy);
+    return checkUntrained(*module, strategy);
   if (isWhole)
     return runPasses(
         [&](OpPassManager &manager) { train::buildWholeStepPipeline(manager, getFetchOptions(strategy, &context)); });

@@ -9,6 +9,8 @@
 #include "google/protobuf/message.h"
 #include "meshwright/Support/Glob.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -48,10 +50,32 @@ LogicalResult meshwright::checkWholeStep(ModuleOp module, const StrategyFile &fi
   return diagnostic;
 }
 
-LogicalResult meshwright::checkUntrained(MLIRContext *context, const StrategyFile &file) {
-  if (!file.get().has_zero() || file.get().zero().stage() >= 3)
+/// The first assignment to a parameter, null where there is none.
+static net::AssignOp findUpdate(ModuleOp module) {
+  SymbolTable symbols(module);
+  for (auto func : module.getOps<func::FuncOp>())
+    for (auto assign : func.getOps<net::AssignOp>())
+      if (auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
+          variable && variable.getKind() == net::VariableKind::Parameter)
+        return assign;
+  return {};
+}
+
+LogicalResult meshwright::checkUntrained(ModuleOp module, const StrategyFile &file) {
+  if (!file.get().has_zero())
     return success();
-  return emitError(file.getLoc(context, "zero"))
+  Location loc = file.getLoc(module.getContext(), "zero");
+  if (net::AssignOp update = findUpdate(module)) {
+    auto diagnostic = emitError(loc) << "zero shards what an update works on, but neither scopes nor the flow of data "
+                                        "tell the gradient of "
+                                     << update.getVariable()
+                                     << " in the graph, which assigns it; export the graph with debug locations";
+    diagnostic.attachNote(update.getLoc()) << "assigned here";
+    return diagnostic;
+  }
+  if (file.get().zero().stage() >= 3)
+    return success();
+  return emitError(loc)
          << "zero at stage " << file.get().zero().stage()
          << " shards the state of an update, but there is no train and the graph has none; stage 3 shards parameters "
             "without it";

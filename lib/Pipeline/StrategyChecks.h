@@ -15,8 +15,9 @@ namespace meshwright {
 /// Checks that the strategy leaves to a whole training step what that says itself; errors are at the strategy's lines.
 mlir::LogicalResult checkWholeStep(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
-/// Checks that the strategy of a graph that is not trained asks for nothing that needs an update.
-mlir::LogicalResult checkUntrained(mlir::MLIRContext *context, const strategy::StrategyFile &file);
+/// Checks that the strategy of a graph that is not trained asks for nothing that needs an update. For a graph that
+/// assigns parameters, but without a gradient that Import recognizes, `zero` is an error.
+mlir::LogicalResult checkUntrained(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
 /// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
 /// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.

@@ -133,7 +133,7 @@ place { match: "x" dims: "[pp, -]" }
 
 //--- whole-step.textproto
 mesh { axes { name: "pp" size: 2 } }
-# CHECK: whole-step.textproto:[[@LINE+1]]:1: error: a pipeline trains a step whose backward is known, but there is no train, and no scope of the graph says what is backward, which assigns @p.w0 itself
+# CHECK: whole-step.textproto:[[@LINE+1]]:1: error: a pipeline trains a step whose backward is known, but there is no train, and neither scopes nor the flow of data tell backward in the graph, which assigns @p.w0 itself; export it with debug locations
 pipeline { axis: "pp" }
 # CHECK: whole-step.mlir:8:3: note: assigned here
 

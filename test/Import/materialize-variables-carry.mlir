@@ -36,6 +36,31 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_outpu
   return %arg0, %0, %0 : tensor<4xf32>, tensor<i32>, tensor<i32>
 }
 
+// -----
+
+// Tests that the memory that an argument is donated to decides between two trees of results, and that a result below the tree of the optimizer's state
+// whose argument the exporter left out is a variable that is written and not read.
+// CHECK: net.variable parameter @p.w : tensor<4xf32>
+// CHECK: net.variable buffer @ema.w : tensor<4xf32>
+// CHECK: net.variable buffer @s.count : tensor<i32>
+// CHECK: net.variable buffer @s.last : tensor<i1>
+// CHECK: func.func public @step(%[[X:.*]]: tensor<4xf32> {net.name = "x"}) -> (tensor<f32> {net.name = "3"})
+// CHECK: %[[P:.*]] = net.subtract
+// CHECK: %[[EMA:.*]] = net.add
+// CHECK-DAG: net.assign @p.w, %[[P]]
+// CHECK-DAG: net.assign @ema.w, %[[EMA]]
+// CHECK-DAG: net.assign @s.last, %{{.*}} : tensor<i1>
+func.func public @main(%p: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}, %ema: tensor<4xf32> {net.name = "ema.w", tf.aliasing_output = 1 : i32},
+    %count: tensor<i32> {net.name = "s.count", tf.aliasing_output = 2 : i32}, %x: tensor<4xf32> {net.name = "x"})
+    -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}, tensor<i32> {net.name = "2.count"}, tensor<i1> {net.name = "2.last"}, tensor<f32> {net.name = "3"}) {
+  %0 = net.subtract %p, %x : tensor<4xf32>
+  %1 = net.add %ema, %0 : tensor<4xf32>
+  %2 = net.add %count, %count : tensor<i32>
+  %3 = net.reduce sum %x dims = [0] : tensor<4xf32> -> tensor<f32>
+  %4 = net.is_finite %3 : tensor<f32> -> tensor<i1>
+  return %0, %1, %2, %4, %3 : tensor<4xf32>, tensor<4xf32>, tensor<i32>, tensor<i1>, tensor<f32>
+}
+
 // Tests that rules pair what was not donated, and that an initializer of parameters is not for other state.
 // CARRY: net.variable parameter @state.params.w : tensor<4xf32> = <constant, 2.000000e+00, 0.000000e+00>
 // CARRY: net.variable buffer @state.opt.mu.w : tensor<4xf32> = <constant, 3.000000e+00, 0.000000e+00>

@@ -63,10 +63,23 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_outpu
 
 // -----
 
-// expected-note @below {{others fit as well as those below 0}}
-// expected-error @below {{variable p.w is donated, but no result is known to be its next value; model.carry says which is}}
-func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
+// expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "p.*" result: "0.*" } }}}
+func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", jax.buffer_donor = true}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
   return %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Memory that goes from the parameter to its average is not believed: the parameter is not computed from the average.
+func.func public @main(
+    // expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "p.*" result: "1.*" } }}}
+    %p: tensor<4xf32> {net.name = "p.w", jax.buffer_donor = true},
+    // expected-error @below {{argument ema\.1.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "ema\\.1.*" result: "0.*" } }}}
+    %ema: tensor<4xf32> {net.name = "ema\\.1.w", tf.aliasing_output = 1 : i32},
+    %x: tensor<4xf32> {net.name = "x"}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
+  %0 = net.subtract %p, %x : tensor<4xf32>
+  %1 = net.add %ema, %0 : tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

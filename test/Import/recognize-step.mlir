@@ -111,3 +111,62 @@ func.func public @forward(%x: tensor<4xf32> {net.name = "x"}) {
   net.assign @mean, %new : tensor<4xf32>
   return
 }
+
+// -----
+
+// Tests that the flow of data tells backward where no scope does: the gradient is what products and reductions make and elementwise operations update with, a clip of
+// the gradient and the decay of weights are of the update, and what forward keeps for backward stays forward.
+// CHECK: net.variable optimizer_state @s.w : tensor<4x3xf32> = <constant, 0.000000e+00, 0.000000e+00> like @p.w
+// CHECK: net.variable optimizer_state @s.last : tensor<f32> = <constant, 0.000000e+00, 0.000000e+00>{{$}}
+net.variable parameter @p.w : tensor<4x3xf32>
+net.variable buffer @s.w : tensor<4x3xf32>
+net.variable buffer @s.last : tensor<f32>
+// CHECK-LABEL: func.func public @unscoped
+func.func public @unscoped(%x: tensor<8x4xf32> {net.name = "x"}) -> (tensor<f32> {net.name = "loss"}) {
+  // CHECK: net.read @p.w {net.role = #net.role<forward>}
+  // CHECK: net.read @s.w {net.role = #net.role<optimize>}
+  %w = net.read @p.w {net.role = #net.role<forward>} : tensor<4x3xf32>
+  %s = net.read @s.w {net.role = #net.role<forward>} : tensor<4x3xf32>
+  // CHECK: net.dot {{.*}}net.role = #net.role<forward>
+  %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] {net.role = #net.role<forward>} : tensor<8x4xf32>, tensor<4x3xf32> -> tensor<8x3xf32>
+  // CHECK: net.cosine {{.*}}net.role = #net.role<forward>
+  // CHECK: net.sine {{.*}}net.role = #net.role<forward>
+  %kept = net.cosine %y {net.role = #net.role<forward>} : tensor<8x3xf32>
+  %sine = net.sine %y {net.role = #net.role<forward>} : tensor<8x3xf32>
+  %loss = net.reduce sum %sine dims = [0, 1] {net.role = #net.role<forward>} : tensor<8x3xf32> -> tensor<f32>
+  // CHECK: net.transpose {{.*}}net.role = #net.role<backward>
+  // CHECK: net.dot {{.*}}{net.name = "grad/p.w", net.role = #net.role<backward>}
+  %t = net.transpose %x dims = [1, 0] {net.role = #net.role<forward>} : tensor<8x4xf32> -> tensor<4x8xf32>
+  %g = net.dot %t, %kept batch = [] x [] contract = [1] x [0] {net.role = #net.role<forward>} : tensor<4x8xf32>, tensor<8x3xf32> -> tensor<4x3xf32>
+  // CHECK: net.reduce {{.*}}net.role = #net.role<optimize>
+  // CHECK-COUNT-5: net.role = #net.role<optimize>
+  %norm = net.reduce sum %g dims = [0, 1] {net.role = #net.role<forward>} : tensor<4x3xf32> -> tensor<f32>
+  %norms = net.broadcast %norm dims = [] {net.role = #net.role<forward>} : tensor<f32> -> tensor<4x3xf32>
+  %clipped = net.divide %g, %norms {net.role = #net.role<forward>} : tensor<4x3xf32>
+  %newS = net.add %s, %clipped {net.role = #net.role<forward>} : tensor<4x3xf32>
+  %decay = net.add %newS, %w {net.role = #net.role<forward>} : tensor<4x3xf32>
+  %newW = net.subtract %w, %decay {net.role = #net.role<forward>} : tensor<4x3xf32>
+  net.assign @p.w, %newW {net.role = #net.role<forward>} : tensor<4x3xf32>
+  net.assign @s.w, %newS {net.role = #net.role<forward>} : tensor<4x3xf32>
+  net.assign @s.last, %norm {net.role = #net.role<forward>} : tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// Tests that the gradient of a tied weight is the sum of its two parts, in the type of the weight.
+net.variable parameter @p.w : tensor<4x3xf32>
+// CHECK-LABEL: func.func public @tied
+func.func public @tied(%x: tensor<8x4xbf16> {net.name = "x"}, %y: tensor<8x3xbf16> {net.name = "y"}) {
+  // CHECK: net.add {{.*}}{net.name = "grad/p.w", net.role = #net.role<backward>} : tensor<4x3xf32>
+  %w = net.read @p.w : tensor<4x3xf32>
+  %t = net.transpose %x dims = [1, 0] : tensor<8x4xbf16> -> tensor<4x8xbf16>
+  %a = net.dot %t, %y batch = [] x [] contract = [1] x [0] : tensor<4x8xbf16>, tensor<8x3xbf16> -> tensor<4x3xbf16>
+  %b = net.dot %x, %y batch = [] x [] contract = [0] x [0] : tensor<8x4xbf16>, tensor<8x3xbf16> -> tensor<4x3xbf16>
+  %wideA = net.convert %a : tensor<4x3xbf16> -> tensor<4x3xf32>
+  %wideB = net.convert %b : tensor<4x3xbf16> -> tensor<4x3xf32>
+  %g = net.add %wideA, %wideB : tensor<4x3xf32>
+  %new = net.subtract %w, %g : tensor<4x3xf32>
+  net.assign @p.w, %new : tensor<4x3xf32>
+  return
+}

@@ -134,7 +134,9 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
 
     So does an argument that the graph gives back: its result is assigned to it instead of returned. Those are the arguments that `carry` pairs with
     results, and those that were donated (`tf.aliasing_output`, `jax.buffer_donor`), paired tree by tree by their paths:
-    `opt_state.0.mu.w` with `1.0.mu.w` if all of `opt_state` is found below `1`. A donated parameter without such a result is an
+    `opt_state.0.mu.w` with `1.0.mu.w` if all of `opt_state` is found below `1`. Where several trees of results fit, `tf.aliasing_output` decides, if it
+    is consistent; else the choice is an error that shows the rule to write. A result of such a tree whose argument the exporter left out, because nothing reads it,
+    becomes a variable that is written alone. A donated parameter without a result is an
     error, another donated argument stays an input with a warning. What is no parameter is a buffer so far; initializers that match a
     parameter are not for it.
 
@@ -169,7 +171,8 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
 def RecognizeStepPass : Pass<"dist-import-recognize-step", "::mlir::ModuleOp"> {
   let summary = "Tell forward, backward and update of a whole training step apart";
   let description = [{
-    For a graph that assigns variables and has operations of role backward, which the exporter's scopes say (`transpose(jvp(…))`). What depends on those
+    For a graph that assigns variables and has operations of role backward, which the exporter's scopes say (`transpose(jvp(…))`). Where no scope does, backward is
+    found by the flow of data: what makes the values from which elementwise operations in the shape of a parameter make its next value. What depends on those
     is of role optimize, and so is what only updates read. The value of backward from which alone a parameter is updated, and that has its shape, is
     named `grad/…`.
 

@@ -353,7 +353,7 @@ def VerifyPass : Pass<"dist-train-verify", "::mlir::ModuleOp"> {
     The gate of Train. Afterwards
 
     - every value named `grad/…` has a user;
-    - every optimizer state, counter and accumulator has an initializer, is read and is assigned;
+    - every optimizer state, counter and accumulator has an initializer and is assigned, and every accumulator is read;
     - every parameter that has a gradient is assigned;
     - no variable is assigned twice.
 

@@ -31,6 +31,8 @@ class Step:
     state: dict[str, Any]
     donated: bool
     evaluate: Callable | None = None
+    # Whether arguments that the step does not read stay, which JAX leaves out otherwise.
+    keep_unused: bool = False
 
 
 def apart(network, loss, optimizer, parameters):
@@ -44,6 +46,11 @@ def apart(network, loss, optimizer, parameters):
     return Step(network, step, {"p": parameters, "opt_state": optimizer.init(parameters)}, True)
 
 
+def whole(*arguments):
+    """The same with all arguments, read or not."""
+    return dataclasses.replace(apart(*arguments), keep_unused=True)
+
+
 def together(network, loss, optimizer, parameters):
     """One tree holds all state, and is not donated; the step returns the norm of the gradients too."""
 
@@ -54,6 +61,18 @@ def together(network, loss, optimizer, parameters):
         return new, {"loss": value, "grad_norm": optax.global_norm(gradients)}
 
     return Step(network, step, {"state": {"params": parameters, "optimizer": optimizer.init(parameters)}}, False)
+
+
+def averaged(network, loss, optimizer, parameters):
+    """Parameters, their moving average and the optimizer's state are arguments of their own, and donated; the first two are trees with the same paths."""
+
+    def step(p, ema, opt_state, *batch):
+        value, gradients = jax.value_and_grad(loss)(p, *batch)
+        updates, opt_state = optimizer.update(gradients, opt_state, p)
+        p = optax.apply_updates(p, updates)
+        return p, optax.incremental_update(p, ema, 0.1), opt_state, value
+
+    return Step(network, step, {"p": parameters, "ema": parameters, "opt_state": optimizer.init(parameters)}, True)
 
 
 def train_state():
@@ -111,6 +130,10 @@ def make_steps():
     return {
         "gpt2-adamw-step": make(apart, "gpt2-tiny-f64", lambda p: reference.optimizers(p, None)["adamw"]),
         "gpt2-adafactor-step": make(apart, "gpt2-tiny-f64", lambda _: reference.adafactor(1e-2)),
+        "mlp-finite-step": make(apart, "mlp-tiny-f64", lambda _: optax.apply_if_finite(optax.adam(1e-2), 3)),
+        "mlp-multi-step": make(
+            whole, "mlp-tiny-f64", lambda _: optax.MultiSteps(optax.adam(1e-2), 2, should_skip_update_fn=optax.skip_not_finite, accumulator_dtype=np.float64)),
+        "mlp-average-step": make(averaged, "mlp-tiny-f64", lambda _: optax.sgd(0.1, momentum=0.9)),
         "mlp-clip-step": make(together, "mlp-tiny-f64", clip),
         "mlp-state-step": (models.NETWORKS["mlp-tiny-f64"](), train_state()),
     }
@@ -127,7 +150,7 @@ def with_names(function, state, inputs):
 def export(model, step, function, donated, path):
     named_function = with_names(function, step.state, model.inputs)
     donated = tuple(range(len(step.state))) if donated else ()
-    text = jax.jit(named_function, donate_argnums=donated).lower(*step.state.values(), *model.inputs.values()).as_text(debug_info=True)
+    text = jax.jit(named_function, donate_argnums=donated, keep_unused=step.keep_unused).lower(*step.state.values(), *model.inputs.values()).as_text(debug_info=True)
     path.write_text(text if text.endswith("\n") else text + "\n")
     return len(text)
 
