@@ -43,6 +43,8 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createMaterializeVariablesPass(variables));
   // What is state, and what updates it, is seen by what is assigned.
   passes.addPass(createRecognizeStepPass());
+  // Blocks are looked for in forward alone.
+  passes.addPass(createFindBlocksPass());
   passes.addPass(createVerifyImportPass());
 }
 

@@ -214,6 +214,7 @@ LogicalResult Compiler::import() {
   };
   if (failed(runPasses(build)))
     return failure();
+  remarkOnNames(*module);
   if (failed(checkGlobs(*module, strategy)) || failed(markInputs(*module, strategy)))
     return failure();
   return options.eval.empty() && !strategy.get().has_eval() ? success() : importEvaluation();

@@ -82,6 +82,27 @@ LogicalResult meshwright::checkUntrained(ModuleOp module, const StrategyFile &fi
 }
 
 //===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Whether Import made the name of an argument up.
+static bool isMadeUp(StringRef name) {
+  return name.consume_front("arg") && !name.empty() && llvm::all_of(name, llvm::isDigit);
+}
+
+void meshwright::remarkOnNames(ModuleOp module) {
+  auto variables = module.getOps<net::VariableOp>();
+  bool areMadeUp = llvm::all_of(variables, [](net::VariableOp variable) { return isMadeUp(variable.getSymName()); });
+  for (auto func : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr))
+        areMadeUp &= isMadeUp(name.getValue());
+  if (areMadeUp && !variables.empty())
+    emitRemark(module.getLoc()) << "the graph has no names: its arguments are arg0, arg1 and so on, and its blocks are "
+                                   "found by structure; JAX prints names with as_text(debug_info=True)";
+}
+
+//===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
 

@@ -19,6 +19,9 @@ mlir::LogicalResult checkWholeStep(mlir::ModuleOp module, const strategy::Strate
 /// assigns parameters, but without a gradient that Import recognizes, `zero` is an error.
 mlir::LogicalResult checkUntrained(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
+/// Says how to get names, once, where neither arguments nor operations of a graph have any.
+void remarkOnNames(mlir::ModuleOp module);
+
 /// Marks on the inputs of every function which dimension is the batch (`net.batch_dim`) and which values they may have
 /// (`net.min`, `net.max`). A glob or name that matches no input is an error at the strategy's line.
 mlir::LogicalResult markInputs(mlir::ModuleOp module, const strategy::StrategyFile &file);

@@ -202,6 +202,26 @@ def RecognizeStepPass : Pass<"dist-import-recognize-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
+def FindBlocksPass : Pass<"dist-import-find-blocks", "::mlir::ModuleOp"> {
+  let summary = "Find the repeated blocks of a network whose scopes do not say them";
+  let description = [{
+    For a network without a scope that ends in a number. Operations that apply variables to data, in program order, are a sequence; where it
+    repeats, each period is a block, cut where the fewest bytes of activations are alive. Operations of a block get a scope: the part of
+    the names of its variables that ends in a number (`layers.3` of `p.layers.3.w`) if each block has its own, else `block0`, `block1` and so on. Those of
+    backward get that of the block whose activations or variables they read. Loops stay as they are: no block begins in one.
+
+    ```mlir
+    %a = net.dot %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %b = net.tanh %a : tensor<4x4xf32>
+    %c = net.dot %b, %v : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %d = net.tanh %c : tensor<4x4xf32>
+    ```
+    with variables `%w` and `%v` has the blocks `block0` and `block1`, of two operations each.
+  }];
+  let statistics = [Statistic<"numBlocks", "num-blocks", "Blocks that were found">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
 def VerifyImportPass : Pass<"dist-import-verify", "::mlir::ModuleOp"> {
   let summary = "Check what later stages rely on";
   let description = [{
