@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AxisSolver.h"
+#include "dialects/Dist/Collectives.h"
 
 using namespace meshwright;
 using namespace meshwright::complete;
@@ -87,19 +88,15 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
 //===----------------------------------------------------------------------===//
 
 double AxisSolver::convertBytes(double size, const State &from, const State &to) const {
-  double share = static_cast<double>(n - 1) / n;
   ++numSteps;
-  if (from == to)
+  if (from == to || from.isReplicated())
     return 0;
-  switch (from.kind) {
-  case State::Kind::Replicated:
-    return 0;
-  case State::Kind::Split:
-    return to.isPartial() ? kImpossible : to.isSplit() ? size / n * share : size * share;
-  case State::Kind::Partial:
-    return to.isPartial() ? kImpossible : to.isSplit() ? size * share : 2 * size * share;
-  }
-  return kImpossible;
+  if (to.isPartial())
+    return kImpossible;
+  if (from.isSplit())
+    return to.isSplit() ? getSentBytes(CollectiveKind::AllToAll, size / static_cast<double>(n), n)
+                        : getSentBytes(CollectiveKind::AllGather, size, n);
+  return getSentBytes(to.isSplit() ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, size, n);
 }
 
 /// What one conversion costs: its bytes, or more where it should not happen.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PackageContent.h"
+#include "Enumerations.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
@@ -81,7 +82,7 @@ LogicalResult ContentWriter::describeVariables() {
       continue;
     Variable &variable = *package.add_variables();
     variable.set_name(op.getSymName().str());
-    variable.set_kind(static_cast<Variable::Kind>(op.getKind()));
+    variable.set_kind(translate(op.getKind()));
     DType dtype;
     if (failed(describeValue(op.getLoc(), op.getTensorType(), op->getAttr(dist::kGlobalTypeAttr),
                              op->getAttr(dist::kMappingAttr), dtype, *variable.mutable_shape(),
@@ -90,7 +91,7 @@ LogicalResult ContentWriter::describeVariables() {
     variable.set_dtype(dtype);
     variable.set_location(getLocationText(op.getLoc()));
     if (net::InitializerAttr init = op.getInitAttr()) {
-      variable.mutable_init()->set_kind(static_cast<Initializer::Kind>(init.getKind()));
+      variable.mutable_init()->set_kind(translate(init.getKind()));
       variable.mutable_init()->set_a(init.getA().getValueAsDouble());
       variable.mutable_init()->set_b(init.getB().getValueAsDouble());
     }

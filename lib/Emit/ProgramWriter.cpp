@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramWriter.h"
+#include "Enumerations.h"
 #include "ScheduleWriter.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Support.h"
@@ -243,16 +244,10 @@ void ProgramWriter::addMatmul(dist::MatmulOp op, Instruction &instruction) {
 }
 
 LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &instruction) {
-  static constexpr Collective::Kind kinds[] = {
-      Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER,
-      Collective::ALL_TO_ALL, Collective::BROADCAST,  Collective::REDUCE,
-      Collective::SEND};
-  static constexpr Collective::Reduction reductions[] = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
-                                                         Collective::MIN, Collective::AND,     Collective::OR};
   dist::MeshOp mesh = dist::findMesh(func->getParentOfType<ModuleOp>());
   Collective &collective = *instruction.mutable_collective();
-  collective.set_kind(kinds[static_cast<unsigned>(op.getKind())]);
-  collective.set_reduction(reductions[static_cast<unsigned>(op.getReduction())]);
+  collective.set_kind(translate(op.getKind()));
+  collective.set_reduction(translate(op.getReduction()));
   int64_t members = 1;
   for (StringRef name : op.getAxes().getAsValueRange<StringAttr>()) {
     dist::Axis axis = *mesh.getMesh().find(name);

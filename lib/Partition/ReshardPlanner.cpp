@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partition/ReshardPlanner.h"
+#include "dialects/Dist/Collectives.h"
 #include "dialects/Dist/Conversions.h"
 #include <map>
 #include <queue>
@@ -27,6 +28,33 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
   return elements;
 }
 
+/// The collective that a step is; nothing for a step that sends nothing.
+static std::optional<CollectiveKind> getCollectiveKind(Kind kind) {
+  switch (kind) {
+  case Kind::AllReduce:
+    return CollectiveKind::AllReduce;
+  case Kind::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case Kind::AllGather:
+    return CollectiveKind::AllGather;
+  case Kind::AllToAll:
+    return CollectiveKind::AllToAll;
+  case Kind::Broadcast:
+    return CollectiveKind::Broadcast;
+  case Kind::Reduce:
+    return CollectiveKind::Reduce;
+  case Kind::Send:
+    return CollectiveKind::Send;
+  case Kind::Shard:
+  case Kind::ToPartial:
+  case Kind::Relabel:
+  case Kind::Accumulate:
+  case Kind::Collect:
+    return std::nullopt;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
 int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   int64_t n = mesh.getGroupSize(step.axes);
   int64_t ranks = mesh.getNumRanks();
@@ -37,27 +65,12 @@ int64_t ReshardPlanner::getCost(const ReshardStep &step) const {
   for (Axis axis = mesh.getNumRankAxes(); axis < mesh.getNumAxes(); ++axis)
     if (step.from.isPartial(axis) || step.from.findSplit(axis))
       groups *= mesh.getSize(axis);
-  int64_t perGroup = (n - 1) * groups;
-  switch (step.kind) {
-  case Kind::AllReduce:
-    return 2 * getNumElements(step.from.getLocalShape(shape)) * perGroup;
-  case Kind::ReduceScatter:
-  case Kind::AllToAll:
-  case Kind::Broadcast:
-  case Kind::Reduce:
-    return getNumElements(step.from.getLocalShape(shape)) * perGroup;
-  case Kind::AllGather:
-    return getNumElements(step.to.getLocalShape(shape)) * perGroup;
-  case Kind::Send:
-    return getNumElements(step.from.getLocalShape(shape)) * groups;
-  case Kind::Shard:
-  case Kind::ToPartial:
-  case Kind::Relabel:
-  case Kind::Accumulate:
-  case Kind::Collect:
+  std::optional<CollectiveKind> kind = getCollectiveKind(step.kind);
+  if (!kind)
     return 0;
-  }
-  llvm_unreachable("all kinds are covered");
+  int64_t elements =
+      std::max(getNumElements(step.from.getLocalShape(shape)), getNumElements(step.to.getLocalShape(shape)));
+  return elements * countCrossings(*kind, n) * groups;
 }
 
 namespace {

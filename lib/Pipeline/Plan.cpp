@@ -8,6 +8,7 @@
 #include "Nodes.h"
 #include "PlanBlocks.h"
 #include "PlanTimeline.h"
+#include "dialects/Dist/Collectives.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
@@ -166,17 +167,9 @@ static std::string describeRole(Value value) {
   return "";
 }
 
-/// Bytes that a member of a group of `n` sends, the mean over the group; `full` is the size of the whole value, `local`
-/// that of a part.
-static double getRingBytes(StringRef kind, double full, double local, int64_t n) {
-  double share = static_cast<double>(n - 1) / n;
-  if (kind == "c_allreduce")
-    return 2 * full * share;
-  return (kind == "c_alltoall" ? local : full) * share;
-}
-
 static PlannedConversion describeConversion(ConversionOpInterface op, const Mesh &mesh) {
   PlannedConversion planned;
+  CollectiveKind kind = *getCollectiveKind(op);
   planned.kind = op->getName().stripDialect().str();
   for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>()) {
     planned.axes.push_back(axis.str());
@@ -187,7 +180,8 @@ static PlannedConversion describeConversion(ConversionOpInterface op, const Mesh
   auto larger = from.getNumElements() >= to.getNumElements() ? from : to;
   planned.dtype = toText(from.getElementType());
   planned.elements = larger.getNumElements();
-  planned.bytes = getRingBytes(planned.kind, getBytes(larger), getBytes(from), planned.group);
+  planned.bytes = getSentBytes(kind, static_cast<double>(getBytes(larger)), planned.group);
+  planned.participants = countParticipants(kind, planned.group);
   planned.value = describeValue(op.getInput());
   planned.location = describeLocation(op->getLoc());
   planned.role = describeRole(op.getInput());

@@ -23,11 +23,12 @@ struct PlannedConversion {
   /// `c_allreduce` and so on.
   std::string kind;
   std::vector<std::string> axes;
-  int64_t group = 1;
+  /// The ranks of a group, and how many of them take part: two in a send.
+  int64_t group = 1, participants = 1;
   std::string dtype;
   /// Elements and bytes that a rank brings in; for a gather, that it gets.
   int64_t elements = 0;
-  /// Bytes that a rank sends, the mean over the group (ring algorithms).
+  /// Bytes that a rank sends, the mean over the whole group: `dist::getSentBytes`.
   double bytes = 0;
   /// Over how many nodes a group is spread; 0 where the strategy does not say what a node is.
   int64_t nodes = 0;

@@ -18,9 +18,11 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
   for (const PlannedConversion &conversion : conversions) {
     Total &total = totals[conversion.kind];
     ++total.count;
-    // The mean over all ranks: who takes no part sends nothing.
-    double bytes = conversion.bytes * static_cast<double>(conversion.ranks) / static_cast<double>(mesh.getNumRanks()) *
-                   static_cast<double>(conversion.times) / static_cast<double>(getMergedSteps().value_or(1));
+    // The mean over all ranks of the mesh: groups that take no part send nothing.
+    double groups = static_cast<double>(conversion.ranks) / static_cast<double>(conversion.participants);
+    double bytes = conversion.bytes * static_cast<double>(conversion.group) * groups /
+                   static_cast<double>(mesh.getNumRanks()) * static_cast<double>(conversion.times) /
+                   static_cast<double>(getMergedSteps().value_or(1));
     total.bytes += bytes;
     total.bytesBetweenNodes += conversion.nodes > 1 ? bytes : 0;
   }

@@ -81,17 +81,31 @@ static OrderedJson formatInstruction(const Place &place) {
   return json;
 }
 
+static const char *getName(RankFlight::Kind kind) {
+  switch (kind) {
+  case RankFlight::Kind::Step:
+    return "step";
+  case RankFlight::Kind::Instruction:
+    return "instruction";
+  case RankFlight::Kind::Issue:
+    return "collective issued";
+  case RankFlight::Kind::Start:
+    return "collective started";
+  case RankFlight::Kind::Wait:
+    return "collective waited for";
+  case RankFlight::Kind::Over:
+    return "collective over";
+  case RankFlight::Kind::Failed:
+    return "collective failed";
+  case RankFlight::Kind::End:
+    return "step over";
+  }
+  return "unknown";
+}
+
 static OrderedJson formatEvent(const RankFlight &flight, const Event &event, uint64_t firstStep, int64_t now) {
-  static constexpr const char *names[] = {"step",
-                                          "instruction",
-                                          "collective issued",
-                                          "collective started",
-                                          "collective waited for",
-                                          "collective over",
-                                          "collective failed",
-                                          "step over"};
   OrderedJson json = {{"seconds", static_cast<double>(event.nanoseconds - now) * 1e-9},
-                      {"event", names[std::min<size_t>(static_cast<size_t>(event.kind), std::size(names) - 1)]},
+                      {"event", getName(event.kind)},
                       {"step", firstStep + event.step}};
   if (std::optional<Place> place = findPlace(flight, event))
     json.update(formatInstruction(*place));

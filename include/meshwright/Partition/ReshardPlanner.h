@@ -55,9 +55,8 @@ public:
   std::vector<ReshardStep> plan(const dist::Placement &from, const dist::Placement &to) const;
 
   /// What one step costs: elements that a rank sends on average, times the number of ranks of the mesh, so that it is
-  /// whole. All-reduce 2B(n−1)/n for the full size B that a rank holds; all-gather, reduce-scatter, broadcast and
-  /// reduce B(n−1)/n; all-to-all b(n−1)/n for the local size b; send B/n, from one of n; local steps nothing. Ranks
-  /// that do not take part send nothing. A step on what is split or partial along times is taken at each of them.
+  /// whole: `dist::countCrossings` per group. Local steps send nothing, and so do ranks that take no part. A step on
+  /// what is split or partial along times is taken at each of them.
   int64_t getCost(const ReshardStep &step) const;
 
 private:

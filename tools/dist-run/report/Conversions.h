@@ -20,7 +20,7 @@ struct ConversionKey {
 };
 
 /// How many there are in a step, as launches and as values that they move, and the bytes that a rank sends: the mean
-/// over the group.
+/// over the group, or what it sends to one other.
 struct ConversionCount {
   uint64_t launches = 0, values = 0;
   double bytes = 0;

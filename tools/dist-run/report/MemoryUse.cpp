@@ -15,10 +15,25 @@ using namespace meshwright::tool;
 using meshwright::runtime::forEachAccess;
 
 std::string_view meshwright::tool::getName(MemoryClass kind) {
-  static constexpr std::string_view names[kNumMemoryClasses] = {
-      "parameters", "optimizer state",    "buffers and accumulators", "constants",
-      "gradients",  "fetched parameters", "activations and others",   "free at the busiest moment"};
-  return names[static_cast<size_t>(kind)];
+  switch (kind) {
+  case MemoryClass::Parameters:
+    return "parameters";
+  case MemoryClass::State:
+    return "optimizer state";
+  case MemoryClass::Buffers:
+    return "buffers and accumulators";
+  case MemoryClass::Constants:
+    return "constants";
+  case MemoryClass::Gradients:
+    return "gradients";
+  case MemoryClass::Fetched:
+    return "fetched parameters";
+  case MemoryClass::Activations:
+    return "activations and others";
+  case MemoryClass::Free:
+    return "free at the busiest moment";
+  }
+  return "memory of an unknown class";
 }
 
 namespace {

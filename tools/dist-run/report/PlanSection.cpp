@@ -104,9 +104,24 @@ std::vector<Piece> getPieces(const StepPlan &plan) {
   return pieces;
 }
 
+/// The class of a box, and its name in the legend.
+std::pair<const char *, const char *> describe(StepSpan::Kind kind) {
+  switch (kind) {
+  case StepSpan::Compute:
+    return {"c6", "computation"};
+  case StepSpan::Collective:
+    return {"c5", "collectives"};
+  case StepSpan::Wait:
+    return {"c4", "waiting"};
+  case StepSpan::Fetch:
+    return {"c3", "fetches"};
+  case StepSpan::WriteBack:
+    return {"c3", "write-backs"};
+  }
+  return {"c3", "unknown"};
+}
+
 std::string drawTimeline(const StepPlan &plan, int64_t numRanks) {
-  static constexpr std::pair<const char *, const char *> kinds[] = {
-      {"c6", "computation"}, {"c5", "collectives"}, {"c4", "waiting"}, {"c3", "fetches"}, {"c3", "write-backs"}};
   int64_t ranks = std::min(numRanks, kMaxRanks);
   double rowHeight = (plan.copySeconds > 0 ? 3 : 2) * kLane + 6,
          scale = (kWidth - kLabel) / std::max(plan.seconds, 1e-12);
@@ -115,7 +130,7 @@ std::string drawTimeline(const StepPlan &plan, int64_t numRanks) {
     fmt::format_to(std::back_inserter(text), "<text x=\"0\" y=\"{:.1f}\">rank {}</text>", rank * rowHeight + kLane,
                    rank);
   for (const Piece &piece : getPieces(plan)) {
-    auto [color, what] = kinds[piece.kind];
+    auto [color, what] = describe(piece.kind);
     bool copies = piece.kind == StepSpan::Fetch || piece.kind == StepSpan::WriteBack;
     int lane = copies ? 2 : piece.kind == StepSpan::Collective ? 1 : 0;
     double top = piece.rank * rowHeight + lane * kLane;

@@ -20,17 +20,24 @@ constexpr double kWidth = 1100, kRow = 20, kLabel = 60;
 constexpr double kNumberWidth = 12;
 constexpr int64_t kMaxRanks = 32;
 
-/// The class of a box, and what it is called; by `Task::Kind`.
-constexpr std::pair<const char *, const char *> kKinds[] = {{"c3", "step"},
-                                                            {"c0", "forward"},
-                                                            {"c6", "backward"},
-                                                            {"c9", "gradients of inputs"},
-                                                            {"c5", "gradients of weights"},
-                                                            {"c3", "transfer"},
-                                                            {"c4", "update"}};
-
-const std::pair<const char *, const char *> &getKind(const Task &task) {
-  return kKinds[std::clamp(static_cast<int>(task.kind()), 0, static_cast<int>(std::size(kKinds)) - 1)];
+/// The class of a box, and its name in the legend.
+std::pair<const char *, const char *> getKind(Task::Kind kind) {
+  switch (kind) {
+  case Task::FORWARD:
+    return {"c0", "forward"};
+  case Task::BACKWARD:
+    return {"c6", "backward"};
+  case Task::INPUT_GRADIENT:
+    return {"c9", "gradients of inputs"};
+  case Task::WEIGHT_GRADIENT:
+    return {"c5", "gradients of weights"};
+  case Task::TRANSFER:
+    return {"c3", "transfer"};
+  case Task::UPDATE:
+    return {"c4", "update"};
+  default:
+    return {"c3", "step"};
+  }
 }
 
 /// What a rank does in a step.
@@ -60,7 +67,7 @@ std::string drawBox(const PlannedTask &task, double scale) {
   std::string box = fmt::format(
       "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\"><title>"
       "{} of micro-batch {}</title></rect>\n",
-      getKind(*task.task).first, left, top, width, kRow - 2, escapeHtml(task.task->name()), task.microBatch);
+      getKind(task.task->kind()).first, left, top, width, kRow - 2, escapeHtml(task.task->name()), task.microBatch);
   if (width >= kNumberWidth)
     box += fmt::format("<text class=\"box\" x=\"{:.2f}\" y=\"{:.0f}\">{}</text>\n", left + width / 2, top + kRow - 7,
                        task.microBatch);
@@ -128,9 +135,10 @@ Result<std::vector<PlannedVariant>> getPlans(const Session &session, const std::
 
 std::string drawLegend() {
   std::string legend;
-  for (const auto &[color, name] : kKinds)
-    if (&name != &kKinds[Task::STEP].second && &name != &kKinds[Task::TRANSFER].second)
-      legend += fmt::format("<span><i class=\"{}\"></i>{}</span>", color, name);
+  for (Task::Kind kind : {Task::FORWARD, Task::BACKWARD, Task::INPUT_GRADIENT, Task::WEIGHT_GRADIENT, Task::UPDATE}) {
+    auto [color, name] = getKind(kind);
+    legend += fmt::format("<span><i class=\"{}\"></i>{}</span>", color, name);
+  }
   return fmt::format("<p class=\"legend\">{}</p>\n", legend);
 }
 
