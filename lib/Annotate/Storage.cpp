@@ -11,6 +11,7 @@
 #include "Storage.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -284,7 +285,7 @@ void StorageAnnotator::chooseOwners() {
 
 /// Whether the parameter itself stays where it is computed with, whatever becomes of its gradient and state.
 bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
-  return zero.stage() < 3 || parameter.bytes < zero.persist_below_kilobytes() * 1024;
+  return zero.stage() < 3 || static_cast<double>(parameter.bytes) < zero.persist_below_kilobytes() * kKilobyte;
 }
 
 /// Gives the optimizer a read of its own, in the placement in which everything it works on is kept; the other reads

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -129,7 +130,7 @@ void Adviser::advise() {
     lookAtUses(value);
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     lookAtProduct(op);
-  auto megabytes = [](double bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); };
+  auto megabytes = [](double bytes) { return llvm::formatv("{0:f1} MB", bytes / kMegabyte).str(); };
   StringRef name = mesh.getName(axis);
   if (moved.bytes > kNegligible * total)
     emitWarning(moved.first->getLoc())

@@ -20,6 +20,7 @@
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Stages.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -256,10 +257,10 @@ LogicalResult Segmenter::findCuts() {
 }
 
 void Segmenter::setBounds() {
-  problem.segmentBytes = options.anchors.empty() ? toBytes(options.megabytes) : SegmentProblem::kUnbounded;
+  problem.segmentBytes = options.anchors.empty() ? fromMegabytes(options.megabytes) : SegmentProblem::kUnbounded;
   problem.prefetch = options.prefetch;
-  problem.keepBytes = options.keepWithin > 0 ? toBytes(options.keepWithin) : -1;
-  problem.maxLive = options.maxLive > 0 ? toBytes(options.maxLive) : SegmentProblem::kUnbounded;
+  problem.keepBytes = options.keepWithin > 0 ? fromMegabytes(options.keepWithin) : -1;
+  problem.maxLive = options.maxLive > 0 ? fromMegabytes(options.maxLive) : SegmentProblem::kUnbounded;
   problem.maxInFlight = options.maxInFlight;
 }
 

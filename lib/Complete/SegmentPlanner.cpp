@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SegmentPlanner.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -179,13 +180,11 @@ SegmentPlan SegmentPlanner::solve() {
 // Text
 //===----------------------------------------------------------------------===//
 
-static constexpr double kMegabyte = 1 << 20;
-
 std::string meshwright::complete::toText(int64_t bytes) {
-  if (bytes < 1024)
+  if (bytes < kKilobyte)
     return llvm::formatv("{0} bytes", bytes).str();
   bool small = bytes < kMegabyte;
-  return llvm::formatv("{0:F1} {1}", bytes / (small ? 1024 : kMegabyte), small ? "KB" : "MB").str();
+  return llvm::formatv("{0:F1} {1}", bytes / (small ? kKilobyte : kMegabyte), small ? "kB" : "MB").str();
 }
 
 std::string meshwright::complete::describe(const SegmentProblem &problem, const SegmentPlan &plan, unsigned index) {

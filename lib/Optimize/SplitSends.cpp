@@ -15,6 +15,7 @@
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Origin.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace meshwright::optimize {
@@ -209,7 +210,7 @@ struct SplitSendsPass : optimize::impl::SplitSendsPassBase<SplitSendsPass> {
     std::optional<Axis> slices = mesh.find(AxisKind::Slices);
     llvm::DenseSet<Value> early = slices ? findEarly(block, mesh.getName(*slices)) : llvm::DenseSet<Value>();
     for (SendOp send : llvm::make_early_inc_range(block.getOps<SendOp>())) {
-      bool isSmall = getBytes(cast<RankedTensorType>(send.getInput().getType())) < leastKilobytes * 1024;
+      bool isSmall = getBytes(cast<RankedTensorType>(send.getInput().getType())) < leastKilobytes * kKilobyte;
       if (isSmall || early.contains(send.getInput()))
         continue;
       FailureOr<Conversion> conversion = resolveConversion(send);

@@ -22,6 +22,7 @@
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Programs.h"
+#include "meshwright/Support/Units.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -435,8 +436,8 @@ void Compiler::report(Stage stage, double seconds) {
     return;
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  llvm::errs() << llvm::format("%-10s %7.3f s  %6ld MiB peak\n", stringifyStage(stage).str().c_str(), seconds,
-                               usage.ru_maxrss / 1024);
+  llvm::errs() << llvm::format("%-10s %7.3f s  %6.0f MB peak\n", stringifyStage(stage).str().c_str(), seconds,
+                               static_cast<double>(usage.ru_maxrss) * 1024 / kMegabyte);
 }
 
 LogicalResult Compiler::finish() {

@@ -19,6 +19,7 @@
 #include "Traffic.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/ADT/MapVector.h"
 #include <algorithm>
 #include <deque>
@@ -574,8 +575,8 @@ struct CommunicatePass : schedule::impl::CommunicatePassBase<CommunicatePass> {
   using CommunicatePassBase::CommunicatePassBase;
 
   void runOnOperation() override {
-    Limits limits = {toBytes(bucketMegabytes), std::max<int64_t>(maxInFlight, 1), lateReductions,
-                     toBytes(maxLiveMegabytes)};
+    Limits limits = {fromMegabytes(bucketMegabytes), std::max<int64_t>(maxInFlight, 1), lateReductions,
+                     fromMegabytes(maxLiveMegabytes)};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getBody().front().getOps<dist::CollectiveOp>().empty())
         continue;

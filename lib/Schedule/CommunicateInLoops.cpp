@@ -19,6 +19,7 @@
 #include "dialects/Net/Loops.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include <algorithm>
@@ -296,7 +297,7 @@ struct CommunicateInLoopsPass : schedule::impl::CommunicateInLoopsPassBase<Commu
   using CommunicateInLoopsPassBase::CommunicateInLoopsPassBase;
 
   void runOnOperation() override {
-    Limits limits = {toBytes(bucketMegabytes), static_cast<size_t>(std::max<int64_t>(maxInFlight, 1))};
+    Limits limits = {fromMegabytes(bucketMegabytes), static_cast<size_t>(std::max<int64_t>(maxInFlight, 1))};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

@@ -10,6 +10,7 @@
 #include "Storage.h"
 #include "meshwright/Schedule/CopyPlanner.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace meshwright::schedule {
@@ -357,7 +358,7 @@ struct MaterializeCopiesPass : schedule::impl::MaterializeCopiesPassBase<Materia
     CopyProblem bounds;
     bounds.prefetch = prefetch;
     bounds.maxInFlight = std::max<int64_t>(maxInFlight, 1);
-    bounds.maxLiveBytes = static_cast<int64_t>(maxLiveMegabytes * (1 << 20));
+    bounds.maxLiveBytes = fromMegabytes(maxLiveMegabytes);
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

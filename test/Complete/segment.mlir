@@ -45,7 +45,7 @@ func.func @one_read_per_segment(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // KEEP: net.dot %{{.*}}, %[[W]] {{.*}}dist.segment = 2
   // KEEP: net.dot %{{.*}}, %[[V]] {{.*}}dist.segment = 3
   // There is room for one at a time.
-  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 314 bytes are to be alive and segment 0 has 256 bytes"
+  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 300 bytes are to be alive and segment 0 has 256 bytes"
   // Two launches are those of the segment and one more.
   // QUEUE: net.read @w {dist.fetch_at = 0 : i64, dist.reason = "fetch for segment 1 (forward), starts with segment 0: 1 ahead"
   // QUEUE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 2 (backward), starts with segment 1: at most 2 launches are to be queued and segment 0 has 2"

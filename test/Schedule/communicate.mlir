@@ -3,7 +3,7 @@
 // RUN: dist-opt %s --dist-schedule-communicate="bucket-megabytes=0.0001 max-in-flight=3" --dist-schedule-assign-buffers --dist-schedule-verify --split-input-file | FileCheck %s --check-prefixes=CHECK,EARLY
 // RUN: dist-opt %s --dist-schedule-communicate="bucket-megabytes=0.0001 max-in-flight=3 late-reductions" --dist-schedule-assign-buffers --dist-schedule-verify --split-input-file | FileCheck %s --check-prefixes=CHECK,LATE
 
-// A bucket of 0.0001 megabytes is full with 104 bytes: two parts of 64.
+// A bucket of 0.0001 megabytes is full with 100 bytes: two parts of 64.
 dist.mesh @mesh <["dp" = 2, "out" = 2]>
 
 // Tests where gradients leave, and that their updates wait for them where nothing is held up.

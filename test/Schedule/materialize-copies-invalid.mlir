@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RUN: dist-opt %s -verify-diagnostics --dist-schedule-materialize-copies="max-live-megabytes=0.0000152587890625"
+// RUN: dist-opt %s -verify-diagnostics --dist-schedule-materialize-copies="max-live-megabytes=0.000016"
 
 // Tests that an operation which reads more than may be on the device is an error: 16 bytes is the bound.
 

@@ -85,7 +85,7 @@ def main():
     for left, right in zip(before.plan["programs"], after.plan["programs"]):
         check_program(left, right, arguments.match == "adamw.*")
         if bound := re.search(r"max_live_megabytes: ([\d.e-]+)", arguments.fields):
-            check(right["host"]["live_bytes"] <= float(bound[1]) * 2**20, f"{right['host']['live_bytes']} bytes are alive")
+            check(right["host"]["live_bytes"] <= float(bound[1]) * 10**6, f"{right['host']['live_bytes']} bytes are alive")
     host = max(program["host"]["arena_bytes"] for program in after.plan["programs"])
     check(after.metrics["host_bytes"] == host, f"the metrics say {after.metrics['host_bytes']}, the plan {host}")
     planned = [max(program["peak_bytes"] for program in run.plan["programs"]) for run in (before, after)]

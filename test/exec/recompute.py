@@ -22,7 +22,7 @@ MESHES = {
     "dp2xtp2": DP2TP2,
     "tp2-sequence": 'mesh { axes { name: "tp" size: 2 } } ' + SPLITS.replace("SEQUENCE", "sequence: true"),
     # The embedding, whose features would be split, stays: a kernel that reads it in parts adds up rows in another order.
-    "zero3": DP4 + f'zero {{ axes: "dp" stage: 3 persist_below_kilobytes: 24.5 {SEGMENTS} }}',
+    "zero3": DP4 + f'zero {{ axes: "dp" stage: 3 persist_below_kilobytes: 25 {SEGMENTS} }}',
     "zero3-whole": DP4 + f'zero {{ axes: "dp" stage: 3 ownership: WHOLE {SEGMENTS} }}',
     "tp2-zero2": DP2TP2 + 'zero { axes: "dp" stage: 2 }',
     "pp2xtp2": 'mesh { axes { name: "pp" size: 2 } axes { name: "tp" size: 2 } } pipeline { axis: "pp" micro_batches: 2 schedule: ZB_H1 } ' +

@@ -17,7 +17,7 @@ import sys
 
 fixtures, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
 folder.mkdir(parents=True, exist_ok=True)
-MB = 2**20
+MB = 10**6
 # Operations that only move or convert elements, or keep their order: what they make of a parameter still is one.
 MOVING = {"reshape", "transpose", "broadcast", "slice", "reverse", "convert", "exponential", "tanh", "sqrt", "logistic", "log"}
 SPLITS = [("*.attn.c_attn.kernel", 0, 3), ("*.attn.c_attn.bias", 0, 3), ("*.attn.c_proj.kernel", 1, 1), ("*.mlp.c_fc.kernel", 0, 1),
@@ -330,7 +330,7 @@ check_error('segment { anchors: "transformer.h.0.out" anchors: "transformer.h.9.
             'anchor "transformer.h.9.out" is entered 0 times forward and 0 times backward, not once each; what remains is "transformer.h.9.out", "x.in"')
 check_error('segment { anchors: "transformer.h.0.attn\\\\.setup.out" }', "invalid.textproto:5:", "is entered 1 times forward and 0 times backward")
 check_error("max_live_megabytes: 0.1", "invalid.textproto:5:",
-            "segment 0 (forward) uses 227.2 KB of parameters by itself but at most 102.4 KB are to be alive")
+            "segment 0 (forward) uses 232.7 kB of parameters by itself but at most 100.0 kB are to be alive")
 print("errors: located")
 
 # CHECK: one segment each: 2 segments, 42 fetches, 0 kept, at most 1 ahead

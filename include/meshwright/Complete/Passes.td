@@ -161,7 +161,7 @@ def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let options = [
     Option<"megabytes", "megabytes", "double", "32.0",
-           "A segment uses parameters of at most so many megabytes (2^20 bytes); without anchors">,
+           "A segment uses parameters of at most so many megabytes (10^6 bytes); without anchors">,
     ListOption<"anchors", "anchors", "std::string", "SCOPE.in and SCOPE.out: where segments are cut instead">,
     Option<"prefetch", "prefetch", "int64_t", "1", "How many segments ahead a fetch starts">,
     Option<"keepWithin", "keep-within-megabytes", "double", "0.0",

@@ -53,7 +53,7 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect"];
   let options = [
     Option<"leastKilobytes", "least-kilobytes", "double", "16",
-           "What a rank has at least of a value that is sent in pieces, in kilobytes (2^10 bytes)">
+           "What a rank has at least of a value that is sent in pieces, in kilobytes (10^3 bytes)">
   ];
   let statistics = [Statistic<"numSplit", "split", "Number of values sent in pieces">];
 }

@@ -193,7 +193,7 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
     ```
   }];
   let options = [
-    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a launch, in units of 2^20; 0: a launch for each value">,
+    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a launch, in megabytes (10^6); 0: a launch for each value">,
     Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
@@ -232,9 +232,9 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in units of 2^20; 0: a launch for each value">,
+    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in megabytes (10^6); 0: a launch for each value">,
     Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
-    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Fetched parameters that are alive at once, in units of 2^20 bytes; 0: no bound">,
+    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Fetched parameters that are alive at once, in megabytes (10^6 bytes); 0: no bound">,
     Option<"lateReductions", "late-reductions", "bool", "false", "Whether gradients are reduced when backward is over">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
@@ -295,7 +295,7 @@ def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::Modu
   let options = [
     Option<"prefetch", "prefetch", "int64_t", "2", "Operations that a fetch starts ahead, and a write-back may take; 0: who reads or writes waits">,
     Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Copies that are started and not waited for, at most">,
-    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Bytes on the device that are fetched and still read, or not written back, in units of 2^20; 0: no bound">,
+    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Bytes on the device that are fetched and still read, or not written back, in megabytes (10^6 bytes); 0: no bound">,
   ];
   let statistics = [Statistic<"numFetches", "fetches", "Copies to the device">,
                     Statistic<"numWriteBacks", "write-backs", "Copies to the host">,

@@ -1,0 +1,26 @@
+//===- Units.h - units of sizes ---------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SUPPORT_UNITS_H
+#define MESHWRIGHT_SUPPORT_UNITS_H
+
+#include "meshwright/Support/Bytes.h"
+#include <algorithm>
+#include <cmath>
+
+namespace meshwright {
+
+/// The bytes of a kilobyte and of a megabyte, in options, strategies and all that is printed: SI units, as in GB/s.
+inline constexpr double kKilobyte = 1e3, kMegabyte = 1e6;
+
+/// `megabytes` in bytes, rounded to the nearest; `kUnboundedBytes` where they are more.
+inline int64_t fromMegabytes(double megabytes) {
+  return static_cast<int64_t>(std::min(std::round(megabytes * kMegabyte), static_cast<double>(kUnboundedBytes)));
+}
+
+} // namespace meshwright
+
+#endif
