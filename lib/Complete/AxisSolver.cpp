@@ -65,13 +65,19 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
   // uses.
   llvm::SmallVector<int> rank(graph.ops.size());
   constant.assign(graph.values.size(), false);
+  derived.assign(graph.values.size(), false);
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    bool isConstant = !op.sink && !isa<net::LoopOp>(op.op) &&
-                      llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
+    bool computes = !op.sink && !isa<net::LoopOp>(op.op);
+    bool isConstant = computes && llvm::all_of(op.operands, [&](ValueIndex operand) { return constant[operand]; });
     bool isSource = !op.results.empty() && graph.source[op.results.front()];
     bool isWeight = !op.results.empty() && graph.weight[op.results.front()];
-    for (ValueIndex result : op.results)
+    bool isDerived = computes && !isSource && llvm::all_of(op.operands, [&](ValueIndex operand) {
+      return derived[operand] || graph.values[operand].shape.empty();
+    });
+    for (ValueIndex result : op.results) {
       constant[result] = isConstant && !isSource;
+      derived[result] = isDerived && !graph.pinned[result];
+    }
     rank[index] = isSource || isWeight ? 1 : isConstant ? 0 : 2;
   }
   for (int phase = 0; phase < 3; ++phase) {

@@ -103,6 +103,8 @@ private:
   llvm::SmallVector<bool, 0> isOwedInTime;
   /// Values made of constants alone.
   llvm::SmallVector<bool, 0> constant;
+  /// Values made of constants and scalars alone, which any placement has for nothing.
+  llvm::SmallVector<bool, 0> derived;
 
   mutable int64_t numSteps = 0;
   AxisPlan plan;

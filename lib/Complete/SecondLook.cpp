@@ -63,14 +63,16 @@ void AxisSolver::sweepBack() {
     sinkInto(op);
 }
 
-/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Constants gain
-/// nothing by it. Returns whether any was.
+/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Values that are
+/// derived from constants and scalars alone decide nothing: every use takes its part of them for nothing, and uses that
+/// share one by chance, as the updates of biases of one length share a learning rate, would follow each other. Returns
+/// whether any was.
 bool AxisSolver::annotateSliced() {
   bool any = false;
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
     llvm::SmallVector<Use> others;
     std::optional<State> target = slicedTo(value, others);
-    if (isFixed(value) || constant[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
+    if (isFixed(value) || derived[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
         !fitsOthers(value, *target))
       continue;
     const GraphValue &entry = graph.values[value];

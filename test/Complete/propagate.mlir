@@ -504,3 +504,34 @@ func.func @travels_to_several_uses(%x: tensor<8x4xf32> {dist.mapping = #dist.map
   %scaled = net.multiply %half, %g {dist.travels} : tensor<4xf32>
   return %narrow, %scaled : tensor<4xf16>, tensor<4xf32>
 }
+
+// -----
+
+// Values that are derived from scalars alone decide no placement: two updates of split biases take their parts of the learning rate, and
+// the update of a bias of the same length that every rank keeps stays whole, without a gather.
+dist.mesh @mesh <["tp" = 2]>
+net.variable parameter @a : tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>}
+net.variable parameter @b : tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>}
+net.variable parameter @norm : tensor<8xf32>
+net.variable counter @rate : tensor<f32>
+// CHECK-LABEL: @scalars_decide_nothing
+func.func @scalars_decide_nothing() {
+  %rate = net.read @rate : tensor<f32>
+  // CHECK: net.broadcast
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]]>]
+  %lr = net.broadcast %rate dims = [] : tensor<f32> -> tensor<8xf32>
+  %a = net.read @a : tensor<8xf32>
+  %b = net.read @b : tensor<8xf32>
+  %norm = net.read @norm : tensor<8xf32>
+  %0 = net.multiply %lr, %a : tensor<8xf32>
+  %1 = net.multiply %lr, %b : tensor<8xf32>
+  // CHECK: net.multiply
+  // CHECK: net.multiply
+  // CHECK: net.multiply
+  // CHECK-SAME{LITERAL}: {dist.operands = [#dist.mapping<dims = [[]]>, #dist.mapping<dims = [[]]>], dist.results = [#dist.mapping<dims = [[]]>]
+  %2 = net.multiply %lr, %norm : tensor<8xf32>
+  net.assign @a, %0 : tensor<8xf32>
+  net.assign @b, %1 : tensor<8xf32>
+  net.assign @norm, %2 : tensor<8xf32>
+  return
+}
