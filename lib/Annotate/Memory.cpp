@@ -14,16 +14,19 @@ using namespace meshwright;
 LogicalResult annotate::annotateMemory(ModuleOp module, const strategy::StrategyFile &file) {
   auto host = dist::MemoryKindAttr::get(module.getContext(), dist::MemoryKind::Host);
   for (const auto &[index, glob] : llvm::enumerate(file.get().offload().match())) {
-    bool any = false;
+    bool any = false, isNew = false;
     for (auto variable : module.getOps<net::VariableOp>()) {
       if (!matchGlob(glob, variable.getSymName()))
         continue;
       any = true;
+      isNew |= !variable->hasAttr(dist::kMemoryAttr);
       variable->setAttr(dist::kMemoryAttr, host);
     }
+    Location loc = file.getLoc(module.getContext(), "offload.match[" + std::to_string(index) + "]");
     if (!any)
-      return emitError(file.getLoc(module.getContext(), "offload.match[" + std::to_string(index) + "]"))
-             << "no variable matches \"" << glob << "\"";
+      return emitError(loc) << "no variable matches \"" << glob << "\"";
+    if (!isNew && file.matchesAll())
+      emitWarning(loc) << "offload.match[" << index << "] has no effect: earlier globs match all that it matches";
   }
   return success();
 }

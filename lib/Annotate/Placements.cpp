@@ -39,8 +39,8 @@ struct Target {
 /// Applies one strategy to one module.
 class Annotator {
 public:
-  Annotator(ModuleOp module, const StrategyFile &file)
-      : module(module), context(module.getContext()), file(file), mesh(file.getMesh()) {}
+  Annotator(ModuleOp module, const StrategyFile &file, annotate::StageBound *bound)
+      : module(module), context(module.getContext()), file(file), mesh(file.getMesh()), bound(bound) {}
 
   LogicalResult run();
 
@@ -57,6 +57,7 @@ private:
   /// Adds `digits`, one list per dimension, to the placement of `target`.
   LogicalResult place(const Target &target, ArrayRef<Attribute> dims, Location loc);
   FailureOr<SmallVector<Attribute>> parseDims(StringRef text, Location loc);
+  void warnOfEmptyParts(const Target &target, const Placement &placement, Location loc);
   Location getLoc(const Twine &path) { return file.getLoc(context, path.str()); }
   Attribute axisDigit(StringRef axis) { return StringAttr::get(context, axis); }
 
@@ -64,7 +65,10 @@ private:
   MLIRContext *context;
   const StrategyFile &file;
   Mesh mesh;
+  annotate::StageBound *bound;
   SmallVector<Target> variables, inputs, results;
+  /// The axes and fields for which it has been said that ranks have nothing to do.
+  llvm::DenseSet<std::pair<Axis, Attribute>> saidEmpty;
 };
 
 } // namespace
@@ -106,6 +110,21 @@ void Annotator::collectTargets() {
   }
 }
 
+/// Warns of ranks that have no index of a dimension, once for every axis and field of the strategy.
+void Annotator::warnOfEmptyParts(const Target &target, const Placement &placement, Location loc) {
+  for (auto [dim, splits] : llvm::enumerate(placement.dims))
+    for (const Split &split : splits) {
+      int64_t parts = split.stride > 0 ? llvm::divideCeil(split.extent, split.stride) : 0;
+      if (mesh.isTime(split.axis) || parts >= mesh.getSize(split.axis) || !file.matchesAll() ||
+          !saidEmpty.insert({split.axis, LocationAttr(loc)}).second)
+        continue;
+      emitWarning(loc) << "dimension " << dim << " of \"" << target.name << "\" has " << split.extent
+                       << " indices for the " << mesh.getSize(split.axis) << " ranks of axis \""
+                       << mesh.getName(split.axis) << "\", in parts of " << split.stride << "; "
+                       << mesh.getSize(split.axis) - parts << " of them have nothing to do";
+    }
+}
+
 LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, Location loc) {
   if (static_cast<int64_t>(dims.size()) != target.type.getRank())
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
@@ -124,8 +143,12 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
   auto error = [&] { return emitError(loc) << "\"" << target.name << "\" of " << target.type << ": "; };
   auto mapping = MappingAttr::getChecked(error, context, ArrayAttr::get(context, merged), ReduceKind::Sum,
                                          ArrayAttr::get(context, {}), DictionaryAttr::get(context, {}));
-  if (!mapping || failed(Placement::resolve(mapping, mesh, target.type.getShape(), error)))
+  if (!mapping)
     return failure();
+  auto placement = Placement::resolve(mapping, mesh, target.type.getShape(), error);
+  if (failed(placement))
+    return failure();
+  warnOfEmptyParts(target, *placement, loc);
   if (target.variable)
     target.variable->setAttr(kMappingAttr, mapping);
   else
@@ -196,20 +219,21 @@ LogicalResult Annotator::placeBatches() {
 
 LogicalResult Annotator::placeSplits() {
   const auto &tensor = file.get().tensor();
+  // The first rule that matches counts.
   llvm::StringSet<> split;
   for (int index = 0; index < tensor.split_size(); ++index) {
     const auto &rule = tensor.split(index);
     Location loc = getLoc("tensor.split[" + Twine(index) + "]");
-    bool any = false;
+    bool any = false, decides = false;
     for (const Target &variable : variables) {
       // State that is not like a parameter has other dimensions than that.
       auto op = cast<net::VariableOp>(variable.variable);
       if (op.getLike() || op.getKind() == net::VariableKind::OptimizerState || !matchGlob(rule.match(), variable.name))
         continue;
       any = true;
-      // The first rule that matches counts.
       if (!split.insert(variable.name).second)
         continue;
+      decides = true;
       if (rule.dim() < 0 || rule.dim() >= variable.type.getRank())
         return emitError(loc) << "splits dimension " << rule.dim() << " of \"" << variable.name << "\", which has rank "
                               << variable.type.getRank();
@@ -224,6 +248,9 @@ LogicalResult Annotator::placeSplits() {
     }
     if (!any && file.matchesAll())
       return emitError(loc) << "no variable matches \"" << rule.match() << "\"";
+    if (any && !decides && file.matchesAll())
+      emitWarning(loc) << "tensor.split[" << index
+                       << "] has no effect: earlier rules decide about all that it matches; the first that matches counts";
   }
   return success();
 }
@@ -341,7 +368,7 @@ LogicalResult Annotator::run() {
     return failure();
   collectTargets();
   if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) ||
-      failed(annotate::annotateStages(module, file)) || failed(placeLike()))
+      failed(annotate::annotateStages(module, file, bound)) || failed(placeLike()))
     return failure();
   if (failed(placeSequence()))
     return failure();
@@ -349,8 +376,8 @@ LogicalResult Annotator::run() {
                  succeeded(annotate::annotateMemory(module, file)));
 }
 
-LogicalResult annotate::annotate(ModuleOp module, const StrategyFile &strategy) {
-  return Annotator(module, strategy).run();
+LogicalResult annotate::annotate(ModuleOp module, const StrategyFile &strategy, StageBound *bound) {
+  return Annotator(module, strategy, bound).run();
 }
 
 namespace {

@@ -32,8 +32,9 @@ namespace {
 /// Cuts one program.
 class Cutter {
 public:
-  Cutter(const StageProgram &program, const strategy::StrategyFile &file, const schedule::TaskOrder &order)
-      : program(program), file(file), stages(file.get().pipeline().stages()), order(order),
+  Cutter(const StageProgram &program, const strategy::StrategyFile &file, const schedule::TaskOrder &order,
+         StageBound *bound)
+      : program(program), file(file), stages(file.get().pipeline().stages()), order(order), bound(bound),
         numStages(order.getNumStages()) {}
 
   FailureOr<StageCut> run();
@@ -50,6 +51,7 @@ private:
 
   LogicalResult cutBalanced();
   SmallVector<StageBlock> measure() const;
+  SmallVector<double> countInFlight() const;
   std::optional<SmallVector<int64_t>> balance() const;
   LogicalResult cutBehind();
   LogicalResult addBlockEnd(int64_t block, int64_t stage, SmallVectorImpl<StageRange> &ranges);
@@ -61,6 +63,8 @@ private:
   const strategy::StrategyFile &file;
   const Stages &stages;
   const schedule::TaskOrder &order;
+  /// Null where stages may hold whatever they do.
+  StageBound *bound;
   int64_t numStages;
   /// Blocks by name, in the order of forward; and what lies in them.
   llvm::MapVector<StringRef, int64_t> blocks;
@@ -115,27 +119,40 @@ void Cutter::findBlocksOfVariables() {
 // Balanced
 //===----------------------------------------------------------------------===//
 
-/// What is to be balanced, and what a stage keeps: with the micro-batches that a rank has in flight at most.
+/// What is to be balanced, and what a stage keeps: variables, and what forward leaves to the backward of one
+/// micro-batch. An estimate, which only ranks cuts: Schedule says what a rank holds.
 SmallVector<StageBlock> Cutter::measure() const {
   dist::Mesh mesh = file.getMesh();
   double replicas = 1;
   for (const std::string &axis : file.get().data().axes())
     replicas *= static_cast<double>(mesh.getSize(*mesh.find(axis)));
-  int64_t inFlight = *llvm::max_element(schedule::simulate(order, {}).inFlight);
-  double share = static_cast<double>(inFlight) / (static_cast<double>(order.numMicroBatches) * replicas);
+  double share = 1 / (static_cast<double>(order.numMicroBatches) * replicas);
   SmallVector<StageBlock> measured;
   for (const BlockCost &cost : measureBlocks(program, blockOf, blocks.size(), mesh))
-    measured.push_back({stages.balanced() == Stages::PARAMETERS ? cost.elements : cost.flops,
-                        cost.variableBytes + static_cast<int64_t>(static_cast<double>(cost.keptBytes) * share)});
+    measured.push_back({stages.balanced() == Stages::PARAMETERS ? cost.elements : cost.flops, cost.variableBytes,
+                        static_cast<int64_t>(static_cast<double>(cost.keptBytes) * share)});
   return measured;
+}
+
+/// How many micro-batches each stage has in flight: those of its rank, which all of its chunks share.
+SmallVector<double> Cutter::countInFlight() const {
+  std::vector<int64_t> ofRank = schedule::simulate(order, {}).inFlight;
+  SmallVector<double> inFlight;
+  for (int64_t rank : order.rankOfStage)
+    inFlight.push_back(static_cast<double>(ofRank[rank]) / static_cast<double>(llvm::count(order.rankOfStage, rank)));
+  return inFlight;
 }
 
 /// The first block of every stage; none where the bound does not allow it.
 std::optional<SmallVector<int64_t>> Cutter::balance() const {
   if (stages.balanced() == Stages::UNIFORM)
     return cutEvenly(blocks.size(), numStages);
-  return cutByCost(measure(), numStages,
-                   stages.has_max_megabytes() ? toBytes(stages.max_megabytes()) : kUnboundedBytes);
+  SmallVector<StageBlock> measured = measure();
+  SmallVector<double> inFlight = countInFlight();
+  auto firsts = cutByCost(measured, numStages, {inFlight, bound ? bound->bytes : kUnboundedBytes});
+  if (firsts && bound)
+    bound->largest = getLargestStage(measured, *firsts, inFlight);
+  return firsts;
 }
 
 LogicalResult Cutter::cutBalanced() {
@@ -146,12 +163,8 @@ LogicalResult Cutter::cutBalanced() {
               "which stage";
   std::optional<SmallVector<int64_t>> firsts = balance();
   if (!firsts) {
-    int64_t bytes = 0;
-    for (StageBlock block : measure())
-      bytes += block.bytes;
-    return error(".max_megabytes") << "no cut of the network's " << blocks.size() << " blocks, which keep " << bytes
-                                   << " bytes, into " << numStages << " stages leaves each of them at most "
-                                   << toBytes(stages.max_megabytes()) << " bytes";
+    bound->isImpossible = true;
+    return failure();
   }
   for (auto [op, block] : blockOf) {
     int64_t stage = llvm::upper_bound(*firsts, block) - firsts->begin() - 1;
@@ -264,6 +277,6 @@ FailureOr<StageCut> Cutter::run() {
 }
 
 FailureOr<StageCut> annotate::findCut(const StageProgram &program, const strategy::StrategyFile &file,
-                                      const schedule::TaskOrder &order) {
-  return Cutter(program, file, order).run();
+                                      const schedule::TaskOrder &order, StageBound *bound) {
+  return Cutter(program, file, order, bound).run();
 }

@@ -9,6 +9,7 @@
 
 #include "StageFlow.h"
 #include "StageProgram.h"
+#include "meshwright/Annotate/Passes.h"
 #include "meshwright/Strategy/Strategy.h"
 
 namespace meshwright::annotate {
@@ -24,9 +25,10 @@ struct StageCut {
   llvm::DenseMap<mlir::Operation *, StageRange> ofEnd;
 };
 
-/// Cuts `program` into the stages of `order` as `pipeline.stages` of the strategy asks. Errors are at its lines.
+/// Cuts `program` into the stages of `order` as `pipeline.stages` of the strategy asks; stages of the same cost within
+/// `bound`, unless it is null. Errors are at its lines.
 mlir::FailureOr<StageCut> findCut(const StageProgram &program, const strategy::StrategyFile &file,
-                                  const schedule::TaskOrder &order);
+                                  const schedule::TaskOrder &order, StageBound *bound);
 
 } // namespace meshwright::annotate
 

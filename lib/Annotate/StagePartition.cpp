@@ -6,6 +6,7 @@
 
 #include "StagePartition.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 #include <vector>
 
 using namespace meshwright;
@@ -30,12 +31,19 @@ using Cost = long double;
 /// Finds the cut whose stages have the least total, where `join` adds a stage's cost to the total of those before.
 class Cutter {
 public:
-  Cutter(ArrayRef<annotate::StageBlock> blocks, int64_t stages, int64_t maxBytes)
-      : stages(stages), maxBytes(maxBytes), costs{0}, bytes{0} {
+  Cutter(ArrayRef<annotate::StageBlock> blocks, int64_t stages, const annotate::StageBytes &held)
+      : stages(stages), held(held), costs{0}, bytes{0}, inFlightBytes{0} {
     for (annotate::StageBlock block : blocks) {
       costs.push_back(costs.back() + static_cast<Cost>(block.cost));
       bytes.push_back(bytes.back() + static_cast<Cost>(block.bytes));
+      inFlightBytes.push_back(inFlightBytes.back() + static_cast<Cost>(block.inFlightBytes));
     }
+  }
+
+  /// What stage `stage` holds of the blocks from `begin` up to `end`.
+  Cost getBytes(size_t stage, size_t begin, size_t end) const {
+    Cost inFlight = held.inFlight.empty() ? Cost(0) : static_cast<Cost>(held.inFlight[stage]);
+    return bytes[end] - bytes[begin] + inFlight * (inFlightBytes[end] - inFlightBytes[begin]);
   }
 
   struct Result {
@@ -46,13 +54,14 @@ public:
   std::optional<Result> run(Cost limit, llvm::function_ref<Cost(Cost, Cost)> join) const;
 
 private:
-  bool fits(size_t begin, size_t end, Cost limit) const {
-    return costs[end] - costs[begin] <= limit && bytes[end] - bytes[begin] <= static_cast<Cost>(maxBytes);
+  bool fits(size_t stage, size_t begin, size_t end, Cost limit) const {
+    return costs[end] - costs[begin] <= limit && getBytes(stage, begin, end) <= static_cast<Cost>(held.bound);
   }
 
-  int64_t stages, maxBytes;
+  int64_t stages;
+  annotate::StageBytes held;
   /// Of the blocks before each.
-  SmallVector<Cost> costs, bytes;
+  SmallVector<Cost> costs, bytes, inFlightBytes;
 };
 
 } // namespace
@@ -70,7 +79,7 @@ std::optional<Cutter::Result> Cutter::run(Cost limit, llvm::function_ref<Cost(Co
     for (size_t end = stage; end <= numBlocks; ++end)
       for (size_t begin = stage - 1; begin < end; ++begin) {
         const std::optional<Best> &before = best[stage - 1][begin];
-        if (!before || !fits(begin, end, limit))
+        if (!before || !fits(stage - 1, begin, end, limit))
           continue;
         Cost total = join(before->total, costs[end] - costs[begin]);
         if (std::optional<Best> &known = best[stage][end]; !known || total < known->total)
@@ -88,8 +97,18 @@ std::optional<Cutter::Result> Cutter::run(Cost limit, llvm::function_ref<Cost(Co
   return result;
 }
 
-std::optional<SmallVector<int64_t>> annotate::cutByCost(ArrayRef<StageBlock> blocks, int64_t stages, int64_t maxBytes) {
-  Cutter cutter(blocks, stages, maxBytes);
+int64_t annotate::getLargestStage(ArrayRef<StageBlock> blocks, ArrayRef<int64_t> firsts, ArrayRef<double> inFlight) {
+  Cutter cutter(blocks, static_cast<int64_t>(firsts.size()), {inFlight, INT64_MAX});
+  Cost largest = 0;
+  for (auto [stage, first] : llvm::enumerate(firsts))
+    largest = std::max(
+        largest, cutter.getBytes(stage, first, stage + 1 < firsts.size() ? firsts[stage + 1] : blocks.size()));
+  return static_cast<int64_t>(std::ceil(largest));
+}
+
+std::optional<SmallVector<int64_t>> annotate::cutByCost(ArrayRef<StageBlock> blocks, int64_t stages,
+                                                        const StageBytes &held) {
+  Cutter cutter(blocks, stages, held);
   Cost none = std::numeric_limits<Cost>::infinity();
   auto largest = cutter.run(none, [](Cost before, Cost stage) { return std::max(before, stage); });
   if (!largest)

@@ -55,7 +55,7 @@ static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::Strategy
   return success();
 }
 
-LogicalResult annotate::annotateStages(ModuleOp module, const strategy::StrategyFile &file) {
+LogicalResult annotate::annotateStages(ModuleOp module, const strategy::StrategyFile &file, StageBound *bound) {
   StringRef axis = file.getStageAxis();
   if (axis.empty())
     return success();
@@ -75,7 +75,7 @@ LogicalResult annotate::annotateStages(ModuleOp module, const strategy::Strategy
     if (func.isExternal())
       continue;
     StageProgram program(func);
-    FailureOr<StageCut> cut = findCut(program, file, *order);
+    FailureOr<StageCut> cut = findCut(program, file, *order, bound);
     if (failed(cut))
       return failure();
     ForwardStages forward(program, *cut, order->getNumStages());

@@ -198,6 +198,7 @@ private:
   void splitReads(Parameter &parameter, bool keepsParameter);
   bool isPersistent(const Parameter &parameter) const;
   void warnOfMatrices() const;
+  void warnOfNothing() const;
   MappingAttr toAttr(const Placement &placement, net::VariableOp variable) const {
     return placement.toAttr(context, mesh, variable.getTensorType().getShape());
   }
@@ -360,6 +361,31 @@ void StorageAnnotator::warnOfMatrices() const {
            "them where they are";
 }
 
+/// Says that there is nothing to shard. A program that evaluates has no state and is not asked.
+void StorageAnnotator::warnOfNothing() const {
+  if (!file.matchesAll())
+    return;
+  int64_t sharded = 0, states = 0;
+  bool hasGradients = false;
+  for (const auto &[name, parameter] : parameters) {
+    if (parameter.kept == parameter.compute)
+      continue;
+    ++sharded;
+    states += static_cast<int64_t>(parameter.state.size());
+    hasGradients |= parameter.gradient != nullptr;
+  }
+  auto warn = [&] { return emitWarning(file.getLoc(context, "zero")) << "zero has no effect: "; };
+  if (parameters.empty())
+    warn() << "there are no parameters; model.parameters says which arguments are";
+  else if (sharded == 0)
+    warn() << "none of " << parameters.size() << " parameters is larger than its part over the axes of zero";
+  else if (zero.stage() == 1 && states == 0)
+    warn() << "stage 1 shards the state of the optimizer, and none of " << parameters.size() << " parameters has any";
+  else if (zero.stage() == 2 && states == 0 && !hasGradients)
+    warn() << "stage 2 shards gradients and the state of the optimizer, and none of " << parameters.size()
+           << " parameters has either";
+}
+
 LogicalResult StorageAnnotator::run() {
   for (const std::string &name : zero.axes())
     if (Axis axis = *mesh.find(name); mesh.getSize(axis) > 1)
@@ -374,6 +400,7 @@ LogicalResult StorageAnnotator::run() {
     slice();
     warnOfMatrices();
   }
+  warnOfNothing();
   for (auto &[name, parameter] : parameters)
     if (parameter.kept != parameter.compute)
       apply(parameter);

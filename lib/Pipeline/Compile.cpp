@@ -6,6 +6,7 @@
 
 #include "meshwright/Pipeline/Compile.h"
 #include "Diagnostics.h"
+#include "Effects.h"
 #include "Evaluation.h"
 #include "Fit.h"
 #include "Metrics.h"
@@ -52,7 +53,12 @@ std::optional<Stage> meshwright::parseStage(StringRef name) {
   return std::nullopt;
 }
 
-StringRef meshwright::stringifyStage(Stage stage) { return kStages[static_cast<int>(stage)].second; }
+StringRef meshwright::stringifyStage(Stage stage) {
+  for (auto [known, text] : kStages)
+    if (known == stage)
+      return text;
+  llvm_unreachable("every stage has a name");
+}
 
 namespace {
 
@@ -95,6 +101,8 @@ private:
   schedule::Options getOptionsOfSchedule(const strategy::StrategyFile &stepStrategy) const;
   LogicalResult fit();
   LogicalResult tryChoice(const FitChoice &choice);
+  LogicalResult compileCopy(llvm::function_ref<LogicalResult()> complete);
+  LogicalResult annotateStep();
   LogicalResult emit();
   LogicalResult finish();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
@@ -218,6 +226,8 @@ LogicalResult Compiler::import() {
   remarkOnNames(*module);
   if (failed(checkGlobs(*module, strategy)) || failed(markInputs(*module, strategy)))
     return failure();
+  warnOfUnusedFields(&context, strategy);
+  warnOfUnusedRules(*module, strategy);
   return options.eval.empty() && !strategy.get().has_eval() ? success() : importEvaluation();
 }
 
@@ -272,7 +282,7 @@ LogicalResult Compiler::annotate() {
   plan.addSerial(*module);
   describeMetrics(*module, emitOptions.metrics);
   emitOptions.metrics.modelFlopsPerStep = plan.getSerialFlops();
-  if (failed(annotate::annotate(*module, strategy)))
+  if (failed(annotateStep()))
     return failure();
   return evaluation ? annotateEvaluation() : success();
 }
@@ -289,6 +299,7 @@ LogicalResult Compiler::complete() {
   if (failed(runPasses([&](OpPassManager &manager) { complete::buildPipeline(manager, completeOptions); })))
     return failure();
   plan.addSegments(*module);
+  warnOfUnusedAxes(*module, strategy);
   return success();
 }
 
@@ -297,6 +308,8 @@ LogicalResult Compiler::optimize() {
   if (options.optimize && failed(runPasses(build)))
     return failure();
   plan.addProgram(*module);
+  if (runs(Stage::Annotate))
+    warnOfReplicatedWork(&context, strategy, plan.getFlopsOfRanks(), plan.getSerialFlops());
   return success();
 }
 
@@ -354,10 +367,10 @@ LogicalResult Compiler::emit() {
 // What to compute again so that it fits
 //===----------------------------------------------------------------------===//
 
-/// Compiles a copy of the program with `choice`, up to its memory, and leaves `plan` to tell of it.
-LogicalResult Compiler::tryChoice(const FitChoice &choice) {
-  setRecompute(completeOptions.recompute, choice, fitBlocks);
-  // What the stages warn of is said when the choice is compiled for good.
+/// Compiles a copy of the program, from Complete, which `complete` runs, up to its memory, and leaves `plan` to tell of
+/// it.
+LogicalResult Compiler::compileCopy(llvm::function_ref<LogicalResult()> complete) {
+  // Warnings are printed when the program is compiled for good.
   ScopedDiagnosticHandler silent(
       &context, [](Diagnostic &diagnostic) { return success(diagnostic.getSeverity() != DiagnosticSeverity::Error); });
   OwningOpRef<ModuleOp> serialBefore = std::move(serial), evaluationBefore = std::move(evaluation);
@@ -373,6 +386,11 @@ LogicalResult Compiler::tryChoice(const FitChoice &choice) {
   return compiled;
 }
 
+LogicalResult Compiler::tryChoice(const FitChoice &choice) {
+  setRecompute(completeOptions.recompute, choice, fitBlocks);
+  return compileCopy([&] { return complete(); });
+}
+
 /// Plans, chooses and starts again, until the arena is as small as the strategy asks. Nothing before Complete depends
 /// on the choice.
 LogicalResult Compiler::fit() {
@@ -380,6 +398,7 @@ LogicalResult Compiler::fit() {
   if (!strategy.get().train().has_recompute() || !recompute.has_fit())
     return success();
   Plan before = plan;
+  fitBlocks.clear();
   FitSearch search(recompute.fit());
   while (!search.isOver()) {
     if (failed(tryChoice(search.getChoice())))
@@ -400,6 +419,45 @@ LogicalResult Compiler::fit() {
            << "the arena is to fit " << recompute.fit() << " bytes but takes at least " << search.getLeast()
            << ", with nothing kept of " << fitBlocks.size() << " blocks";
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Which stages fit
+//===----------------------------------------------------------------------===//
+
+/// How many cuts of a network into stages are compiled at most.
+static constexpr int kMostCuts = 16;
+
+/// Annotates the step. Where the arena of a rank is bounded, compiles the cut that is balanced best, and then, until
+/// all arenas are small enough, the one that is balanced best of those whose largest stage holds less by the estimate.
+LogicalResult Compiler::annotateStep() {
+  const auto &stages = strategy.get().pipeline().stages();
+  if (!stages.has_max_megabytes())
+    return annotate::annotate(*module, strategy);
+  int64_t limit = fromMegabytes(stages.max_megabytes()), least = kUnboundedBytes;
+  OwningOpRef<ModuleOp> before = std::move(module);
+  const Plan planBefore = plan;
+  annotate::StageBound bound;
+  int numTried = 0;
+  for (; numTried < kMostCuts; ++numTried, bound.bytes = bound.largest - 1) {
+    module = before->clone();
+    if (failed(annotate::annotate(*module, strategy, &bound))) {
+      if (!bound.isImpossible)
+        return failure();
+      break;
+    }
+    if (failed(compileCopy([&] { return runStage(Stage::Complete); })))
+      return failure();
+    int64_t peak = plan.getPeakBytes();
+    plan = planBefore;
+    if (peak <= limit)
+      return success();
+    least = std::min(least, peak);
+  }
+  return emitError(strategy.getLoc(&context, "pipeline.stages.max_megabytes"))
+         << "the arena of a rank is to have at most " << limit << " bytes, but the largest has at least " << least
+         << " in " << numTried << (numTried == 1 ? " cut" : " cuts") << " of the network into stages; recompute, more "
+         << "stages, or fewer micro-batches in flight take less";
 }
 
 LogicalResult Compiler::runStage(Stage stage) {

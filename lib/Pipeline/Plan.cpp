@@ -450,6 +450,13 @@ static void printVariants(llvm::json::OStream &json, ArrayRef<PlannedVariant> va
   });
 }
 
+double Plan::getFlopsOfRanks() const {
+  double flops = 0;
+  for (const PlannedProgram &program : programs)
+    flops += program.flops * static_cast<double>(program.numRanks);
+  return flops;
+}
+
 int64_t Plan::getPeakBytes() const {
   int64_t peak = 0;
   for (const PlannedProgram &program : programs)

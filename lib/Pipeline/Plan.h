@@ -140,6 +140,8 @@ public:
   void addEvaluation(mlir::ModuleOp module);
 
   double getSerialFlops() const { return serialFlops; }
+  /// The floating-point operations of all ranks in a step; after `addProgram`.
+  double getFlopsOfRanks() const;
   /// The bytes of the largest arena; after `addMemory`.
   int64_t getPeakBytes() const;
   /// What recompute may choose among: the blocks of all programs, each as it costs most.

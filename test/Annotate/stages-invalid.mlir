@@ -6,8 +6,6 @@
 // Tests that what is wrong with the stages of a pipeline is said at its line and column.
 // REDEFINE: %{case} = more-stages-than-blocks
 // RUN: %{check}
-// REDEFINE: %{case} = too-large
-// RUN: %{check}
 // REDEFINE: %{case} = number-of-ends
 // RUN: %{check}
 // REDEFINE: %{case} = unknown-end
@@ -60,12 +58,6 @@ mesh { axes { name: "pp" size: 3 } }
 train { sgd {} }
 # CHECK: more-stages-than-blocks.textproto:[[@LINE+1]]:1: error: there are 3 stages but the network has 2 blocks, which are scopes or variables whose names end in a number; match says by hand what is of which stage
 pipeline { axis: "pp" }
-
-//--- too-large.textproto
-mesh { axes { name: "pp" size: 2 } }
-train { sgd {} }
-# CHECK: too-large.textproto:[[@LINE+1]]:47: error: no cut of the network's 2 blocks, which keep 192 bytes, into 2 stages leaves each of them at most 104 bytes
-pipeline { axis: "pp" stages { balanced: COST max_megabytes: 1e-4 } }
 
 //--- number-of-ends.textproto
 mesh { axes { name: "pp" size: 2 } }

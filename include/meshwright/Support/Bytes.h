@@ -18,11 +18,6 @@ namespace meshwright {
 /// More bytes than there are; a few of them may be added up.
 inline constexpr int64_t kUnboundedBytes = std::numeric_limits<int64_t>::max() / 4;
 
-/// `megabytes`, of 2^20 bytes, in bytes; `kUnboundedBytes` where they are more.
-inline int64_t toBytes(double megabytes) {
-  return static_cast<int64_t>(std::min(megabytes * (1 << 20), static_cast<double>(kUnboundedBytes)));
-}
-
 /// The bytes of an element in memory; booleans take one.
 inline int64_t getElementBytes(mlir::Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
 

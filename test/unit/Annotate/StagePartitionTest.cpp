@@ -6,6 +6,7 @@
 
 #include "lib/Annotate/StagePartition.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -18,25 +19,30 @@ namespace {
 using Cut = SmallVector<int64_t>;
 
 /// The largest cost and the sum of squares of a cut; nothing where a stage has too much.
-std::optional<std::pair<int64_t, int64_t>> judge(ArrayRef<StageBlock> blocks, const Cut &cut, int64_t maxBytes) {
-  int64_t largest = 0, squares = 0;
+std::optional<std::pair<int64_t, int64_t>> judge(ArrayRef<StageBlock> blocks, const Cut &cut, const StageBytes &held) {
+  int64_t largest = 0, squares = 0, most = 0;
   for (size_t stage = 0; stage < cut.size(); ++stage) {
     size_t end = stage + 1 < cut.size() ? cut[stage + 1] : blocks.size();
-    int64_t cost = 0, bytes = 0;
+    int64_t cost = 0;
+    double bytes = 0;
     for (size_t block = cut[stage]; block < end; ++block) {
       cost += blocks[block].cost;
-      bytes += blocks[block].bytes;
+      bytes += static_cast<double>(blocks[block].bytes);
+      if (!held.inFlight.empty())
+        bytes += held.inFlight[stage] * static_cast<double>(blocks[block].inFlightBytes);
     }
-    if (bytes > maxBytes)
+    if (bytes > static_cast<double>(held.bound))
       return std::nullopt;
+    most = std::max(most, static_cast<int64_t>(std::ceil(bytes)));
     largest = std::max(largest, cost);
     squares += cost * cost;
   }
+  EXPECT_EQ(getLargestStage(blocks, cut, held.inFlight), most);
   return std::pair(largest, squares);
 }
 
 /// The best of all cuts, each tried.
-std::optional<std::pair<int64_t, int64_t>> tryAll(ArrayRef<StageBlock> blocks, int64_t stages, int64_t maxBytes) {
+std::optional<std::pair<int64_t, int64_t>> tryAll(ArrayRef<StageBlock> blocks, int64_t stages, const StageBytes &held) {
   std::optional<std::pair<int64_t, int64_t>> best;
   for (unsigned cuts = 0; cuts < 1u << (blocks.size() - 1); ++cuts) {
     Cut cut{0};
@@ -45,7 +51,7 @@ std::optional<std::pair<int64_t, int64_t>> tryAll(ArrayRef<StageBlock> blocks, i
         cut.push_back(block);
     if (static_cast<int64_t>(cut.size()) != stages)
       continue;
-    if (auto judged = judge(blocks, cut, maxBytes); judged && (!best || *judged < *best))
+    if (auto judged = judge(blocks, cut, held); judged && (!best || *judged < *best))
       best = judged;
   }
   return best;
@@ -64,16 +70,21 @@ TEST(StagePartition, isAsGoodAsTheBestOfAllCuts) {
   for (int round = 0; round < 2000; ++round) {
     SmallVector<StageBlock> blocks(1 + random() % 10);
     for (StageBlock &block : blocks)
-      block = {static_cast<int64_t>(random() % 20), static_cast<int64_t>(random() % 20)};
-    int64_t stages = 1 + random() % blocks.size(), maxBytes = random() % 2 == 0 ? INT64_MAX : random() % 60;
-    auto cut = cutByCost(blocks, stages, maxBytes);
-    auto best = tryAll(blocks, stages, maxBytes);
+      block = {static_cast<int64_t>(random() % 20), static_cast<int64_t>(random() % 20),
+               static_cast<int64_t>(random() % 10)};
+    int64_t stages = 1 + random() % blocks.size();
+    SmallVector<double> inFlight(random() % 2 == 0 ? 0 : stages);
+    for (double &number : inFlight)
+      number = static_cast<double>(random() % 8) / 2;
+    StageBytes held{inFlight, random() % 2 == 0 ? INT64_MAX : static_cast<int64_t>(random() % 60)};
+    auto cut = cutByCost(blocks, stages, held);
+    auto best = tryAll(blocks, stages, held);
     ASSERT_EQ(cut.has_value(), best.has_value());
     impossible += !best;
     if (!cut)
       continue;
     EXPECT_TRUE(llvm::is_sorted(*cut) && cut->front() == 0 && static_cast<int64_t>(cut->size()) == stages);
-    EXPECT_EQ(judge(blocks, *cut, maxBytes), best) << "round " << round;
+    EXPECT_EQ(judge(blocks, *cut, held), best) << "round " << round;
   }
   EXPECT_GT(impossible, 100);
 }
