@@ -16,7 +16,7 @@ static constexpr int64_t kNumProcesses = 5;
 
 static bool isText(const std::string &text) { return escapeText(text, text.size()) == text; }
 
-/// What is accepted is of this run, can be printed, and says the same when it is passed on.
+/// An accepted message names processes of this run, can be printed, and is accepted again when it is passed on.
 static void check(const LifelineMessage &message) {
   if (const auto *failure = std::get_if<Failure>(&message)) {
     if (failure->origin < -1 || failure->origin >= kNumProcesses || failure->status.ok() ||

@@ -16,7 +16,7 @@
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::processes;
 
-/// Who was accepted has sent all that was wanted, and is who it says.
+/// An accepted process is one of the run; a refusal has a reason.
 static void read(Greeting &greeting, std::string_view bytes, size_t piece) {
   while (!bytes.empty() && greeting.getState() == Greeting::State::Reading) {
     size_t count = std::min({bytes.size(), greeting.getMissing(), piece});

@@ -21,9 +21,8 @@ using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
 /// Compares what the processes have, as text; `explain(process, its text, text of the first)` makes the error.
-static Status
-compare(World &world, const std::string &mine,
-        const std::function<Status(size_t, const std::string &, const std::string &)> &explain) {
+static Status compare(World &world, const std::string &mine,
+                      const std::function<Status(size_t, const std::string &, const std::string &)> &explain) {
   if (world.isAlone())
     return {};
   MW_TRY_ASSIGN(std::vector<Bytes> all, world.gatherForAll(std::as_bytes(std::span(mine))));
@@ -98,8 +97,8 @@ static Status compareFile(const std::string &path, World &world) {
   if (path.empty() || path == "-" || path.find("{step}") != std::string::npos)
     return {};
   auto explain = [&](size_t process, const std::string &other, const std::string &first) {
-    return inputError("all processes of a run read the same files, but {} is {} at process {} and {} at process 0", path,
-                      other, process, first);
+    return inputError("all processes of a run read the same files, but {} is {} at process {} and {} at process 0",
+                      path, other, process, first);
   };
   return compare(world, world.isAlone() ? "" : describeFile(path), explain);
 }
@@ -119,8 +118,8 @@ Status meshwright::tool::compareCheckpoints(const std::optional<Checkpoint> &che
     mine = fmt::format("{} of step {}, whose index is {}", checkpoint->getFolder(), checkpoint->getIndex().step,
                        describeFile(checkpoint->getFolder() + "/index.json"));
   return compare(world, mine, [](size_t process, const std::string &other, const std::string &first) {
-    return inputError("all processes of a run go on from one checkpoint, but process {} has {} and process 0 {}", process,
-                      other, first);
+    return inputError("all processes of a run go on from one checkpoint, but process {} has {} and process 0 {}",
+                      process, other, first);
   });
 }
 
@@ -128,7 +127,7 @@ Status meshwright::tool::compareCheckpoints(const std::optional<Checkpoint> &che
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// What decides the bits of a step beside the package: the library of kernels, and how oneDNN computes products.
+/// Decides the bits of a step beside the package: the library of kernels, and how oneDNN computes products.
 static std::string describeKernels(const Session &session) {
   std::string text = "no kernels";
   for (const KernelLibrary &library : session.getPackage().message().libraries())
@@ -143,9 +142,10 @@ Status meshwright::tool::compareKernels(const Session &session, const Options &o
   if (options.mixedKernels)
     return {};
   auto explain = [](size_t process, const std::string &other, const std::string &first) {
-    return usageError("process {} computes with {}, but process 0 with {}, so replicas would differ in their last bits; "
-                      "--kernels=TARGET and ONEDNN_MAX_CPU_ISA make them the same, --mixed-kernels allows it",
-                      process, other, first);
+    return usageError(
+        "process {} computes with {}, but process 0 with {}, so replicas would differ in their last bits; "
+        "--kernels=TARGET and ONEDNN_MAX_CPU_ISA make them the same, --mixed-kernels allows it",
+        process, other, first);
   };
   return compare(session.getWorld(), describeKernels(session), explain);
 }

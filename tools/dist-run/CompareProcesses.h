@@ -2,10 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All processes of a run do the same with the same. On several hosts a path may stand for other bytes on each, and hosts
-// may compute with other instructions; replicas of a value would differ from the first step on. So everything that a step
-// depends on is compared before the first one. All functions return at once in a run of one process, and an error on all
-// processes where two have something else. The first process and the first one that differs from it are named.
+// All processes of a run do the same with the same. On several hosts a path may stand for other bytes on each, and
+// hosts may compute with other instructions; replicas of a value would differ from the first step on. So everything
+// that a step depends on is compared before the first one. All functions return at once in a run of one process, and an
+// error on all processes where two have something else. The first process and the first one that differs from it are
+// named.
 //
 //===----------------------------------------------------------------------===//
 

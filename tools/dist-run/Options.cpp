@@ -268,8 +268,9 @@ Status checkProcesses(const Options &options) {
     return usageError("--nproc starts processes that reach each other over connections, not by --comm={}",
                       options.comm);
   if (!options.tokenFile.empty() && options.nproc == 0 && options.comm != "tcp")
-    return usageError("--token-file is the secret of processes that reach each other over connections, which --nproc or "
-                      "--comm=tcp makes");
+    return usageError(
+        "--token-file is the secret of processes that reach each other over connections, which --nproc or "
+        "--comm=tcp makes");
   if (options.nproc > 65536 || options.nnodes > 65536 / std::max<uint64_t>(options.nproc, 1))
     return usageError("{} processes on each of {} hosts are above 65536", options.nproc, options.nnodes);
   if (options.nodeRank >= options.nnodes)

@@ -89,15 +89,14 @@ RunEnd meshwright::tool::judgeEnd(const std::vector<EndedProcess> &ended, const 
   auto report = std::min_element(reports.begin(), reports.end(),
                                  [](const EndReport &a, const EndReport &b) { return a.process < b.process; });
   if (report == reports.end()) {
-    auto bySignal = std::find_if(ended.begin(), ended.end(), [](const EndedProcess &one) {
-      return WIFSIGNALED(one.status) && !one.isKilled;
-    });
+    auto bySignal = std::find_if(ended.begin(), ended.end(),
+                                 [](const EndedProcess &one) { return WIFSIGNALED(one.status) && !one.isKilled; });
     if (bySignal == ended.end())
       return {getCode(*first), ""};
     return {getCode(*bySignal), describe(*bySignal) + describeOthers(ended, bySignal->process)};
   }
-  auto culprit = std::find_if(ended.begin(), ended.end(),
-                              [&](const EndedProcess &one) { return one.process == report->failed; });
+  auto culprit =
+      std::find_if(ended.begin(), ended.end(), [&](const EndedProcess &one) { return one.process == report->failed; });
   std::string others = describeOthers(ended, report->failed);
   if (culprit == ended.end())
     return {getCode(*first), fmt::format("process {} failed, on another host{}", report->failed, others)};

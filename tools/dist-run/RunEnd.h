@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One process fails, and the others end because of it. The failure is said once as an error: by the process that failed,
-// or, where that one died or does not answer, by the first of the others. These say that they follow. Each tells its
-// launcher which process it was, so that the run ends with its name and its exit status.
+// One process fails, and the others end because of it. The failure is said once as an error: by the process that
+// failed, or, where that one died or does not answer, by the first of the others. These say that they follow. Each
+// tells its launcher which process it was, so that the run ends with its name and its exit status.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes of other processes as messages: sizes, kinds, ranks and exit statuses are checked here and texts are escaped, so
-// that what reads them can use them as they are. Here are no sockets.
+// Bytes of other processes as messages: sizes, kinds, ranks and exit statuses are checked here and texts are escaped,
+// so that what reads them can use them as they are. Here are no sockets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ private:
   size_t wanted = 8;
 };
 
-/// What a process says of itself.
+/// The state of a process, as it reports it.
 struct Activity {
   /// Grows with everything that it has done.
   uint64_t moves = 0;

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Before a connection between two processes is used, each proves to the other that it knows the key, without sending it:
+// Before a connection between two processes is used, each proves to the other that it knows the key, without sending
+// it:
 //
 //   connector                                                listener
 //     hello      version, purpose, process, processes, nonce    ──▸
@@ -11,7 +12,7 @@
 //     ◂──   verdict, HMAC(key, "listener", both hellos, proof)   welcome
 //
 // Both nonces are random, so nothing of an earlier greeting is of use. The connector proves first: a stranger who
-// connects gets no value of the key's to guess passwords with. What the hellos say is covered by the proofs. The
+// connects gets no value of the key's to guess passwords with. The proofs cover both hellos. The
 // connection has a key of its own afterwards, HMAC(key, "session", both hellos).
 //
 // Here are no sockets: bytes go in, bytes come out, and nothing is larger than a message of the greeting.
@@ -32,10 +33,10 @@ namespace meshwright::runtime::processes {
 
 enum class Purpose : uint32_t { Lifeline = 1, Data = 2 };
 
-/// What a listener answers.
+/// The answer of a listener.
 enum class Verdict : uint32_t { GoOn = 0, Version = 1, Purpose = 2, Processes = 3, Process = 4, Token = 5 };
 
-/// What a process says of itself first. On the wire: 8 bytes that name the protocol, four numbers of 32 bits in
+/// The first message of a process. On the wire: 8 bytes that name the protocol, four numbers of 32 bits in
 /// little-endian order, and the nonce.
 struct Hello {
   static constexpr size_t kBytes = 8 + 4 * 4 + 32;

@@ -227,8 +227,8 @@ static Socket openConnection(const std::string &host, uint16_t port, Clock::time
   return opened;
 }
 
-/// Greets over a connection. What the other side says is an error to be shown; that it ends the connection, or says
-/// nothing, may be that of another program that is about to go.
+/// Greets over a connection. A refusal by the other side is an error of usage; a connection that ends, or stays silent,
+/// may be that of another program that is about to exit.
 static Status greet(const Socket &socket, ConnectorGreeting &greeting, Clock::time_point end) {
   if (!sendAll(socket, greeting.begin()))
     return faultError("the connection ended: {}", std::strerror(errno));

@@ -39,8 +39,8 @@ struct Party {
 /// side by side, so that one that says nothing delays no other.
 Result<std::vector<Greeted>> acceptProcesses(const Listener &listener, const Party &party, int first, int last);
 
-/// Connects with the process `other`, which listens there. Where that one may not have begun to listen, `isEarly`, it is
-/// given time to.
+/// Connects with the process `other`, which listens there. Where that one may not have begun to listen, `isEarly`, it
+/// is given time to.
 Result<Greeted> connectToProcess(const Address &address, const Party &party, int other, bool isEarly = false);
 
 } // namespace meshwright::runtime::processes

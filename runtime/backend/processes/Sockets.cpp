@@ -188,10 +188,11 @@ Result<std::vector<std::string>> processes::resolveOwnAddresses(const std::strin
       addresses.push_back(address);
   }
   if (found.empty())
-    return usageError("{} is to be the host of the first process, but {}; the rendezvous is an address or a name of host 0",
-                      host, others.empty() ? "there is no host of that name"
-                                           : fmt::format("{} is no address of this host, which has {}",
-                                                         fmt::join(others, ", "), fmt::join(own, ", ")));
+    return usageError(
+        "{} is to be the host of the first process, but {}; the rendezvous is an address or a name of host 0", host,
+        others.empty() ? "there is no host of that name"
+                       : fmt::format("{} is no address of this host, which has {}", fmt::join(others, ", "),
+                                     fmt::join(own, ", ")));
   bool isName = !lookUp(host, 0, AI_NUMERICHOST) && host != "localhost";
   if (isName && std::all_of(found.begin(), found.end(), isLoopback))
     found.insert(found.end(), own.begin(), own.end());

@@ -71,8 +71,9 @@ struct Listener {
 
 /// Listens at those addresses alone, at `port`, or at one that the system chooses if it is 0.
 Result<Listener> listenAt(const std::vector<std::string> &addresses, uint16_t port = 0);
-/// Where the first process listens, for others to find it at `host`: the addresses of this host that the name stands for.
-/// Debian gives a host's own name to its loopback; then they are the addresses of its interfaces, and the loopback.
+/// Where the first process listens, for others to find it at `host`: the addresses of this host that the name stands
+/// for. Debian gives a host's own name to its loopback; then they are the addresses of its interfaces, and the
+/// loopback.
 Result<std::vector<std::string>> resolveOwnAddresses(const std::string &host);
 /// The address of this host that a connection goes from.
 std::string getLocalAddress(const Socket &socket);

@@ -145,7 +145,7 @@ private:
   }
 
   /// Finds out how many processes are on this host, and where this one is to listen: on the loopback if all are here,
-  /// else where it reaches the rendezvous. Whoever reaches that by the loopback is on the first process's host.
+  /// else where it reaches the rendezvous. A process that reaches it by the loopback is on the first process's host.
   Status shareHosts() {
     Address said{getHostIdentity(), std::string(kNonceBytes, '\0'), 0, getLifelineAddresses()};
     MW_TRY_ASSIGN(std::vector<std::string> texts, share(said.pack()));
@@ -215,9 +215,9 @@ Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const WorldOp
     found->isPublic = false;
   }
   if (found->isPublic && found->process == 0 && options.warn)
-    options.warn(fmt::format("the only token is {}, which others may know: any program that reaches {}, port {}, can join "
-                             "the run; --token-file=FILE or MESHWRIGHT_TOKEN keeps it out",
-                             escapeText(found->token.empty() ? "empty" : '"' + found->token + '"'), found->host,
-                             found->port));
+    options.warn(
+        fmt::format("the only token is {}, which others may know: any program that reaches {}, port {}, can join "
+                    "the run; --token-file=FILE or MESHWRIGHT_TOKEN keeps it out",
+                    escapeText(found->token.empty() ? "empty" : '"' + found->token + '"'), found->host, found->port));
   return createTcpWorld(*found);
 }

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/processes/Frames.h"
 #include "backend/processes/Greeting.h"
+#include "backend/processes/Frames.h"
 #include "backend/processes/Meeting.h"
 #include <arpa/inet.h>
 #include <cstring>
@@ -63,9 +63,7 @@ struct Pair {
                 const Digest &key = kKey)
       : listener(kKey, ofListener, [](uint32_t process) { return process >= 1 && process <= 3; }),
         connector(key, ofConnector, 0) {}
-  bool isAccepted() const {
-    return listener.getState() == State::Accepted || connector.getState() == State::Accepted;
-  }
+  bool isAccepted() const { return listener.getState() == State::Accepted || connector.getState() == State::Accepted; }
 };
 
 // Tests that two processes with one key know each other, and have a key of their own afterwards.
@@ -89,9 +87,10 @@ TEST(Greeting, RefusesOthers) {
     EXPECT_EQ(pair.connector.getState(), State::Refused);
     return pair.connector.getRefusal().message();
   };
-  EXPECT_EQ(refuse(Pair(makeHello(2), makeHello(0), kOther)),
-            "process 0 has another token than this process; --token-file or MESHWRIGHT_TOKEN has to say the same on all "
-            "hosts");
+  EXPECT_EQ(
+      refuse(Pair(makeHello(2), makeHello(0), kOther)),
+      "process 0 has another token than this process; --token-file or MESHWRIGHT_TOKEN has to say the same on all "
+      "hosts");
   EXPECT_EQ(refuse(Pair(makeHello(2, 5))), "process 0 is one of 4 processes, this process one of 5");
   for (uint32_t process : {0u, 4u, ~0u})
     EXPECT_EQ(refuse(Pair(makeHello(process))),
@@ -170,15 +169,16 @@ template <typename... Numbers> std::string toString(Numbers... numbers) {
 // Tests that what is sent arrives, whatever pieces it comes in.
 TEST(Frames, RoundTrip) {
   Activity activity{7, 2, true, "c_allreduce #7 (grad/w, model.mlir:88)"};
-  std::string stream = pack(activity).pack() + pack(End{}).pack() +
-                       pack(Failure{faultError("rank 1 stopped"), 1, true, true}).pack();
+  std::string stream =
+      pack(activity).pack() + pack(End{}).pack() + pack(Failure{faultError("rank 1 stopped"), 1, true, true}).pack();
   for (size_t piece = 1; piece <= stream.size(); ++piece) {
     std::vector<LifelineMessage> messages;
     FrameReader reader;
     for (size_t at = 0; at < stream.size(); at += piece)
-      ASSERT_TRUE(reader.take(std::string_view(stream).substr(at, piece), [&](const Frame &frame) {
-        messages.push_back(*unpack(frame, 3));
-      }).ok());
+      ASSERT_TRUE(reader
+                      .take(std::string_view(stream).substr(at, piece),
+                            [&](const Frame &frame) { messages.push_back(*unpack(frame, 3)); })
+                      .ok());
     ASSERT_EQ(messages.size(), 3u) << piece;
     EXPECT_EQ(std::get<Activity>(messages[0]), activity);
     EXPECT_TRUE(std::holds_alternative<End>(messages[1]));
@@ -229,7 +229,9 @@ Party makeParty(int process, const Digest &key = kKey) {
   return {key, Purpose::Lifeline, process, 3, {2000ms, 500ms}};
 }
 
-Address makeAddress(const Listener &listener) { return {getHostIdentity(), Address().nonce, listener.port, {kLoopback}}; }
+Address makeAddress(const Listener &listener) {
+  return {getHostIdentity(), Address().nonce, listener.port, {kLoopback}};
+}
 
 Socket knock(const Listener &listener) {
   sockaddr_in address = {};
@@ -258,7 +260,8 @@ TEST(Meeting, StrangersDelayNothing) {
   Result<Greeted> connected[3] = {faultError(""), faultError(""), faultError("")};
   std::vector<std::thread> others;
   for (int process : {2, 1})
-    others.emplace_back([&, process] { connected[process] = connectToProcess(makeAddress(listener), makeParty(process), 0); });
+    others.emplace_back(
+        [&, process] { connected[process] = connectToProcess(makeAddress(listener), makeParty(process), 0); });
   auto accepted = acceptProcesses(listener, makeParty(0), 1, 2);
   for (std::thread &other : others)
     other.join();
@@ -281,9 +284,10 @@ TEST(Meeting, AbsenceAndOtherTokensAreSaid) {
   std::string message = acceptProcesses(listener, party, 1, 2).status().message();
   other.join();
   EXPECT_EQ(connected.status().message().find("process 0 has another token than this process"), 0u);
-  EXPECT_EQ(message.find("2 of 3 processes did not connect to process 0 within 0.7 s; process 1 is the first of them; 1 "
-                         "connections were refused, the last one of 127.0.0.1, port "),
-            0u)
+  EXPECT_EQ(
+      message.find("2 of 3 processes did not connect to process 0 within 0.7 s; process 1 is the first of them; 1 "
+                   "connections were refused, the last one of 127.0.0.1, port "),
+      0u)
       << message;
   EXPECT_TRUE(message.ends_with(": it has another token")) << message;
 }
@@ -296,12 +300,15 @@ TEST(Meeting, ListensAtItsAddressAlone) {
   // The port is free at another address of the loopback.
   EXPECT_TRUE(listenAt({"127.0.0.2"}, listener.port).ok());
   EXPECT_EQ(*resolveOwnAddresses("127.0.0.1"), std::vector<std::string>{"127.0.0.1"});
-  EXPECT_EQ(resolveOwnAddresses("192.0.2.1").status().message().find(
-                "192.0.2.1 is to be the host of the first process, but 192.0.2.1 is no address of this host"),
+  EXPECT_EQ(resolveOwnAddresses("192.0.2.1")
+                .status()
+                .message()
+                .find("192.0.2.1 is to be the host of the first process, but 192.0.2.1 is no address of this host"),
             0u);
-  EXPECT_EQ(resolveOwnAddresses("nowhere.invalid").status().message(),
-            "nowhere.invalid is to be the host of the first process, but there is no host of that name; the rendezvous is "
-            "an address or a name of host 0");
+  EXPECT_EQ(
+      resolveOwnAddresses("nowhere.invalid").status().message(),
+      "nowhere.invalid is to be the host of the first process, but there is no host of that name; the rendezvous is "
+      "an address or a name of host 0");
 }
 
 TEST(Address, RoundTripAndDamage) {

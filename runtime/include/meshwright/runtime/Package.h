@@ -50,8 +50,8 @@ class LoadedPackage {
 public:
   /// Reads and checks `package.pb` and `constants.bin` in `folder`.
   static Result<LoadedPackage> open(const std::string &folder);
-  /// The same for a message in memory, whose hashes are not looked at; `constants` may be absent where no constant needs
-  /// it.
+  /// The same for a message in memory, whose hashes are not looked at; `constants` may be absent where no constant
+  /// needs it.
   static Result<LoadedPackage> create(meshwright::Package message, std::string folder,
                                       std::optional<InputFile> constants);
 
@@ -60,9 +60,10 @@ public:
   const Mesh &getMesh() const { return mesh; }
   /// Stands for all files of the package, as `package.pb` says.
   uint64_t getHash() const { return content->hash(); }
-  /// Checks the bytes of a library's file against the package; `path` goes into errors. A package that was made in memory
-  /// says nothing of its files.
-  Status checkLibraryFile(const KernelLibrary &library, std::span<const std::byte> bytes, const std::string &path) const;
+  /// Checks the bytes of a library's file against the package; `path` goes into errors. A package that was made in
+  /// memory says nothing of its files.
+  Status checkLibraryFile(const KernelLibrary &library, std::span<const std::byte> bytes,
+                          const std::string &path) const;
   std::span<const std::byte> getConstants() const {
     return constants ? constants->bytes() : std::span<const std::byte>();
   }
