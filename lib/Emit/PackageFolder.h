@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A package is written to a temporary folder beside its own, `out.PID.tmp`, and takes its place by one rename when it
-// is complete. So there is a whole package of that name at every moment, the old one or the new one, and a compiler that
-// is killed leaves the temporary folder at most. Only files that the old package names as its own are deleted: a
+// is complete. So there is a whole package of that name at every moment, the old one or the new one, and a compiler
+// that is killed leaves the temporary folder at most. Only files that the old package names as its own are deleted: a
 // folder with anything else in it is refused.
 //
 //===----------------------------------------------------------------------===//

@@ -58,8 +58,9 @@ Result<std::vector<NonFiniteValue>> meshwright::runtime::findNonFinite(Session &
   MW_TRY_ASSIGN(std::vector<Bytes> all, session.getWorld().gatherForAll(found));
   std::vector<NonFiniteValue> values(candidates.size());
   int64_t rank = 0;
+  size_t size = candidates.size();
   for (const Bytes &bytes : all)
-    for (size_t begin = 0; begin + candidates.size() <= bytes.size() && !candidates.empty(); begin += candidates.size(), ++rank)
+    for (size_t begin = 0; size != 0 && begin + size <= bytes.size(); begin += size, ++rank)
       for (size_t i = 0; i != candidates.size(); ++i)
         if (auto kind = static_cast<Finiteness>(bytes[begin + i]); kind != Finiteness::Finite) {
           values[i].kind = values[i].ranks.empty() ? kind : std::max(kind, values[i].kind);

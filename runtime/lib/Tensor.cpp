@@ -125,8 +125,8 @@ Result<DType> meshwright::runtime::parseFloatType(const std::string &name) {
 }
 
 /// The f32 from which rounding to a narrower type gives what rounding `value` itself would: what f32 cannot hold stays
-/// visible in its last bit ("round to odd"; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, 2008).
-/// It takes two bits more than the narrower type has.
+/// visible in its last bit ("round to odd"; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums,
+/// 2008). It takes two bits more than the narrower type has.
 static float roundToOdd(double value) {
   auto nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || std::isnan(value))

@@ -192,8 +192,9 @@ static Status exportCheckpoint(const CheckpointOptions &options) {
     return inputError("{} does not say which of its {} variables are parameters", checkpoint.getFolder(),
                       checkpoint.getIndex().variables.size());
   const std::string &path = options.paths[1];
-  return path == "-" || path.ends_with(".safetensors") ? exportFile(checkpoint, variables, path, options.type)
-                                                       : exportFolder(checkpoint, variables, path, options.shard, options.type);
+  return path == "-" || path.ends_with(".safetensors")
+             ? exportFile(checkpoint, variables, path, options.type)
+             : exportFolder(checkpoint, variables, path, options.shard, options.type);
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,7 +23,8 @@ static Status applyOption(CheckpointOptions &options, const std::string &name, c
   if (!isFlag && name != "shard" && name != "step" && name != "dtype")
     return usageError("there is no option --{} (dist-ckpt --help lists them)", name);
   if (isFlag == (value != nullptr))
-    return isFlag ? usageError("--{} takes no value", name) : usageError("--{} wants ={}", name, name == "dtype" ? "TYPE" : "N");
+    return isFlag ? usageError("--{} takes no value", name)
+                  : usageError("--{} wants ={}", name, name == "dtype" ? "TYPE" : "N");
   if (isFlag) {
     (name == "parameters" ? options.parameters : name == "help" ? options.help : options.version) = true;
     return {};

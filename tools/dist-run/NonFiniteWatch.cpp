@@ -99,13 +99,13 @@ Status NonFiniteWatch::judge(const std::string &step) {
   if (stops())
     return end(fmt::format("{}: not finite: {}; --on-nonfinite=stop ends the run", step, finding));
   if (skips())
-    return isStateLost ? end(fmt::format("{}: not finite: {}; updates that are left out do not mend variables", step,
-                                         finding))
-                       : Status();
+    return isStateLost
+               ? end(fmt::format("{}: not finite: {}; updates that are left out do not mend variables", step, finding))
+               : Status();
   bool isLimited = options.onNonFinite.empty();
   if (isLimited && row == kLimit)
-    return end(fmt::format("{}: not finite: {}; it is the last of {} such steps in a row, and --on-nonfinite=warn would "
-                           "go on",
+    return end(fmt::format("{}: not finite: {}; it is the last of {} such steps in a row, and --on-nonfinite=warn "
+                           "would go on",
                            step, finding, row));
   warn(fmt::format("{}: not finite: {}; {}", step, finding,
                    isLimited ? fmt::format("the run ends after {} such steps in a row", kLimit)

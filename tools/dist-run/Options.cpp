@@ -196,8 +196,8 @@ const std::vector<Option> &getOptions() {
        "let a checksum travel with all that ranks send each other; slower, and nothing runs behind the computation",
        setFlag(&Options::checkMessages)},
       {"Checking", "on-nonfinite", "KIND",
-       "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which goes "
-       "on as long as the package leaves out the updates of such steps (warn once, and stop after 10 such steps in a "
+       "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which "
+       "goes on as long as the package leaves out the updates of such steps (warn once, and stop after 10 such steps in a "
        "row)",
        setOnNonFinite},
       {"Checking", "timeout", "SECONDS", "how long ranks wait for each other while no collective takes place (600)",
@@ -370,8 +370,8 @@ Status checkCombination(const Options &options) {
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])
         return usageError("two results are to be written to {}", *outputs[i]);
   if (options.saveType && options.save.empty())
-    return usageError("--save-dtype={} wants --save=FILE; checkpoints keep all bits, and dist-ckpt export --dtype rounds "
-                      "them",
+    return usageError("--save-dtype={} wants --save=FILE; checkpoints keep all bits, and dist-ckpt export --dtype "
+                      "rounds them",
                       getName(*options.saveType));
   if (options.checkpoint.empty() && options.saveEvery != 0)
     return usageError("--save-every={} wants --checkpoint=FOLDER", options.saveEvery);

@@ -55,8 +55,8 @@ struct Options {
   std::vector<runtime::InjectedFault> faults;
   std::string flightRecorder = "flight";
   double timeout = 600;
-  /// What happens where the loss, a gradient or a variable is not finite: `stop`, `warn`, `skip`; empty for a warning and
-  /// an end after some steps in a row.
+  /// What happens where the loss, a gradient or a variable is not finite: `stop`, `warn`, `skip`; empty for a warning
+  /// and an end after some steps in a row.
   std::string onNonFinite;
   /// 0: never.
   uint64_t checkReplicas = 0;

@@ -238,9 +238,10 @@ private:
       return status;
     for (size_t i = 1; i < found->size(); ++i)
       if ((*found)[i].second == damaged)
-        return Status(status.code(), fmt::format("{}; the checkpoint before it is {}, and --resume-intact goes on from the "
-                                                 "newest that is whole",
-                                                 status.message(), (*found)[i - 1].second));
+        return Status(status.code(),
+                      fmt::format("{}; the checkpoint before it is {}, and --resume-intact goes on from the newest "
+                                  "that is whole",
+                                  status.message(), (*found)[i - 1].second));
     return status;
   }
 

@@ -33,7 +33,8 @@ struct EvaluationPrograms {
 };
 
 struct EmitOptions {
-  /// The folder of the package; what is there is replaced.
+  /// The folder of the package: a new one, an empty one, or that of a package with nothing else in it, which is
+  /// replaced.
   std::string path;
   /// What kernels are compiled for: `x86-64-v3`, `native`, `sm_90`; `emulated` is a GPU that the host's processor
   /// plays.

@@ -46,8 +46,8 @@ struct CheckReport {
 /// Of a package that merges steps, accumulators are compared as the sums that they are, while a merge is under way;
 /// outputs that only an update knows after updates.
 ///
-/// A step that both programs skip, because a gradient is not finite, has values that are infinite or NaN as the order of
-/// additions has it: any two elements agree there that are not finite.
+/// A step that both programs skip, because a gradient is not finite, has values that are infinite or NaN as the order
+/// of additions has it: any two elements agree there that are not finite.
 ///
 /// The scale of a variable is the learning rate where the package says which value holds it; else a thousandth of what
 /// an array of its size of typical elements (in the mean square over all variables of its kind) would have as norm.

@@ -51,8 +51,8 @@ Status convert(const TensorView &from, DType type, std::span<std::byte> to);
 
 /// The float type of that name; an error names those there are.
 Result<DType> parseFloatType(const std::string &name);
-/// Rounds an array of floats to another float type, each element once, to nearest even. An error names the first element
-/// that is finite and too large for the type, and how many there are.
+/// Rounds an array of floats to another float type, each element once, to nearest even. An error names the first
+/// element that is finite and too large for the type, and how many there are.
 Status roundFloats(DType from, std::span<const std::byte> elements, DType to, std::span<std::byte> result);
 
 /// Whether all elements are numbers, or else the worst of what they are.
