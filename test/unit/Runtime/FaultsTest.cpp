@@ -11,7 +11,9 @@
 #include "meshwright/runtime/Decorator.h"
 #include "meshwright/runtime/MessageCheck.h"
 #include "meshwright/runtime/SelfTest.h"
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <latch>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -170,16 +172,25 @@ TEST(Faults, WhoIsLateIsWaitedFor) {
 }
 
 TEST(Faults, WhoIsLaterThanTheTimeoutIsNamed) {
-  FaultyRun run(Collective::ALL_GATHER, "rank=1,op=2,kind=slow:2s", false, 0.2);
-  EXPECT_EQ(run.getFirst().message(), "rank 1 stopped before c_allgather #12 (h.1, model.mlir:88): rank 0 has waited "
-                                      "for it for 0.2 s");
-  for (const Status &status : run.results)
-    EXPECT_EQ(status.code(), Code::Fault);
+  std::string message, expected;
+  EXPECT_TRUE(happensInTime([&](double timeout) {
+    std::string fault = fmt::format("rank=1,op=2,kind=slow:{:.0f}ms", 3000 * timeout);
+    FaultyRun run(Collective::ALL_GATHER, fault, false, timeout);
+    message = run.getFirst().message();
+    expected = fmt::format("rank 1 stopped before c_allgather #12 (h.1, model.mlir:88): rank 0 has waited for it "
+                           "for {} s",
+                           timeout);
+    return message == expected && std::all_of(run.results.begin(), run.results.end(), [](const Status &status) {
+             return status.code() == Code::Fault;
+           });
+  })) << message
+      << "\nis not\n"
+      << expected;
 }
 
-TEST(Timeout, LooksBehindThoseWhoWaitForOthers) {
-  // 0 waits for 1, which waits for 2, which does something else.
-  auto backend = createInprocBackend(3, std::nullopt, 0.2);
+/// 0 waits for 1, which waits for 2, which does something else until 0 has an error. Returns that.
+static std::string getErrorOfCircle(double timeout) {
+  auto backend = createInprocBackend(3, std::nullopt, timeout);
   float values[3] = {};
   auto prepare = [&](int64_t rank, std::vector<int64_t> members, uint32_t tag) {
     CollectiveCall call;
@@ -192,16 +203,29 @@ TEST(Timeout, LooksBehindThoseWhoWaitForOthers) {
   prepare(1, {0, 1}, 1);
   prepare(1, {1, 2}, 2);
   prepare(2, {1, 2}, 2);
-  ASSERT_TRUE(connectRanks(*backend, 3));
+  EXPECT_TRUE(connectRanks(*backend, 3));
+  std::latch isOver(1);
   std::vector<Status> results = runRanks(*backend, 3, [&](int64_t rank) -> Status {
-    if (rank == 0)
-      return backend->getCommunicator(0).execute(0);
     if (rank == 1)
       return backend->getCommunicator(1).execute(1);
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    return {};
+    if (rank == 2) {
+      isOver.wait();
+      return {};
+    }
+    Status status = backend->getCommunicator(0).execute(0);
+    isOver.count_down();
+    return status;
   });
-  EXPECT_EQ(results[0].message(), "rank 2 stopped before c_allreduce #2: rank 1 has waited for it for 0.2 s");
+  return results[0].message();
+}
+
+TEST(Timeout, LooksBehindThoseWhoWaitForOthers) {
+  std::string message;
+  EXPECT_TRUE(happensInTime([&](double timeout) {
+    message = getErrorOfCircle(timeout);
+    return message ==
+           fmt::format("rank 2 stopped before c_allreduce #2: rank 1 has waited for it for {} s", timeout);
+  })) << message;
 }
 
 TEST(MessageCheck, DoesWhatTheBackendDoes) {

@@ -29,6 +29,15 @@ inline std::vector<runtime::Status> runRanks(runtime::Backend &backend, int64_t 
   return results;
 }
 
+/// Whether `attempt(seconds)` comes out as it should for any of three times. A time by which ranks are told apart is
+/// far longer than what they otherwise take; where it is too short because the machine is busy, a longer one is tried.
+template <typename Attempt> bool happensInTime(Attempt attempt) {
+  for (double seconds : {0.2, 2., 20.})
+    if (attempt(seconds))
+      return true;
+  return false;
+}
+
 /// Lets all ranks make their groups. Whether all could.
 inline bool connectRanks(runtime::Backend &backend, int64_t ranks) {
   for (const runtime::Status &status :
