@@ -9,11 +9,13 @@
 #include "Stages.h"
 #include "Storage.h"
 #include "dialects/Dist/Placement.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Support/Glob.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace meshwright::annotate {
@@ -54,6 +56,7 @@ private:
   LogicalResult placeByHand();
   LogicalResult placeSequence();
   LogicalResult placeLike();
+  MappingAttr getMapping(const Target &target) const;
   /// Adds `digits`, one list per dimension, to the placement of `target`.
   LogicalResult place(const Target &target, ArrayRef<Attribute> dims, Location loc);
   FailureOr<SmallVector<Attribute>> parseDims(StringRef text, Location loc);
@@ -69,6 +72,8 @@ private:
   SmallVector<Target> variables, inputs, results;
   /// The axes and fields for which it has been said that ranks have nothing to do.
   llvm::DenseSet<std::pair<Axis, Attribute>> saidEmpty;
+  /// The placements of arguments.
+  PortAttributes ports;
 };
 
 } // namespace
@@ -125,12 +130,20 @@ void Annotator::warnOfEmptyParts(const Target &target, const Placement &placemen
     }
 }
 
+/// Where the target was placed so far; null where it was not.
+MappingAttr Annotator::getMapping(const Target &target) const {
+  if (target.variable)
+    return target.variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  if (auto argument = dyn_cast<BlockArgument>(target.value))
+    return dyn_cast_or_null<MappingAttr>(ports.get(argument, kMappingAttr));
+  return dist::getMapping(target.value);
+}
+
 LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, Location loc) {
   if (static_cast<int64_t>(dims.size()) != target.type.getRank())
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
                           << target.type.getRank();
-  auto existing =
-      target.variable ? target.variable->getAttrOfType<MappingAttr>(kMappingAttr) : dist::getMapping(target.value);
+  MappingAttr existing = getMapping(target);
   // Digits that are there already stand before the new ones.
   SmallVector<Attribute> merged;
   for (auto [dim, digits] : llvm::enumerate(dims)) {
@@ -151,6 +164,8 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
   warnOfEmptyParts(target, *placement, loc);
   if (target.variable)
     target.variable->setAttr(kMappingAttr, mapping);
+  else if (auto argument = dyn_cast<BlockArgument>(target.value))
+    ports.set(argument, kMappingAttr, mapping);
   else
     setMapping(target.value, mapping);
   return success();
@@ -372,6 +387,7 @@ LogicalResult Annotator::run() {
     return failure();
   if (failed(placeSequence()))
     return failure();
+  ports.write();
   return success(succeeded(annotate::annotateStorage(module, file)) &&
                  succeeded(annotate::annotateMemory(module, file)));
 }
@@ -386,10 +402,11 @@ struct PlacementsPass : annotate::impl::PlacementsPassBase<PlacementsPass> {
   using PlacementsPassBase::PlacementsPassBase;
   void runOnOperation() override {
     std::string text = strategy, name = "<strategy>";
-    if (auto buffer = llvm::MemoryBuffer::getFile(strategy)) {
-      text = (*buffer)->getBuffer().str();
-      name = strategy;
-    }
+    if (llvm::sys::fs::is_regular_file(strategy))
+      if (auto buffer = llvm::MemoryBuffer::getFile(strategy)) {
+        text = (*buffer)->getBuffer().str();
+        name = strategy;
+      }
     FailureOr<StrategyFile> file = StrategyFile::parse(text, name, &getContext());
     if (failed(file) || failed(file->check(ranks, &getContext())) || failed(annotate::annotate(getOperation(), *file)))
       signalPassFailure();

@@ -12,6 +12,7 @@
 #include "AxisSolver.h"
 #include "Owners.h"
 #include "SliceSolver.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Support/Programs.h"
@@ -134,9 +135,11 @@ void PlanWriter::writeAccumulator(net::ReadOp read, SymbolTableCollection &symbo
 /// The function's results are returned as its terminator reads them.
 void PlanWriter::writeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
+  PortAttributes ports;
   if (auto mappings = terminator->getAttrOfType<ArrayAttr>(kOperandsAttr))
     for (auto [index, mapping] : llvm::enumerate(mappings))
-      func.setResultAttr(index, kMappingAttr, mapping);
+      ports.setResult(func, index, kMappingAttr, mapping);
+  ports.write();
 }
 
 /// Counts one conversion for every value and placement other than its own that somebody reads it in.
@@ -164,19 +167,22 @@ void PlanWriter::count() {
 /// Arguments are where they were put, or whole; those that are read in slices are kept whole along these.
 LogicalResult PlanWriter::writeArguments() {
   bool hasTimes = llvm::any_of(plans, [&](const auto &plan) { return mesh.isTime(plan.first); });
+  PortAttributes ports;
   for (auto [index, value] : llvm::enumerate(graph.values)) {
     if (value.def >= 0)
       continue;
-    if (!dist::getMapping(value.value))
-      dist::setMapping(value.value, MappingAttr::getReplicated(func.getContext(), value.shape.size()));
+    auto argument = cast<BlockArgument>(value.value);
+    if (!dist::getMapping(argument))
+      ports.set(argument, kMappingAttr, MappingAttr::getReplicated(func.getContext(), value.shape.size()));
     if (!hasTimes)
       continue;
     FailureOr<MappingAttr> kept =
         getMapping(func, value.shape, [&, index = index](const AxisPlan &plan) { return plan.values[index]; });
     if (failed(kept))
       return failure();
-    dist::setMapping(value.value, *kept);
+    ports.set(argument, kMappingAttr, *kept);
   }
+  ports.write();
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include "Times.h"
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Interfaces.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/RuleCheck.h"
 #include "dialects/Dist/Support.h"
 #include "meshwright/Partition/Origin.h"
@@ -336,12 +337,13 @@ LogicalResult FunctionLocalizer::localize(Operation &op) {
 LogicalResult FunctionLocalizer::localizeSignature() {
   FunctionType type = func.getFunctionType();
   SmallVector<Type> inputs, results;
+  PortAttributes ports;
   for (auto [index, input] : llvm::enumerate(type.getInputs())) {
     FailureOr<MappingAttr> mapping = table.getArgument(func, index);
     if (failed(mapping))
       return failure();
     inputs.push_back(getLocalType(input, *mapping));
-    func.setArgAttr(index, kGlobalTypeAttr, TypeAttr::get(input));
+    ports.set(func.getArgument(index), kGlobalTypeAttr, TypeAttr::get(input));
   }
   for (auto [index, result] : llvm::enumerate(type.getResults())) {
     auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
@@ -349,10 +351,11 @@ LogicalResult FunctionLocalizer::localizeSignature() {
     if (failed(mapping))
       return failure();
     results.push_back(getLocalType(result, *mapping));
-    func.setResultAttr(index, kGlobalTypeAttr, TypeAttr::get(result));
+    ports.setResult(func, index, kGlobalTypeAttr, TypeAttr::get(result));
     if (DictionaryAttr last = getDuringLast(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr), mesh, func))
-      func.setResultAttr(index, kDuringAttr, last);
+      ports.setResult(func, index, kDuringAttr, last);
   }
+  ports.write();
   func.setFunctionType(builder.getFunctionType(inputs, results));
   return success();
 }

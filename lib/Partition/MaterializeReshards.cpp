@@ -10,6 +10,7 @@
 
 #include "PlacementTable.h"
 #include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Uses.h"
@@ -184,10 +185,11 @@ FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func
       return failure();
     return wanted;
   }
+  PortAttributes ports;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
     if (!stated) {
-      func.setResultAttr(index, kMappingAttr, (*wanted)[index]);
+      ports.setResult(func, index, kMappingAttr, (*wanted)[index]);
       continue;
     }
     FailureOr<MappingAttr> mapping = table.normalize(stated, operand.getType(), op);
@@ -195,6 +197,7 @@ FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func
       return failure();
     (*wanted)[index] = *mapping;
   }
+  ports.write();
   return wanted;
 }
 

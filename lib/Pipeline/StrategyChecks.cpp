@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrategyChecks.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Net/Net.h"
 #include "google/protobuf/message.h"
 #include "meshwright/Support/Glob.h"
@@ -130,7 +131,7 @@ public:
       if (dim < 0 || dim >= input.getRank())
         return emitError(loc) << "the batch is dimension " << dim << " but " << input.getName() << " has rank "
                               << input.getRank();
-      input.func.setArgAttr(input.index, "net.batch_dim", builder.getI64IntegerAttr(dim));
+      ports.set(input.func.getArgument(input.index), "net.batch_dim", builder.getI64IntegerAttr(dim));
     }
     return success();
   }
@@ -142,11 +143,14 @@ public:
     if (failed(inputs))
       return failure();
     for (Input &input : *inputs) {
-      input.func.setArgAttr(input.index, "net.min", builder.getF64FloatAttr(range.min()));
-      input.func.setArgAttr(input.index, "net.max", builder.getF64FloatAttr(range.max()));
+      ports.set(input.func.getArgument(input.index), "net.min", builder.getF64FloatAttr(range.min()));
+      ports.set(input.func.getArgument(input.index), "net.max", builder.getF64FloatAttr(range.max()));
     }
     return success();
   }
+
+  /// Makes the marks visible.
+  void write() { ports.write(); }
 
 private:
   /// The inputs whose name matches `glob`; where there has to be one and is none an error at `loc`.
@@ -164,6 +168,7 @@ private:
   ModuleOp module;
   const StrategyFile &file;
   Builder builder;
+  dist::PortAttributes ports;
 };
 
 } // namespace
@@ -181,6 +186,7 @@ LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) 
   for (int index = 0; index < model.range_size(); ++index)
     if (failed(marker.markRange(model.range(index), getLoc("model.range[" + Twine(index) + "]"))))
       return failure();
+  marker.write();
   return success();
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Arena.h"
@@ -74,11 +75,28 @@ private:
   llvm::DenseMap<Attribute, unsigned> counts;
 };
 
+/// Which outputs of a kernel may be where which inputs are: two numbers for each, which are equal then.
+class Sharing {
+public:
+  explicit Sharing(dist::KernelOp kernel);
+  bool allows(unsigned input, unsigned output) const {
+    return outputs[output] != kNever && (inputs[input] == kUnread || inputs[input] == outputs[output]);
+  }
+
+private:
+  /// Of an input that is not read, and of what shares nothing: an input that is read in several places, an output.
+  static constexpr int kUnread = -1, kNever = -2;
+  SmallVector<int> inputs, outputs;
+};
+
+/// By the text of the kernel.
+using SharingTable = llvm::DenseMap<Attribute, std::unique_ptr<Sharing>>;
+
 /// Assigns the buffers of one function.
 class Assigner {
 public:
-  Assigner(func::FuncOp func, const Persistent &persistent, llvm::DenseMap<Attribute, bool> &shareable)
-      : func(func), persistent(persistent), storage(func), shareable(shareable) {}
+  Assigner(func::FuncOp func, const Persistent &persistent, SharingTable &sharing)
+      : func(func), persistent(persistent), storage(func), sharing(sharing) {}
 
   void run();
   int64_t getArenaBytes() const { return arena; }
@@ -96,19 +114,21 @@ private:
   bool canBePart(Value value, Value host);
   bool canOverwrite(net::CarryOp carry, Value value);
   void setInPlace(dist::KernelOp kernel, unsigned output, unsigned input);
-  std::optional<unsigned> findReusable(dist::KernelOp kernel, unsigned output);
+  SmallVector<unsigned> findDying(dist::KernelOp kernel);
   Value getPlace(Value root) const;
   bool isPlaced(Value root) const { return offsets.contains(getPlace(root)) || hosts.contains(root); }
   bool canUpdate(net::AssignOp assign, net::ReadOp read);
   bool canShare(dist::KernelOp kernel, unsigned input, unsigned output);
+  const Sharing &getSharing(dist::KernelOp kernel);
   void placeStep();
   void state();
 
   func::FuncOp func;
   const Persistent &persistent;
   Storage storage;
-  /// Whether a kernel, by its text and two numbers, can write an output where an input is.
-  llvm::DenseMap<Attribute, bool> &shareable;
+  /// Of kernels, by their texts, and of those of this function.
+  SharingTable &sharing;
+  llvm::DenseMap<Operation *, const Sharing *> sharingOf;
   int64_t arena = 0;
   /// Offsets of roots.
   llvm::DenseMap<Value, int64_t> offsets;
@@ -220,14 +240,46 @@ static bool isScatteredInto(dist::KernelOp kernel, unsigned input) {
   return scatter && kernel.getNumResults() == 1 && scatter.getOperand() == argument && argument.hasOneUse();
 }
 
-bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) {
-  std::string text = getKernelText(kernel) + "/" + std::to_string(input) + "/" + std::to_string(output);
-  auto [known, isNew] = shareable.try_emplace(StringAttr::get(kernel.getContext(), text));
-  if (isNew) {
-    PlannedKernel planned = planKernel(kernel);
-    known->second = planned.plan ? planned.plan->canShare(input, output) : isScatteredInto(kernel, input);
+Sharing::Sharing(dist::KernelOp kernel)
+    : inputs(kernel.getInputs().size(), kUnread), outputs(kernel.getNumResults(), kNever) {
+  PlannedKernel planned = planKernel(kernel);
+  if (!planned.plan) {
+    for (unsigned input = 0; input < inputs.size(); ++input)
+      inputs[input] = isScatteredInto(kernel, input) ? 0 : kNever;
+    llvm::fill(outputs, llvm::is_contained(inputs, 0) ? 0 : kNever);
+    return;
   }
-  return known->second;
+  // Every element is read where it is written, before anything is: in one stage, at one position, which has a number.
+  std::map<std::vector<int64_t>, int> numbers;
+  auto getNumber = [&](const LinearForm &position) {
+    std::vector<int64_t> key = {position.constant};
+    for (auto [variable, coefficient] : position.terms)
+      key.insert(key.end(), {static_cast<int64_t>(variable), coefficient});
+    return numbers.try_emplace(std::move(key), numbers.size()).first->second;
+  };
+  for (const std::unique_ptr<Node> &node : planned.plan->nodes)
+    if (node->kind == Node::Load) {
+      int number = getNumber(node->position), &known = inputs[node->index];
+      known = known == kUnread || known == number ? number : kNever;
+    }
+  if (planned.plan->numStages == 1)
+    for (const Store &store : planned.plan->stores)
+      outputs[store.output] = getNumber(store.position);
+}
+
+const Sharing &Assigner::getSharing(dist::KernelOp kernel) {
+  const Sharing *&found = sharingOf[kernel];
+  if (!found) {
+    std::unique_ptr<Sharing> &known = sharing[StringAttr::get(kernel.getContext(), getKernelText(kernel))];
+    if (!known)
+      known = std::make_unique<Sharing>(kernel);
+    found = known.get();
+  }
+  return *found;
+}
+
+bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) {
+  return getSharing(kernel).allows(input, output);
 }
 
 /// Whether the new value can be written over the old one: nothing reads the old one later, and the kernel that makes
@@ -296,35 +348,52 @@ Value Assigner::getPlace(Value root) const {
   return root;
 }
 
-/// An input of `kernel` that dies in it and that output `output` can overwrite.
-std::optional<unsigned> Assigner::findReusable(dist::KernelOp kernel, unsigned output) {
-  auto inPlace = kernel.getInPlace();
+/// The inputs of `kernel` that die in it and whose memory nothing else has.
+SmallVector<unsigned> Assigner::findDying(dist::KernelOp kernel) {
+  llvm::DenseMap<Value, unsigned> reads;
+  for (Value input : kernel.getInputs())
+    ++reads[storage.getRoot(input)];
+  llvm::DenseSet<int64_t> taken;
+  if (auto inPlace = kernel.getInPlace())
+    taken.insert(inPlace->begin(), inPlace->end());
+  SmallVector<unsigned> dying;
   for (auto [index, input] : llvm::enumerate(kernel.getInputs())) {
     Value root = storage.getRoot(input);
-    bool once = llvm::count_if(kernel.getInputs(), [&](Value other) { return storage.getRoot(other) == root; }) == 1;
     // In flight or not, it is the value and not a part of it.
-    if (dist::getTensorType(root.getType()) != input.getType() || !once || isPlaced(root) || !root.getDefiningOp() ||
-        input.getType() != kernel.getResult(output).getType() || storage.getLastUse(root) != storage.getStep(kernel) ||
-        (inPlace && llvm::is_contained(*inPlace, static_cast<int64_t>(index))))
-      continue;
-    if (canShare(kernel, index, output))
-      return index;
+    if (dist::getTensorType(root.getType()) == input.getType() && reads[root] == 1 && !isPlaced(root) &&
+        root.getDefiningOp() && storage.getLastUse(root) == storage.getStep(kernel) &&
+        !taken.contains(static_cast<int64_t>(index)))
+      dying.push_back(index);
   }
-  return std::nullopt;
+  return dying;
 }
 
 /// What dies in a kernel leaves its memory to a result where it can: less memory, and in the cache already.
 void Assigner::reuseInputs() {
-  for (auto kernel : func.getBody().front().getOps<dist::KernelOp>())
+  for (auto kernel : func.getBody().front().getOps<dist::KernelOp>()) {
+    SmallVector<unsigned> dying = findDying(kernel);
+    SmallVector<int64_t> inPlace(kernel.getNumResults(), -1);
+    if (auto known = kernel.getInPlace())
+      inPlace.assign(known->begin(), known->end());
+    bool any = false;
     for (OpResult result : kernel->getResults()) {
-      if (isPlaced(result))
+      if (dying.empty() || isPlaced(result))
         continue;
-      std::optional<unsigned> input = findReusable(kernel, result.getResultNumber());
-      if (!input)
+      const Sharing &allowed = getSharing(kernel);
+      auto *input = llvm::find_if(dying, [&](unsigned candidate) {
+        return kernel.getInputs()[candidate].getType() == result.getType() &&
+               allowed.allows(candidate, result.getResultNumber());
+      });
+      if (input == dying.end())
         continue;
-      setInPlace(kernel, result.getResultNumber(), *input);
+      inPlace[result.getResultNumber()] = *input;
       reused[result] = storage.getRoot(kernel.getInputs()[*input]);
+      dying.erase(input);
+      any = true;
     }
+    if (any)
+      kernel.setInPlace(inPlace);
+  }
 }
 
 /// What only an all-reduce reads any more takes the sum.
@@ -431,9 +500,11 @@ void Assigner::placeStep() {
 
 void Assigner::state() {
   OpBuilder builder(func.getContext());
+  dist::PortAttributes ports;
   for (BlockArgument argument : func.getArguments())
     if (offsets.contains(argument))
-      func.setArgAttr(argument.getArgNumber(), kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
+      ports.set(argument, kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
+  ports.write();
   for (Operation &op : func.getBody().front()) {
     if (op.getNumResults() == 0 || !Storage::hasMemory(&op))
       continue;
@@ -478,19 +549,19 @@ namespace {
 
 struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPass> {
   void runOnOperation() override {
-    llvm::DenseMap<Attribute, bool> shareable;
+    SharingTable sharing;
     if (failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
-      assign(variants, shareable);
+      assign(variants, sharing);
   }
 
   /// All programs of the same ranks, at whatever times, have one arena.
-  void assign(ArrayRef<func::FuncOp> variants, llvm::DenseMap<Attribute, bool> &shareable) {
+  void assign(ArrayRef<func::FuncOp> variants, SharingTable &sharing) {
     Persistent persistent = PersistentPlacer(variants, getOperation()).run();
     int64_t arena = 0;
     for (func::FuncOp func : variants) {
-      Assigner assigner(func, persistent, shareable);
+      Assigner assigner(func, persistent, sharing);
       assigner.run();
       arena = std::max(arena, assigner.getArenaBytes());
     }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/Dist/PortAttributes.h"
 #include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -57,11 +58,13 @@ struct PutOffUpdatesPass : train::impl::PutOffUpdatesPassBase<PutOffUpdatesPass>
         ++numPutOff;
       }
     llvm::DenseSet<Value> merged = findMerged(*func);
+    dist::PortAttributes ports;
     for (auto [index, value] : llvm::enumerate(func->getBody().front().getTerminator()->getOperands()))
       if (merged.contains(value)) {
-        func->setResultAttr(index, dist::kDuringAttr, last);
+        ports.setResult(*func, index, dist::kDuringAttr, last);
         ++numPutOff;
       }
+    ports.write();
   }
 };
 
