@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion.h"
+#include "Lists.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -25,13 +25,40 @@ LogicalResult Conversion::expectPairs(unsigned more) {
   return expect(2 * count + more, count);
 }
 
+/// How many elements an attribute says it has, however many numbers it holds; nothing where 63 bits do not count them.
+static std::optional<int64_t> countElements(DenseElementsAttr elements) {
+  int64_t count = 1;
+  for (int64_t size : elements.getType().getShape())
+    if (llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
+LogicalResult importer::checkLength(Conversion &conversion, DenseElementsAttr list, StringRef name) {
+  // Two numbers for each dimension are the most that any list has.
+  Operation *op = conversion.getOp();
+  int64_t rank = 0;
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      rank = std::max(rank, cast<RankedTensorType>(type).getRank());
+  std::optional<int64_t> count = countElements(list);
+  if (count && *count <= 2 * rank)
+    return success();
+  return conversion.error() << "has a list of type " << list.getType() << " as \"" << name
+                            << "\", which is longer than the " << 2 * rank << " numbers that tensors of rank " << rank
+                            << " take at most";
+}
+
 /// Reads a list of integers in the spellings of several versions: `array<i64: 0>`, `dense<0> : tensor<1xi64>`.
-static std::optional<SmallVector<int64_t>> readDims(Attribute attribute) {
+static FailureOr<SmallVector<int64_t>> readDims(Conversion &conversion, Attribute attribute, StringRef name) {
   if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
     return llvm::to_vector(array.asArrayRef());
   auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
   if (!elements || !elements.getElementType().isInteger(64))
-    return std::nullopt;
+    return conversion.error() << "has " << attribute << " as \"" << name << "\", which is not a list of integers";
+  // One number may stand for any number of them.
+  if (failed(checkLength(conversion, elements, name)))
+    return failure();
   return llvm::to_vector(elements.getValues<int64_t>());
 }
 
@@ -39,9 +66,7 @@ FailureOr<SmallVector<int64_t>> Conversion::getDims(StringRef name) {
   Attribute attribute = op->getAttr(name);
   if (!attribute)
     return error() << "has no attribute \"" << name << "\"";
-  if (std::optional<SmallVector<int64_t>> dims = readDims(attribute))
-    return *dims;
-  return error() << "has " << attribute << " as \"" << name << "\", which is not a list of integers";
+  return readDims(*this, attribute, name);
 }
 
 FailureOr<int64_t> Conversion::getInt(StringRef name) {
@@ -65,9 +90,7 @@ FailureOr<SmallVector<int64_t>> Conversion::getEntry(StringRef dictionary, Strin
   Attribute entry = entries.get(name);
   if (!entry)
     return SmallVector<int64_t>();
-  if (std::optional<SmallVector<int64_t>> dims = readDims(entry))
-    return *dims;
-  return error() << "has " << entry << " as \"" << name << "\", which is not a list of integers";
+  return readDims(*this, entry, name);
 }
 
 FailureOr<int64_t> Conversion::getIntEntry(StringRef dictionary, StringRef name) {

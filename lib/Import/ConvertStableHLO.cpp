@@ -11,6 +11,7 @@
 #include "Graph.h"
 #include "Known.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/Support/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -69,7 +70,7 @@ StringRef importer::describeUnknown(StringRef name) {
 static LogicalResult verifyTypes(Operation *op) {
   auto verify = [&](Type type) -> LogicalResult {
     if (std::optional<std::string> problem = getTypeProblem(type))
-      return op->emitError() << op->getName() << " has a value of " << type << ", " << *problem;
+      return op->emitError() << op->getName() << " has a value of " << describeType(type) << ", " << *problem;
     return success();
   };
   for (Type type : op->getOperandTypes())

@@ -9,6 +9,7 @@
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Support/Glob.h"
+#include "meshwright/Support/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringSet.h"
@@ -307,7 +308,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
                                           SymbolTable &symbols) {
     auto [name, portType] = port;
     if (std::optional<std::string> problem = getTypeProblem(portType))
-      return emitError(loc) << "variable " << name << " is of " << portType << ", " << *problem;
+      return emitError(loc) << "variable " << name << " is of " << describeType(portType) << ", " << *problem;
     auto type = cast<RankedTensorType>(portType);
     if (Operation *other = symbols.lookup(name)) {
       auto diagnostic = emitError(loc) << "variable " << name << " is called like something else";

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Import.h"
+#include "meshwright/Support/Types.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -121,6 +122,15 @@ private:
                             << " deep at most can be read";
     brackets.push_back(bracket);
     ++at;
+    return bracket == '<' ? checkShape() : success();
+  }
+
+  /// A shape follows the bracket as `4x8x`. For every dimension the parser's lexer looks at all that come after it.
+  LogicalResult checkShape() const {
+    int64_t rank = 0;
+    for (size_t next = at; next < bytes.size() && (llvm::isDigit(bytes[next]) || bytes[next] == 'x'); ++next)
+      if (bytes[next] == 'x' && ++rank > kMaxRank)
+        return text.error(at) << "a shape has more than " << kMaxRank << " dimensions here, the most of a tensor";
     return success();
   }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cumulative.h"
+#include "Lists.h"
 #include "Reduction.h"
 
 using namespace mlir;
@@ -65,13 +66,16 @@ static FailureOr<SmallVector<bool>> getReversals(Conversion &conversion, size_t 
   Attribute attribute = conversion.getOp()->getAttr("window_reversal");
   if (!attribute)
     return reversals;
-  if (auto array = dyn_cast<DenseBoolArrayAttr>(attribute))
+  if (auto array = dyn_cast<DenseBoolArrayAttr>(attribute)) {
     reversals.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  else if (auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
-           elements && elements.getElementType().isInteger(1))
+  } else if (auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
+           elements && elements.getElementType().isInteger(1)) {
+    if (failed(checkLength(conversion, elements, "window_reversal")))
+      return failure();
     reversals.assign(elements.getValues<bool>().begin(), elements.getValues<bool>().end());
-  else
+  } else {
     return conversion.error() << "has " << attribute << " as \"window_reversal\", which is not a list of booleans";
+  }
   if (reversals.size() != count)
     return conversion.error() << "has " << reversals.size() << " numbers as \"window_reversal\", not " << count;
   return reversals;

@@ -8,6 +8,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 #include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -31,10 +32,22 @@ static bool isKnownElement(Type type) {
              Float8E4M3B11FNUZType, Float8E4M3FNUZType, Float8E5M2FNUZType, Float8E4M3Type, Float8E3M4Type>(type);
 }
 
+std::string meshwright::describeType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > kMaxRank)
+    stream << "a tensor of rank " << tensor.getRank();
+  else
+    stream << "'" << type << "'";
+  return text;
+}
+
 std::optional<std::string> meshwright::getTypeProblem(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return "which is not a tensor of static shape";
+  if (tensor.getRank() > kMaxRank)
+    return ("which has more than " + Twine(kMaxRank) + " dimensions").str();
   int64_t elements = 1;
   for (auto [dim, size] : llvm::enumerate(tensor.getShape())) {
     if (ShapedType::isDynamic(size))
@@ -88,12 +101,13 @@ static LogicalResult verifyTypes(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
       return emitError(argument.getLoc())
-             << "argument " << argument.getArgNumber() << " is of " << argument.getType() << ", " << *problem;
+             << "argument " << argument.getArgNumber() << " is of " << describeType(argument.getType()) << ", "
+             << *problem;
   for (Operation &op : func.getBody().front())
     for (Type type : op.getResultTypes()) {
       auto flight = dyn_cast<dist::FlightType>(type);
       if (std::optional<std::string> problem = getTypeProblem(flight ? flight.getType() : type))
-        return op.emitError() << op.getName() << " has a result of " << type << ", " << *problem;
+        return op.emitError() << op.getName() << " has a result of " << describeType(type) << ", " << *problem;
     }
   return success();
 }
@@ -122,8 +136,8 @@ LogicalResult meshwright::verifyPrograms(ModuleOp module) {
   Sum sum;
   for (auto variable : module.getOps<net::VariableOp>()) {
     if (std::optional<std::string> problem = getTypeProblem(variable.getType()))
-      return variable.emitError() << "variable @" << variable.getSymName() << " is of " << variable.getType() << ", "
-                                  << *problem;
+      return variable.emitError() << "variable @" << variable.getSymName() << " is of "
+                                  << describeType(variable.getType()) << ", " << *problem;
     auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
     sum.add(variable.getType(), slots ? std::max<int64_t>(slots.getInt(), 1) : 1);
     if (failed(sum.check(variable)))

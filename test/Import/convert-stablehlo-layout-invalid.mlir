@@ -117,3 +117,20 @@ func.func @concatenate_size(%arg0: tensor<3xf32>) -> tensor<7xf32> {
   %0 = stablehlo.concatenate %arg0, %arg0, dim = 0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<7xf32>
   return %0 : tensor<7xf32>
 }
+
+// -----
+
+// Sixty bytes that would become 800 gigabytes.
+func.func @list_of_any_length(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  // expected-error @below {{stablehlo.transpose has a list of type 'tensor<100000000000xi64>' as "permutation", which is longer than the 4 numbers that tensors of rank 2 take at most}}
+  %0 = "stablehlo.transpose"(%arg0) {permutation = dense<0> : tensor<100000000000xi64>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+func.func @list_of_uncountable_length(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  // expected-error @below {{has a list of type 'tensor<4294967296x4294967296xi64>' as "permutation", which is longer than the 4 numbers}}
+  %0 = "stablehlo.transpose"(%arg0) {permutation = dense<0> : tensor<4294967296x4294967296xi64>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}

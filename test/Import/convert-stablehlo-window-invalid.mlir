@@ -104,3 +104,11 @@ func.func @shape(%x: tensor<9xf32>) -> tensor<9xf32> {
   }) : (tensor<9xf32>, tensor<f32>) -> tensor<9xf32>
   return %0 : tensor<9xf32>
 }
+
+// -----
+
+func.func @reversal_of_any_length(%x: tensor<8x9x3xf32>, %w: tensor<3x3x4xf32>) -> tensor<8x7x4xf32> {
+  // expected-error @below {{stablehlo.convolution has a list of type 'tensor<100000000000xi1>' as "window_reversal", which is longer than the 6 numbers that tensors of rank 3 take at most}}
+  %0 = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, window_reversal = dense<true> : tensor<100000000000xi1>}> : (tensor<8x9x3xf32>, tensor<3x3x4xf32>) -> tensor<8x7x4xf32>
+  return %0 : tensor<8x7x4xf32>
+}
