@@ -6,6 +6,7 @@
 
 #include "KernelLowering.h"
 #include "FloatExpansion.h"
+#include "IntegerPower.h"
 #include "KernelModule.h"
 #include "MathExpansion.h"
 #include "dialects/Dist/Interfaces.h"
@@ -238,6 +239,7 @@ LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
   });
   arith::populateExpandBFloat16Patterns(patterns);
   populateFloat8ExpansionPatterns(patterns);
+  populateIntegerPowerPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   GreedyRewriteConfig config;

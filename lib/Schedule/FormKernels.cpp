@@ -9,6 +9,7 @@
 
 #include "KernelProblem.h"
 #include "LoopOrder.h"
+#include "SplitConcatenations.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Support/Programs.h"
@@ -287,6 +288,7 @@ struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
                            << "; kernels are formed of tensors, before collectives are started";
             return signalPassFailure();
           }
+      splitConcatenations(func.getBody().front());
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
       if (failed(nest))
         return signalPassFailure();

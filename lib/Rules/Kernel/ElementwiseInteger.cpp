@@ -59,24 +59,25 @@ Value kernel::remainderOfIntegers(Builder &builder, bool isUnsigned, Value lhs, 
 
 Value kernel::powerOfIntegers(Builder &builder, bool isUnsigned, Value base, Value exponent) {
   Type type = base.getType();
-  unsigned width = type.getIntOrFloatBitWidth();
   Value zero = constant(builder, type, 0), one = constant(builder, type, 1);
-  Value result = one, square = base;
-  for (unsigned bit = 0; bit < width; ++bit) {
-    Value mask = constantInt(builder, type, APInt::getOneBitSet(width, bit));
-    Value unset = compare(builder, Predicate::eq, arith::AndIOp::create(builder, exponent, mask), zero);
-    result = select(builder, unset, result, arith::MulIOp::create(builder, result, square));
-    if (bit + 1 < width)
-      square = arith::MulIOp::create(builder, square, square);
+  auto isOdd = [&](Value value) {
+    return compare(builder, Predicate::ne, arith::AndIOp::create(builder, value, one), zero);
+  };
+  Value isLarge = compare(builder, Predicate::slt, exponent, zero);
+  if (isUnsigned) {
+    // The operation takes exponents that are not negative as signed ones. Of w bits, from 3 on, the power of 2^(w-1) of
+    // an odd number is 1 and that of an even one 0.
+    APInt most = APInt::getSignedMaxValue(type.getIntOrFloatBitWidth());
+    Value rest = arith::AndIOp::create(builder, exponent, constantInt(builder, type, most));
+    Value result = math::IPowIOp::create(builder, base, rest);
+    return select(builder, isLarge, select(builder, isOdd(base), result, zero), result);
   }
-  if (isUnsigned)
-    return result;
-  Value minusOne = constantInt(builder, type, allOnes(type));
-  Value odd = compare(builder, Predicate::ne, arith::AndIOp::create(builder, exponent, one), zero);
+  Value result = math::IPowIOp::create(builder, base, arith::MaxSIOp::create(builder, exponent, zero));
+  Value minusOne = constantInt(builder, type, allOnes(type)), odd = isOdd(exponent);
   Value reciprocal =
       select(builder, compare(builder, Predicate::eq, base, minusOne), select(builder, odd, minusOne, one),
              select(builder, compare(builder, Predicate::eq, base, one), one, zero));
-  return select(builder, compare(builder, Predicate::slt, exponent, zero), reciprocal, result);
+  return select(builder, isLarge, reciprocal, result);
 }
 
 Value kernel::shift(Builder &builder, Shift kind, Value lhs, Value rhs) {
