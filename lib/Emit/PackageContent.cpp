@@ -9,6 +9,7 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
+#include "runtime/include/meshwright/runtime/MostRanks.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -199,6 +200,9 @@ LogicalResult ContentWriter::writePrograms() {
     programOf.push_back(entry->second);
   }
   int64_t ranks = mesh ? mesh->getNumRanks() : 1;
+  if (ranks > runtime::mostRanks)
+    return emitError(module.getLoc()) << "the mesh has " << ranks << " ranks; a package has at most "
+                                      << runtime::mostRanks;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     // The first variant is that of the first times, which are 0 among the coordinates of a rank.
     auto *step = llvm::find_if(*steps, [&](ArrayRef<func::FuncOp> variants) {

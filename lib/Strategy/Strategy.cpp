@@ -8,6 +8,7 @@
 #include "Numbers.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "mlir/IR/Diagnostics.h"
+#include "runtime/include/meshwright/runtime/MostRanks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -15,8 +16,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::strategy;
 
-/// Every rank has an entry in a package, and some analyses look at each: more would keep the compiler busy for hours.
-static constexpr int64_t kMostRanks = 1 << 20;
+static constexpr int64_t kMostRanks = runtime::mostRanks;
 
 namespace {
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Layout.h"
+#include "meshwright/runtime/MostRanks.h"
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +16,6 @@ using namespace meshwright::runtime;
 // Mesh
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t maxRanks = 1 << 16;
-
 Result<Mesh> Mesh::create(std::vector<std::string> names, std::vector<int64_t> sizes) {
   Mesh mesh;
   for (size_t i = 0; i != sizes.size(); ++i) {
@@ -24,8 +23,8 @@ Result<Mesh> Mesh::create(std::vector<std::string> names, std::vector<int64_t> s
       return inputError("axis \"{}\" has size {} where at least 1 is wanted", names[i], sizes[i]);
     if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i)
       return inputError("two axes are called \"{}\"", names[i]);
-    if (sizes[i] > maxRanks / mesh.numRanks)
-      return inputError("axis \"{}\" of size {} makes the mesh larger than {} ranks", names[i], sizes[i], maxRanks);
+    if (sizes[i] > mostRanks / mesh.numRanks)
+      return inputError("axis \"{}\" of size {} makes the mesh larger than {} ranks", names[i], sizes[i], mostRanks);
     mesh.numRanks *= sizes[i];
   }
   mesh.names = std::move(names);

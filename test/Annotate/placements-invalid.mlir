@@ -113,11 +113,11 @@ mesh {
 mesh { axes { name: "" size: 2 } }
 
 //--- size-negative.textproto
-# CHECK: size-negative.textproto:[[@LINE+1]]:8: error: axis "dp" has size -2; sizes are positive and the number of ranks is at most 1048576
+# CHECK: size-negative.textproto:[[@LINE+1]]:8: error: axis "dp" has size -2; sizes are positive and the number of ranks is at most 65536
 mesh { axes { name: "dp" size: -2 } }
 
 //--- size-overflow.textproto
-# CHECK: size-overflow.textproto:[[@LINE+1]]:45: error: axis "b" has size 65536; sizes are positive and the number of ranks is at most 1048576
+# CHECK: size-overflow.textproto:[[@LINE+1]]:45: error: axis "b" has size 65536; sizes are positive and the number of ranks is at most 65536
 mesh { axes { name: "a" size: 65536 }       axes { name: "b" size: 65536 } }
 
 //--- size-zero-twice.textproto
