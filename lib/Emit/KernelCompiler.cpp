@@ -19,6 +19,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include "runtime/include/meshwright/runtime/KernelTable.h"
 #include <mutex>
 
 using namespace mlir;
@@ -142,11 +143,37 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
   return compileModule(*module, target, path, [&] { return source->emitError(); });
 }
 
-/// Compiles what kernels call to the object file `path`.
-static LogicalResult compileHelpers(StringRef target, StringRef path, Location location) {
+/// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`.
+static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context), *number = llvm::Type::getInt64Ty(context);
+  llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer);
+  llvm::FunctionType *function = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
+  auto add = [&](llvm::Constant *content, const Twine &name) {
+    return new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true,
+                                    llvm::GlobalValue::PrivateLinkage, content, name);
+  };
+  SmallVector<llvm::Constant *> entries;
+  for (StringRef symbol : symbols) {
+    auto *extents = new llvm::GlobalVariable(module, number, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                             nullptr, symbol + "_bytes");
+    extents->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    llvm::Constant *name = add(llvm::ConstantDataArray::getString(context, symbol), "name");
+    llvm::Constant *kernel = llvm::Function::Create(function, llvm::GlobalValue::ExternalLinkage, symbol, module);
+    entries.push_back(llvm::ConstantStruct::get(entry, {name, kernel, extents}));
+  }
+  llvm::Constant *list = add(llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries), "entries");
+  llvm::Constant *table = llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(number, entries.size()), list});
+  new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, table,
+                           runtime::kernelTableSymbol);
+}
+
+/// Compiles what kernels call, and their table, to the object file `path`.
+static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef target, StringRef path, Location location) {
   llvm::LLVMContext context;
   llvm::Module module("helpers", context);
   addRounding(module);
+  addTable(module, symbols);
   return compileModule(module, target, path, [&] { return emitError(location); });
 }
 
@@ -170,8 +197,8 @@ static LogicalResult link(ArrayRef<std::string> objects, StringRef path, Locatio
   return success();
 }
 
-LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, StringRef target, StringRef path,
-                                        Location location) {
+static LogicalResult compileAndLink(size_t count, ModuleBuilder build, ArrayRef<StringRef> symbols, StringRef target,
+                                    StringRef path, Location location) {
   SmallVector<std::string> objects;
   for (size_t index = 0; index < count; ++index)
     objects.push_back((path + "." + Twine(index) + ".o").str());
@@ -179,7 +206,7 @@ LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, Strin
   auto compile = [&](size_t index) { return compileObject(build, index, target, objects[index]); };
   LogicalResult result = failableParallelForEachN(location.getContext(), 0, count, compile);
   if (succeeded(result))
-    result = compileHelpers(target, objects.back(), location);
+    result = compileHelpers(symbols, target, objects.back(), location);
   if (succeeded(result))
     result = link(objects, path, location);
   for (const std::string &object : objects)
@@ -187,7 +214,13 @@ LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, Strin
   return result;
 }
 
+LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, StringRef target, StringRef path,
+                                        Location location) {
+  return compileAndLink(count, build, {}, target, path, location);
+}
+
 LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, StringRef path, Location location) {
   auto build = [&](size_t index) { return buildKernelModule(jobs[index].kernel, jobs[index].symbol); };
-  return compileSharedObject(jobs.size(), build, target, path, location);
+  auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
+  return compileAndLink(jobs.size(), build, symbols, target, path, location);
 }

@@ -303,8 +303,10 @@ void KernelLowering::addExtents(StringRef name) {
   for (RankedTensorType type : types)
     extents.push_back(getBytes(type));
   auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), extents.size());
-  LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
-                         builder.getI64TensorAttr(extents));
+  auto global = LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
+                                       builder.getI64TensorAttr(extents));
+  // The table of the kernels alone refers to it.
+  global.setVisibility_(LLVM::Visibility::Hidden);
 }
 
 void KernelLowering::addEntry(StringRef name, StringRef callee) {

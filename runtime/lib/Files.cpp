@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Files.h"
+#include "MappedFiles.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -19,10 +20,23 @@ using namespace meshwright::runtime;
 // InputFile
 //===----------------------------------------------------------------------===//
 
+/// The word for a file that is none of bytes in a row.
+static const char *describeKind(mode_t mode) {
+  return S_ISDIR(mode)    ? "a directory"
+         : S_ISFIFO(mode) ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
 Result<InputFile> InputFile::open(const std::string &path) {
   InputFile file;
   file.name = path;
-  int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A socket cannot be opened, and a pipe without a writer is not waited for.
+  bool isStandard = path == "-";
+  struct stat info;
+  if (!isStandard && stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    return inputError("cannot read {}, which is {}; a regular file is wanted", path, describeKind(info.st_mode));
+  int descriptor = isStandard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)
     return inputError("cannot open {}: {}", path, std::strerror(errno));
   auto close = [&] {
@@ -34,12 +48,11 @@ Result<InputFile> InputFile::open(const std::string &path) {
     close();
     return inputError("cannot {} {}: {}", what, path, std::strerror(reason));
   };
-  struct stat info;
   if (fstat(descriptor, &info) != 0)
     return fail("read");
-  if (S_ISDIR(info.st_mode)) {
-    errno = EISDIR;
-    return fail("read");
+  if (S_ISDIR(info.st_mode) || (!isStandard && !S_ISREG(info.st_mode))) {
+    close();
+    return inputError("cannot read {}, which is {}; a regular file is wanted", path, describeKind(info.st_mode));
   }
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
     void *address = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
@@ -47,10 +60,11 @@ Result<InputFile> InputFile::open(const std::string &path) {
       return fail("map");
     file.content = {static_cast<const std::byte *>(address), static_cast<size_t>(info.st_size)};
     file.mapped = true;
+    watchMapping(file.content, path);
     close();
     return file;
   }
-  // A pipe or a terminal has no size.
+  // Standard input may be a pipe or a terminal, which have no size.
   std::vector<char> chunk(1 << 16);
   while (true) {
     ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
@@ -83,8 +97,10 @@ InputFile &InputFile::operator=(InputFile &&other) noexcept {
 }
 
 InputFile::~InputFile() {
-  if (mapped)
-    munmap(const_cast<std::byte *>(content.data()), content.size());
+  if (!mapped)
+    return;
+  forgetMapping(content);
+  munmap(const_cast<std::byte *>(content.data()), content.size());
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,9 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/KernelLibraries.h"
+#include "MappedFiles.h"
+#include "meshwright/runtime/Files.h"
+#include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <link.h>
 #include <set>
 #include <sstream>
 
@@ -88,17 +93,88 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   // Without a slash the loader would search its own folders.
   if (kernels.path.find('/') == std::string::npos)
     kernels.path = "./" + kernels.path;
-  MW_TRY_ASSIGN(InputFile file, InputFile::open(kernels.path));
-  MW_TRY(package.checkLibraryFile(*chosen, file.bytes(), kernels.path));
-  void *handle = dlopen(kernels.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    return inputError("the kernels cannot be loaded: {}", dlerror());
-  kernels.handle = std::shared_ptr<void>(handle, [](void *library) { dlclose(library); });
+  auto file = InputFile::open(kernels.path);
+  if (!file.ok())
+    return file.status().within("the kernels cannot be loaded");
+  MW_TRY(package.checkLibraryFile(*chosen, file->bytes(), kernels.path));
+  MW_TRY(kernels.open(*file));
+  MW_TRY(kernels.readTable());
   return kernels;
 }
 
-Status LoadedKernels::checkArguments(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const {
-  const auto *extents = static_cast<const uint64_t *>(dlsym(handle.get(), (symbol + "_bytes").c_str()));
+/// The loader maps what the headers say without a look at the size of the file, and touches it: what is missing there
+/// ends the process.
+static Status checkSegments(const InputFile &file) {
+  std::span<const std::byte> bytes = file.bytes();
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof(header))
+    return inputError("{} has {} bytes, too few for a shared object", file.path(), bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr))
+    return inputError("{} is no shared object of 64 bits", file.path());
+  if (header.e_phoff > bytes.size() || header.e_phnum > (bytes.size() - header.e_phoff) / sizeof(Elf64_Phdr))
+    return inputError("{} ends after {} bytes, before its headers do", file.path(), bytes.size());
+  for (size_t index = 0; index != header.e_phnum; ++index) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + index * sizeof(segment), sizeof(segment));
+    if (segment.p_offset > bytes.size() || segment.p_filesz > bytes.size() - segment.p_offset)
+      return inputError("{} ends after {} bytes, before its segment {} does", file.path(), bytes.size(), index);
+  }
+  return {};
+}
+
+/// Where the loader has put what is in the file.
+static std::vector<std::span<const std::byte>> findSegments(void *handle) {
+  struct Search {
+    ElfW(Addr) base;
+    std::vector<std::span<const std::byte>> found;
+  } search = {};
+  link_map *map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+    return {};
+  search.base = map->l_addr;
+  auto visit = [](dl_phdr_info *info, size_t, void *data) {
+    auto &search = *static_cast<Search *>(data);
+    if (info->dlpi_addr != search.base)
+      return 0;
+    for (const ElfW(Phdr) &segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
+      if (segment.p_type == PT_LOAD)
+        search.found.push_back({reinterpret_cast<const std::byte *>(search.base + segment.p_vaddr), segment.p_filesz});
+    return 1;
+  };
+  dl_iterate_phdr(visit, &search);
+  return search.found;
+}
+
+Status LoadedKernels::open(const InputFile &file) {
+  MW_TRY(checkSegments(file).within("the kernels cannot be loaded"));
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return inputError("the kernels cannot be loaded: {}", dlerror());
+  std::vector<std::span<const std::byte>> segments = findSegments(library);
+  for (std::span<const std::byte> segment : segments)
+    watchMapping(segment, path);
+  handle = std::shared_ptr<void>(library, [segments](void *loaded) {
+    for (std::span<const std::byte> segment : segments)
+      forgetMapping(segment);
+    dlclose(loaded);
+  });
+  return {};
+}
+
+Status LoadedKernels::readTable() {
+  const auto *table = static_cast<const KernelTable *>(dlsym(handle.get(), kernelTableSymbol));
+  if (!table)
+    return inputError("{} has no table of kernels, {}", path, kernelTableSymbol);
+  for (const KernelEntry &entry : std::span(table->entries, table->count))
+    entries.emplace(entry.symbol, &entry);
+  return {};
+}
+
+static Status checkArguments(const KernelEntry &kernel, std::span<const std::span<std::byte>> arguments) {
+  const uint64_t *extents = kernel.extents;
+  const char *symbol = kernel.symbol;
   if (!extents)
     return {};
   if (extents[0] != arguments.size())
@@ -111,9 +187,9 @@ Status LoadedKernels::checkArguments(const std::string &symbol, std::span<const 
 }
 
 Result<KernelFn> LoadedKernels::find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const {
-  void *address = handle ? dlsym(handle.get(), symbol.c_str()) : nullptr;
-  if (!address)
+  auto found = entries.find(symbol);
+  if (found == entries.end())
     return inputError("{} has no kernel {}", handle ? path : "the package, which has no kernels,", symbol);
-  MW_TRY(checkArguments(symbol, arguments));
-  return reinterpret_cast<KernelFn>(address);
+  MW_TRY(checkArguments(*found->second, arguments));
+  return found->second->function;
 }

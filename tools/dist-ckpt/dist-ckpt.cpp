@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "meshwright/runtime/MappedFiles.h"
 #include <csignal>
 #include <cstdio>
 #include <system_error>
@@ -15,6 +16,7 @@ using namespace meshwright::tool;
 int main(int argc, char **argv) {
   // A reader that has gone is an error of writing, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  exitWhereFilesShrink("dist-ckpt");
   auto options = parseOptions(argc, argv);
   Status status = options.status();
   // fmt throws where a write is cut short.

@@ -13,6 +13,7 @@
 #include "RunEnd.h"
 #include "SelfTest.h"
 #include "Show.h"
+#include "meshwright/runtime/MappedFiles.h"
 #include <csignal>
 #include <cstdio>
 #include <fmt/core.h>
@@ -56,6 +57,7 @@ static Status runOn(Instruments &instruments, const Options &options) {
 int meshwright::tool::runCommand(int argc, char **argv) {
   // A reader that has gone is an error of writing, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  exitWhereFilesShrink("dist-run");
   auto options = parseOptions(argc, argv);
   Status status = options.status();
   if (options.ok() && (options->help || options->version)) {

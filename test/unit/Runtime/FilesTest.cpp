@@ -6,7 +6,10 @@
 
 #include "meshwright/runtime/Files.h"
 #include "TempFolder.h"
+#include "meshwright/runtime/MappedFiles.h"
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 using namespace meshwright::runtime;
 using namespace meshwright::test;
@@ -55,4 +58,34 @@ TEST(Files, EmptyFileHasNoBytes) {
   auto file = InputFile::open(folder / "empty");
   ASSERT_TRUE(file.ok());
   EXPECT_TRUE(file->bytes().empty());
+}
+
+TEST(Files, OnlyRegularFilesAreRead) {
+  TempFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(InputFile::open(folder / "pipe").status().message(),
+            "cannot read " + (folder / "pipe") + ", which is a pipe; a regular file is wanted");
+  EXPECT_EQ(InputFile::open("/dev/zero").status().message(),
+            "cannot read /dev/zero, which is a device; a regular file is wanted");
+  EXPECT_EQ(InputFile::open(folder / ".").status().message(),
+            "cannot read " + (folder / ".") + ", which is a directory; a regular file is wanted");
+}
+
+/// Reads the last byte of a file that has lost it.
+static void readLostByte(const std::string &path) {
+  exitWhereFilesShrink("test");
+  auto first = InputFile::open(path), second = InputFile::open(path);
+  InputFile moved = std::move(*second);
+  first = inputError("closed");
+  std::filesystem::resize_file(path, 0);
+  volatile std::byte last = moved.bytes().back();
+  (void)last;
+}
+
+TEST(FilesDeathTest, FileThatShrinksIsNamedWhereTheToolAsksForIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  TempFolder folder;
+  folder.write("a", std::string(100000, 'x'));
+  EXPECT_EXIT(readLostByte(folder / "a"), testing::ExitedWithCode(4),
+              "test: error: .*a became shorter while it was read");
 }

@@ -8,6 +8,7 @@
 #include "TempFolder.h"
 #include "TestPackage.h"
 #include <array>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace meshwright;
@@ -36,6 +37,9 @@ TEST(KernelLibraries, FirstThatTheCpuCanRunIsLoaded) {
   EXPECT_EQ(kernels->getTarget(), "test");
   EXPECT_TRUE(kernels->find("test_sum", {}).ok());
   EXPECT_EQ(kernels->find("missing", {}).status().message(), folder / "p/kernels-test.so" + " has no kernel missing");
+  EXPECT_EQ(kernels->find("test_numbers", {}).status().message(),
+            folder / "p/kernels-test.so" + " has no kernel test_numbers")
+      << "what the library has besides kernels is none";
   EXPECT_EQ(LoadedKernels::load(package, "future").status().message(),
             "the package has no kernels for future; it has them for future (needs avx512er); "
             "emulated (for a GPU); test");
@@ -58,4 +62,19 @@ TEST(KernelLibraries, NoKernelIsGivenLessThanItTouches) {
   EXPECT_EQ(find({two, more, two}), "");
   EXPECT_EQ(find({two, two}), "kernel test_add_pairs takes 3 buffers but is given 2");
   EXPECT_EQ(find({two, two, less}), "argument 2 of kernel test_add_pairs is to have 8 bytes but its buffer has 7");
+}
+
+TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
+  TempFolder folder;
+  ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  std::string path = folder / "p/kernels-test.so";
+  auto size = std::filesystem::file_size(path);
+  auto load = [&] { return LoadedKernels::load(package, "").status().message(); };
+  std::filesystem::resize_file(path, size / 4);
+  EXPECT_NE(load().find("the kernels cannot be loaded: " + path + " ends after"), std::string::npos) << load();
+  std::filesystem::resize_file(path, 20);
+  EXPECT_EQ(load(), "the kernels cannot be loaded: " + path + " has 20 bytes, too few for a shared object");
+  std::filesystem::copy_file(folder / "p/kernels-emulated.so", path, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(load(), path + " has no table of kernels, meshwright_kernels");
 }

@@ -28,7 +28,7 @@ void test_add(void *const *buffers) {
 }
 
 // out = a + b, of two elements: the number of the buffers and their bytes, as compiled kernels give them.
-const uint64_t test_add_pairs_bytes[] = {3, 8, 8, 8};
+static const uint64_t test_add_pairs_extents[] = {3, 8, 8, 8};
 void test_add_pairs(void *const *buffers) {
   const float *a = buffers[0], *b = buffers[1];
   float *out = buffers[2];
@@ -129,3 +129,23 @@ static void bias_gelu(void *const *buffers, int columns) {
 }
 void test_bias_gelu(void *const *buffers) { bias_gelu(buffers, 8); }
 void test_bias_gelu_few(void *const *buffers) { bias_gelu(buffers, 4); }
+
+// What is no kernel though it has a name that can be looked up.
+const uint64_t test_numbers[] = {1, 2, 3};
+
+// The table of the kernels, as in meshwright/runtime/KernelTable.h.
+struct entry {
+  const char *symbol;
+  void (*function)(void *const *buffers);
+  const uint64_t *extents;
+};
+#define KERNEL(name) {#name, name, 0}
+static const struct entry entries[] = {
+    KERNEL(test_sum), KERNEL(test_add), {"test_add_pairs", test_add_pairs, test_add_pairs_extents},
+    KERNEL(test_slice), KERNEL(test_update), KERNEL(test_add_coordinate), KERNEL(test_scale), KERNEL(test_scale_add),
+    KERNEL(test_sleep), KERNEL(test_zero), KERNEL(test_bias), KERNEL(test_bias_gelu), KERNEL(test_bias_gelu_few),
+};
+const struct {
+  uint64_t count;
+  const struct entry *entries;
+} meshwright_kernels = {sizeof(entries) / sizeof(*entries), entries};

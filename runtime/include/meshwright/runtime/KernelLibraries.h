@@ -7,13 +7,14 @@
 #ifndef MESHWRIGHT_RUNTIME_KERNELLIBRARIES_H
 #define MESHWRIGHT_RUNTIME_KERNELLIBRARIES_H
 
+#include "meshwright/runtime/KernelTable.h"
 #include "meshwright/runtime/Package.h"
 #include <memory>
+#include <unordered_map>
 
 namespace meshwright::runtime {
 
-/// A compiled kernel: reads and writes the buffers at these addresses.
-using KernelFn = void (*)(void *const *buffers);
+class InputFile;
 
 /// The kernels of a package for one target, loaded.
 class LoadedKernels {
@@ -22,16 +23,18 @@ public:
   /// libraries loads as one without kernels.
   static Result<LoadedKernels> load(const LoadedPackage &package, const std::string &target);
 
-  /// The kernel of that name, for arguments of so many bytes. A compiled kernel says how many bytes of each it reads or
-  /// writes, `symbol_bytes` in its library, and is not given less; of others nothing is known.
+  /// The kernel of that name in the library's table, for arguments of so many bytes. A compiled kernel says how many
+  /// bytes of each it reads or writes, and is not given less.
   Result<KernelFn> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
   const std::string &getTarget() const { return target; }
 
 private:
-  Status checkArguments(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
+  Status open(const InputFile &file);
+  Status readTable();
 
   std::shared_ptr<void> handle;
   std::string target, path;
+  std::unordered_map<std::string_view, const KernelEntry *> entries;
 };
 
 /// The features among `wanted` that matter (vectors and the like) and that a CPU with the space-separated `flags` of

@@ -1,0 +1,40 @@
+//===- KernelTable.h - the kernels of a shared object -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A shared object of kernels exports one table of them. The compiler writes it, and the runtime calls nothing else of
+// the object: a name in a package that is none of the table's is refused, whatever else the object has by that name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_KERNELTABLE_H
+#define MESHWRIGHT_RUNTIME_KERNELTABLE_H
+
+#include <cstdint>
+
+namespace meshwright::runtime {
+
+/// A compiled kernel: reads and writes the buffers at these addresses.
+using KernelFn = void (*)(void *const *buffers);
+
+/// A kernel of a table.
+struct KernelEntry {
+  const char *symbol;
+  KernelFn function;
+  /// How many buffers it takes, then how many bytes of each it reads or writes; null in a table that is written by hand
+  /// where nothing is said about them.
+  const uint64_t *extents;
+};
+
+/// The table: `count` entries, in any order.
+struct KernelTable {
+  uint64_t count;
+  const KernelEntry *entries;
+};
+
+/// The symbol of the table.
+inline constexpr char kernelTableSymbol[] = "meshwright_kernels";
+
+} // namespace meshwright::runtime
+
+#endif
