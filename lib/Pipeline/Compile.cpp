@@ -22,6 +22,7 @@
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/Support/Files.h"
 #include "meshwright/Support/Programs.h"
 #include "meshwright/Support/Units.h"
 #include "meshwright/Train/Passes.h"
@@ -140,10 +141,10 @@ private:
 
 LogicalResult Compiler::readStrategy() {
   if (!options.strategy.empty()) {
-    auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.strategy, /*IsText=*/true);
+    auto buffer = readText(options.strategy);
     if (!buffer)
       return emitError(UnknownLoc::get(&context))
-             << "cannot read strategy \"" << options.strategy << "\": " << buffer.getError().message();
+             << "cannot read strategy \"" << options.strategy << "\": " << llvm::toString(buffer.takeError());
     auto parsed = strategy::StrategyFile::parse((*buffer)->getBuffer(), options.strategy, &context);
     if (failed(parsed))
       return failure();
@@ -153,9 +154,10 @@ LogicalResult Compiler::readStrategy() {
 }
 
 FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::SourceMgr &buffers) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  auto buffer = readText(path);
   if (!buffer)
-    return emitError(UnknownLoc::get(&context)) << "cannot read \"" << path << "\": " << buffer.getError().message();
+    return emitError(UnknownLoc::get(&context))
+           << "cannot read \"" << path << "\": " << llvm::toString(buffer.takeError());
   // Editors of Windows begin a text with a mark of its byte order, which is none of the text.
   if (StringRef text = (*buffer)->getBuffer(); text.consume_front("\xEF\xBB\xBF"))
     buffer = llvm::MemoryBuffer::getMemBufferCopy(text, (*buffer)->getBufferIdentifier());

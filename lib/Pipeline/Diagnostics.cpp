@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -52,8 +53,9 @@ static StringRef stringifySeverity(DiagnosticSeverity severity) {
 void DiagnosticPrinter::printExcerpt(FileLineColLoc place) {
   auto &buffer = texts[place.getFilename().getValue()];
   if (!buffer)
-    if (auto read = llvm::MemoryBuffer::getFile(place.getFilename().getValue()))
-      buffer = std::move(*read);
+    if (StringRef path = place.getFilename().getValue(); llvm::sys::fs::is_regular_file(path))
+      if (auto read = llvm::MemoryBuffer::getFile(path))
+        buffer = std::move(*read);
   if (!buffer)
     return;
   StringRef text = buffer->getBuffer();

@@ -7,10 +7,10 @@
 #include "Numbers.h"
 #include "dialects/Dist/Times.h"
 #include "meshwright/Strategy/Strategy.h"
+#include "meshwright/Support/Files.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
 
@@ -41,13 +41,13 @@ static schedule::OrderKind getOrderKind(Pipeline::Schedule chosen) {
 }
 
 /// The text of a file, found from the folder of the file `from` that names it.
-static llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> readBeside(StringRef from, StringRef path) {
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readBeside(StringRef from, StringRef path) {
   SmallString<128> found(path);
   if (llvm::sys::path::is_relative(path)) {
     found = llvm::sys::path::parent_path(from);
     llvm::sys::path::append(found, path);
   }
-  return llvm::MemoryBuffer::getFile(found, /*IsText=*/true);
+  return readText(found);
 }
 
 static llvm::Expected<schedule::TaskOrder> readOrder(StringRef text) {
@@ -72,7 +72,7 @@ FailureOr<schedule::TaskOrder> StrategyFile::makeTaskOrder(MLIRContext *context)
   Location loc = getLoc(context, "pipeline.order");
   auto buffer = readBeside(name, pipeline.order());
   if (!buffer)
-    return emitError(loc) << "cannot read \"" << pipeline.order() << "\": " << buffer.getError().message();
+    return emitError(loc) << "cannot read \"" << pipeline.order() << "\": " << llvm::toString(buffer.takeError());
   auto order = readOrder((*buffer)->getBuffer());
   if (!order)
     return emitError(loc) << "\"" << pipeline.order() << "\": " << llvm::toString(order.takeError());

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "meshwright/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,10 +23,10 @@ static llvm::Expected<TaskOrder> readOrder(const ScheduleOptions &options) {
   for (OrderKind kind : getOrderKinds())
     if (options.input == getName(kind))
       return makeOrder(kind, options.shape);
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
+  auto buffer = readText(options.input);
   if (!buffer)
     return fail("\"" + options.input + "\" is no order that is known (dist-schedule --help lists them) and cannot be " +
-                "read: " + buffer.getError().message());
+                "read: " + llvm::toString(buffer.takeError()));
   llvm::Expected<TaskOrder> order = readCsv((*buffer)->getBuffer());
   if (!order)
     return fail(options.input + ": " + llvm::toString(order.takeError()));
