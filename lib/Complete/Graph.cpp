@@ -9,6 +9,7 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/Net.h"
+#include "dialects/Net/NetBuilder.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
 
@@ -98,10 +99,13 @@ bool complete::followsAddend(net::VariableOp variable) {
   return variable.getKind() == net::VariableKind::Accumulator && !variable->hasAttr(kMappingAttr);
 }
 
-bool complete::isLayout(const ShardingRule &rule) {
-  return rule.operands.size() == 1 && rule.results.size() == 1 &&
-         llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Max; }) &&
-         llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
+bool complete::isLayout(Operation *op, const ShardingRule &rule) {
+  if (rule.operands.size() != 1 || rule.results.size() != 1)
+    return false;
+  bool converts = isa<net::ConvertOp>(op) && net::isFloat(op->getOperand(0)) && net::isFloat(op->getResult(0));
+  // Products pass what does not compute with their values.
+  bool moves = llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Product; });
+  return (converts || moves) && llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
 }
 
 /// States how the parameter is kept whose gradients `entry` adds up.
@@ -177,7 +181,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
   if (failed(rule))
     return failure();
   entry.rule = std::move(*rule);
-  entry.layout = isLayout(entry.rule);
+  entry.layout = isLayout(&op, entry.rule);
   entry.travels = dist::travels(&op);
   entry.stage = meshwright::getStage(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);

@@ -89,8 +89,8 @@ struct GraphOp {
   mlir::LogicalResult setTravels();
 };
 
-/// Whether `rule` moves or converts the elements of its only operand: every such operation keeps the largest element.
-bool isLayout(const dist::ShardingRule &rule);
+/// Whether `op`, of rule `rule`, moves or converts the elements of its only operand.
+bool isLayout(mlir::Operation *op, const dist::ShardingRule &rule);
 
 /// Whether nobody placed the accumulator `variable`, which a step adds to: it takes the placement of what is added.
 bool followsAddend(net::VariableOp variable);

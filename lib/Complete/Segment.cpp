@@ -157,7 +157,7 @@ void Segmenter::addOp(Operation *op) {
   bool isOutside =
       net::getRole(op) == net::Role::Optimize || op->hasTrait<OpTrait::IsTerminator>() || isa<net::AssignOp>(op);
   if (!isOutside && op->getNumOperands() == 1 && op->getNumResults() == 1 && source.contains(op->getOperand(0)))
-    if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && isLayout(sharded.getShardingRule())) {
+    if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && isLayout(op, sharded.getShardingRule())) {
       source[op->getResult(0)] = source.lookup(op->getOperand(0));
       replaced.push_back(op);
       return;

@@ -73,6 +73,8 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 void complete::buildPipeline(OpPassManager &manager, const Options &options) {
   // Values of their own have placements of their own.
   manager.addPass(createSeparateSumsPass());
+  // Sums are rounded after ranks agree on them, which decides where that is.
+  manager.addPass(createWidenSumsPass());
   manager.addPass(createPropagatePass());
   // Only now is it known what a rank holds of a value and what it takes to have it.
   if (options.recomputes)

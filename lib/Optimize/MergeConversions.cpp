@@ -39,16 +39,26 @@ static SmallVector<const void *> getKey(Operation *op) {
   return key;
 }
 
-/// Replaces conversions by an equal one before them; returns how many.
+/// Replaces conversions by an equal one before them; returns how many. What a trip of a loop makes is not there after the
+/// loop.
 static unsigned mergeEqual(Block &block) {
   std::map<SmallVector<const void *>, Operation *> seen;
+  SmallVector<SmallVector<SmallVector<const void *>>> madeInLoops;
   unsigned merged = 0;
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (isa<net::LoopOp>(op))
+      madeInLoops.emplace_back();
+    if (isa<net::EndLoopOp>(op) && !madeInLoops.empty())
+      for (const auto &key : madeInLoops.pop_back_val())
+        seen.erase(key);
     if (!isa<ConversionOpInterface, MaskOp>(op))
       continue;
     auto [it, isNew] = seen.try_emplace(getKey(&op), &op);
-    if (isNew)
+    if (isNew) {
+      if (!madeInLoops.empty())
+        madeInLoops.back().push_back(it->first);
       continue;
+    }
     op.replaceAllUsesWith(it->second);
     op.erase();
     ++merged;

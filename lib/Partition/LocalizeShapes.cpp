@@ -372,9 +372,13 @@ LogicalResult FunctionLocalizer::run() {
     locals.map(argument, block->addArgument(getLocalType(argument.getType(), *mapping), argument.getLoc()));
     current[argument] = *mapping;
   }
-  for (Operation &op : old)
+  for (Operation &op : old) {
     if (failed(localize(op)))
       return failure();
+    // What a trip masks is not there after the loop.
+    if (isa<net::EndLoopOp>(op))
+      masks.clear();
+  }
   if (failed(localizeSignature()))
     return failure();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(old)))

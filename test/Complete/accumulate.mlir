@@ -28,9 +28,11 @@ func.func @follows(%x: tensor<6x4xf32> {dist.mapping = #dist.mapping<dims = [["d
   %b = net.read @"accumulator/c" : tensor<8xf32>
   %w = net.read @w : tensor<4x8xf32>
   %c = net.read @c : tensor<8xf32>
+  // Finite, so that the partial sum %q passes the product.
+  %tx = net.tanh %x : tensor<6x4xf32>
   %p = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<6x4xf32>, tensor<4x8xf32> -> tensor<6x8xf32>
   %q = net.add %p, %y : tensor<6x8xf32>
-  %g = net.dot %x, %q batch = [] x [] contract = [0] x [0] : tensor<6x4xf32>, tensor<6x8xf32> -> tensor<4x8xf32>
+  %g = net.dot %tx, %q batch = [] x [] contract = [0] x [0] : tensor<6x4xf32>, tensor<6x8xf32> -> tensor<4x8xf32>
   %s = net.accumulate %a, %g over "merge" : tensor<4x8xf32>
   %quarter = net.constant dense<0.25> : tensor<4x8xf32>
   %m = net.multiply %quarter, %s {dist.travels} : tensor<4x8xf32>

@@ -27,6 +27,26 @@ def SeparateSumsPass : Pass<"dist-complete-separate-sums", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSeparated", "separated", "Number of contributions that became values of their own">];
 }
 
+def WidenSumsPass : Pass<"dist-complete-widen-sums", "::mlir::ModuleOp"> {
+  let summary = "lets ranks round sums of 16-bit floats after they added their parts up";
+  let description = [{
+    The kernel of a reduction of floats of 16 bits or fewer takes a sum or a product in f32 and rounds it once. The
+    reduction becomes one of f32, with a conversion after it, which no partial sum passes: ranks reduce their parts in f32.
+    On one rank the bits stay the same. Sums that become gradients are left: `communicate` says in which type those travel.
+
+    Example:
+    ```mlir
+    %0 = net.reduce sum %x dims = [0] : tensor<8x2xf16> -> tensor<2xf16>
+    // becomes
+    %1 = net.convert %x : tensor<8x2xf16> -> tensor<8x2xf32>
+    %2 = net.reduce sum %1 dims = [0] : tensor<8x2xf32> -> tensor<2xf32>
+    %0 = net.convert %2 : tensor<2xf32> -> tensor<2xf16>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numWidened", "widened", "Number of reductions that became wide">];
+}
+
 def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
   let summary = "gives every value a placement, one mesh axis at a time";
   let description = [{

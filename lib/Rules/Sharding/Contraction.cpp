@@ -38,10 +38,7 @@ struct DotSharding : ShardingOpInterface::ExternalModel<DotSharding, DotOp> {
       rule.factors[use.factor].masks = true;
       lhs.dims[left] = rhs.dims[right] = {use};
     }
-    if (dot.getLhs() != dot.getRhs()) {
-      rule.partials.push_back({ReduceKind::Sum, {0}});
-      rule.partials.push_back({ReduceKind::Sum, {1}});
-    }
+    sharding::passBilinear(rule, op);
     return rule;
   }
 };

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Interval.h"
 #include "Sharding.h"
 #include "dialects/Dist/Dist.h"
 
@@ -29,7 +30,8 @@ struct Opaque {
   static void add(Operation *, ShardingRule &) {}
 };
 
-/// Linear jointly in all operands.
+/// Linear jointly in all operands. Holds for all values: the terms that are added up stay the same ones, with infinities
+/// and NaN among them.
 struct Linear {
   static void add(Operation *op, ShardingRule &rule) {
     PartialRule partial{ReduceKind::Sum, {}};
@@ -39,30 +41,33 @@ struct Linear {
   }
 };
 
-/// Linear in either factor, but not in a square: x·x of a sum is not the sum of x·x.
+/// Linear in either factor where the other one is known to be finite; not for integers.
 struct Bilinear {
   static void add(Operation *op, ShardingRule &rule) {
-    if (op->getOperand(0) == op->getOperand(1) || isa<IntegerType>(getElementTypeOrSelf(op->getResult(0))))
-      return;
-    rule.partials.push_back({ReduceKind::Sum, {0}});
-    rule.partials.push_back({ReduceKind::Sum, {1}});
+    if (!isa<IntegerType>(getElementTypeOrSelf(op->getResult(0))))
+      sharding::passBilinear(rule, op);
   }
 };
 
-/// Linear in the dividend; not for integers, which are cut.
+/// Linear in the dividend where the divisor is known not to be zero: (2 - 1) / 0 is infinite, 2 / 0 - 1 / 0 NaN. Not
+/// for integers, which are cut.
 struct LinearInFirst {
   static void add(Operation *op, ShardingRule &rule) {
-    if (isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
+    if (isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) && sharding::isNonZero(op->getOperand(1)))
       rule.partials.push_back({ReduceKind::Sum, {0}});
   }
 };
 
-/// Takes elements from either branch, whatever the reduction, as long as the predicate is known.
+/// Takes elements from either branch, whatever the reduction and the values, as long as the predicate is known.
 struct Choice {
   static void add(Operation *, ShardingRule &rule) { sharding::passEveryReduction(rule, {1, 2}); }
 };
 
-/// Monotonically increasing, so that the largest and the smallest stay so.
+/// Increases monotonically over all values of its type in every bit, from -infinity, which a rank without a term
+/// contributes, to infinity, and is NaN for NaN alone: the largest and the smallest stay so. Functions that are NaN
+/// outside of a domain, as `log` and `sqrt`, are not among these: a part that is negative would win as NaN. Nor are
+/// those that kernels approximate: nothing promises that an approximation never decreases, and nothing is saved, as
+/// they do not change what a value weighs.
 struct Monotone {
   static void add(Operation *, ShardingRule &rule) {
     rule.partials.push_back({ReduceKind::Max, {0}});
@@ -70,20 +75,36 @@ struct Monotone {
   }
 };
 
-/// A conversion between floats rounds monotonically. It is not linear: a sum travels in the type that it was made in,
-/// unless the program says that it travels in the other.
+/// Whether no number of type `from` becomes NaN in `to`: floats without infinity have nothing else for what is too
+/// large.
+bool keepsNumbers(FloatType from, FloatType to) {
+  const llvm::fltSemantics &source = from.getFloatSemantics(), &target = to.getFloatSemantics();
+  SmallVector<APFloat> extremes{APFloat::getLargest(source, false), APFloat::getLargest(source, true)};
+  if (APFloat::semanticsHasInf(source))
+    extremes.append({APFloat::getInf(source, false), APFloat::getInf(source, true)});
+  return llvm::none_of(extremes, [&](APFloat number) {
+    bool loses;
+    number.convert(target, APFloat::rmNearestTiesToEven, &loses);
+    return number.isNaN();
+  });
+}
+
+/// A conversion between floats rounds monotonically where every number stays one. It is not linear: a sum travels in
+/// the type that it was made in, unless the program says that it travels in the other.
 struct Rounding {
   static void add(Operation *op, ShardingRule &rule) {
-    if (isa<FloatType>(getElementTypeOrSelf(op->getOperand(0))) &&
-        isa<FloatType>(getElementTypeOrSelf(op->getResult(0)))) {
+    auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op->getOperand(0)));
+    auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+    if (!from || !to)
+      return;
+    if (keepsNumbers(from, to))
       Monotone::add(op, rule);
-      if (dist::travels(op))
-        rule.partials.push_back({ReduceKind::Sum, {0}});
-    }
+    if (dist::travels(op))
+      rule.partials.push_back({ReduceKind::Sum, {0}});
   }
 };
 
-/// The operation is itself the reduction.
+/// The operation is itself the reduction: it does not matter in which order, nor how often, operands meet in it.
 template <ReduceKind kind> struct Reducing {
   static void add(Operation *, ShardingRule &rule) { rule.partials.push_back({kind, {0, 1}}); }
 };
@@ -94,16 +115,24 @@ template <typename Partials, typename... OpTs> void attach(MLIRContext *context)
 
 } // namespace
 
+void sharding::passBilinear(ShardingRule &rule, Operation *op) {
+  if (op->getOperand(0) == op->getOperand(1))
+    return;
+  for (unsigned partial : {0, 1})
+    if (isFinite(op->getOperand(1 - partial)))
+      rule.partials.push_back({ReduceKind::Sum, {partial}});
+}
+
 void sharding::registerElementwise(MLIRContext *context) {
-  attach<Opaque, AbsOp, AcosOp, CoshOp, DigammaOp, LgammaOp, CosineOp, ErfcOp, NotOp, RsqrtOp, SignOp, SineOp, TanOp,
-         Atan2Op, PowerOp, RemainderOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, XorOp, CompareOp,
-         IsFiniteOp, BitcastConvertOp>(context);
+  attach<Opaque, AbsOp, AcosOp, AcoshOp, AsinOp, AsinhOp, AtanhOp, CbrtOp, CoshOp, CosineOp, DigammaOp, ErfOp, ErfcOp,
+         ExpOp, Expm1Op, LgammaOp, LogOp, Log1pOp, LogisticOp, NotOp, RsqrtOp, SignOp, SineOp, SinhOp, SqrtOp, TanOp,
+         TanhOp, Atan2Op, PowerOp, ReducePrecisionOp, RemainderOp, ShiftLeftOp, ShiftRightArithmeticOp,
+         ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp, BitcastConvertOp>(context);
   attach<Linear, AddOp, SubtractOp, NegateOp, AccumulateOp>(context);
   attach<Bilinear, MultiplyOp>(context);
   attach<LinearInFirst, DivideOp>(context);
   attach<Choice, SelectOp>(context);
-  attach<Monotone, AcoshOp, AsinOp, AsinhOp, AtanhOp, SinhOp, ReducePrecisionOp, CbrtOp, CeilOp, ErfOp, ExpOp, Expm1Op,
-         FloorOp, LogOp, Log1pOp, LogisticOp, RoundOp, SqrtOp, TanhOp>(context);
+  attach<Monotone, CeilOp, FloorOp, RoundOp>(context);
   attach<Rounding, ConvertOp>(context);
   attach<Reducing<ReduceKind::Max>, MaximumOp>(context);
   attach<Reducing<ReduceKind::Min>, MinimumOp>(context);

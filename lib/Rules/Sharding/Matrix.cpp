@@ -40,8 +40,8 @@ struct TriangularSolveSharding : ShardingOpInterface::ExternalModel<TriangularSo
     addBatchFactors(rule, shape, {&rule.operands[0], &rule.operands[1], &rule.results[0]});
     FactorUse columns{rule.addFactor(shape.back()), shape.back()};
     rule.operands[1].dims.back() = rule.results[0].dims.back() = {columns};
-    // A sum of right-hand sides has the sum of their solutions.
-    rule.partials.push_back({ReduceKind::Sum, {1}});
+    // A sum of right-hand sides has the sum of their solutions only where no element of the diagonal is zero, of which
+    // nothing is known.
     return rule;
   }
 };

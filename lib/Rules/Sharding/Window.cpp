@@ -62,10 +62,7 @@ struct ConvolutionSharding : ShardingOpInterface::ExternalModel<ConvolutionShard
         setDim(lhs, dim, {place});
         setDim(result, dims.getOutSpatial()[index], {place});
       }
-    if (convolution.getLhs() != convolution.getRhs()) {
-      rule.partials.push_back({ReduceKind::Sum, {0}});
-      rule.partials.push_back({ReduceKind::Sum, {1}});
-    }
+    sharding::passBilinear(rule, op);
     return rule;
   }
 

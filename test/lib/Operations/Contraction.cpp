@@ -17,6 +17,17 @@ static OperationCase drawMatrixProducts(CaseSource &source) {
               printType({b, k, j}) + " -> " + printType({b, i, j})};
 }
 
+/// A product with a constant, of which is known that it is finite.
+static OperationCase drawProductWithConstant(CaseSource &source) {
+  int64_t i = source.size(), j = source.size(), k = source.size();
+  bool isLeft = source.chance(50);
+  CaseShape left{i, k}, right{k, j};
+  return {{{isLeft ? right : left}},
+          "net.dot " + std::string(isLeft ? "%k, %a" : "%a, %k") + " batch = [] x [] contract = [1] x [0] : " +
+              printType(left) + ", " + printType(right) + " -> " + printType({i, j}),
+          "%k = net.constant dense<-1.5> : " + printType(isLeft ? left : right)};
+}
+
 namespace {
 
 /// One side of a product: the shape, and which dimensions are batching and contracted.
@@ -64,4 +75,5 @@ static OperationCase drawProduct(CaseSource &source) {
 void test::addContractionFamilies(std::vector<CaseFamily> &families) {
   families.push_back({"net.dot", "products of matrices", drawMatrixProducts});
   families.push_back({"net.dot", "dimensions at any place", drawProduct});
+  families.push_back({"net.dot", "a matrix and a constant", drawProductWithConstant});
 }

@@ -125,9 +125,21 @@ static OperationCase drawReducePrecision(CaseSource &source) {
   return {{{shape}}, "net.reduce_precision %a exponent = 11 mantissa = 48 : " + printType(shape)};
 }
 
+/// `net.NAME %a, %k : TYPE` with a constant, of which is known what a partial sum needs to pass.
+static CaseFamily makeWithConstant(const std::string &name) {
+  auto draw = [=](CaseSource &source) {
+    CaseShape shape = source.shape(2);
+    std::string constant = "%k = net.constant dense<" + source.choose<std::string>({"0.25", "-3.0", "1.5"}) + "> : ";
+    return OperationCase{{{shape}}, "net." + name + " %a, %k : " + printType(shape), constant + printType(shape)};
+  };
+  return {"net." + name, "f64 and a constant", draw};
+}
+
 void test::addElementwiseFamilies(std::vector<CaseFamily> &families) {
   addFloats(families);
   addIntegers(families);
+  for (const char *name : {"multiply", "divide"})
+    families.push_back(makeWithConstant(name));
   families.push_back({"net.compare", "any", drawCompare});
   families.push_back({"net.select", "f64", drawSelect});
   families.push_back({"net.reduce_precision", "f64", drawReducePrecision});

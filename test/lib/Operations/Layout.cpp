@@ -85,7 +85,7 @@ static OperationCase drawSlice(CaseSource &source) {
               " steps = " + printList(steps) + " : " + printType(shape) + " -> " + printType(result)};
 }
 
-static OperationCase drawPad(CaseSource &source) {
+static OperationCase drawPad(CaseSource &source, bool withZeros) {
   CaseShape shape = source.shape(2), result;
   std::vector<int64_t> low, high, interior;
   for (int64_t size : shape) {
@@ -96,9 +96,11 @@ static OperationCase drawPad(CaseSource &source) {
     high.push_back(isWhole ? 0 : source.pick(-std::min<int64_t>(inner + low.back(), 2), 3));
     result.push_back(low.back() + inner + high.back());
   }
-  return {{{shape}, {{}}},
-          "net.pad %a, %b low = " + printList(low) + " high = " + printList(high) + " interior = " +
-              printList(interior) + " : " + printType(shape) + ", tensor<f64> -> " + printType(result)};
+  std::string text = " low = " + printList(low) + " high = " + printList(high) + " interior = " + printList(interior) +
+                     " : " + printType(shape) + ", tensor<f64> -> " + printType(result);
+  if (withZeros)
+    return {{{shape}}, "net.pad %a, %k" + text, "%k = net.constant dense<0.0> : tensor<f64>"};
+  return {{{shape}, {{}}}, "net.pad %a, %b" + text};
 }
 
 static OperationCase drawConcatenate(CaseSource &source) {
@@ -126,6 +128,8 @@ void test::addLayoutFamilies(std::vector<CaseFamily> &families) {
   families.push_back({"net.reshape", "of three sizes", drawReshape});
   families.push_back({"net.transpose", "three dimensions", drawTranspose});
   families.push_back({"net.slice", "boxes", drawSlice});
-  families.push_back({"net.pad", "both ends and between", drawPad});
+  for (bool withZeros : {false, true})
+    families.push_back({"net.pad", withZeros ? "zeros" : "both ends and between",
+                        [=](CaseSource &source) { return drawPad(source, withZeros); }});
   families.push_back({"net.concatenate", "up to three", drawConcatenate});
 }

@@ -80,7 +80,7 @@ OwningOpRef<ModuleOp> test::parseCase(const OperationCase &operationCase, MLIRCo
   for (auto [index, operand] : llvm::enumerate(operationCase.operands))
     text += std::string(index ? ", " : "") + "%" + static_cast<char>('a' + index) + ": " +
             printType(operand.shape, operand.element);
-  text += ") {\n  " + operationCase.text + "\n  return\n}\n";
+  text += ") {\n  " + operationCase.constant + "\n  " + operationCase.text + "\n  return\n}\n";
   auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return module;

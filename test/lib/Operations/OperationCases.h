@@ -33,6 +33,8 @@ struct CaseOperand {
 struct OperationCase {
   std::vector<CaseOperand> operands;
   std::string text;
+  /// A constant that the operation reads besides, `%k = net.constant …`; empty for most.
+  std::string constant;
 };
 
 /// Draws what cases are made of. Who asks says which sizes are of use.
@@ -85,6 +87,21 @@ mlir::Operation *getOperation(mlir::ModuleOp module);
 /// pieces have their seams there.
 std::vector<evaluate::Tensor> drawOperands(const OperationCase &operationCase, llvm::ArrayRef<mlir::Type> types,
                                            Random &random);
+
+/// Families that are of interest for special values alone, beside the others: conversions between all types of floats,
+/// and operations on integers of all types that a reduction passes.
+const std::vector<CaseFamily> &getSpecialFamilies();
+
+/// Which numbers there may be. `Exact`: all, for what is neither added up nor multiplied in another order. `Summed`: those
+/// that overflow in no order of adding them up. `Multiplied`: those whose products besides underflow in no order. NaN and
+/// infinities are among all of them.
+enum class SpecialRange { Exact, Summed, Multiplied };
+
+/// Numbers for all operands; most operands have special values among them: NaN, infinities, zeros of both signs,
+/// denormals and the ends of their types. Positions of gathers and scatters, and predicates, are drawn from the intervals
+/// of the case.
+std::vector<evaluate::Tensor> drawSpecialOperands(const OperationCase &operationCase,
+                                                  llvm::ArrayRef<mlir::Type> types, SpecialRange range, Random &random);
 
 /// `tensor<2x3xf64>`.
 std::string printType(const CaseShape &shape, llvm::StringRef element = "f64");

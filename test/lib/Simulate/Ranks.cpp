@@ -22,6 +22,17 @@ static double maximum(double lhs, double rhs) {
   return std::max(lhs, rhs);
 }
 
+/// The bits of an integer, signed or not; all ones where rounding took it past the largest.
+static uint64_t toBits(double number) {
+  if (number < 0)
+    return static_cast<uint64_t>(static_cast<int64_t>(number));
+  return number >= 0x1p64 ? ~uint64_t(0) : static_cast<uint64_t>(number);
+}
+
+static double fromBits(uint64_t bits, bool isSigned) {
+  return isSigned ? static_cast<double>(static_cast<int64_t>(bits)) : static_cast<double>(bits);
+}
+
 double test::reduce(ReduceKind kind, double lhs, double rhs) {
   switch (kind) {
   case ReduceKind::Sum:
@@ -33,9 +44,9 @@ double test::reduce(ReduceKind kind, double lhs, double rhs) {
   case ReduceKind::Min:
     return -maximum(-lhs, -rhs);
   case ReduceKind::And:
-    return static_cast<double>(static_cast<int64_t>(lhs) & static_cast<int64_t>(rhs));
+    return fromBits(toBits(lhs) & toBits(rhs), lhs < 0 || rhs < 0);
   case ReduceKind::Or:
-    return static_cast<double>(static_cast<int64_t>(lhs) | static_cast<int64_t>(rhs));
+    return fromBits(toBits(lhs) | toBits(rhs), lhs < 0 || rhs < 0);
   }
   return NAN;
 }

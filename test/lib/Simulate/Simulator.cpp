@@ -20,13 +20,23 @@ using meshwright::test::PerRank;
 // Tensors and numbers
 //===----------------------------------------------------------------------===//
 
+/// Numbers between ranks are doubles: integers beyond 2^53 are not exact.
 static std::vector<double> toNumbers(const Tensor &tensor) {
   std::vector<double> numbers;
   if (!tensor.type)
     return numbers;
   for (Element element : tensor.data)
-    numbers.push_back(tensor.isFloat() ? element.f : static_cast<double>(element.i));
+    numbers.push_back(tensor.isFloat()      ? element.f
+                      : tensor.isUnsigned() ? static_cast<double>(static_cast<uint64_t>(element.i))
+                                            : static_cast<double>(element.i));
   return numbers;
+}
+
+/// The integer that `number` stands for, which may be the neutral element of a minimum: the largest there is.
+static int64_t toInteger(double number) {
+  if (number >= 0x1p64)
+    return -1;
+  return number >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(number)) : static_cast<int64_t>(number);
 }
 
 static Tensor fromNumbers(RankedTensorType type, ArrayRef<double> numbers) {
@@ -35,7 +45,7 @@ static Tensor fromNumbers(RankedTensorType type, ArrayRef<double> numbers) {
     if (tensor.isFloat())
       element.f = number;
     else
-      element.i = wrapTo(type.getElementType(), static_cast<int64_t>(number));
+      element.i = wrapTo(type.getElementType(), toInteger(number));
   }
   return tensor;
 }
@@ -60,7 +70,9 @@ static RankTensors fromNumbers(
 static double toNumber(TypedAttr attribute) {
   if (auto real = dyn_cast<FloatAttr>(attribute))
     return real.getValueAsDouble();
-  return static_cast<double>(cast<IntegerAttr>(attribute).getValue().getSExtValue());
+  APInt integer = cast<IntegerAttr>(attribute).getValue();
+  bool isUnsigned = attribute.getType().isUnsignedInteger() || integer.getBitWidth() == 1;
+  return isUnsigned ? static_cast<double>(integer.getZExtValue()) : static_cast<double>(integer.getSExtValue());
 }
 
 bool Simulator::isOn(DictionaryAttr on, int64_t rank) const {

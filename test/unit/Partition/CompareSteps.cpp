@@ -19,19 +19,20 @@ using namespace meshwright;
 using evaluate::Tensor;
 using evaluate::Tensors;
 
-void meshwright::test::compareSteps(Random &random, ModuleOp serial, ModuleOp partitioned) {
+void meshwright::test::compareSteps(Random &random, ModuleOp serial, ModuleOp partitioned, bool special) {
+  auto draw = special ? makeSpecialTensor : makeTensor;
   auto program = evaluate::Program::create(serial);
   auto simulator = simulate::Simulator::create(partitioned);
   ASSERT_TRUE(succeeded(program) && succeeded(simulator));
   for (auto variable : serial.getOps<net::VariableOp>()) {
-    Tensor value = makeTensor(random, variable.getType());
+    Tensor value = draw(random, variable.getType());
     program->variables[variable.getSymName().str()] = value;
     ASSERT_TRUE(succeeded(simulator->setVariable(variable.getSymName(), value)));
   }
   for (int step = 0; step < 2; ++step) {
     Tensors inputs;
     for (Type type : program->getFunction().getArgumentTypes())
-      inputs.push_back(makeTensor(random, type));
+      inputs.push_back(draw(random, type));
     auto expected = program->run(inputs);
     auto actual = simulator->run(inputs);
     ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(partitioned);

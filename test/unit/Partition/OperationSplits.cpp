@@ -86,6 +86,19 @@ static SmallVector<unsigned> findSplittable(const ShardingRule &rule) {
   return factors;
 }
 
+/// Adds to `plans` the partial operands of each entry, alone and beside each factor.
+static void addPartials(std::vector<SplitPlan> &plans, const ShardingRule &rule) {
+  for (unsigned partial = 0; partial < rule.partials.size(); ++partial) {
+    AxisChoice passed{std::nullopt, partial};
+    plans.push_back({{2}, {passed}});
+    plans.push_back({{3}, {passed}});
+    for (unsigned factor : findSplittable(rule))
+      for (const FactorSplit &digit : findDigits(rule, factor, 2))
+        if (digit.open)
+          plans.push_back({{2, 2}, {passed, {digit}}});
+  }
+}
+
 std::vector<SplitPlan> test::enumeratePlans(const ShardingRule &rule) {
   std::vector<SplitPlan> plans;
   SmallVector<unsigned> factors = findSplittable(rule);
@@ -107,15 +120,20 @@ std::vector<SplitPlan> test::enumeratePlans(const ShardingRule &rule) {
             if (left.open && right.open)
               plans.push_back({{2, 2}, {{left}, {right}}});
   }
-  for (unsigned partial = 0; partial < rule.partials.size(); ++partial) {
-    AxisChoice passed{std::nullopt, partial};
-    plans.push_back({{2}, {passed}});
-    plans.push_back({{3}, {passed}});
-    for (unsigned factor : factors)
-      for (const FactorSplit &digit : first(factor))
-        if (digit.open)
-          plans.push_back({{2, 2}, {passed, {digit}}});
-  }
+  addPartials(plans, rule);
+  return plans;
+}
+
+std::vector<SplitPlan> test::enumerateSpecialPlans(const ShardingRule &rule) {
+  std::vector<SplitPlan> plans;
+  for (unsigned factor : findSplittable(rule))
+    for (const FactorUse &use : findUses(rule, factor))
+      for (int64_t n : {2, 3, 4})
+        if (use.size > 0) {
+          auto stride = static_cast<int64_t>(llvm::divideCeil(use.size, n));
+          plans.push_back({{n}, {{FactorSplit{factor, use.size, stride, use.offset == 0}}}});
+        }
+  addPartials(plans, rule);
   return plans;
 }
 

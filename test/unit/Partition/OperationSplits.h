@@ -35,6 +35,10 @@ struct SplitPlan {
 /// turns out not to allow are among them.
 std::vector<SplitPlan> enumeratePlans(const dist::ShardingRule &rule);
 
+/// What special values are tried with: each factor over 2 to 4 ranks, among them ranks whose part is empty, and the
+/// partial operands of each entry over 2 and 3 ranks, and beside each factor.
+std::vector<SplitPlan> enumerateSpecialPlans(const dist::ShardingRule &rule);
+
 /// How often what an operation's rule allows was tried.
 struct SplitCoverage {
   struct Count {

@@ -6,6 +6,10 @@
 // split in every way that its sharding rule allows, partitioned, run on 2 to 4 ranks, and compared with the serial
 // operation. Partial operands are what ranks contribute to a reduction, different on every rank.
 //
+// Then the same with special values: NaN, infinities, zeros of both signs, denormals, the ends of the types, and ranks
+// whose part is empty. The result is NaN where the serial one is, and nowhere else; sums may be rounded otherwise, all
+// others have the same value.
+//
 // MESHWRIGHT_TEST_CASES says how many cases of each family there are (3 if it is not set), MESHWRIGHT_TEST_SEED which,
 // and MESHWRIGHT_TEST_TABLE=1 asks for a table of what was tried.
 //
@@ -31,9 +35,10 @@ namespace {
 /// A case's program in one way of splitting, before and after it is partitioned.
 class SplitCase {
 public:
-  SplitCase(ModuleOp original, const OperationCase &drawn, const SplitPlan &plan, const ShardingRule &rule)
-      : drawn(drawn), plan(plan), mesh(plan.makeMesh()), serial(cast<ModuleOp>(original->clone())),
-        placements(getOperation(*serial), rule, mesh) {}
+  SplitCase(ModuleOp original, const OperationCase &drawn, const SplitPlan &plan, const ShardingRule &rule,
+            bool isSpecial)
+      : drawn(drawn), plan(plan), isSpecial(isSpecial), mesh(plan.makeMesh()),
+        serial(cast<ModuleOp>(original->clone())), placements(getOperation(*serial), rule, mesh) {}
 
   /// Whether the rule allows the plan, whose placements then are on the operation.
   bool place();
@@ -42,13 +47,17 @@ public:
   void check(Random &random);
 
 private:
-  void makePartial(unsigned index);
-  void annotateFunction();
+  SpecialRange getRange() const;
+  void makePartial(unsigned index, int64_t numTerms);
+  int64_t pickTerms(Random &random) const;
+  void placeOperand(unsigned index, Random &random);
+  void annotateFunction(Random &random);
   Placement withoutPartials(Placement placement) const;
   void setOperands(Operation *op, ArrayRef<Placement> placements) const;
 
   OperationCase drawn;
   const SplitPlan &plan;
+  bool isSpecial;
   Mesh mesh;
   OwningOpRef<ModuleOp> serial, partitioned;
   OperationPlacements placements;
@@ -81,25 +90,48 @@ Placement SplitCase::withoutPartials(Placement placement) const {
   return normalize(placement, mesh);
 }
 
+/// Which numbers the operands may have, as results are added up or multiplied over the ranks.
+SpecialRange SplitCase::getRange() const {
+  auto rule = cast<ShardingOpInterface>(getOperation(*serial)).getShardingRule();
+  SpecialRange range = SpecialRange::Exact;
+  auto join = [&](ReduceKind kind) {
+    if (kind == ReduceKind::Product)
+      range = SpecialRange::Multiplied;
+    else if (kind == ReduceKind::Sum && range == SpecialRange::Exact)
+      range = SpecialRange::Summed;
+  };
+  for (const AxisChoice &choice : plan.choices) {
+    if (!choice.split)
+      join(rule.partials[choice.partial].kind);
+    else if (toTensorSplit(rule.results[0], *choice.split, 2).kind == TensorSplit::Kind::Absent)
+      join(rule.factors[choice.split->factor].reduction);
+  }
+  return range;
+}
+
+/// How many terms a partial operand has: two on each rank, or so few that a rank has none.
+int64_t SplitCase::pickTerms(Random &random) const {
+  int64_t size = mesh.getSize(0);
+  return isSpecial ? random.choose(std::vector<int64_t>{1, size, size + 1, 2 * size}) : 2 * size;
+}
+
 /// Makes a partial operand of an argument that is larger by a leading dimension, which is split and reduced.
-void SplitCase::makePartial(unsigned index) {
+void SplitCase::makePartial(unsigned index, int64_t numTerms) {
   Operation *op = getOperation(*serial);
   auto func = op->getParentOfType<func::FuncOp>();
   auto argument = cast<BlockArgument>(op->getOperand(index));
   const Placement &placement = placements.operand(index);
   Placement whole = withoutPartials(placement);
-  int64_t size = 2, extent;
-  for (Axis axis : placement.partialAxes)
-    size *= mesh.getSize(axis);
   whole.dims.insert(whole.dims.begin(), SmallVector<Split, 2>());
-  extent = size;
+  int64_t extent = numTerms;
   for (Axis axis : placement.partialAxes) {
-    whole.dims.front().push_back({axis, extent, extent / mesh.getSize(axis)});
-    extent /= mesh.getSize(axis);
+    int64_t stride = llvm::divideCeil(extent, mesh.getSize(axis));
+    whole.dims.front().push_back({axis, extent, stride});
+    extent = stride;
   }
   auto type = cast<RankedTensorType>(argument.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin(), size);
+  shape.insert(shape.begin(), numTerms);
   drawn.operands[argument.getArgNumber()].shape.assign(shape.begin(), shape.end());
   argument.setType(type.clone(shape));
   setMapping(argument, whole.toAttr(op->getContext(), mesh, shape));
@@ -121,8 +153,27 @@ void SplitCase::setOperands(Operation *op, ArrayRef<Placement> placements) const
   op->setAttr(kOperandsAttr, ArrayAttr::get(op->getContext(), operands));
 }
 
+/// Says where an operand is: an argument, which may have to become a sum, or a constant.
+void SplitCase::placeOperand(unsigned index, Random &random) {
+  Value operand = getOperation(*serial)->getOperand(index);
+  const Placement &placement = placements.operand(index);
+  bool isConstant = operand.getDefiningOp() != nullptr;
+  if (!isConstant && !placement.partialAxes.empty()) {
+    int64_t numTerms = pickTerms(random);
+    for (Axis axis : ArrayRef(placement.partialAxes).drop_front())
+      numTerms *= mesh.getSize(axis);
+    return makePartial(index, numTerms);
+  }
+  // A constant that is read as a sum is made partial by Partition.
+  Attribute mapping = withoutPartials(placement).toAttr(operand.getContext(), mesh, shapeOf(operand));
+  if (isConstant)
+    operand.getDefiningOp()->setAttr(kResultsAttr, ArrayAttr::get(operand.getContext(), mapping));
+  else
+    setMapping(cast<BlockArgument>(operand), cast<MappingAttr>(mapping));
+}
+
 /// Arguments come as the operation reads them, and results are returned as it leaves them, but for sums they owe.
-void SplitCase::annotateFunction() {
+void SplitCase::annotateFunction(Random &random) {
   Operation *op = getOperation(*serial);
   OpBuilder builder(serial->getBodyRegion());
   MeshOp::create(builder, serial->getLoc(), "mesh", mesh);
@@ -132,20 +183,16 @@ void SplitCase::annotateFunction() {
     returned.push_back(withoutPartials(placements.result(index)));
   }
   placements.annotate(results);
-  for (unsigned index = 0; index < op->getNumOperands(); ++index) {
-    if (!placements.operand(index).partialAxes.empty())
-      makePartial(index);
-    else
-      setMapping(cast<BlockArgument>(op->getOperand(index)),
-                 placements.operand(index).toAttr(op->getContext(), mesh, shapeOf(op->getOperand(index))));
-  }
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    placeOperand(index, random);
   Operation *terminator = op->getBlock()->getTerminator();
   setOperands(terminator, returned);
   terminator->setAttr(kResultsAttr, builder.getArrayAttr({}));
 }
 
 void SplitCase::check(Random &random) {
-  annotateFunction();
+  SpecialRange range = getRange();
+  annotateFunction(random);
   partitioned = cast<ModuleOp>(serial->clone());
   PassManager manager(serial->getContext());
   partition::buildPipeline(manager);
@@ -153,24 +200,27 @@ void SplitCase::check(Random &random) {
   auto program = evaluate::Program::create(*serial);
   auto simulator = simulate::Simulator::create(*partitioned);
   ASSERT_TRUE(succeeded(program) && succeeded(simulator));
-  auto inputs = drawOperands(drawn, llvm::to_vector(program->getFunction().getArgumentTypes()), random);
+  SmallVector<Type> types = llvm::to_vector(program->getFunction().getArgumentTypes());
+  auto inputs = isSpecial ? drawSpecialOperands(drawn, types, range, random) : drawOperands(drawn, types, random);
+  double tolerance = isSpecial && range == SpecialRange::Exact ? 0 : 1e-12;
   auto expected = program->run(inputs), actual = simulator->run(inputs);
   ASSERT_TRUE(succeeded(expected) && succeeded(actual)) << print(*serial) << print(*partitioned);
   for (auto [left, right] : llvm::zip_equal(*actual, *expected))
-    ASSERT_LE(getDistance(left, right), 1e-12) << print(*serial) << print(*partitioned);
+    ASSERT_LE(getDistance(left, right), tolerance) << print(*serial) << print(*partitioned);
 }
 
 namespace {
 
 class OperationSplits : public StepsTest {
 protected:
-  /// Tries all plans for one case of a family.
-  void checkAll(const CaseFamily &family, Random &random);
+  /// Tries all plans for one case of a family, or those that special values are tried with.
+  void checkAll(const CaseFamily &family, Random &random, bool isSpecial = false);
+  void checkSpecial(const std::vector<CaseFamily> &families, int64_t round);
 
   SplitCoverage coverage;
 };
 
-void OperationSplits::checkAll(const CaseFamily &family, Random &random) {
+void OperationSplits::checkAll(const CaseFamily &family, Random &random, bool isSpecial) {
   CaseSource source(random, {2, 3, 4, 4, 5, 6, 6, 7, 8});
   OperationCase drawn = family.draw(source);
   OwningOpRef<ModuleOp> module = parseCase(drawn, context);
@@ -181,8 +231,8 @@ void OperationSplits::checkAll(const CaseFamily &family, Random &random) {
   ShardingRule rule = interface.getShardingRule();
   ASSERT_TRUE(succeeded(rule.verify(op)));
   coverage.expect(op, rule);
-  for (const SplitPlan &plan : enumeratePlans(rule)) {
-    SplitCase split(*module, drawn, plan, rule);
+  for (const SplitPlan &plan : isSpecial ? enumerateSpecialPlans(rule) : enumeratePlans(rule)) {
+    SplitCase split(*module, drawn, plan, rule, isSpecial);
     if (!split.place())
       continue;
     SCOPED_TRACE(drawn.text + "\n" + plan.describe());
@@ -190,6 +240,24 @@ void OperationSplits::checkAll(const CaseFamily &family, Random &random) {
     split.check(random);
     if (HasFatalFailure())
       return;
+  }
+}
+
+void OperationSplits::checkSpecial(const std::vector<CaseFamily> &families, int64_t round) {
+  for (auto [index, family] : llvm::enumerate(families)) {
+    Random random(9000000 + static_cast<uint64_t>(index) * 1000 + static_cast<uint64_t>(round));
+    SCOPED_TRACE(family.operation + ", " + family.what + ", " + random.describe(round));
+    checkAll(family, random, /*isSpecial=*/true);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+TEST_F(OperationSplits, equalTheSerialOperationOnSpecialValues) {
+  const char *cases = std::getenv("MESHWRIGHT_TEST_CASES");
+  for (int64_t round = 0, rounds = cases ? std::atoll(cases) : 2; round < rounds && !HasFatalFailure(); ++round) {
+    checkSpecial(getCaseFamilies(), round);
+    checkSpecial(getSpecialFamilies(), round);
   }
 }
 

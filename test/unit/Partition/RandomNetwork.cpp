@@ -20,9 +20,9 @@ int64_t RandomNetwork::product(ArrayRef<int64_t> shape) {
   return elements;
 }
 
-RandomNetwork::RandomNetwork(Random &random, MLIRContext &context, Type real)
+RandomNetwork::RandomNetwork(Random &random, MLIRContext &context, Type real, bool special)
     : random(random), builder(UnknownLoc::get(&context), &context), real(real ? real : builder.getF64Type()),
-      i32(builder.getI32Type()), i1(builder.getI1Type()) {}
+      i32(builder.getI32Type()), i1(builder.getI1Type()), special(special) {}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -105,7 +105,22 @@ Value RandomNetwork::apply(StringRef name, ArrayRef<Value> operands, Type elemen
   return builder.create(state)->getResult(0);
 }
 
+bool RandomNetwork::isExact(Value value) {
+  if (auto known = exact.find(value); known != exact.end())
+    return known->second;
+  Operation *op = value.getDefiningOp();
+  auto reduce = dyn_cast_or_null<ReduceOp>(op);
+  bool keepsBits = !op || op->hasTrait<OpTrait::Elementwise>() ||
+                   isa<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, ReverseOp,
+                       DynamicSliceOp, GatherOp>(op) ||
+                   (reduce && (reduce.getKind() == dist::ReduceKind::Max || reduce.getKind() == dist::ReduceKind::Min));
+  bool isExactValue = keepsBits && (!op || llvm::all_of(op->getOperands(), [&](Value x) { return isExact(x); }));
+  return exact[value] = isExactValue;
+}
+
 Value RandomNetwork::restrict(Value x, Domain domain) {
+  if (special && domain == Domain::Positive && isExact(x) && random.chance(60))
+    return x;
   switch (domain) {
   case Domain::Any:
     return x;

@@ -11,6 +11,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "test/unit/Random.h"
+#include "llvm/ADT/DenseMap.h"
 #include <optional>
 
 namespace meshwright::test {
@@ -19,7 +20,9 @@ namespace meshwright::test {
 /// predicates in i1. Values stay small, so that a wrong element shows.
 class RandomNetwork {
 public:
-  RandomNetwork(Random &random, mlir::MLIRContext &context, mlir::Type real = {});
+  /// With `special` the network is for inputs and variables with special values: functions are also given values outside
+  /// of their domains, where these have the same bits in whatever order sums are taken.
+  RandomNetwork(Random &random, mlir::MLIRContext &context, mlir::Type real = {}, bool special = false);
 
   /// A module with a function @step, some variables, and no placements.
   mlir::OwningOpRef<mlir::ModuleOp> build(int64_t numOps, bool withLoops = false);
@@ -100,7 +103,10 @@ private:
   mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, int64_t bound);
   /// The operation of that name, elementwise on values of one shape.
   mlir::Value apply(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands, mlir::Type element);
-  /// Numbers of that domain in the shape of `x`: made of it, but for `Exact`, which is made of integers.
+  /// Whether `value` is made of inputs and constants without any sum, so that its bits do not depend on an order.
+  bool isExact(mlir::Value value);
+  /// Numbers of that domain in the shape of `x`: made of it, but for `Exact`, which is made of integers. `x` itself now
+  /// and then in a network for special values.
   mlir::Value restrict(mlir::Value x, Domain domain);
   mlir::Value makeDense(mlir::RankedTensorType type);
   mlir::Value add(mlir::Value value);
@@ -115,6 +121,9 @@ private:
   Random &random;
   Builder builder;
   mlir::Type real, i32, i1;
+  bool special;
+  /// What is known of isExact.
+  llvm::DenseMap<mlir::Value, bool> exact;
   std::vector<mlir::Value> values;
   /// How many more loops an operation may be in.
   int64_t depth = 0;

@@ -81,7 +81,10 @@ void RandomNetwork::addBinary() {
   // A square now and then, which no partial value passes.
   if (random.chance(10))
     y = x;
-  add(apply(choice.name, {restrict(x, choice.left), restrict(y, choice.right)}, real));
+  if (special && isExact(x) && isExact(y) && random.chance(50))
+    add(apply(choice.name, {x, y}, real));
+  else
+    add(apply(choice.name, {restrict(x, choice.left), restrict(y, choice.right)}, real));
 }
 
 /// Predicates come from integers, which are exact on every mesh.

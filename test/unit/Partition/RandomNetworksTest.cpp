@@ -4,7 +4,9 @@
 //
 // Random small networks in random placements: partitioned, run on all ranks, and compared with the serial network; then
 // optimized, and compared again; then with collectives on contiguous memory, and compared again.
-// MESHWRIGHT_TEST_CASES says how many (800 if it is not set), MESHWRIGHT_TEST_SEED from where.
+// Then the same with special values in inputs and variables: NaN, infinities, zeros of both signs, denormals.
+// MESHWRIGHT_TEST_CASES says how many (800 and 300 if it is not set), MESHWRIGHT_TEST_SEED from where,
+// MESHWRIGHT_TEST_FIRST from which round on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +26,23 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::test;
 
+static int64_t readNumber(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
 namespace {
 
 class RandomNetworks : public StepsTest {
 protected:
-  void check(Random &random, int64_t round);
+  void check(Random &random, bool special = false);
 
   Coverage coverage;
 };
 
-void RandomNetworks::check(Random &random, int64_t round) {
+void RandomNetworks::check(Random &random, bool special) {
   Mesh mesh = makeMesh(random, 3, 8);
-  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context).build(random.pick(3, 14), /*withLoops=*/true);
+  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, {}, special).build(random.pick(3, 14), /*withLoops=*/true);
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
   OwningOpRef<ModuleOp> module = serial->clone();
   RandomAnnotation annotation(random, mesh, coverage, /*withHolders=*/random.chance(50));
@@ -51,7 +58,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
       ++coverage.conversions[op->getName().getStringRef().str()];
   });
   Random inputs = random;
-  compareSteps(inputs, *serial, *module);
+  compareSteps(inputs, *serial, *module, special);
   // After Optimize, and with collectives on contiguous memory as Schedule makes them.
   for (auto build : {+[](OpPassManager &manager) { optimize::buildPipeline(manager); },
                      +[](OpPassManager &manager) { manager.addPass(schedule::createLowerConversionsPass()); }}) {
@@ -61,7 +68,7 @@ void RandomNetworks::check(Random &random, int64_t round) {
     ASSERT_TRUE(succeeded(next.run(*module))) << before;
     Random same = random;
     if (!HasFatalFailure())
-      compareSteps(same, *serial, *module);
+      compareSteps(same, *serial, *module, special);
   }
   if (HasFatalFailure())
     ADD_FAILURE() << "with the placements\n" << annotated;
@@ -75,7 +82,7 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
     // A network of its own for every round, so that one can be repeated alone.
     Random random(1000 + round);
     SCOPED_TRACE(random.describe(round));
-    check(random, round);
+    check(random);
     if (HasFatalFailure())
       return;
   }
@@ -106,6 +113,17 @@ TEST_F(RandomNetworks, distributedEqualsSerial) {
     EXPECT_GT(coverage.conversions[name], 0) << name;
   EXPECT_GE(coverage.unevenCases * 5, coverage.cases);
   EXPECT_GE(coverage.held, coverage.cases / 2);
+}
+
+TEST_F(RandomNetworks, distributedEqualsSerialOnSpecialValues) {
+  int64_t first = readNumber("MESHWRIGHT_TEST_FIRST", 0), rounds = readNumber("MESHWRIGHT_TEST_CASES", 300);
+  for (int64_t round = first; round < first + rounds; ++round) {
+    Random random(7000000 + round);
+    SCOPED_TRACE(random.describe(round));
+    check(random, /*special=*/true);
+    if (HasFatalFailure())
+      return;
+  }
 }
 
 } // namespace

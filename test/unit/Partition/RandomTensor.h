@@ -26,6 +26,25 @@ inline evaluate::Tensor makeTensor(Random &random, mlir::Type type) {
   return tensor;
 }
 
+/// The same with special values among the floats of most tensors: NaN, infinities, zeros of both signs, denormals. The
+/// others are quarters, which add up without rounding, so that a sum is not zero in one order and rounding in another.
+inline evaluate::Tensor makeSpecialTensor(Random &random, mlir::Type type) {
+  evaluate::Tensor tensor = makeTensor(random, type);
+  if (!tensor.isFloat())
+    return tensor;
+  mlir::Type element = tensor.type.getElementType();
+  llvm::APFloat number = llvm::APFloat::getSmallest(llvm::cast<mlir::FloatType>(element).getFloatSemantics());
+  bool loses;
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  double smallest = number.convertToDouble();
+  const std::vector<double> special{NAN, INFINITY, INFINITY, -INFINITY, -INFINITY, 0, -0.0, smallest, -smallest};
+  int percent = random.choose(std::vector<int>{0, 2, 10, 40});
+  for (evaluate::Element &entry : tensor.data)
+    entry.f = evaluate::roundTo(element, random.chance(percent) ? random.choose(special)
+                                                                 : static_cast<double>(random.pick(-8, 8)) / 4);
+  return tensor;
+}
+
 /// How far `actual` is from `expected`, relative to the larger of one and its largest element; elements that are not
 /// finite have to be the same.
 inline double getDistance(const evaluate::Tensor &actual, const evaluate::Tensor &expected) {

@@ -69,6 +69,7 @@ static Function toFunction(const OperationCase &operationCase, ArrayRef<Tensor> 
     }
     first = index == 0 ? &operand : first;
   }
+  function.body += "  " + operationCase.constant + "\n";
   function.result = cast<RankedTensorType>(result.getType()).getShape();
   function.body += "  %o:" + std::to_string(result.getOwner()->getNumResults()) + " = " + text + "\n";
   function.body += "  %r = net.convert %o#" + std::to_string(result.getResultNumber()) + " : " +
