@@ -46,7 +46,9 @@ const std::vector<CaseFamily> &test::getSpecialFamilies() {
           families.push_back(makeConversion(from, to));
     for (const char *element : {"i8", "i16", "i64", "ui8", "ui16", "ui32", "ui64"})
       for (const char *name : {"add", "subtract", "maximum", "minimum", "and", "or"})
-        families.push_back(makeInteger(name, element));
+        // Differences of 64 bits wrap to numbers that doubles do not hold.
+        if (StringRef(element) != "ui64" || StringRef(name) != "subtract")
+          families.push_back(makeInteger(name, element));
     return families;
   }();
   return all;
@@ -87,8 +89,8 @@ static double drawFloat(FloatType type, ArrayRef<double> special, bool isSpecial
 }
 
 static int64_t drawInteger(IntegerType type, bool isSpecial, Random &random) {
-  // What simulates ranks keeps integers as doubles: of those of 64 bits, some that these hold.
-  unsigned width = std::min(type.getWidth(), 53u);
+  // What simulates ranks keeps integers as doubles: of those of 64 bits, some whose sums these hold.
+  unsigned width = std::min(type.getWidth(), 50u);
   int64_t number = random.pick(type.isUnsigned() ? 0 : -8, 8);
   if (isSpecial && random.chance(40)) {
     int64_t top = int64_t(1) << (width - 1);

@@ -33,10 +33,12 @@ static std::vector<double> toNumbers(const Tensor &tensor) {
 }
 
 /// The integer that `number` stands for, which may be the neutral element of a minimum: the largest there is.
-static int64_t toInteger(double number) {
-  if (number >= 0x1p64)
-    return -1;
-  return number >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(number)) : static_cast<int64_t>(number);
+static int64_t toInteger(double number, bool isUnsigned) {
+  if (number < 0x1p63)
+    return static_cast<int64_t>(number);
+  if (!isUnsigned)
+    return std::numeric_limits<int64_t>::max();
+  return number >= 0x1p64 ? -1 : static_cast<int64_t>(static_cast<uint64_t>(number));
 }
 
 static Tensor fromNumbers(RankedTensorType type, ArrayRef<double> numbers) {
@@ -45,7 +47,7 @@ static Tensor fromNumbers(RankedTensorType type, ArrayRef<double> numbers) {
     if (tensor.isFloat())
       element.f = number;
     else
-      element.i = wrapTo(type.getElementType(), toInteger(number));
+      element.i = wrapTo(type.getElementType(), toInteger(number, tensor.isUnsigned()));
   }
   return tensor;
 }
