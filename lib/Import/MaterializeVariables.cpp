@@ -211,6 +211,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     for (const WrittenState &written : state.findWritten()) {
       Location loc = graph.getLoc();
       Value next = results->getOperand(written.result);
+      if (isConstant(next))
+        continue;
       FailureOr<net::VariableOp> variable = makeVariable(graph, {written.name, next.getType()}, loc, rules, symbols);
       if (failed(variable))
         return failure();
@@ -223,6 +225,16 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       graph.setSymName(kStepName);
     results->eraseOperands(isAssigned);
     return success(succeeded(graph.eraseResults(isAssigned)) && succeeded(graph.eraseArguments(isVariable)));
+  }
+
+  /// Whether `value` is a constant, reshaped or repeated: optax leaves such where it has no state to keep.
+  static bool isConstant(Value value) {
+    while (auto *maker = value.getDefiningOp<net::ConstantOp>() ? nullptr : value.getDefiningOp()) {
+      if (maker->getNumOperands() != 1)
+        return false;
+      value = maker->getOperand(0);
+    }
+    return !isa<BlockArgument>(value);
   }
 
   static StringRef getName(func::FuncOp graph, unsigned argument) {
