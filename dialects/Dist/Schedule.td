@@ -39,13 +39,13 @@ def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, IsolatedFromAbove, SingleBlo
 }
 
 def Dist_CollectiveKind : I32Enum<"CollectiveKind", "how the ranks of a group exchange contiguous memory", [
-    I32EnumCase<"AllReduce", 0, "all_reduce">,
-    I32EnumCase<"AllGather", 1, "all_gather">,
-    I32EnumCase<"ReduceScatter", 2, "reduce_scatter">,
-    I32EnumCase<"AllToAll", 3, "all_to_all">,
-    I32EnumCase<"Broadcast", 4, "broadcast">,
-    I32EnumCase<"Reduce", 5, "reduce">,
-    I32EnumCase<"Send", 6, "send">]> {
+    I32EnumCase<"AllReduce", 0, "c_allreduce">,
+    I32EnumCase<"AllGather", 1, "c_allgather">,
+    I32EnumCase<"ReduceScatter", 2, "c_reducescatter">,
+    I32EnumCase<"AllToAll", 3, "c_alltoall">,
+    I32EnumCase<"Broadcast", 4, "c_broadcast">,
+    I32EnumCase<"Reduce", 5, "c_reduce">,
+    I32EnumCase<"Send", 6, "c_send">]> {
   let cppNamespace = "::meshwright::dist";
 }
 
@@ -57,11 +57,11 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
   let summary = "an exchange of contiguous memory in a group";
   let description = [{
     One launch moves one or more parts, all of one element type. With n ranks in the group of `axes`, in order of their
-    coordinates, the first axis slowest: `all_reduce` takes and gives equally many elements; `all_gather` gives n times as many,
-    `reduce_scatter` an nth, part i from or for rank i; `all_to_all` takes and gives n parts; `broadcast` gives everybody what the
-    root has, `reduce` gives it the reduction of what everybody has. `roots` has the member of the group that is the root of each
+    coordinates, the first axis slowest: `c_allreduce` takes and gives equally many elements; `c_allgather` gives n times as many,
+    `c_reducescatter` an nth, part i from or for rank i; `c_alltoall` takes and gives n parts; `c_broadcast` gives everybody what the
+    root has, `c_reduce` gives it the reduction of what everybody has. `roots` has the member of the group that is the root of each
     part. In the program of a single rank the parts listed in `elsewhere` have their root on another rank: a broadcast
-    takes nothing for them, a reduction gives nothing. `send` gives one member, `to`, what another one, the root of all
+    takes nothing for them, a reduction gives nothing. `c_send` gives one member, `to`, what another one, the root of all
     parts, has; nobody else takes part. In the program of the root it gives nothing, in that of the other it takes nothing.
 
     Where nothing is left of what a start gives, it gives a flight of no elements, to be waited for.
@@ -78,8 +78,8 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
 
     Example:
     ```mlir
-    %1:2 = dist.collective all_gather sum(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
-    %2 = dist.collective broadcast sum(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
+    %1:2 = dist.collective c_allgather sum(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+    %2 = dist.collective c_broadcast sum(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
     %3 = dist.wait %2 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
     ```
   }];

@@ -35,8 +35,25 @@ static constexpr int64_t kPartElements = 16;
 static constexpr int64_t kMostDivided = 1 << 18;
 
 StringRef emit::stringifyMapping(GpuLaunchPlan::Mapping mapping) {
-  static constexpr StringLiteral names[] = {"elements", "rows", "sums", "parts", "serial", "copy", "scatter", "search"};
-  return names[mapping];
+  switch (mapping) {
+  case GpuLaunchPlan::Elements:
+    return "elements";
+  case GpuLaunchPlan::Rows:
+    return "rows";
+  case GpuLaunchPlan::Sums:
+    return "sums";
+  case GpuLaunchPlan::Parts:
+    return "parts";
+  case GpuLaunchPlan::Serial:
+    return "serial";
+  case GpuLaunchPlan::Copy:
+    return "copy";
+  case GpuLaunchPlan::Scatter:
+    return "scatter";
+  case GpuLaunchPlan::Search:
+    return "search";
+  }
+  llvm_unreachable("all mappings are covered");
 }
 
 namespace {

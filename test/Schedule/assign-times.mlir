@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
 // CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[G]] on {merge = array<i64: 0>} else %[[SUM]] {dist.on = {merge = array<i64: 0, 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
 // CHECK-NEXT: %[[MERGED:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 3>}, net.role = #net.role<backward>} : tensor<4xf32>
-// CHECK-NEXT: %[[ALL:.*]] = dist.collective all_reduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {merge = array<i64: 3>}}
+// CHECK-NEXT: %[[ALL:.*]] = dist.collective c_allreduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {merge = array<i64: 3>}}
 // CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
 // CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
 // CHECK-NEXT: %[[LATE:.*]] = net.abs %[[ALL]] {dist.on = {merge = array<i64: 3>}}
@@ -29,7 +29,7 @@ func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.durin
   %g = net.negate %x : tensor<4xf32>
   %unused = net.negate %g : tensor<4xf32>
   %sum = net.accumulate %before, %g over "merge" {net.role = #net.role<backward>} : tensor<4xf32>
-  %all = dist.collective all_reduce sum(%sum) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %all = dist.collective c_allreduce sum(%sum) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %scaled = net.multiply %all, %rate {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %next = net.subtract %w, %scaled {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %late = net.abs %all : tensor<4xf32>

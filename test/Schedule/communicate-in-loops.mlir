@@ -9,30 +9,30 @@
 // CHECK: %[[I:.*]] = net.loop count = 3
 // CHECK-NEXT: %[[A:.*]] = net.take %arg1 in %[[I]]
 // CHECK-NEXT: %[[B:.*]] = net.take %arg2 in %[[I]]
-// CHECK-NEXT: %[[F:.*]]:2 = dist.collective all_gather sum(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
+// CHECK-NEXT: %[[F:.*]]:2 = dist.collective c_allgather sum(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
 // CHECK: dist.kernel
-// CHECK: %[[S:.*]] = dist.collective all_reduce sum({{.*}}) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: %[[S:.*]] = dist.collective c_allreduce sum({{.*}}) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK: %[[W:.*]]:2 = dist.wait %[[F]]#0, %[[F]]#1
 // CHECK-NEXT: dist.kernel({{.*}}%[[W]]#0
 // CHECK: dist.kernel({{.*}}%[[W]]#1
 // CHECK: net.next
-// CHECK-NEXT: %[[R:.*]]:2 = dist.collective reduce_scatter sum({{.*}}) axes ["dp"] {{.*}} -> (tensor<2xf32>, tensor<2xf32>)
+// CHECK-NEXT: %[[R:.*]]:2 = dist.collective c_reducescatter sum({{.*}}) axes ["dp"] {{.*}} -> (tensor<2xf32>, tensor<2xf32>)
 // CHECK-NEXT: net.stack %[[R]]#0
 // CHECK-NEXT: net.stack %[[R]]#1
 // CHECK-NEXT: net.end_loop
 
 // One at a time: the second fetch starts behind the wait for the first, and the first reduction is over before the second one starts.
 // ONE-LABEL: func.func @trip
-// ONE: %[[FA:.*]] = dist.collective all_gather
-// ONE: %[[S:.*]] = dist.collective all_reduce
+// ONE: %[[FA:.*]] = dist.collective c_allgather
+// ONE: %[[S:.*]] = dist.collective c_allreduce
 // ONE: %[[WA:.*]] = dist.wait %[[FA]]
-// ONE-NEXT: %[[FB:.*]] = dist.collective all_gather
+// ONE-NEXT: %[[FB:.*]] = dist.collective c_allgather
 // ONE-NEXT: dist.kernel({{.*}}%[[WA]]
-// ONE: %[[RA:.*]] = dist.collective reduce_scatter {{.*}} -> !dist.flight<tensor<2xf32>>
+// ONE: %[[RA:.*]] = dist.collective c_reducescatter {{.*}} -> !dist.flight<tensor<2xf32>>
 // ONE-NEXT: %[[WB:.*]] = dist.wait %[[FB]]
 // ONE-NEXT: dist.kernel({{.*}}%[[WB]]
 // ONE: %[[WRA:.*]] = dist.wait %[[RA]]
-// ONE-NEXT: %[[RB:.*]] = dist.collective reduce_scatter {{.*}} -> tensor<2xf32>
+// ONE-NEXT: %[[RB:.*]] = dist.collective c_reducescatter {{.*}} -> tensor<2xf32>
 // ONE-NEXT: net.stack %[[WRA]]
 // ONE-NEXT: net.stack %[[RB]]
 // ONE-NEXT: net.end_loop
@@ -45,24 +45,24 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
     %1 = net.tanh %0 : tensor<4xf32>
     dist.yield %1 : tensor<4xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  %s = dist.collective all_reduce sum(%t) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %s = dist.collective c_allreduce sum(%t) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %ai = net.take %a in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %af = dist.collective all_gather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %af = dist.collective c_allgather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %p = dist.kernel(%s, %af) {
   ^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
     %2 = net.multiply %0, %1 : tensor<4xf32>
     dist.yield %2 : tensor<4xf32>
   } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %pr = dist.collective reduce_scatter sum(%p) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
+  %pr = dist.collective c_reducescatter sum(%p) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
   %ps = net.stack %pr in %i : tensor<2xf32> -> tensor<3x2xf32>
   %bi = net.take %b in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %bf = dist.collective all_gather sum(%bi) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %bf = dist.collective c_allgather sum(%bi) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %q = dist.kernel(%p, %bf) {
   ^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
     %2 = net.add %0, %1 : tensor<4xf32>
     dist.yield %2 : tensor<4xf32>
   } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %qr = dist.collective reduce_scatter sum(%q) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
+  %qr = dist.collective c_reducescatter sum(%q) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
   %qs = net.stack %qr in %i : tensor<2xf32> -> tensor<3x2xf32>
   %n = net.next %q for %c : tensor<4xf32>
   net.end_loop %i
@@ -75,7 +75,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
 
 // CHECK-LABEL: func.func @nested
 // CHECK: net.loop count = 3
-// CHECK: %[[F:.*]] = dist.collective all_gather {{.*}} -> !dist.flight<tensor<4xf32>>
+// CHECK: %[[F:.*]] = dist.collective c_allgather {{.*}} -> !dist.flight<tensor<4xf32>>
 // CHECK: dist.kernel
 // CHECK: %[[W:.*]] = dist.wait %[[F]]
 // CHECK-NEXT: net.loop count = 2
@@ -85,7 +85,7 @@ func.func @nested(%x: tensor<4xf32>, %a: tensor<3x2xf32>) -> tensor<4xf32> {
   %i = net.loop count = 3
   %c = net.carry %x in %i : tensor<4xf32>
   %ai = net.take %a in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %af = dist.collective all_gather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %af = dist.collective c_allgather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %t = dist.kernel(%c) {
   ^bb0(%0: tensor<4xf32>):
     %1 = net.tanh %0 : tensor<4xf32>

@@ -9,22 +9,22 @@ dist.mesh @mesh <["dp" = 2]>
 // What the body reads of outside is waited for in front of the loop; the bucket of a gradient that leaves it starts when
 // backward is over, and the update comes behind that.
 // CHECK-LABEL: @around
-// CHECK: %[[SUM:.*]] = dist.collective all_reduce sum(%arg0)
+// CHECK: %[[SUM:.*]] = dist.collective c_allreduce sum(%arg0)
 // CHECK-NEXT: net.loop count = 3
 // CHECK-NEXT: net.carry
 // CHECK-NEXT: dist.kernel(%{{.*}}, %[[SUM]])
-// CHECK: dist.collective all_gather sum
+// CHECK: dist.collective c_allgather sum
 // CHECK-SAME: -> tensor<8xf32>
 // CHECK-NEXT: dist.kernel
 // CHECK: %[[GRADIENT:.*]] = net.next
 // CHECK-NEXT: net.end_loop
 // CHECK-NEXT: dist.kernel(%arg1)
 // CHECK: net.sine
-// CHECK: dist.collective all_reduce sum(%[[GRADIENT]])
+// CHECK: dist.collective c_allreduce sum(%[[GRADIENT]])
 // CHECK-NEXT: dist.kernel
 // CHECK: net.cosine
 func.func @around(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %s = dist.collective all_reduce sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %s = dist.collective c_allreduce sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %i = net.loop count = 3
   %c = net.carry %y in %i : tensor<4xf32>
   %0 = dist.kernel(%c, %s) {
@@ -32,7 +32,7 @@ func.func @around(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tenso
     %m = net.multiply %a, %b : tensor<4xf32>
     dist.yield %m : tensor<4xf32>
   } {net.role = #net.role<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %w = dist.collective all_gather sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<8xf32>
+  %w = dist.collective c_allgather sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<8xf32>
   %1 = dist.kernel(%w) {
   ^bb0(%a: tensor<8xf32>):
     %m = net.slice %a starts = [0] limits = [4] steps = [1] : tensor<8xf32> -> tensor<4xf32>
@@ -40,7 +40,7 @@ func.func @around(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tenso
   } {net.role = #net.role<backward>} : (tensor<8xf32>) -> tensor<4xf32>
   %n = net.next %1 for %c {net.role = #net.role<backward>} : tensor<4xf32>
   net.end_loop %i
-  %g = dist.collective all_reduce sum(%n) axes ["dp"] {net.role = #net.role<backward>} : (tensor<4xf32>) -> tensor<4xf32>
+  %g = dist.collective c_allreduce sum(%n) axes ["dp"] {net.role = #net.role<backward>} : (tensor<4xf32>) -> tensor<4xf32>
   %2 = dist.kernel(%y) {
   ^bb0(%a: tensor<4xf32>):
     %m = net.sine %a : tensor<4xf32>

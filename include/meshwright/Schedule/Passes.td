@@ -186,7 +186,7 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
     ```mlir
     %i = net.loop count = 3
     %t = net.take %w in %i : tensor<3x2xf32> -> tensor<2xf32>
-    %f = dist.collective all_gather(%t) axes ["dp"] : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
+    %f = dist.collective c_allgather(%t) axes ["dp"] : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
     …
     %g = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
     %y = dist.kernel(%g) { … } : (tensor<4xf32>) -> tensor<4xf32>
@@ -222,10 +222,10 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
 
     Example: with role `optimize` for `%2`, and between them operations that do not need `%1`
     ```mlir
-    %1 = dist.collective reduce_scatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
+    %1 = dist.collective c_reducescatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
     %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
     // becomes
-    %f = dist.collective reduce_scatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> !dist.flight<tensor<2xf32>>
+    %f = dist.collective c_reducescatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> !dist.flight<tensor<2xf32>>
     …
     %1 = dist.wait %f : (!dist.flight<tensor<2xf32>>) -> tensor<2xf32>
     %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
@@ -256,9 +256,9 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
     Example: of two ranks, in the program of the first
     ```mlir
     %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
-    %1 = dist.collective broadcast sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = dist.collective c_broadcast sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
     // becomes
-    %1 = dist.collective broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 0} : () -> tensor<4xf32>
+    %1 = dist.collective c_broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 0} : () -> tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];

@@ -21,10 +21,25 @@ using llvm::StringRef;
 /// Larger numbers are no stages or micro-batches of anything that could be run.
 static constexpr int64_t kMaxNumber = int64_t(1) << 20;
 
-static constexpr char kLetters[] = {'F', 'B', 'I', 'W'};
+static constexpr TaskKind kTaskKinds[] = {TaskKind::Forward, TaskKind::Backward, TaskKind::InputGradient,
+                                          TaskKind::WeightGradient};
+
+static char getLetter(TaskKind kind) {
+  switch (kind) {
+  case TaskKind::Forward:
+    return 'F';
+  case TaskKind::Backward:
+    return 'B';
+  case TaskKind::InputGradient:
+    return 'I';
+  case TaskKind::WeightGradient:
+    return 'W';
+  }
+  llvm_unreachable("all kinds are covered");
+}
 
 std::string schedule::toString(Task task) {
-  return std::to_string(task.stage) + kLetters[static_cast<unsigned>(task.kind)] + std::to_string(task.microBatch);
+  return std::to_string(task.stage) + getLetter(task.kind) + std::to_string(task.microBatch);
 }
 
 void schedule::writeCsv(const TaskOrder &order, llvm::raw_ostream &out) {
@@ -44,10 +59,10 @@ static std::optional<Task> parseTask(StringRef text) {
   Task task;
   if (!consumeNumber(text, task.stage) || text.empty())
     return std::nullopt;
-  const char *letter = llvm::find(kLetters, text.front());
-  if (letter == std::end(kLetters))
+  const TaskKind *kind = llvm::find_if(kTaskKinds, [&](TaskKind known) { return getLetter(known) == text.front(); });
+  if (kind == std::end(kTaskKinds))
     return std::nullopt;
-  task.kind = static_cast<TaskKind>(letter - std::begin(kLetters));
+  task.kind = *kind;
   text = text.drop_front();
   if (!consumeNumber(text, task.microBatch) || !text.empty())
     return std::nullopt;

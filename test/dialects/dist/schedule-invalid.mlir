@@ -95,7 +95,7 @@ func.func @matmul_c2(%x: tensor<4x4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c1(%x: tensor<4xf32>) {
   // expected-error @below {{names axis "dp", which the module's mesh does not have}}
-  %0 = dist.collective all_reduce sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_allreduce sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -104,7 +104,7 @@ func.func @collective_c1(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c2(%x: tensor<5xf32>) {
   // expected-error @below {{makes 3 elements of 5 in a group of 2}}
-  %0 = dist.collective reduce_scatter sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<3xf32>
+  %0 = dist.collective c_reducescatter sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<3xf32>
   return
 }
 
@@ -112,7 +112,7 @@ func.func @collective_c2(%x: tensor<5xf32>) {
 
 func.func @collective_without_mesh(%x: tensor<5xf32>) {
   // expected-error @below {{stands in a module without mesh}}
-  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<5xf32>
+  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<5xf32>) -> tensor<5xf32>
   return
 }
 
@@ -121,7 +121,7 @@ func.func @collective_without_mesh(%x: tensor<5xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c2_types(%x: tensor<4xf32>, %y: tensor<4xi32>) {
   // expected-error @below {{moves elements of 'f32' and of 'i32'}}
-  %0:2 = dist.collective all_reduce sum(%x, %y) axes ["tp"] : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  %0:2 = dist.collective c_allreduce sum(%x, %y) axes ["tp"] : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)
   return
 }
 
@@ -129,8 +129,8 @@ func.func @collective_c2_types(%x: tensor<4xf32>, %y: tensor<4xi32>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_kind(%x: tensor<4xf32>) {
-  // expected-error @below {{has roots, which all_reduce has not}}
-  %0 = dist.collective all_reduce sum(%x) roots [0] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{has roots, which c_allreduce has not}}
+  %0 = dist.collective c_allreduce sum(%x) roots [0] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -139,7 +139,7 @@ func.func @collective_c3_kind(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_count(%x: tensor<4xf32>) {
   // expected-error @below {{has 1 roots for 2 parts}}
-  %0:2 = dist.collective broadcast sum(%x, %x) roots [0] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_broadcast sum(%x, %x) roots [0] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -148,7 +148,7 @@ func.func @collective_c3_count(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_root(%x: tensor<4xf32>) {
   // expected-error @below {{has root 2 in a group of 2}}
-  %0 = dist.collective broadcast sum(%x) roots [2] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_broadcast sum(%x) roots [2] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -157,7 +157,7 @@ func.func @collective_c3_root(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_elsewhere(%x: tensor<4xf32>) {
   // expected-error @below {{has part 1 elsewhere, of 1 parts, behind part -1}}
-  dist.collective broadcast sum() roots [0] elsewhere [1] axes ["tp"] : () -> tensor<4xf32>
+  dist.collective c_broadcast sum() roots [0] elsewhere [1] axes ["tp"] : () -> tensor<4xf32>
   return
 }
 
@@ -166,7 +166,7 @@ func.func @collective_c3_elsewhere(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_inputs(%x: tensor<4xf32>) {
   // expected-error @below {{has 2 inputs and 2 results, and 1 parts elsewhere}}
-  %0:2 = dist.collective broadcast sum(%x, %x) roots [0, 0] elsewhere [1] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_broadcast sum(%x, %x) roots [0, 0] elsewhere [1] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -175,7 +175,7 @@ func.func @collective_c3_inputs(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c4(%x: tensor<4xf32>) {
   // expected-error @below {{starts some parts and finishes others}}
-  %0:2 = dist.collective all_reduce sum(%x, %x) axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, !dist.flight<tensor<4xf32>>)
+  %0:2 = dist.collective c_allreduce sum(%x, %x) axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, !dist.flight<tensor<4xf32>>)
   return
 }
 
@@ -183,9 +183,9 @@ func.func @collective_c4(%x: tensor<4xf32>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c5(%x: tensor<4xf32>) {
-  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
   // expected-error @below {{takes a flight that something else takes too}}
-  %1 = dist.collective all_reduce sum(%0) axes ["tp"] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %1 = dist.collective c_allreduce sum(%0) axes ["tp"] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
   %2 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
   return
 }
@@ -202,8 +202,8 @@ func.func @wait_c1_unstarted(%flight: !dist.flight<tensor<4xf32>>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @wait_c1(%x: tensor<4xf32>) {
-  %0 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %1 = dist.collective all_reduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %1 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
   // expected-error @below {{waits for several launches, or for what something else takes too}}
   %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return
@@ -251,7 +251,7 @@ func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send(%x: tensor<4xf32>) {
   // expected-error @below {{sends nothing, not to anybody, or parts elsewhere}}
-  %0 = dist.collective send sum(%x) roots [0] axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_send sum(%x) roots [0] axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -260,7 +260,7 @@ func.func @collective_c3_send(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_itself(%x: tensor<4xf32>) {
   // expected-error @below {{sends from member 2 to member 2 of 4, and another part from member 2}}
-  %0 = dist.collective send sum(%x) roots [2] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_send sum(%x) roots [2] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -269,7 +269,7 @@ func.func @collective_c3_send_itself(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_two(%x: tensor<4xf32>) {
   // expected-error @below {{sends from member 0 to member 2 of 4, and another part from member 1}}
-  %0:2 = dist.collective send sum(%x, %x) roots [1, 0] to 2 axes ["pp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_send sum(%x, %x) roots [1, 0] to 2 axes ["pp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -278,7 +278,7 @@ func.func @collective_c3_send_two(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_counts(%x: tensor<4xf32>) {
   // expected-error @below {{has 1 inputs and 2 results for 2 parts}}
-  %0:2 = dist.collective send sum(%x) roots [0, 0] to 2 axes ["pp"] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_send sum(%x) roots [0, 0] to 2 axes ["pp"] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -286,8 +286,8 @@ func.func @collective_c3_send_counts(%x: tensor<4xf32>) {
 
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_to(%x: tensor<4xf32>) {
-  // expected-error @below {{goes to one member, which broadcast does not}}
-  %0 = dist.collective broadcast sum(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @below {{goes to one member, which c_broadcast does not}}
+  %0 = dist.collective c_broadcast sum(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 

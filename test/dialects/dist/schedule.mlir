@@ -19,10 +19,10 @@ func.func @operations(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2xf32>
     %e = net.exponential %a : tensor<2x4xf32>
     dist.yield %e, %a : tensor<2x4xf32>, tensor<2x4xf32>
   } : (tensor<2x4xf32>, tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
-  // CHECK: dist.collective all_gather sum(%[[KERNEL]]#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
-  %2 = dist.collective all_gather sum(%1#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
-  // CHECK: dist.collective reduce_scatter max(%{{.*}}) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
-  %3 = dist.collective reduce_scatter max(%2) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: dist.collective c_allgather sum(%[[KERNEL]]#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
+  %2 = dist.collective c_allgather sum(%1#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
+  // CHECK: dist.collective c_reducescatter max(%{{.*}}) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
+  %3 = dist.collective c_reducescatter max(%2) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
   // CHECK: dist.view %{{.*}} at 6 : tensor<2x4xf32> -> tensor<2xf32>
   %4 = dist.view %3 at 6 : tensor<2x4xf32> -> tensor<2xf32>
   return %4 : tensor<2xf32>
@@ -30,22 +30,22 @@ func.func @operations(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2xf32>
 
 // CHECK-LABEL: @launches
 func.func @launches(%a: tensor<4xf32>, %b: tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<4xf32>) {
-  // CHECK: %[[REDUCED:.*]]:2 = dist.collective reduce sum(%arg0, %arg1) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
-  %0:2 = dist.collective reduce sum(%a, %b) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
-  // CHECK: %[[SPREAD:.*]]:2 = dist.collective broadcast sum(%[[REDUCED]]#0, %[[REDUCED]]#1) roots [1, 0] axes ["tp"]
-  %1:2 = dist.collective broadcast sum(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
+  // CHECK: %[[REDUCED:.*]]:2 = dist.collective c_reduce sum(%arg0, %arg1) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
+  %0:2 = dist.collective c_reduce sum(%a, %b) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
+  // CHECK: %[[SPREAD:.*]]:2 = dist.collective c_broadcast sum(%[[REDUCED]]#0, %[[REDUCED]]#1) roots [1, 0] axes ["tp"]
+  %1:2 = dist.collective c_broadcast sum(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
   // CHECK: dist.wait %[[SPREAD]]#0, %[[SPREAD]]#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
   %2:2 = dist.wait %1#0, %1#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
-  // CHECK: dist.collective send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
-  %5 = dist.collective send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: dist.collective send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
-  dist.collective send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
-  // CHECK: dist.collective send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
-  %6:2 = dist.collective send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
-  // CHECK: dist.collective broadcast sum(%{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
-  %3:2 = dist.collective broadcast sum(%2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
-  // CHECK: dist.collective reduce sum(%{{.*}}, %{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
-  %4 = dist.collective reduce sum(%2#0, %2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
+  // CHECK: dist.collective c_send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = dist.collective c_send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: dist.collective c_send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  dist.collective c_send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  // CHECK: dist.collective c_send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
+  %6:2 = dist.collective c_send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: dist.collective c_broadcast sum(%{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
+  %3:2 = dist.collective c_broadcast sum(%2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: dist.collective c_reduce sum(%{{.*}}, %{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %4 = dist.collective c_reduce sum(%2#0, %2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
   return %2#0, %4, %3#0 : tensor<4xf32>, tensor<1xf32>, tensor<4xf32>
 }
 
