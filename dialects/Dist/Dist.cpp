@@ -296,6 +296,13 @@ void MeshOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult MeshOp::verify() {
+  // mesh_c4
+  auto module = dyn_cast<ModuleOp>((*this)->getParentOp());
+  if (MeshOp first = module ? findMesh(module) : *this; first != *this) {
+    InFlightDiagnostic diagnostic = emitOpError() << "is a second mesh; placements are on the first one";
+    diagnostic.attachNote(first.getLoc()) << "the first mesh is here";
+    return diagnostic;
+  }
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "has " << getAxes().size() << " axes but " << getSizes().size() << " sizes";
   if (getKinds() && getKinds()->size() != getSizes().size())

@@ -25,6 +25,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
     - **C1**: axis names are distinct and not empty.
     - **C2**: sizes are positive, and the number of ranks and that of times fit 31 bits.
     - **C3**: there is at most one axis of slices and one of steps, after the axes of ranks, in this order.
+    - **C4**: it is the only mesh of its module.
 
     Example:
     ```mlir

@@ -341,17 +341,21 @@ LogicalResult Annotator::placeByHand() {
     FailureOr<SmallVector<Attribute>> dims = parseDims(rule.dims(), loc);
     if (failed(dims))
       return failure();
-    bool any = false;
+    bool any = false, changes = false;
     for (ArrayRef<Target> targets : {ArrayRef(variables), ArrayRef(inputs), ArrayRef(results)})
       for (const Target &target : targets) {
         if (!matchGlob(rule.match(), target.name))
           continue;
         any = true;
+        MappingAttr before = getMapping(target);
         if (failed(place(target, *dims, loc)))
           return failure();
+        changes |= getMapping(target) != before;
       }
     if (!any && file.matchesAll())
       return emitError(loc) << "no value matches \"" << rule.match() << "\"";
+    if (any && !changes && file.matchesAll())
+      emitWarning(loc) << "place[" << index << "] has no effect: it adds no axis to what places all that it matches";
   }
   return success();
 }

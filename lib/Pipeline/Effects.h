@@ -18,8 +18,7 @@ namespace meshwright {
 /// Warns of fields of a checked strategy that nothing reads, because of what other fields say.
 void warnOfUnusedFields(mlir::MLIRContext *context, const strategy::StrategyFile &file);
 
-/// Warns of rules of `init`, `train.group` and `fetch` that match, but only what an earlier rule decides or what is
-/// there anyway. After Import.
+/// Warns of rules of `init` and `train.group` that match, but only what an earlier rule decides. After Import.
 void warnOfUnusedRules(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
 /// Warns of axes along which all ranks have the same values. After Complete.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Train/Program.h"
+#include "meshwright/Support/Glob.h"
 #include "meshwright/Train/Passes.h"
 
 #define DEBUG_TYPE "dist-train-fetch"
@@ -47,14 +48,26 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
     if (failed(func))
       return signalPassFailure();
     SmallVector<Value> fetched;
-    SmallVector<bool> used;
+    SmallVector<bool> used, decides(values.size(), false);
     for (Operation &op : func->getBody().front())
       if (StringRef name = net::getUserName(&op);
-          !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used))
+          !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used)) {
         fetched.push_back(op.getResult(0));
+        ArrayRef<std::string> globs = values;
+        decides[llvm::find_if(globs, [&](StringRef glob) { return matchGlob(glob, name); }) - globs.begin()] = true;
+      }
     if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values", locations)))
       return signalPassFailure();
+    warnOfShadowed(decides);
     appendResults(*func, fetched);
+  }
+
+  /// Warns of globs that match only what earlier ones match.
+  void warnOfShadowed(ArrayRef<bool> decides) {
+    for (auto [index, glob] : llvm::enumerate(values))
+      if (!decides[index])
+        emitWarning(index < locations.size() ? locations[index] : getOperation()->getLoc())
+            << "fetch glob \"" << glob << "\" has no effect: earlier globs match all that it matches";
   }
 
   /// Where `values` were written.

@@ -10,6 +10,8 @@
 // RUN: %{check}
 // REDEFINE: %{case} = rules
 // RUN: %{check}
+// REDEFINE: %{case} = placed
+// RUN: %{check}
 // REDEFINE: %{case} = fields
 // RUN: %{check}
 // REDEFINE: %{case} = state
@@ -62,6 +64,16 @@ tensor {
 # CHECK: rules.textproto:[[@LINE+1]]:27: warning: offload.match[1] has no effect: earlier globs match all that it matches
 offload { match: "adam.*" match: "adam.m/*" }
 train { adam {} }
+# CHECK: rules.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: fetch glob "grad/p.b" has no effect: earlier globs match all that it matches
+fetch: ["grad/*", "grad/p.b"]
+
+//--- placed.textproto
+mesh { axes { name: "tp" size: 2 } }
+model { parameters: "p.*" }
+place { match: "p.w" dims: "[-, tp]" }
+# CHECK: placed.textproto:[[@LINE+1]]:1: warning: place[1] has no effect: it adds no axis to what places all that it matches
+place { match: "p.w" dims: "[-, -]" }
+train { sgd {} }
 
 //--- fields.textproto
 mesh { axes { name: "dp" size: 2 } }

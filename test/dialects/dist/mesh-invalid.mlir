@@ -58,3 +58,11 @@ dist.mesh @mesh_c3_twice <[steps "merge" = 2, steps "again" = 2]>
 // Tests that a kind that does not exist is an error and no crash.
 // expected-error @below {{has 7 as the kind of an axis}}
 "dist.mesh"() {sym_name = "mesh", axes = ["dp"], sizes = array<i64: 2>, kinds = array<i32: 7>} : () -> ()
+
+// -----
+
+// expected-note @below {{the first mesh is here}}
+dist.mesh @mesh_c4_first <["dp" = 2]>
+// Tests mesh_c4: a second mesh, whose axes no placement would mean.
+// expected-error @below {{is a second mesh; placements are on the first one}}
+dist.mesh @mesh_c4 <["tp" = 2]>

@@ -120,8 +120,8 @@ public:
   Outcome tryBytes(Mutator &mutator, const std::string &folder, const std::string &log) const {
     std::string package = linkPackage(samples.package, folder), message = readWhole(package + "/package.pb");
     // With a hash that is right: a wrong one would be all that is noticed.
-    message.resize(findSeal(std::as_bytes(std::span(message)))->contentBytes);
-    replaceFile(package + "/package.pb", sealPackage(mutator.mutateBytes(message)));
+    message.resize(meshwright::findSeal(std::as_bytes(std::span(message)))->contentBytes);
+    replaceFile(package + "/package.pb", meshwright::sealPackage(mutator.mutateBytes(message)));
     return run({package, "--feed=" + samples.feed}, log);
   }
 
@@ -132,7 +132,7 @@ public:
     for (size_t changes = 1 + mutator.draw(2); changes != 0; --changes)
       mutateMessage(mutator, message);
     message.clear_hash();
-    replaceFile(package + "/package.pb", sealPackage(message.SerializeAsString()));
+    replaceFile(package + "/package.pb", meshwright::sealPackage(message.SerializeAsString()));
     return run({package, "--feed=" + samples.feed}, log);
   }
 
