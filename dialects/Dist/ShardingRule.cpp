@@ -90,15 +90,6 @@ LogicalResult ShardingRule::verify(Operation *op) const {
 // Digits of dimensions and splits of factors
 //===----------------------------------------------------------------------===//
 
-/// Whether periods of `extent` indices begin where `use`, one of the factors `uses` of a dimension, does, and where the
-/// next index of a factor further out does. Where no factor lies further out, the last period may be cut short: it is,
-/// under a digit of another axis whose parts do not divide the line, as those of 22 indices do not divide 64.
-static bool hasWholePeriods(ArrayRef<FactorUse> uses, const FactorUse &use, int64_t extent) {
-  if (extent == 0 || use.offset % extent != 0)
-    return false;
-  return use.size % extent == 0 || (&use == &uses.front() && use.offset == 0 && use.size > extent);
-}
-
 std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent,
                                                            int64_t stride, int64_t n) {
   int64_t trailing = 1;
@@ -113,25 +104,26 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
     FactorSplit split{use.factor, extent / trailing, stride / trailing, extent == span && use.offset == 0};
     if (split.open)
       return split;
-    // A digit that repeats, or starts inside the line.
-    return hasWholePeriods(tensor.dims[dim], use, split.extent) ? std::optional(split) : std::nullopt;
+    // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent, and so does the
+    // next index of a factor further out.
+    if (use.offset % split.extent != 0 || use.size % split.extent != 0)
+      return std::nullopt;
+    return split;
   }
   return std::nullopt;
 }
 
-/// The extent that `split` has in a tensor whose dimension is `uses`, one of them `use` of the factor, or nothing where
-/// it cannot be split there.
-static std::optional<int64_t> fitExtent(ArrayRef<FactorUse> uses, const FactorUse &use, const FactorSplit &split,
-                                        int64_t n) {
+/// The extent that `split` has in a tensor that spans `use` of the factor, or nothing where it cannot be split there.
+static std::optional<int64_t> fitExtent(const FactorUse &use, const FactorSplit &split, int64_t n) {
   // Coordinate i / stride, without period: the tensor may span less or more, as long as no coordinate is empty or holds
   // more than its stride.
   if (split.open && use.offset == 0 && use.size <= split.stride * n && use.size > split.stride * (n - 1))
     return use.size;
   // With a period, which an open digit has as well: up to its extent the two agree, and a tensor that reaches further
   // is either shorter than two periods or made of whole ones.
-  bool fits = split.open ? split.extent != 0 && use.offset % split.extent == 0 && use.size % split.extent == 0
-                         : hasWholePeriods(uses, use, split.extent);
-  return fits ? std::optional(split.extent) : std::nullopt;
+  if (split.extent == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
+    return std::nullopt;
+  return split.extent;
 }
 
 TensorSplit meshwright::dist::toTensorSplit(const TensorRule &tensor, const FactorSplit &split, int64_t n) {
@@ -140,7 +132,7 @@ TensorSplit meshwright::dist::toTensorSplit(const TensorRule &tensor, const Fact
     int64_t trailing = 1;
     for (const FactorUse &use : llvm::reverse(uses)) {
       if (use.factor == split.factor) {
-        std::optional<int64_t> extent = fitExtent(uses, use, split, n);
+        std::optional<int64_t> extent = fitExtent(use, split, n);
         if (!extent || result.kind != TensorSplit::Kind::Absent) {
           result.kind = TensorSplit::Kind::Illegal;
           return result;

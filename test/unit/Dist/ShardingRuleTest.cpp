@@ -230,30 +230,6 @@ TEST(FactorSplit, keepsDigitsOfFusedProjections) {
   EXPECT_FALSE(toFactorSplit(fused, 0, 192, 96, 2));
 }
 
-// Tests the digit that halves parts of 22 of 64 indices: the last period is cut short, which only the outermost factor of
-// a dimension allows.
-TEST(FactorSplit, letsTheLastPeriodEndInsideOfTheOutermostFactor) {
-  TensorRule alone, minor, inner, shifted, small;
-  alone.dims.push_back({{0, 64}});
-  minor.dims.push_back({{0, 64}, {1, 3}});
-  inner.dims.push_back({{1, 3}, {0, 64}});
-  shifted.dims.push_back({{0, 42, 22}});
-  small.dims.push_back({{0, 20}});
-  std::optional<FactorSplit> split = toFactorSplit(alone, 0, 22, 11, 2);
-  ASSERT_TRUE(split);
-  EXPECT_EQ(*split, (FactorSplit{0, 22, 11, false}));
-  EXPECT_EQ(toFactorSplit(minor, 0, 66, 33, 2), split);
-  EXPECT_FALSE(toFactorSplit(inner, 0, 22, 11, 2));
-  EXPECT_FALSE(toFactorSplit(shifted, 0, 22, 11, 2));
-  TensorSplit outermost = toTensorSplit(minor, *split, 2);
-  EXPECT_EQ(outermost.kind, Kind::Present);
-  EXPECT_EQ(outermost.extent, 66);
-  EXPECT_EQ(outermost.stride, 33);
-  checkSameCoordinates(alone, 0, {22, 11}, minor, outermost, {64, 3});
-  for (const TensorRule &other : {inner, shifted, small})
-    EXPECT_EQ(toTensorSplit(other, *split, 2).kind, Kind::Illegal);
-}
-
 //===----------------------------------------------------------------------===//
 // Rules against operations
 //===----------------------------------------------------------------------===//
