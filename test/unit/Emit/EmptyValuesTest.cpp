@@ -43,13 +43,15 @@ public:
     builder.setInsertionPointToEnd(function.addEntryBlock());
   }
 
-  /// Adds the operation of a case's module with its operands' numbers.
+  /// Adds the operation of a case's module, after the constants that it reads, with its operands' numbers.
   void add(Operation *op, ArrayRef<Tensor> operands) {
     IRMapping mapping;
     for (auto [argument, operand] : llvm::zip_equal(op->getBlock()->getArguments(), operands)) {
       mapping.map(argument, function.front().addArgument(argument.getType(), op->getLoc()));
       inputs.push_back(operand);
     }
+    for (Operation &constant : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+      builder.clone(constant, mapping);
     llvm::append_range(results, builder.clone(*op, mapping)->getResults());
   }
 

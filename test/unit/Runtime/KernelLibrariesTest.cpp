@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/KernelLibraries.h"
+#include "ContentHash.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
 #include <array>
@@ -67,10 +68,16 @@ TEST(KernelLibraries, NoKernelIsGivenLessThanItTouches) {
 TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(makePackage(), folder / "p"));
-  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
   std::string path = folder / "p/kernels-test.so";
   auto size = std::filesystem::file_size(path);
-  auto load = [&] { return LoadedKernels::load(package, "").status().message(); };
+  // The package has the hash of the library as it is: its hash would be the first thing to be wrong.
+  auto load = [&] {
+    Package message = addHashes(makePackage());
+    message.mutable_libraries(0)->set_hash(hashContent(folder.read("p/kernels-test.so")));
+    folder.write("p/package.pb", sealPackage(message.SerializeAsString()));
+    LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+    return LoadedKernels::load(package, "").status().message();
+  };
   std::string bytes = folder.read("p/kernels-test.so"), name = "meshwright_kernels";
   for (size_t at = bytes.find(name); at != std::string::npos; at = bytes.find(name))
     bytes[at] = 'M';
