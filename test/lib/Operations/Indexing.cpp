@@ -100,7 +100,8 @@ static CaseFamily makeScatter(const std::string &kind, const std::string &what, 
           [kind, draw](CaseSource &source) {
             Boxes boxes = draw(source);
             std::string dims = printDims(boxes, "updateWindowDims", "insertedDims", "scatterDimsToOperandDims");
-            CaseOperand updates{boxes.windows, "f64", -2, 1.9};
+            CaseOperand updates{boxes.windows};
+            updates.isApart = true;
             return OperationCase{{{boxes.operand}, {boxes.indices, "i32", -1, boxes.limit}, updates},
                                  "net.scatter " + kind + " %a, %b, %c " + dims + " : " + printType(boxes.operand) +
                                      ", " + printType(boxes.indices, "i32") + ", " + printType(boxes.windows) + " -> " +

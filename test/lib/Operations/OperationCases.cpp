@@ -122,6 +122,22 @@ static evaluate::Tensor drawOperand(const CaseOperand &operand, RankedTensorType
   return tensor;
 }
 
+/// Moves the numbers of `tensor` until none is closer than 0.01 to another of its own or to one of `others`.
+static void moveApart(evaluate::Tensor &tensor, ArrayRef<evaluate::Tensor> others) {
+  auto isClose = [](const evaluate::Element &a, const evaluate::Element &b) {
+    return &a != &b && std::fabs(a.f - b.f) < 0.01;
+  };
+  auto meets = [&](const evaluate::Element &element) {
+    auto isMet = [&](const evaluate::Element &other) { return isClose(element, other); };
+    return llvm::any_of(tensor.data, isMet) || llvm::any_of(others, [&](const evaluate::Tensor &other) {
+             return other.isFloat() && llvm::any_of(other.data, isMet);
+           });
+  };
+  for (evaluate::Element &element : tensor.data)
+    for (int tries = 0; tries < 1000 && meets(element); ++tries)
+      element.f += 0.017;
+}
+
 std::vector<evaluate::Tensor> test::drawOperands(const OperationCase &operationCase, ArrayRef<Type> types,
                                                  Random &random) {
   std::vector<evaluate::Tensor> tensors;
@@ -131,6 +147,8 @@ std::vector<evaluate::Tensor> test::drawOperands(const OperationCase &operationC
       if (other.type == tensor.type && tensor.isFloat())
         for (auto [element, counterpart] : llvm::zip_equal(tensor.data, other.data))
           element.f += std::fabs(element.f - counterpart.f) < 0.01 ? 0.03 : 0;
+    if (operand.isApart)
+      moveApart(tensor, tensors);
     tensors.push_back(std::move(tensor));
   }
   return tensors;

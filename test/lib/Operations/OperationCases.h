@@ -27,6 +27,8 @@ struct CaseOperand {
   CaseShape shape;
   std::string element = "f64";
   double low = -2, high = 2;
+  /// Whether none of its numbers is close to any number of an operand before it: where any may meet any, as in scatters.
+  bool isApart = false;
 };
 
 /// One operation as text, which reads its operands as `%a`, `%b`, `%c`, ….
@@ -34,7 +36,7 @@ struct OperationCase {
   std::vector<CaseOperand> operands;
   std::string text;
   /// A constant that the operation reads besides, `%k = net.constant …`; empty for most.
-  std::string constant;
+  std::string constant = {};
 };
 
 /// Draws what cases are made of. Who asks says which sizes are of use.
