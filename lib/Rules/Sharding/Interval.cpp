@@ -24,7 +24,7 @@ using meshwright::sharding::Interval;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// More operations than this are not looked at, nor more elements of a constant: a rule is asked for often.
 static constexpr int kMaxOperations = 64;
-static constexpr int64_t kMaxElements = 4096;
+static constexpr int64_t kMaxElements = 64;
 
 static double toDouble(APFloat number) {
   bool loses;
@@ -43,10 +43,19 @@ static Interval getRange(IntegerType type) {
   return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
 }
 
+/// The smallest normal number of a type, and the largest one.
+static std::pair<double, double> getMagnitudes(const llvm::fltSemantics &semantics) {
+  // A rule is asked for often, and numbers of APFloat take long to make. Floats of 8 bits end in other places.
+  if (APFloat::semanticsSizeInBits(semantics) == 8)
+    return {toDouble(APFloat::getSmallestNormalized(semantics)), toDouble(APFloat::getLargest(semantics))};
+  double fraction = 2 - std::ldexp(1, 1 - static_cast<int>(APFloat::semanticsPrecision(semantics)));
+  return {std::ldexp(1, APFloat::semanticsMinExponent(semantics)),
+          std::ldexp(fraction, APFloat::semanticsMaxExponent(semantics))};
+}
+
 /// A bound as it becomes where elements are stored in `type`.
 static double roundBound(double bound, FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  double largest = toDouble(APFloat::getLargest(semantics)), smallest = toDouble(APFloat::getSmallestNormalized(semantics));
+  auto [smallest, largest] = getMagnitudes(type.getFloatSemantics());
   if (std::fabs(bound) > 0.99 * largest)
     return std::copysign(kInfinity, bound);
   return std::fabs(bound) < 1.01 * smallest ? 0 : bound;
@@ -67,6 +76,10 @@ static Interval clampTo(Interval interval, Type type) {
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
+
+constexpr Interval kUnknown{-kInfinity, kInfinity};
+
+static bool isUnknown(Interval a) { return a.low == -kInfinity && a.high == kInfinity; }
 
 static Interval join(Interval a, Interval b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
@@ -138,8 +151,6 @@ private:
   int visited = 0;
 };
 
-constexpr Interval kUnknown{-kInfinity, kInfinity};
-
 } // namespace
 
 Interval Search::visit(Value value) {
@@ -155,8 +166,11 @@ Interval Search::visitAll(ValueRange operands) {
   if (operands.empty())
     return kUnknown;
   Interval all = visit(operands.front());
-  for (Value operand : operands.drop_front())
+  for (Value operand : operands.drop_front()) {
+    if (isUnknown(all))
+      return all;
     all = join(all, visit(operand));
+  }
   return all;
 }
 
@@ -164,17 +178,21 @@ Interval Search::visitConstant(ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements || elements.empty() || (!elements.isSplat() && elements.getNumElements() > kMaxElements))
     return kUnknown;
+  // All elements of a splat are its first.
+  int64_t count = elements.isSplat() ? 1 : elements.getNumElements();
   Interval all{kInfinity, -kInfinity};
   auto add = [&](double number) {
     if (!std::isnan(number))
       all = join(all, {number, number});
   };
   if (isa<FloatType>(elements.getElementType())) {
-    for (const APFloat &number : elements.getValues<APFloat>())
+    auto numbers = elements.value_begin<APFloat>();
+    for (const APFloat &number : llvm::make_range(numbers, numbers + count))
       add(toDouble(number));
   } else if (auto integer = dyn_cast<IntegerType>(elements.getElementType())) {
     bool isUnsigned = integer.isUnsigned() || integer.getWidth() == 1;
-    for (const APInt &number : elements.getValues<APInt>())
+    auto numbers = elements.value_begin<APInt>();
+    for (const APInt &number : llvm::make_range(numbers, numbers + count))
       add(isUnsigned ? number.roundToDouble(/*isSigned=*/false) : number.roundToDouble(/*isSigned=*/true));
   }
   // A constant that is NaN everywhere has no numbers: any interval will do.
@@ -200,13 +218,17 @@ Interval Search::visitReduce(ReduceOp op) {
 }
 
 Interval Search::visitArithmetic(Operation *op) {
-  Interval a = visitOperand(op, 0), b = visitOperand(op, 1);
+  Interval a = visitOperand(op, 0);
+  bool isTwice = op->getOperand(0) == op->getOperand(1);
+  // A square is not negative, and a bound of the other operand is one of an extremum; nothing else is known then.
+  if (isUnknown(a) && !isTwice && !isa<MaximumOp, MinimumOp>(op))
+    return kUnknown;
+  Interval b = isTwice ? a : visitOperand(op, 1);
   return llvm::TypeSwitch<Operation *, Interval>(op)
       .Case<AddOp>([&](auto) { return addIntervals(a, b); })
       .Case<SubtractOp>([&](auto) { return addIntervals(a, negate(b)); })
       .Case<MultiplyOp>([&](auto) {
-        bool isSquare = op->getOperand(0) == op->getOperand(1);
-        return isSquare ? multiplyIntervals(takeAbsolute(a), takeAbsolute(a)) : multiplyIntervals(a, b);
+        return isTwice ? multiplyIntervals(takeAbsolute(a), takeAbsolute(a)) : multiplyIntervals(a, b);
       })
       .Case<DivideOp>([&](auto) {
         return isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) ? divideIntervals(a, b) : kUnknown;
