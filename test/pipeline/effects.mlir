@@ -55,6 +55,9 @@ model { parameters: "p.*" }
 init { match: "p.*" constant: 0 }
 # CHECK: rules.textproto:[[@LINE+1]]:1: warning: init[1] has no effect: earlier rules decide about all that it matches; the first that matches counts
 init { match: "p.b" constant: 1 }
+fetch: "grad/*"
+# CHECK: rules.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: fetch glob "grad/p.b" has no effect: earlier globs match all that it matches
+fetch: "grad/p.b"
 tensor {
   axis: "tp"
   split { match: "p.w" dim: 1 }
@@ -64,8 +67,6 @@ tensor {
 # CHECK: rules.textproto:[[@LINE+1]]:27: warning: offload.match[1] has no effect: earlier globs match all that it matches
 offload { match: "adam.*" match: "adam.m/*" }
 train { adam {} }
-# CHECK: rules.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: fetch glob "grad/p.b" has no effect: earlier globs match all that it matches
-fetch: ["grad/*", "grad/p.b"]
 
 //--- placed.textproto
 mesh { axes { name: "tp" size: 2 } }
