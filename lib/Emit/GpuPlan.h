@@ -19,8 +19,8 @@
 //
 // Accumulations come first: they read inputs that later launches may write over. Those of what is known only when a row
 // has been reduced come last, and read what the rows have stored; then nothing is written over. Outputs of one launch
-// that are where inputs were are written by the threads that have read them, or behind a barrier
-// (`KernelPlan::canShare`).
+// that are where inputs were are written by the threads that have read them, or after a barrier
+// (`AssignBuffers` lets no others share memory).
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,6 +15,7 @@
 #include "PackageFolder.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
+#include "runtime/include/meshwright/runtime/SchemaVersion.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -22,8 +23,6 @@
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
-
-static constexpr uint32_t kVersion = 7;
 
 namespace {
 
@@ -52,7 +51,7 @@ private:
 } // namespace
 
 LogicalResult PackageWriter::writeContent() {
-  package.set_version(kVersion);
+  package.set_version(runtime::schemaVersion);
   package.set_producer(options.producer);
   if (failed(ContentWriter(module, serial, tables, package).write(options.metrics)))
     return failure();

@@ -59,15 +59,6 @@ bool KernelPlan::isColumn(const LinearForm &form) const {
   return llvm::any_of(ArrayRef(loops).drop_front(numRowLoops), [&](unsigned loop) { return form.uses(loop); });
 }
 
-bool KernelPlan::canShare(unsigned input, unsigned output) const {
-  const auto *store = llvm::find_if(stores, [&](const Store &store) { return store.output == output; });
-  if (store == stores.end() || numStages != 1)
-    return false;
-  return llvm::all_of(nodes, [&](const std::unique_ptr<Node> &node) {
-    return node->kind != Node::Load || node->index != input || node->position == store->position;
-  });
-}
-
 namespace meshwright::schedule {
 
 /// Builds a plan; fails with a reason where the operations are not of the planned forms.

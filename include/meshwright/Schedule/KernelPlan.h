@@ -88,8 +88,6 @@ struct KernelPlan {
   llvm::SmallVector<Store> stores;
 
   bool isColumn(const LinearForm &form) const;
-  /// Whether output `output` may have the same memory as input `input`: every element is read where it is written.
-  bool canShare(unsigned input, unsigned output) const;
   /// The number of columns.
   int64_t getNumColumns() const;
 
