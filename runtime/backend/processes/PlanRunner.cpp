@@ -117,7 +117,7 @@ Status PlanRunner::perform(const Action &action, Post &post) {
   case Action::Kind::Post: {
     Posted &batch = batches[action.index];
     std::for_each(batch.packed.begin(), batch.packed.end(), copy);
-    return post.post(batch.messages, tag);
+    return post.post(batch.messages, tag, &call);
   }
   case Action::Kind::Complete: {
     Posted &batch = batches[action.index];

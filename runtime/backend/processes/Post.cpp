@@ -15,9 +15,10 @@ static constexpr std::chrono::milliseconds longWait(20);
 /// core like all others.
 static constexpr std::chrono::seconds learnTime(5);
 
-Status Post::post(std::span<Message> messages, int tag) {
+Status Post::post(std::span<Message> messages, int tag, const CollectiveCall *call) {
   for (Message &message : messages)
-    MW_TRY(transport.post(message, tag));
+    if (Status status = transport.post(message, tag); !status.ok())
+      return explain(status, call);
   return {};
 }
 

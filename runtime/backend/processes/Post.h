@@ -20,14 +20,14 @@ public:
   Post(Transport &transport, Lifeline &lifeline, unsigned threads)
       : transport(transport), lifeline(lifeline), isCrowded(transport.isCrowded(threads)) {}
 
-  /// Puts messages under way; none is, where there is an error.
-  Status post(std::span<Message> messages, int tag);
+  /// Puts messages under way; none is, where there is an error: that of the transport, or the failure of any process.
+  Status post(std::span<Message> messages, int tag, const CollectiveCall *call = nullptr);
   /// Returns when all of them are over, or with the failure of any process. Who waits for long in a collective is said
   /// to do so.
   Status complete(std::span<Message> messages, int tag, const CollectiveCall *call = nullptr);
   /// Both.
   Status exchange(std::span<Message> messages, int tag, const CollectiveCall *call = nullptr) {
-    MW_TRY(post(messages, tag));
+    MW_TRY(post(messages, tag, call));
     return complete(messages, tag, call);
   }
 
