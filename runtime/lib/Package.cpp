@@ -73,6 +73,7 @@ Result<LoadedPackage> LoadedPackage::create(meshwright::Package message, std::st
   if (constants)
     package.constants = std::make_shared<const InputFile>(std::move(*constants));
   MW_TRY(package.check());
+  MW_TRY(checkArenas(package.message()));
   return package;
 }
 

@@ -130,6 +130,15 @@ TEST(Package, TablesAreChecked) {
             "program 0: the program gives places to 0 inputs but the package has 1");
 }
 
+TEST(Package, ArenasAreAsLargeAsTheirBuffersNeed) {
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 52); }),
+            "program 0: the arena has 4503599627370496 bytes, but the last buffer ends at ARENA");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->set_host_arena_bytes(8192); }),
+            "program 0: the host arena has 8192 bytes, but the last buffer ends at 0");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_serial()->set_arena_bytes(uint64_t(1) << 52); }).substr(0, 14),
+            "serial program");
+}
+
 TEST(Package, BuffersAreChecked) {
   auto change = [](std::function<void(Program &)> fn) {
     return getError([&](Package &p) { fn(*p.mutable_programs(0)); });
@@ -425,7 +434,11 @@ TEST(Package, KernelsThatAreNotThereAreErrors) {
 TEST(Package, ArenaBeyondMemoryIsAnError) {
   TempFolder folder;
   Package message = makePackage();
+  // A value that takes so much is no damage.
   message.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
+  Buffer &buffer = *message.mutable_programs(0)->add_buffers();
+  buffer.set_bytes(uint64_t(1) << 60);
+  buffer.set_dtype(F32);
   ASSERT_TRUE(writePackage(message, folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
   auto session = Session::create(package, {});

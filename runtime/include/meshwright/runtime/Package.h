@@ -111,6 +111,9 @@ Status checkProgram(const LoadedPackage &package, const Program &program, const 
 /// that these keep from step to step.
 Status checkEvaluation(const meshwright::Package &package, const meshwright::Package &evaluation);
 
+/// Checks that no arena of a package whose programs are checked is larger than its buffers need.
+Status checkArenas(const meshwright::Package &package);
+
 /// The bytes of a checked buffer's array (the buffer may be larger).
 uint64_t getArrayBytes(const Buffer &buffer);
 
