@@ -132,7 +132,7 @@ TEST(Package, TablesAreChecked) {
 
 TEST(Package, ArenasAreAsLargeAsTheirBuffersNeed) {
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 52); }),
-            "program 0: the arena has 4503599627370496 bytes, but the last buffer ends at ARENA");
+            "program 0: the arena has 4503599627370496 bytes, but the last buffer ends at 648");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->set_host_arena_bytes(8192); }),
             "program 0: the host arena has 8192 bytes, but the last buffer ends at 0");
   EXPECT_EQ(getError([](Package &p) { p.mutable_serial()->set_arena_bytes(uint64_t(1) << 52); }).substr(0, 14),
