@@ -67,7 +67,8 @@ assert 'warning: the checkpoint of step 12: variables are not finite: "w" (NaN o
 text = run(13, f"--checkpoint={chain}", "--resume", "--on-nonfinite=stop", expect=3)
 assert f"error: the checkpoint of step 13: variables are not finite" in text and f"is {chain}/step-000000000002\n" in text, text
 text = run(3, f"--resume={chain}/step-000000000002", "--on-nonfinite=stop")
-assert "finite" not in text, text
+# The folder has the word in its name.
+assert "finite" not in text.replace(str(folder), ""), text
 
 # stop ends with the first one, and saves no state that is not finite; warn goes on to the end.
 for more, processes in ([], 1), (["--nproc=4"], 4):

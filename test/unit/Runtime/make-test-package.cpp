@@ -133,7 +133,11 @@ static Package makeUnbounded() {
 /// More memory than there is.
 static Package makeHuge() {
   Package package = makePackage();
-  package.mutable_programs(0)->set_arena_bytes(uint64_t(1) << 60);
+  Program &program = *package.mutable_programs(0);
+  program.set_arena_bytes(uint64_t(1) << 60);
+  Buffer &buffer = *program.add_buffers();
+  buffer.set_bytes(program.arena_bytes());
+  buffer.set_dtype(F32);
   return package;
 }
 
