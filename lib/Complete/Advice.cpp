@@ -130,16 +130,15 @@ void Adviser::advise() {
     lookAtUses(value);
   for (OpIndex op = 0; op < static_cast<OpIndex>(graph.ops.size()); ++op)
     lookAtProduct(op);
-  auto megabytes = [](double bytes) { return llvm::formatv("{0:f1} MB", bytes / kMegabyte).str(); };
   StringRef name = mesh.getName(axis);
   if (moved.bytes > kNegligible * total)
     emitWarning(moved.first->getLoc())
-        << "values change their split over axis \"" << name << "\", " << megabytes(moved.bytes) << " per step in "
+        << "values change their split over axis \"" << name << "\", " << formatBytes(moved.bytes) << " per step in "
         << moved.count
         << " conversions; first here; a fused parameter is split by groups, heads over an axis that divides them";
   if (reduced.bytes > kNegligible * total)
     emitWarning(reduced.first->getLoc())
-        << "products with a split parameter leave " << megabytes(reduced.bytes)
+        << "products with a split parameter leave " << formatBytes(reduced.bytes)
         << " per step to be reduced over axis \"" << name
         << "\", more than they read; first here; split the parameter along a dimension that the product keeps";
 }

@@ -271,7 +271,7 @@ LogicalResult Segmenter::checkLive() {
   const Segment &segment = plan.segments[*number];
   auto diagnostic = emitError(locations.maxLive ? *locations.maxLive : func.getLoc())
                     << "segment " << *number << " (" << (segment.backward ? "backward" : "forward") << ") uses "
-                    << toText(segment.volume) << " of parameters by itself but at most " << toText(problem.maxLive)
+                    << formatBytes(segment.volume) << " of parameters by itself but at most " << formatBytes(problem.maxLive)
                     << " are to be alive";
   diagnostic.attachNote(items[segment.begin]->getLoc()) << "the segment begins here";
   return diagnostic;

@@ -180,13 +180,6 @@ SegmentPlan SegmentPlanner::solve() {
 // Text
 //===----------------------------------------------------------------------===//
 
-std::string meshwright::complete::toText(int64_t bytes) {
-  if (bytes < kKilobyte)
-    return llvm::formatv("{0} bytes", bytes).str();
-  bool small = bytes < kMegabyte;
-  return llvm::formatv("{0:F1} {1}", bytes / (small ? kKilobyte : kMegabyte), small ? "kB" : "MB").str();
-}
-
 std::string meshwright::complete::describe(const SegmentProblem &problem, const SegmentPlan &plan, unsigned index) {
   const ParameterFetch &fetch = plan.fetches[index];
   const Segment &segment = plan.segments[fetch.segment];
@@ -203,8 +196,8 @@ std::string meshwright::complete::describe(const SegmentProblem &problem, const 
       out << ": " << fetch.segment - fetch.start << " ahead";
     break;
   case ParameterFetch::Bound::Live:
-    out << ": at most " << toText(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
-        << toText(fetch.found);
+    out << ": at most " << formatBytes(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
+        << formatBytes(fetch.found);
     break;
   case ParameterFetch::Bound::InFlight:
     out << ": at most " << problem.maxInFlight << " launches are to be queued and segment " << fetch.start - 1
@@ -215,6 +208,6 @@ std::string meshwright::complete::describe(const SegmentProblem &problem, const 
     break;
   }
   for (const ParameterFetch::Kept &kept : fetch.kept)
-    out << "; kept for segment " << kept.segment << ": " << toText(kept.bytesBetween) << " are fetched in between";
+    out << "; kept for segment " << kept.segment << ": " << formatBytes(kept.bytesBetween) << " are fetched in between";
   return text;
 }

@@ -94,8 +94,6 @@ struct SegmentPlan {
   std::optional<unsigned> findTooLarge(int64_t maxLive) const;
 };
 
-/// Bytes as people read them.
-std::string toText(int64_t bytes);
 /// Why fetch number `index` is where it is.
 std::string describe(const SegmentProblem &problem, const SegmentPlan &plan, unsigned index);
 

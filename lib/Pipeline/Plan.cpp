@@ -20,9 +20,9 @@
 #include "meshwright/Schedule/Times.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Locations.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -568,25 +568,24 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
   if (programs.size() > 1)
     out << "program of rank " << program.firstRank << " and " << program.numRanks - 1 << " others, "
         << program.conversions.size() << " conversions\n";
-  out << llvm::format("variables: %.1f MB per rank\n", program.variableBytes / 1e6);
-  out << llvm::format("operations: %.3f GFLOP per rank, %.3f serial\n", program.flops / 1e9, serialFlops / 1e9);
+  out << "variables: " << formatBytes(program.variableBytes) << " per rank\n";
+  out << "operations: " << formatOperations(program.flops) << " per rank, " << formatOperations(serialFlops)
+      << " serial\n";
   if (!program.peakBytes)
     return;
-  out << llvm::format("arena: %.1f MB per rank, %.1f of it persistent; %.1f live at the busiest moment:\n",
-                      *program.peakBytes / 1e6, *program.persistentBytes / 1e6, program.liveBytes / 1e6);
+  out << "arena: " << formatBytes(*program.peakBytes) << " per rank, " << formatBytes(*program.persistentBytes)
+      << " of it persistent; " << formatBytes(program.liveBytes) << " live at the busiest moment:\n";
   for (const PlannedValue &value : ArrayRef(program.liveAtPeak).take_front(5))
-    out << llvm::format("    %10.3f MB  ", value.bytes / 1e6) << value.name << "\n";
-  out << program.numKernels << " kernels and " << program.numProducts
-      << llvm::format(" products read and write %.1f MB\n", program.trafficBytes / 1e6);
-  out << llvm::format(
-      "parameters %.3f MB, optimizer state %.3f MB; at most %.3f MB of gradients and %.3f MB of fetched "
-      "parameters at a time\n",
-      program.parameterBytes / 1e6, program.stateBytes / 1e6, program.gradientBytes / 1e6, program.fetchedBytes / 1e6);
+    out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << "  " << value.name << "\n";
+  out << program.numKernels << " kernels and " << program.numProducts << " products read and write "
+      << formatBytes(program.trafficBytes) << "\n";
+  out << "parameters " << formatBytes(program.parameterBytes) << ", optimizer state "
+      << formatBytes(program.stateBytes) << "; at most " << formatBytes(program.gradientBytes) << " of gradients and "
+      << formatBytes(program.fetchedBytes) << " of fetched parameters at a time\n";
   if (program.hostBytes > 0)
-    out << llvm::format("host: %.3f MB; %.3f MB are fetched and %.3f MB written back, at most %.3f MB of it are on the "
-                        "device at a time\n",
-                        program.hostBytes / 1e6, program.copiedFromHost / 1e6, program.copiedToHost / 1e6,
-                        program.offloadedBytes / 1e6);
+    out << "host: " << formatBytes(program.hostBytes) << "; " << formatBytes(program.copiedFromHost)
+        << " are fetched and " << formatBytes(program.copiedToHost) << " written back, at most "
+        << formatBytes(program.offloadedBytes) << " of it are on the device at a time\n";
   printBlocks(out, program.blocks);
 }
 
@@ -603,8 +602,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
   for (const PlannedProgram &program : programs)
     printProgram(out, program);
   if (evaluationBytes)
-    out << llvm::format("evaluation: in an arena of %.1f MB, which is that of the step as far as it goes\n",
-                        *evaluationBytes / 1e6);
+    out << "evaluation: in an arena of " << formatBytes(*evaluationBytes)
+        << ", which is that of the step as far as it goes\n";
   if (pipeline)
     pipeline->printText(out);
   printTotals(out);
@@ -614,8 +613,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
     printTimeline(out, programs.front().timeline);
   for (const PlannedConversion &conversion : conversions) {
     out << conversion.kind << " over " << llvm::join(conversion.axes, ", ")
-        << llvm::format(", %lld x ", static_cast<long long>(conversion.elements)) << conversion.dtype
-        << llvm::format(", %.3f MB: ", conversion.bytes / 1e6) << conversion.value;
+        << ", " << conversion.elements << " x " << conversion.dtype
+        << ", " << formatBytes(conversion.bytes) << ": " << conversion.value;
     if (!conversion.role.empty())
       out << " (" << conversion.role << ")";
     if (int64_t times = schedule::Times::count(mesh); conversion.times < times)

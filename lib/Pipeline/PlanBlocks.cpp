@@ -8,7 +8,7 @@
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Recompute.h"
 #include "meshwright/Support/Scopes.h"
-#include "llvm/Support/Format.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -66,6 +66,6 @@ void meshwright::printBlocks(llvm::json::OStream &json, const PlannedBlocks &blo
 
 void meshwright::printBlocks(llvm::raw_ostream &out, const PlannedBlocks &blocks) {
   PlannedBlock sum = sumBlocks(blocks);
-  out << llvm::format("kept for backward: %.3f MB; computed again: %.3f GFLOP beside %.3f of forward\n",
-                      sum.keptBytes / 1e6, sum.recomputeFlops / 1e9, sum.forwardFlops / 1e9);
+  out << "kept for backward: " << formatBytes(sum.keptBytes) << "; computed again: "
+      << formatOperations(sum.recomputeFlops) << " beside " << formatOperations(sum.forwardFlops) << " of forward\n";
 }

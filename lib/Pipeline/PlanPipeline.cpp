@@ -11,6 +11,7 @@
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -128,15 +129,14 @@ void PlannedPipeline::printText(llvm::raw_ostream &out) const {
                       execution.getBubble());
   draw(order, execution, {}, out);
   for (auto [number, stage] : llvm::enumerate(stages))
-    out << llvm::format("stage %d on %d: %.3f MFLOP forward and %.3f backward per micro-batch, %.3f MB of parameters\n",
-                        static_cast<int>(number), static_cast<int>(order.rankOfStage[number]), stage.forwardFlops / 1e6,
-                        stage.backwardFlops / 1e6, stage.parameterBytes / 1e6);
+    out << "stage " << number << " on " << order.rankOfStage[number] << ": " << formatOperations(stage.forwardFlops)
+        << " forward and " << formatOperations(stage.backwardFlops) << " backward per micro-batch, "
+        << formatBytes(stage.parameterBytes) << " of parameters\n";
   for (const auto &[coordinate, held] : between) {
-    out << llvm::format("between works on %d: %.3f MB for at most %d micro-batches; in flight are %d\n",
-                        static_cast<int>(coordinate), held.bytes / 1e6, static_cast<int>(held.slots),
-                        static_cast<int>(execution.inFlight[coordinate]));
+    out << "between works on " << coordinate << ": " << formatBytes(held.bytes) << " for at most " << held.slots
+        << " micro-batches; in flight are " << execution.inFlight[coordinate] << "\n";
     for (const PlannedBetween::Value &value : ArrayRef(held.values).take_front(kShownBetween))
-      out << llvm::format("    %10.3f MB in %d slots  ", value.bytes / 1e6, static_cast<int>(value.slots)) << value.name
-          << "\n";
+      out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << " in " << value.slots
+          << " slots  " << value.name << "\n";
   }
 }

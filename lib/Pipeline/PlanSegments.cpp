@@ -12,9 +12,9 @@
 #include "dialects/Net/Uses.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Locations.h"
+#include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -130,16 +130,15 @@ void Plan::printSegments(llvm::json::OStream &json) const {
 void Plan::printSegments(llvm::raw_ostream &out) const {
   if (segments.empty())
     return;
-  out << llvm::format("%zu segments, %zu fetches, at most %.3f MB of fetched parameters alive\n", segments.size(),
-                      fetches.size(), getFetchedPeak() / 1e6);
+  out << segments.size() << " segments, " << fetches.size() << " fetches, at most " << formatBytes(getFetchedPeak())
+      << " of fetched parameters alive\n";
   auto fetch = fetches.begin();
   for (size_t number = 0; number < segments.size(); ++number) {
     const PlannedSegment &segment = segments[number];
     out << "segment " << number << " (" << segment.role << ") from " << segment.first << " to " << segment.last
-        << llvm::format(": uses %.3f MB, %.3f alive\n", segment.volume / 1e6, segment.liveBytes / 1e6);
+        << ": uses " << formatBytes(segment.volume) << ", " << formatBytes(segment.liveBytes) << " alive\n";
     for (; fetch != fetches.end() && fetch->segment == static_cast<int64_t>(number); ++fetch)
-      out << llvm::format("    %.3f MB: ", fetch->bytes / 1e6) << fetch->variable << "\n        " << fetch->reason
-          << "\n";
+      out << "    " << formatBytes(fetch->bytes) << ": " << fetch->variable << "\n        " << fetch->reason << "\n";
   }
   out << "\n";
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanTimeline.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,7 +55,7 @@ void meshwright::printTimeline(llvm::raw_ostream &out, ArrayRef<Event> timeline)
                         stringifyKind(event.kind).str().c_str(), static_cast<long long>(event.launch));
     if (event.kind != Event::Wait) {
       out << event.collective << (event.isCopy ? "" : " over ") << llvm::join(event.axes, ", ")
-          << llvm::format(", %.3f MB: ", static_cast<double>(event.bytes) / 1e6) << event.parts.front();
+          << ", " << formatBytes(static_cast<double>(event.bytes)) << ": " << event.parts.front();
       if (event.parts.size() > 1)
         out << " and " << event.parts.size() - 1 << " more";
       if (event.segment)

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "llvm/Support/Format.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -69,19 +69,25 @@ void Plan::printTotals(llvm::json::OStream &json) const {
   });
 }
 
+/// A line of the table: a kind of conversion, how many there are, their bytes, and words after these.
+static void printTotal(llvm::raw_ostream &out, StringRef kind, std::optional<size_t> count, double bytes,
+                       const Twine &after = "") {
+  out << llvm::left_justify(kind, 16) << llvm::right_justify(count ? std::to_string(*count) : "", 6) << "  "
+      << llvm::right_justify(formatBytes(bytes), kBytesWidth) << after << "\n";
+}
+
 void Plan::printTotals(llvm::raw_ostream &out) const {
   double bytes = 0, betweenNodes = 0;
   for (const auto &[kind, total] : getTotals()) {
-    out << llvm::format("%-16s %5lld  %10.3f MB\n", kind.c_str(), static_cast<long long>(total.count),
-                        total.bytes / 1e6);
+    printTotal(out, kind, total.count, total.bytes);
     bytes += total.bytes;
     betweenNodes += total.bytesBetweenNodes;
   }
-  out << llvm::format("%-16s %5zu  %10.3f MB sent per rank and step\n", "total", conversions.size(), bytes / 1e6);
+  printTotal(out, "total", conversions.size(), bytes, " sent per rank and step");
   if (hasNodes())
-    out << llvm::format("%-16s %5s  %10.3f MB of it in groups of several nodes\n", "", "", betweenNodes / 1e6);
+    printTotal(out, "", std::nullopt, betweenNodes, " of it in groups of several nodes");
   if (std::optional<int64_t> steps = getMergedSteps())
-    out << llvm::format("%-16s %5s  %10.3f MB sent per rank and merge of %lld steps\n", "", "",
-                        bytes * static_cast<double>(*steps) / 1e6, static_cast<long long>(*steps));
+    printTotal(out, "", std::nullopt, bytes * static_cast<double>(*steps),
+               " sent per rank and merge of " + Twine(*steps) + " steps");
   out << "\n";
 }

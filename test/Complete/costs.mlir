@@ -28,7 +28,7 @@ net.variable parameter @w : tensor<100x300xf32> {dist.mapping = #dist.mapping<di
 func.func @heads_that_do_not_divide(%x: tensor<1000x100xf32>) -> tensor<1000x3x100xf32> {
   %w = net.read @w : tensor<100x300xf32>
   %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<1000x100xf32>, tensor<100x300xf32> -> tensor<1000x300xf32>
-  // expected-warning @below {{values change their split over axis "tp", 0.3 MB per step in 1 conversions; first here}}
+  // expected-warning @below {{values change their split over axis "tp", 300.0 kB per step in 1 conversions; first here}}
   %h = net.reshape %y : tensor<1000x300xf32> -> tensor<1000x3x100xf32>
   return %h : tensor<1000x3x100xf32>
 }

@@ -39,13 +39,13 @@ func.func @one_read_per_segment(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // CHECK-NOT: net.read
   %d = net.dot %c, %v batch = [] x [] contract = [1] x [1] {net.role = #net.role<backward>} : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
   // Kept parameters are read once: @w has nothing in between, @v nothing but what is kept.
-  // KEEP: %[[V:.*]] = net.read @v {{.*}}"fetch for segment 0 (forward), starts with it; kept for segment 3: 256 bytes are fetched in between"
-  // KEEP: %[[W:.*]] = net.read @w {{.*}}kept for segment 2: 0 bytes are fetched in between"
+  // KEEP: %[[V:.*]] = net.read @v {{.*}}"fetch for segment 0 (forward), starts with it; kept for segment 3: 256 B are fetched in between"
+  // KEEP: %[[W:.*]] = net.read @w {{.*}}kept for segment 2: 0 B are fetched in between"
   // KEEP-NOT: net.read
   // KEEP: net.dot %{{.*}}, %[[W]] {{.*}}dist.segment = 2
   // KEEP: net.dot %{{.*}}, %[[V]] {{.*}}dist.segment = 3
   // There is room for one at a time.
-  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 300 bytes are to be alive and segment 0 has 256 bytes"
+  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 300 B are to be alive and segment 0 has 256 B"
   // Two launches are those of the segment and one more.
   // QUEUE: net.read @w {dist.fetch_at = 0 : i64, dist.reason = "fetch for segment 1 (forward), starts with segment 0: 1 ahead"
   // QUEUE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 2 (backward), starts with segment 1: at most 2 launches are to be queued and segment 0 has 2"

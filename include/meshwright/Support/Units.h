@@ -10,6 +10,7 @@
 #include "meshwright/Support/Bytes.h"
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace meshwright {
 
@@ -20,6 +21,12 @@ inline constexpr double kKilobyte = 1e3, kMegabyte = 1e6;
 inline int64_t fromMegabytes(double megabytes) {
   return static_cast<int64_t>(std::min(std::round(megabytes * kMegabyte), static_cast<double>(kUnboundedBytes)));
 }
+
+/// Quantities as people read them: "48 B", "13.3 MB"; "2.5 GFLOP".
+std::string formatBytes(double bytes);
+std::string formatOperations(double operations);
+/// The longest text of `formatBytes`, for columns.
+inline constexpr unsigned kBytesWidth = 8;
 
 } // namespace meshwright
 
