@@ -53,9 +53,11 @@ Status Post::waitFor(Message &message, int tag, const CollectiveCall *call, bool
     if (!call || patience.getElapsed() < longWait)
       continue;
     // A message with another tag that stays there is of something else: those of one process come in their order.
-    MW_TRY_ASSIGN(std::optional<int> there, transport.probe(message.peer));
-    bool disagrees = there && *there != tag && there == other;
-    other = there;
+    Result<std::optional<int>> there = transport.probe(message.peer);
+    if (!there.ok())
+      return explain(there.status(), call);
+    bool disagrees = *there && **there != tag && *there == other;
+    other = *there;
     if (said == disagrees)
       continue;
     lifeline.beginWait(*call, message.peer, disagrees);

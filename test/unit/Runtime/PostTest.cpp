@@ -16,17 +16,21 @@ namespace {
 /// A transport whose connection to process 1 is broken. It breaks before the lifeline does, as two connections may.
 class BrokenTransport : public Transport {
 public:
-  explicit BrokenTransport(std::function<void()> notice, bool failsInPost)
-      : notice(std::move(notice)), failsInPost(failsInPost) {}
+  enum Function { Post, Test, Probe };
+  BrokenTransport(std::function<void()> notice, Function failing) : notice(std::move(notice)), failing(failing) {}
   std::string_view getName() const override { return "broken"; }
   Status describeMismatch(int64_t) const override { return {}; }
   int getProcess() const override { return 0; }
   int getNumProcesses() const override { return 2; }
   int getNumLocal() const override { return 2; }
   int getTag(uint64_t number) const override { return static_cast<int>(number); }
-  Status post(Message &, int) override { return failsInPost ? fail() : Status(); }
-  Result<bool> test(Message &) override { return fail(); }
-  Result<std::optional<int>> probe(int) override { return std::optional<int>(); }
+  Status post(Message &, int) override { return failing == Post ? fail() : Status(); }
+  Result<bool> test(Message &) override {
+    if (failing == Test)
+      return fail();
+    return false;
+  }
+  Result<std::optional<int>> probe(int) override { return fail(); }
   Status finalize() override { return {}; }
 
 private:
@@ -36,10 +40,10 @@ private:
   }
 
   std::function<void()> notice;
-  bool failsInPost;
+  Function failing;
 };
 
-std::string exchangeWithDeadPeer(bool failsInPost) {
+std::string exchangeWithDeadPeer(BrokenTransport::Function failing) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0)
     return "no sockets";
@@ -48,19 +52,19 @@ std::string exchangeWithDeadPeer(bool failsInPost) {
   auto lifeline = Lifeline::create(0, 2, std::move(sockets));
   if (!lifeline.ok())
     return lifeline.status().message();
-  BrokenTransport transport([&] { close(ends[1]); }, failsInPost);
+  BrokenTransport transport([&] { close(ends[1]); }, failing);
   CollectiveCall call;
   call.members = {0, 1};
   call.name = "grad";
   std::byte byte{};
   Message message{&byte, 1, 1, /*isSend=*/true};
-  return Post(transport, **lifeline, 1).exchange(std::span(&message, 1), 7, &call).message();
+  return processes::Post(transport, **lifeline, 1).exchange(std::span(&message, 1), 7, &call).message();
 }
 
 TEST(Post, BrokenConnectionIsTheEndOfItsProcess) {
   std::string expected = "rank 1 stopped before c_allreduce";
-  EXPECT_EQ(exchangeWithDeadPeer(/*failsInPost=*/true).substr(0, expected.size()), expected);
-  EXPECT_EQ(exchangeWithDeadPeer(/*failsInPost=*/false).substr(0, expected.size()), expected);
+  for (auto function : {BrokenTransport::Post, BrokenTransport::Test, BrokenTransport::Probe})
+    EXPECT_EQ(exchangeWithDeadPeer(function).substr(0, expected.size()), expected) << function;
 }
 
 } // namespace
