@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Pipeline/Compile.h"
+#include "Brief.h"
 #include "Diagnostics.h"
 #include "Effects.h"
 #include "Evaluation.h"
@@ -106,6 +107,7 @@ private:
   LogicalResult annotateStep();
   LogicalResult emit();
   LogicalResult finish();
+  LogicalResult printModule();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
   void report(Stage stage, double seconds);
   bool runs(Stage stage) const { return options.from <= stage && stage <= options.to; }
@@ -522,11 +524,19 @@ LogicalResult Compiler::finish() {
          failed(writeFile(options.explain, [&](llvm::raw_ostream &out) { plan.printText(out); }))))
       return failure();
   }
-  if (!isPrinting() && !rank)
-    return success();
+  return isPrinting() || rank ? printModule() : success();
+}
+
+LogicalResult Compiler::printModule() {
   OpPrintingFlags flags;
   flags.enableDebugInfo(options.printLocations, /*prettyForm=*/false);
-  return writeFile(options.output, [&](llvm::raw_ostream &out) { module->print(out, flags); });
+  OwningOpRef<ModuleOp> brief;
+  if (options.printBrief) {
+    brief = module->clone();
+    makeBrief(*brief);
+  }
+  ModuleOp printed = brief ? *brief : *module;
+  return writeFile(options.output, [&](llvm::raw_ostream &out) { printed->print(out, flags); });
 }
 
 ExitCode Compiler::run() {

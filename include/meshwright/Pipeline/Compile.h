@@ -58,6 +58,8 @@ struct CompileOptions {
   bool timing = false;
   bool quiet = false;
   bool printLocations = false;
+  /// Print names and placements, and no other discardable attribute.
+  bool printBrief = false;
 };
 
 /// The exit codes of our processes.
