@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace meshwright;
 
 static bool isShown(NamedAttribute attribute) {
-  return attribute.getName() == net::kNameAttr || attribute.getName() == dist::kMappingAttr;
+  return llvm::is_contained({net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr, dist::kComputesAttr},
+                            attribute.getName());
 }
 
 static DictionaryAttr getShown(DictionaryAttr attributes) {
