@@ -6,6 +6,7 @@
 
 #include "dialects/Dist/Conversions.h"
 #include "dialects/Dist/Times.h"
+#include "dialects/Net/Loops.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Optimize/Passes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -77,13 +78,20 @@ namespace {
 struct KeepFetchesPass : optimize::impl::KeepFetchesPassBase<KeepFetchesPass> {
   void runOnOperation() override {
     MeshOp mesh = findMesh(getOperation());
-    if (!mesh || !mesh->hasAttr(kStageAxisAttr))
+    if (!mesh || !(mesh->hasAttr(kStageAxisAttr) || mesh.getMesh().find(AxisKind::Slices)))
       return;
     unused.clear();
     Fetches fetches(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      if (failed(nest))
+        return signalPassFailure();
       for (Operation &op : llvm::make_early_inc_range(func.getOps()))
-        visit(&op, fetches, mesh->getAttr(kStageAxisAttr));
+        if (!nest->getLoop(&op))
+          visit(&op, fetches, mesh->getAttr(kStageAxisAttr));
+    }
     for (Operation *op : unused)
       op->erase();
   }

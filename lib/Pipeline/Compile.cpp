@@ -302,13 +302,13 @@ LogicalResult Compiler::annotateEvaluation() {
 LogicalResult Compiler::complete() {
   if (failed(runPasses([&](OpPassManager &manager) { complete::buildPipeline(manager, completeOptions); })))
     return failure();
-  plan.addSegments(*module);
+  plan.addSegments(*module, options.optimize && getOptimizeOptions(strategy).keepFetches);
   warnOfUnusedAxes(*module, strategy);
   return success();
 }
 
 LogicalResult Compiler::optimize() {
-  auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(strategy.get())); };
+  auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(strategy)); };
   if (options.optimize && failed(runPasses(build)))
     return failure();
   plan.addProgram(*module);
@@ -352,7 +352,7 @@ LogicalResult Compiler::scheduleEvaluation() {
     complete::buildPipeline(manager, getCompleteOptions(evaluationStrategy, &context));
     partition::buildPipeline(manager, getPartitionOptions(evaluationStrategy.get()));
     if (options.optimize)
-      optimize::buildPipeline(manager, getOptimizeOptions(evaluationStrategy.get()));
+      optimize::buildPipeline(manager, getOptimizeOptions(evaluationStrategy));
     schedule::buildPipeline(manager, scheduleOptions);
   });
 }

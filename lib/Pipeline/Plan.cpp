@@ -73,8 +73,6 @@ public:
   int64_t count(ConversionOpInterface op) const {
     int64_t all = count(op.getOperation());
     auto found = times.find(op->getParentOp());
-    if (op->hasAttr(kOnceAttr))
-      return all / slices;
     if (!isa<SendOp>(op) || slices == 1 || found == times.end())
       return all;
     // What is needed behind the last one only is counted once already.

@@ -130,8 +130,9 @@ class Plan {
 public:
   /// Notes what the serial step costs; before Partition.
   void addSerial(mlir::ModuleOp module);
-  /// Notes the segments and fetches of parameters; after Complete.
-  void addSegments(mlir::ModuleOp module);
+  /// Notes the segments and fetches of parameters; after Complete. With `keepsFetches` slices after the first one find
+  /// all of them alive in every segment.
+  void addSegments(mlir::ModuleOp module, bool keepsFetches);
   /// Notes the conversions, operations and variables of the rank program; after Optimize.
   void addProgram(mlir::ModuleOp module);
   /// Notes the memory of the rank program; after Schedule.
@@ -161,7 +162,7 @@ private:
   bool hasNodes() const;
   void printTotals(llvm::json::OStream &json) const;
   void printTotals(llvm::raw_ostream &out) const;
-  void addFetch(mlir::Operation *op);
+  void addFetch(mlir::Operation *op, bool isKept);
   int64_t getFetchedPeak() const;
   void printSegments(llvm::json::OStream &json) const;
   void printSegments(llvm::raw_ostream &out) const;

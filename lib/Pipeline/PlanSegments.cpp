@@ -50,7 +50,7 @@ static std::set<int64_t> findUses(Value fetched) {
   return uses;
 }
 
-void Plan::addFetch(Operation *op) {
+void Plan::addFetch(Operation *op, bool isKept) {
   net::ReadOp read = findRead(op);
   MappingAttr mapping = getMapping(op->getResult(0));
   Value fetched = findFetched(op);
@@ -72,16 +72,19 @@ void Plan::addFetch(Operation *op) {
     fetch.last = std::max(fetch.last, segment);
     segments[segment].volume += fetch.bytes;
   }
-  for (int64_t segment = fetch.start; segment <= fetch.last; ++segment)
-    segments[segment].liveBytes += fetch.bytes;
+  for (auto [number, segment] : llvm::enumerate(segments))
+    if (int64_t index = number; isKept || (fetch.start <= index && index <= fetch.last))
+      segment.liveBytes += fetch.bytes;
   fetches.push_back(std::move(fetch));
 }
 
-void Plan::addSegments(ModuleOp module) {
+void Plan::addSegments(ModuleOp module, bool keepsFetches) {
   MeshOp meshOp = findMesh(module);
   if (!meshOp)
     return;
   mesh = meshOp.getMesh();
+  std::optional<Axis> slices = mesh.find(AxisKind::Slices);
+  bool isKept = keepsFetches && !meshOp->hasAttr(kStageAxisAttr) && slices && mesh.getSize(*slices) > 1;
   SmallVector<Operation *> found;
   for (auto func : module.getOps<func::FuncOp>())
     func.walk([&](Operation *op) {
@@ -101,7 +104,7 @@ void Plan::addSegments(ModuleOp module) {
         segment.first = segment.last;
     });
   for (Operation *op : found)
-    addFetch(op);
+    addFetch(op, isKept);
 }
 
 int64_t Plan::getFetchedPeak() const {

@@ -6,6 +6,8 @@
 
 #include "StrategyOptions.h"
 #include "google/protobuf/message.h"
+#include "meshwright/Support/Bytes.h"
+#include "meshwright/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -325,6 +327,9 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
   segment.anchors.assign(zero.segment().anchors().begin(), zero.segment().anchors().end());
   segment.prefetch = zero.prefetch();
   segment.keepWithin = zero.keep_within_megabytes();
+  // Backward reads what forward has fetched; the tasks of a pipeline find that out later (KeepFetches).
+  if (!file.getKeepField().empty() && file.getStageAxis().empty())
+    segment.keepWithin = static_cast<double>(kUnboundedBytes) / kMegabyte;
   segment.maxLive = zero.max_live_megabytes();
   segment.maxInFlight = zero.max_in_flight();
   segment.backwardAxes.assign(zero.backward_axes().begin(), zero.backward_axes().end());
@@ -338,8 +343,8 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
 // Schedule
 //===----------------------------------------------------------------------===//
 
-optimize::Options meshwright::getOptimizeOptions(const strategy::Strategy &strategy) {
-  return {.keepFetches = strategy.has_pipeline() && strategy.pipeline().keep() == strategy::Pipeline::STEP};
+optimize::Options meshwright::getOptimizeOptions(const StrategyFile &file) {
+  return {.keepFetches = !file.getKeepField().empty()};
 }
 
 partition::LocalizeShapesPassOptions meshwright::getPartitionOptions(const strategy::Strategy &strategy) {

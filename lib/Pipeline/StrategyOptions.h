@@ -34,7 +34,7 @@ complete::Options getCompleteOptions(const strategy::StrategyFile &file, mlir::M
 partition::LocalizeShapesPassOptions getPartitionOptions(const strategy::Strategy &strategy);
 
 /// The options of Optimize.
-optimize::Options getOptimizeOptions(const strategy::Strategy &strategy);
+optimize::Options getOptimizeOptions(const strategy::StrategyFile &file);
 
 /// Writes a choice among `blocks` to the options of recompute.
 void setRecompute(complete::RecomputePassOptions &options, const FitChoice &choice, llvm::ArrayRef<FitBlock> blocks);

@@ -297,6 +297,10 @@ SmallVector<Crossing> Cutter::run() {
     fill(work);
   }
   keepCrossings();
+  // The work at the beginning is done once; no slice is left to choose.
+  for (Part &part : parts)
+    if (part.func)
+      part.func.walk([](Operation *op) { op->removeAttr(dist::kOnceAttr); });
   return llvm::map_to_vector(crossings, [](auto &entry) { return entry.second; });
 }
 

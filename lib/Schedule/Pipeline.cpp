@@ -30,6 +30,8 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
         createCommunicateInLoopsPass({options.communicate.bucketMegabytes, options.communicate.maxInFlight}));
     manager.addPass(createCommunicatePass(options.communicate));
   }
+  // The slice that fetches what the others keep has overlapped it by now.
+  manager.addPass(createKeepAcrossSlicesPass());
   // What not all ranks run is known now, and the order of collectives is: programs part here, before memory is given
   // out.
   manager.addPass(createSpecializePass());

@@ -7,6 +7,7 @@
 #include "meshwright/Schedule/Report.h"
 #include "Storage.h"
 #include "Traffic.h"
+#include "dialects/Dist/Times.h"
 #include "meshwright/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -201,6 +202,23 @@ static void addKept(func::FuncOp func, const Storage &storage, Report &report) {
   addSlots(func, storage, forward, report);
 }
 
+/// The bytes of the fetched parameters that variables keep for the slices of a step.
+static int64_t getKeptFetches(func::FuncOp func) {
+  SymbolTable symbols(func->getParentOfType<ModuleOp>());
+  int64_t bytes = 0;
+  auto add = [&](FlatSymbolRefAttr name) {
+    if (auto variable = symbols.lookup<net::VariableOp>(name.getAttr()); variable->hasAttr(dist::kOnceAttr))
+      bytes += Storage::getBytes(variable.getTensorType());
+  };
+  // A slice either makes what is kept or reads it.
+  for (Operation &op : func.getBody().front())
+    if (auto assign = dyn_cast<net::AssignOp>(op))
+      add(assign.getVariableAttr());
+    else if (auto read = dyn_cast<net::ReadOp>(op))
+      add(read.getVariableAttr());
+  return bytes;
+}
+
 Report schedule::describe(func::FuncOp func) {
   Report report;
   Storage storage(func);
@@ -223,7 +241,7 @@ Report schedule::describe(func::FuncOp func) {
   auto [liveBytes, busiest] = findBusiest(lifetimes, storage.getEnd(), [](Value) { return true; });
   report.liveBytes = liveBytes;
   report.gradientBytes = findBusiest(lifetimes, storage.getEnd(), isGradient).first;
-  report.fetchedBytes = findBusiest(lifetimes, storage.getEnd(), isFetched).first;
+  report.fetchedBytes = findBusiest(lifetimes, storage.getEnd(), isFetched).first + getKeptFetches(func);
   report.offloadedBytes = findBusiest(lifetimes, storage.getEnd(), isOffloaded).first;
   for (const Lifetime &lifetime : lifetimes)
     if (lifetime.first <= busiest && busiest <= lifetime.last)

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Times.h"
+#include "dialects/Dist/Conversions.h"
+#include "dialects/Dist/Times.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -78,6 +80,14 @@ DictionaryAttr Times::withoutFirst(DictionaryAttr times, Axis axis) {
   return known->second = rest.getDictionary(context);
 }
 
+DictionaryAttr Times::onlyFirst(DictionaryAttr times, Axis axis) const {
+  StringRef name = mesh.getName(axis);
+  auto own = times.getAs<DenseI64ArrayAttr>(name);
+  NamedAttrList first(times);
+  first.set(name, DenseI64ArrayAttr::get(context, {own ? own[0] : 0}));
+  return first.getDictionary(context);
+}
+
 DictionaryAttr Times::getOfUsers(Value value, llvm::function_ref<bool(Operation *)> isMeant) {
   DictionaryAttr all;
   for (Operation *user : value.getUsers()) {
@@ -114,6 +124,12 @@ void Times::need(Value value, DictionaryAttr times) {
   known = known ? unite(known, times) : times;
 }
 
+/// Whether `op` makes in one slice what the others read too. Layout operations behind it carry the mark for the tasks of
+/// pipelines, but cost nothing and stay with their readers.
+static bool isOnce(Operation *op) {
+  return op->hasAttr(dist::kOnceAttr) && isa<dist::CollectiveOp, dist::ConversionOpInterface>(op);
+}
+
 /// All users of `op` come before.
 LogicalResult Times::visit(Operation *op) {
   if (auto ret = dyn_cast<func::ReturnOp>(op)) {
@@ -133,6 +149,9 @@ LogicalResult Times::visit(Operation *op) {
       return failure();
     needs[op] = *during;
   }
+  std::optional<Axis> slices = mesh.find(dist::AxisKind::Slices);
+  if (auto known = needs.find(op); slices && mesh.getSize(*slices) > 1 && known != needs.end() && isOnce(op))
+    known->second = onlyFirst(known->second, *slices);
   DictionaryAttr times = needs.lookup(op);
   auto accumulate = dyn_cast<net::AccumulateOp>(op);
   for (Value operand : op->getOperands())

@@ -25,7 +25,8 @@ public:
 
   LogicalResult check() const {
     return success(succeeded(checkSurroundings()) && succeeded(checkAxes()) && succeeded(checkStage()) &&
-                   succeeded(checkSegment()) && succeeded(checkNumbers()) && succeeded(checkBackwardAxes()));
+                   succeeded(checkSegment()) && succeeded(checkNumbers()) && succeeded(checkBackwardAxes()) &&
+                   succeeded(checkKeep()));
   }
 
 private:
@@ -62,7 +63,8 @@ private:
                                                   {zero.has_keep_within_megabytes(), "keep_within_megabytes"},
                                                   {zero.has_persist_below_kilobytes(), "persist_below_kilobytes"},
                                                   {zero.has_max_live_megabytes(), "max_live_megabytes"},
-                                                  {!zero.backward_axes().empty(), "backward_axes"}};
+                                                  {!zero.backward_axes().empty(), "backward_axes"},
+                                                  {zero.has_keep(), "keep"}};
     for (auto [given, field] : thirdStage)
       if (given && zero.stage() < 3)
         return error("." + Twine(field)) << "zero." << field << " is about fetching parameters and needs stage 3, but"
@@ -117,6 +119,23 @@ private:
     return success();
   }
 
+  /// Two fields say how long parameters are kept, and others bound or cut short what the whole step keeps.
+  LogicalResult checkKeep() const {
+    const Pipeline &pipeline = file.get().pipeline();
+    if (zero.has_keep() && pipeline.has_keep() && (zero.keep() == Zero::STEP) != (pipeline.keep() == Pipeline::STEP))
+      return error(".keep") << "zero.keep is " << Zero::Keep_Name(zero.keep()) << " but pipeline.keep is "
+                            << Pipeline::Keep_Name(pipeline.keep()) << "; one of them says it";
+    std::tuple<bool, const char *, const char *> others[] = {
+        {zero.has_max_live_megabytes(), "max_live_megabytes", "bounds fetched parameters that are alive"},
+        {zero.has_keep_within_megabytes(), "keep_within_megabytes", "lets go of fetched parameters"},
+        {!zero.backward_axes().empty(), "backward_axes", "fetches for backward again"}};
+    for (auto [given, field, effect] : others)
+      if (given && !file.getKeepField().empty())
+        return error("." + Twine(field)) << "zero." << field << " " << effect << ", but " << file.getKeepField()
+                                         << " is STEP, which keeps all of them; leave one of the two out";
+    return success();
+  }
+
   const StrategyFile &file;
   const Zero &zero;
   dist::Mesh mesh;
@@ -124,6 +143,12 @@ private:
 };
 
 } // namespace
+
+StringRef StrategyFile::getKeepField() const {
+  if (strategy.zero().keep() == Zero::STEP)
+    return "zero.keep";
+  return strategy.pipeline().keep() == Pipeline::STEP ? "pipeline.keep" : "";
+}
 
 LogicalResult StrategyFile::checkZero(MLIRContext *context) const {
   return success(!strategy.has_zero() || succeeded(ZeroChecker(*this, context).check()));

@@ -104,6 +104,9 @@ def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
     returned (`dist.during`), or when an operation that is needed reads it. `dist.on` states the times beside the ranks; what
     nobody needs is dropped. Values that are there from the start (variables, constants, coordinates) have no times.
 
+    A collective that is done once in a step (`dist.once`) and what only it reads run in the first slice that needs it.
+    `dist-schedule-keep-across-slices` leaves its result to the others.
+
     A sum over times becomes the addend at the first of them and an addition at the others.
 
     Example: over four steps, the last of which updates
@@ -241,6 +244,28 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
                     Statistic<"numParts", "parts", "Values that they move">,
                     Statistic<"numStarts", "starts", "Collectives that are started and waited for elsewhere">];
   let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
+def KeepAcrossSlicesPass : Pass<"dist-schedule-keep-across-slices", "mlir::ModuleOp"> {
+  let summary = "keeps for later slices the fetches that one slice does";
+  let description = [{
+    A collective that is done once in a step (`dist.once`) runs in the first slice that needs it, which `dist-schedule-assign-times` states.
+    A variable within the step takes each of its results that other slices read, and those slices read the variable. Collectives in flight are
+    kept by their wait. It runs after `dist-schedule-communicate`, which orders the first slice as if there were no other.
+
+    Example: in four slices
+    ```mlir
+    %f = dist.collective c_allgather sum(%w) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, …} : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
+    %1 = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    // becomes, with %3 in the place of %1
+    %1 = dist.wait %f {dist.on = {micro = array<i64: 0>}} : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    net.assign @"kept/w", %1 {dist.on = {micro = array<i64: 0>}} : tensor<4xf32>
+    %2 = net.read @"kept/w" : tensor<4xf32>
+    %3 = dist.either %1 on {micro = array<i64: 0>} else %2 : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
+  let statistics = [Statistic<"numKept", "kept", "Values that later slices read in a variable">];
 }
 
 def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {

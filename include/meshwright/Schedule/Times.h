@@ -17,7 +17,8 @@ namespace meshwright::schedule {
 /// At which coordinates of the mesh's axes of times the operations of a function are needed. That follows, last
 /// operation first, from the times at which assignments and results take place (`dist.during`). Sets of times have the
 /// form of a support; where several axes have times, the set of an operation is the smallest product of sets that holds
-/// all it is needed at. All operations of a loop have the same.
+/// all it is needed at. All operations of a loop have the same. A collective that is done once in a step (`dist.once`)
+/// has the first slice of those that need it: other slices read a copy that is kept.
 class Times {
 public:
   /// Emits an error where `dist.during` names no times of the mesh.
@@ -37,6 +38,8 @@ public:
   static bool areApart(mlir::DictionaryAttr left, mlir::DictionaryAttr right);
   /// `times` but for the first coordinate of `axis`; null where nothing is left.
   mlir::DictionaryAttr withoutFirst(mlir::DictionaryAttr times, dist::Axis axis);
+  /// `times` at the first coordinate of `axis` alone.
+  mlir::DictionaryAttr onlyFirst(mlir::DictionaryAttr times, dist::Axis axis) const;
 
 private:
   Times(mlir::MLIRContext *context, const dist::Mesh &mesh) : context(context), mesh(mesh) {}

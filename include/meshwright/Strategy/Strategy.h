@@ -42,6 +42,9 @@ public:
 
   /// In how many slices the batch of a rank and step is gone through: micro-batches, where there is a pipeline.
   int64_t getSlices() const;
+  /// The field that says that fetched parameters are kept as long as the step, zero.keep or pipeline.keep; empty where
+  /// none does.
+  llvm::StringRef getKeepField() const;
   /// The name of the axis along which a checked strategy makes the ranks a pipeline; empty where it does not, or where
   /// the axis has size 1.
   llvm::StringRef getStageAxis() const;

@@ -1,0 +1,139 @@
+//===- KeepAcrossSlices.cpp - fetches are kept for later slices -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A collective that is done once in a step (`dist.once`) runs in the first slice that needs it. A variable holds its
+// results for the slices after it. Communication is ordered before, on the fetches themselves, so that the first slice
+// overlaps them with computation like any other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Traffic.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Schedule/Passes.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_KEEPACROSSSLICESPASS
+#include "meshwright/Schedule/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// Keeps the results of the collectives of one module.
+class Keeper {
+public:
+  Keeper(ModuleOp module, const dist::Mesh &mesh)
+      : symbols(module), slices(Builder(module.getContext()).getStringAttr(dist::kSlicesAxis)), mesh(mesh),
+        builder(module.getContext()) {}
+
+  /// Keeps what `op` makes in the first slice and others read, in variables before `func`. Returns how many it took.
+  int64_t keep(dist::CollectiveOp op, func::FuncOp func);
+
+private:
+  bool isReadElsewhere(Value value, Attribute holders) const;
+  net::VariableOp createVariable(dist::CollectiveOp op, unsigned part, Value value, func::FuncOp func);
+  void keep(Value value, net::VariableOp variable, DictionaryAttr on);
+
+  SymbolTable symbols;
+  StringAttr slices;
+  const dist::Mesh &mesh;
+  OpBuilder builder;
+};
+
+} // namespace
+
+/// Whether a slice that is none of `holders` reads `value`. A view is its memory under another shape.
+bool Keeper::isReadElsewhere(Value value, Attribute holders) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<dist::ViewOp>(user))
+      return isReadElsewhere(user->getResult(0), holders);
+    DictionaryAttr on = dist::getOn(user);
+    return !on || on.get(slices) != holders;
+  });
+}
+
+/// The name of the part of a launch, or of the one value that `op` moves.
+static StringRef getPartName(dist::CollectiveOp op, unsigned part) {
+  auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr);
+  return names ? cast<StringAttr>(names[part]).getValue() : Traffic::getName(op).getValue();
+}
+
+net::VariableOp Keeper::createVariable(dist::CollectiveOp op, unsigned part, Value value, func::FuncOp func) {
+  auto type = cast<RankedTensorType>(value.getType());
+  dist::Placement placement = dist::Placement::replicated(type.getRank());
+  StringRef name = getPartName(op, part);
+  OpBuilder outside(op.getContext());
+  auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator,
+                                          ("kept/" + (name.empty() ? "value" : name)).str(), type,
+                                          net::InitializerAttr(), FlatSymbolRefAttr());
+  variable->setAttr(dist::kWithinStepAttr, outside.getUnitAttr());
+  variable->setAttr(dist::kOnceAttr, outside.getUnitAttr());
+  variable->setAttr(dist::kMappingAttr, placement.toAttr(op.getContext(), mesh, type.getShape()));
+  symbols.insert(variable, func->getIterator());
+  return variable;
+}
+
+/// At the insertion point, assigns `value`, which is made `on` some ranks in one slice, and lets its users read it there in other slices.
+void Keeper::keep(Value value, net::VariableOp variable, DictionaryAttr on) {
+  Location loc = value.getLoc();
+  auto symbol = FlatSymbolRefAttr::get(variable);
+  auto assign = net::AssignOp::create(builder, loc, symbol, value);
+  dist::setOn(assign, on);
+  auto read = net::ReadOp::create(builder, loc, value.getType(), symbol);
+  auto holders = builder.getDictionaryAttr(builder.getNamedAttr(slices, on.get(slices)));
+  auto either = dist::EitherOp::create(builder, loc, value.getType(), value, holders, read.getResult());
+  NamedAttrList elsewhere(on);
+  elsewhere.erase(slices);
+  dist::setOn(either, elsewhere.getDictionary(builder.getContext()));
+  value.replaceUsesWithIf(either.getResult(),
+                          [&](OpOperand &use) { return use.getOwner() != assign && use.getOwner() != either; });
+}
+
+int64_t Keeper::keep(dist::CollectiveOp op, func::FuncOp func) {
+  DictionaryAttr on = dist::getOn(op.getOperation());
+  Attribute holders = on ? on.get(slices) : Attribute();
+  if (!holders)
+    return 0;
+  Operation *maker = op;
+  if (op.isStart()) {
+    maker = *op->user_begin();
+    dist::setOn(maker, on);
+  }
+  builder.setInsertionPointAfter(maker);
+  int64_t kept = 0;
+  for (auto [part, value] : llvm::enumerate(maker->getResults()))
+    if (isReadElsewhere(value, holders)) {
+      keep(value, createVariable(op, part, value, func), on);
+      ++kept;
+    }
+  return kept;
+}
+
+namespace {
+
+struct KeepAcrossSlicesPass : schedule::impl::KeepAcrossSlicesPassBase<KeepAcrossSlicesPass> {
+  void runOnOperation() override {
+    dist::MeshOp meshOp = dist::findMesh(getOperation());
+    if (!meshOp)
+      return;
+    dist::Mesh mesh = meshOp.getMesh();
+    Keeper keeper(getOperation(), mesh);
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (func.isExternal())
+        continue;
+      for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
+        if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && op.hasAttr(dist::kOnceAttr))
+          numKept += keeper.keep(collective, func);
+    }
+  }
+};
+
+} // namespace
