@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Storage.h"
 #include "Traffic.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
@@ -35,7 +36,7 @@ public:
         builder(module.getContext()) {}
 
   /// Keeps what `op` makes in the first slice and others read, in variables before `func`. Returns how many it took.
-  int64_t keep(dist::CollectiveOp op, func::FuncOp func);
+  int64_t keep(dist::CollectiveOp op, func::FuncOp func, const net::LoopNest &nest);
 
 private:
   bool isReadElsewhere(Value value, Attribute holders) const;
@@ -66,6 +67,27 @@ static StringRef getPartName(dist::CollectiveOp op, unsigned part) {
   return names ? cast<StringAttr>(names[part]).getValue() : Traffic::getName(op).getValue();
 }
 
+/// The kernel that alone reads `value` and only puts its elements elsewhere, outside of loops; null where there is none.
+static dist::KernelOp findCopy(Value value, const net::LoopNest &nest) {
+  while (value.hasOneUse() && isa<dist::ViewOp>(*value.user_begin()))
+    value = (*value.user_begin())->getResult(0);
+  auto kernel = value.hasOneUse() ? dyn_cast<dist::KernelOp>(*value.user_begin()) : dist::KernelOp();
+  bool isCopy = kernel && Traffic::isLayout(kernel) && kernel->getNumOperands() == 1 && kernel->getNumResults() == 1 &&
+                !nest.getLoop(kernel) && Storage::getBytes(kernel.getOperand(0).getType()) ==
+                                             Storage::getBytes(kernel.getResult(0).getType());
+  return isCopy ? kernel : dist::KernelOp();
+}
+
+/// Where `value`, made `on` some ranks in one slice, is only copied into another layout, makes the copy there too, and
+/// returns it: kept instead, it is not made again by every slice.
+static Value followCopies(Value value, DictionaryAttr on, const net::LoopNest &nest) {
+  while (dist::KernelOp copy = findCopy(value, nest)) {
+    dist::setOn(copy, on);
+    value = copy.getResult(0);
+  }
+  return value;
+}
+
 net::VariableOp Keeper::createVariable(dist::CollectiveOp op, unsigned part, Value value, func::FuncOp func) {
   auto type = cast<RankedTensorType>(value.getType());
   dist::Placement placement = dist::Placement::replicated(type.getRank());
@@ -81,8 +103,9 @@ net::VariableOp Keeper::createVariable(dist::CollectiveOp op, unsigned part, Val
   return variable;
 }
 
-/// At the insertion point, assigns `value`, which is made `on` some ranks in one slice, and lets its users read it there in other slices.
+/// Assigns `value`, which is made `on` some ranks in one slice, and lets its users read it there in other slices.
 void Keeper::keep(Value value, net::VariableOp variable, DictionaryAttr on) {
+  builder.setInsertionPointAfterValue(value);
   Location loc = value.getLoc();
   auto symbol = FlatSymbolRefAttr::get(variable);
   auto assign = net::AssignOp::create(builder, loc, symbol, value);
@@ -97,7 +120,7 @@ void Keeper::keep(Value value, net::VariableOp variable, DictionaryAttr on) {
                           [&](OpOperand &use) { return use.getOwner() != assign && use.getOwner() != either; });
 }
 
-int64_t Keeper::keep(dist::CollectiveOp op, func::FuncOp func) {
+int64_t Keeper::keep(dist::CollectiveOp op, func::FuncOp func, const net::LoopNest &nest) {
   DictionaryAttr on = dist::getOn(op.getOperation());
   Attribute holders = on ? on.get(slices) : Attribute();
   if (!holders)
@@ -107,13 +130,16 @@ int64_t Keeper::keep(dist::CollectiveOp op, func::FuncOp func) {
     maker = *op->user_begin();
     dist::setOn(maker, on);
   }
-  builder.setInsertionPointAfter(maker);
   int64_t kept = 0;
-  for (auto [part, value] : llvm::enumerate(maker->getResults()))
-    if (isReadElsewhere(value, holders)) {
-      keep(value, createVariable(op, part, value, func), on);
-      ++kept;
-    }
+  // Assignments stand in the order of the parts.
+  for (unsigned part = maker->getNumResults(); part-- > 0;) {
+    Value result = maker->getResult(part);
+    if (!isReadElsewhere(result, holders))
+      continue;
+    Value value = followCopies(result, on, nest);
+    keep(value, createVariable(op, part, value, func), on);
+    ++kept;
+  }
   return kept;
 }
 
@@ -129,9 +155,15 @@ struct KeepAcrossSlicesPass : schedule::impl::KeepAcrossSlicesPassBase<KeepAcros
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isExternal())
         continue;
-      for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
-        if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && op.hasAttr(dist::kOnceAttr))
-          numKept += keeper.keep(collective, func);
+      auto collectives = llvm::to_vector(llvm::make_filter_range(
+          func.getOps<dist::CollectiveOp>(), [](dist::CollectiveOp op) { return op->hasAttr(dist::kOnceAttr); }));
+      if (collectives.empty())
+        continue;
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      if (failed(nest))
+        return signalPassFailure();
+      for (dist::CollectiveOp collective : collectives)
+        numKept += keeper.keep(collective, func, *nest);
     }
   }
 };
