@@ -8,7 +8,7 @@ NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit
 split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
 the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
 reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
-with two chunks per rank, and with `keep` each of its stages fetches its parameters once in a step. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
+with two chunks per rank. With `keep` parameters are fetched once in a step, by each stage of a pipeline or in the first slice. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
 variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits; with --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on what stands in for them.
 """
@@ -184,6 +184,7 @@ def make_strategy(network, spec, optimizer, zero="", model='parameters: "p.*"'):
             group = group.split(".") if group else data
             lines.append("zero { " + " ".join(f'axes: "{name}"' for name in group) + f" stage: {stage}" +
                          (" ownership: WHOLE" if ownership else "") + (" order: IN_ORDER" if ownership == "order" else "") +
+                         (" keep: STEP" if "keep" in options and not any(name == "pp" for name, _ in axes) else "") +
                          (" " + zero if zero else "") + " }")
     for scale in ("before", "after"):
         if scale in options:
