@@ -21,8 +21,8 @@ inline constexpr llvm::StringLiteral kSlicesAxis = "micro";
 /// no file has one.
 inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
 
-/// On conversions and what they are made of, a unit: what they make does not differ between the micro-batches of a
-/// pipeline, is made once in a step, and kept.
+/// On conversions and what they are made of, a unit: what they make is the same in all slices of the batch, is made
+/// once in a step, and kept; on variables that they keep it for later slices.
 inline constexpr llvm::StringLiteral kOnceAttr = "dist.once";
 
 /// The axes of `first`, and behind them those of `second`, which are of times.

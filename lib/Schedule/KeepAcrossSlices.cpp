@@ -31,8 +31,8 @@ namespace {
 /// Keeps the results of the collectives of one module.
 class Keeper {
 public:
-  Keeper(ModuleOp module, const dist::Mesh &mesh)
-      : symbols(module), slices(Builder(module.getContext()).getStringAttr(dist::kSlicesAxis)), mesh(mesh),
+  Keeper(ModuleOp module, const dist::Mesh &mesh, dist::Axis slices)
+      : symbols(module), slices(StringAttr::get(module.getContext(), mesh.getName(slices))), mesh(mesh),
         builder(module.getContext()) {}
 
   /// Keeps what `op` makes in the first slice and others read, in variables before `func`. Returns how many it took.
@@ -44,6 +44,7 @@ private:
   void keep(Value value, net::VariableOp variable, DictionaryAttr on);
 
   SymbolTable symbols;
+  /// The name of the axis.
   StringAttr slices;
   const dist::Mesh &mesh;
   OpBuilder builder;
@@ -81,7 +82,10 @@ static dist::KernelOp findCopy(Value value, const net::LoopNest &nest) {
 /// Where `value`, made `on` some ranks in one slice, is only copied into another layout, makes the copy there too, and
 /// returns it: kept instead, it is not made again by every slice.
 static Value followCopies(Value value, DictionaryAttr on, const net::LoopNest &nest) {
-  while (dist::KernelOp copy = findCopy(value, nest)) {
+  for (dist::KernelOp copy = findCopy(value, nest); copy; copy = findCopy(value, nest)) {
+    // Fewer ranks than have the value may copy it.
+    if (dist::join(dist::getOn(copy.getOperation()), on) != on)
+      break;
     dist::setOn(copy, on);
     value = copy.getResult(0);
   }
@@ -151,7 +155,10 @@ struct KeepAcrossSlicesPass : schedule::impl::KeepAcrossSlicesPassBase<KeepAcros
     if (!meshOp)
       return;
     dist::Mesh mesh = meshOp.getMesh();
-    Keeper keeper(getOperation(), mesh);
+    std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+    if (!slices)
+      return;
+    Keeper keeper(getOperation(), mesh, *slices);
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isExternal())
         continue;

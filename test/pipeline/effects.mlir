@@ -14,6 +14,8 @@
 // RUN: %{check}
 // REDEFINE: %{case} = fields
 // RUN: %{check}
+// REDEFINE: %{case} = keep
+// RUN: %{check}
 // REDEFINE: %{case} = state
 // RUN: %{check}
 // REDEFINE: %{case} = small
@@ -83,6 +85,14 @@ data { axes: "dp" }
 # CHECK: fields.textproto:[[@LINE+2]]:{{[0-9]+}}: warning: train.gradient_merge.average has no effect: gradients of one step are merged
 # CHECK: fields.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: train.precision.keep_f32 has no effect: compute is WRITTEN, so that everything keeps its type
 train { sgd {} gradient_merge { average: false } precision { keep_f32: "tanh" } }
+
+//--- keep.textproto
+mesh { axes { name: "dp" size: 2 } axes { name: "pp" size: 1 } }
+model { parameters: "p.*" batch { inputs: "x" } }
+data { axes: "dp" }
+train { sgd {} }
+# CHECK: keep.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: pipeline.keep has no effect: no parameters are fetched without stage 3 of zero
+pipeline { axis: "pp" keep: STEP }
 
 //--- state.textproto
 mesh { axes { name: "dp" size: 2 } }

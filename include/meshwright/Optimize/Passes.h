@@ -24,7 +24,7 @@ namespace meshwright::optimize {
 
 /// What a strategy says about Optimize.
 struct Options {
-  /// Whether the parameters that a stage of a pipeline fetches are kept as long as the step.
+  /// Whether fetched parameters are kept as long as the step, over all slices of its batch.
   bool keepFetches = false;
 };
 

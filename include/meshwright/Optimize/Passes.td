@@ -59,11 +59,11 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
 }
 
 def KeepFetchesPass : Pass<"dist-optimize-keep-fetches", "mlir::ModuleOp"> {
-  let summary = "fetches the parameters of a pipeline's stages once in a step";
+  let summary = "fetches parameters once in a step of several slices";
   let description = [{
-    In a pipeline every task fetches the sharded parameters that it reads: forward and backward, for every micro-batch. Behind this pass a
-    fetch is done once, before the first micro-batch (`dist.once`), for forward and backward together, and what was fetched
-    is kept as long as the step.
+    Every slice of a batch fetches the sharded parameters that it reads, and in a pipeline each task does, forward and backward. After this pass
+    one fetch of a parameter is left for forward and backward together. It is done once in a step (`dist.once`): before the first
+    micro-batch of a pipeline, else in the first slice. Its result is kept as long as the step. Fetches in loops stay as they are.
 
     Example: `%1` and `%2` gather the same parameter, in forward and in backward
     ```mlir
