@@ -68,14 +68,15 @@ static StringRef getPartName(dist::CollectiveOp op, unsigned part) {
   return names ? cast<StringAttr>(names[part]).getValue() : Traffic::getName(op).getValue();
 }
 
-/// The kernel that alone reads `value` and only puts its elements elsewhere, outside of loops; null where there is none.
+/// The kernel that alone reads `value` and only puts its elements elsewhere, outside of loops; null where there is
+/// none.
 static dist::KernelOp findCopy(Value value, const net::LoopNest &nest) {
   while (value.hasOneUse() && isa<dist::ViewOp>(*value.user_begin()))
     value = (*value.user_begin())->getResult(0);
   auto kernel = value.hasOneUse() ? dyn_cast<dist::KernelOp>(*value.user_begin()) : dist::KernelOp();
   bool isCopy = kernel && Traffic::isLayout(kernel) && kernel->getNumOperands() == 1 && kernel->getNumResults() == 1 &&
-                !nest.getLoop(kernel) && Storage::getBytes(kernel.getOperand(0).getType()) ==
-                                             Storage::getBytes(kernel.getResult(0).getType());
+                !nest.getLoop(kernel) &&
+                Storage::getBytes(kernel.getOperand(0).getType()) == Storage::getBytes(kernel.getResult(0).getType());
   return isCopy ? kernel : dist::KernelOp();
 }
 

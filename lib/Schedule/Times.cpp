@@ -124,7 +124,7 @@ void Times::need(Value value, DictionaryAttr times) {
   known = known ? unite(known, times) : times;
 }
 
-/// Whether `op` makes in one slice what the others read too. Layout operations behind it carry the mark for the tasks of
+/// Whether `op` makes in one slice what the others read too. Layout operations after it carry the mark for tasks of
 /// pipelines, but cost nothing and stay with their readers.
 static bool isOnce(Operation *op) {
   return op->hasAttr(dist::kOnceAttr) && isa<dist::CollectiveOp, dist::ConversionOpInterface>(op);
