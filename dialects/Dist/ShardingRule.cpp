@@ -106,7 +106,7 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
       return split;
     // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent, and so does the
     // next index of a factor further out.
-    if (use.offset % split.extent != 0 || use.size % split.extent != 0)
+    if (split.extent == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
       return std::nullopt;
     return split;
   }
@@ -120,8 +120,8 @@ static std::optional<int64_t> fitExtent(const FactorUse &use, const FactorSplit 
   if (split.open && use.offset == 0 && use.size <= split.stride * n && use.size > split.stride * (n - 1))
     return use.size;
   // With a period, which an open digit has as well: up to its extent the two agree, and a tensor that reaches further
-  // is either shorter than two periods or made of whole ones.
-  if (split.extent == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
+  // is either shorter than two periods or made of whole ones. A tensor without indices has no period.
+  if (split.extent == 0 || use.size == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
     return std::nullopt;
   return split.extent;
 }

@@ -212,6 +212,18 @@ TEST(FactorSplit, tellsAbsentFromIllegal) {
   EXPECT_EQ(toTensorSplit(has, split, 2).kind, Kind::Illegal);
 }
 
+// Tests tensors that span nothing of a factor, as a slice of no rows does: they have no digit, wherever they begin.
+TEST(FactorSplit, leavesTensorsWithoutIndicesWhole) {
+  TensorRule rows, empty, emptyInside;
+  rows.dims.push_back({{0, 4}});
+  empty.dims.push_back({{0, 0}});
+  emptyInside.dims.push_back({{0, 0, 2}});
+  for (FactorSplit split : {FactorSplit{0, 4, 2, true}, FactorSplit{0, 2, 1, false}})
+    for (const TensorRule &tensor : {empty, emptyInside})
+      EXPECT_EQ(toTensorSplit(tensor, split, 2).kind, Kind::Illegal);
+  EXPECT_FALSE(toFactorSplit(emptyInside, 0, 0, 1, 2));
+}
+
 // Tests the digits of a fused q/k/v projection: three pieces, each split over the heads.
 TEST(FactorSplit, keepsDigitsOfFusedProjections) {
   // Result [qkv·heads·depth] of a product becomes [qkv, heads, depth] by a reshape.

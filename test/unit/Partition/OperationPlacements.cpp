@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/OperationPlacements.h"
+#include "dialects/Dist/RuleCheck.h"
 #include "dialects/Net/Net.h"
 
 using namespace mlir;
@@ -96,6 +97,13 @@ bool OperationPlacements::pass(Axis axis, const PartialRule &partial) {
 void OperationPlacements::hold(Axis axis, int64_t holder) {
   for (Placement &placement : placements)
     placement.setHolder(axis, holder);
+}
+
+bool OperationPlacements::followRule() const {
+  ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
+  ArrayRef<Placement> all(placements);
+  return succeeded(checkRule(*rule, *mesh, all.take_front(op->getNumOperands()), all.drop_front(op->getNumOperands()),
+                             [&] { return op->emitOpError(); }));
 }
 
 void OperationPlacements::annotate(ArrayRef<Placement> results) const {

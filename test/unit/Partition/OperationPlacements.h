@@ -25,6 +25,8 @@ public:
   bool pass(dist::Axis axis, const dist::PartialRule &partial);
   /// Makes one coordinate of an axis the only one that runs the operation.
   void hold(dist::Axis axis, int64_t holder);
+  /// Whether the placements so far follow the rule as passes judge it, which read the split from any one tensor.
+  bool followRule() const;
 
   const dist::Placement &operand(unsigned index) const { return placements[index]; }
   const dist::Placement &result(unsigned index) const { return placements[op->getNumOperands() + index]; }

@@ -36,7 +36,8 @@ struct SplitPlan {
 std::vector<SplitPlan> enumeratePlans(const dist::ShardingRule &rule);
 
 /// What special values are tried with: each factor over 2 to 4 ranks, among them ranks whose part is empty, and the
-/// partial operands of each entry over 2 and 3 ranks, and beside each factor.
+/// partial operands of each entry over 2 and 3 ranks, and beside each factor. Plans that the rule does not allow are
+/// among them.
 std::vector<SplitPlan> enumerateSpecialPlans(const dist::ShardingRule &rule);
 
 /// How often what an operation's rule allows was tried.
