@@ -38,32 +38,47 @@ static int64_t getRest(const Placement &placement, unsigned dim, int64_t size) {
   return placement.dims[dim].empty() ? size : placement.dims[dim].back().stride;
 }
 
+/// Adds digits of `axes` to dimension `dim` of `size` indices: those that divide first, which leaves at most one that
+/// does not. Operations read a digit alone, so its periods have to divide the dimension: once a digit has parts of
+/// unequal size, as 22, 22 and 20 of 64 indices, no other fits in it. Returns the axes that remain.
+static SmallVector<Axis> addDigits(Placement &placement, unsigned dim, int64_t size, const Mesh &mesh, ArrayRef<Axis> axes) {
+  SmallVector<Axis> left(axes);
+  int64_t extent = getRest(placement, dim, size);
+  while (!left.empty() && extent > 1 && size % extent == 0) {
+    Axis *next = llvm::find_if(left, [&](Axis axis) { return extent % mesh.getSize(axis) == 0; });
+    if (next == left.end())
+      next = left.begin();
+    auto stride = static_cast<int64_t>(llvm::divideCeil(extent, mesh.getSize(*next)));
+    placement.dims[dim].push_back({*next, extent, stride});
+    extent = stride;
+    left.erase(next);
+  }
+  return left;
+}
+
 bool annotate::addSlices(Placement &placement, ArrayRef<int64_t> shape, const Mesh &mesh, ArrayRef<Axis> axes) {
   int64_t members = mesh.getGroupSize(axes);
-  int64_t least = countElements(placement.getLocalShape(shape));
+  int64_t whole = countElements(placement.getLocalShape(shape)), least = whole;
   std::optional<Placement> best;
+  SmallVector<Axis> rest;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     Placement sliced = placement;
-    int64_t extent = getRest(placement, dim, size);
-    bool divides = extent > 0 && extent % members == 0;
-    for (Axis axis : axes) {
-      int64_t stride = std::max<int64_t>(llvm::divideCeil(extent, mesh.getSize(axis)), 1);
-      sliced.dims[dim].push_back({axis, extent, stride});
-      extent = stride;
-    }
+    SmallVector<Axis> left = addDigits(sliced, dim, size, mesh, axes);
     int64_t elements = countElements(sliced.getLocalShape(shape));
-    if (elements < least) {
-      least = elements;
-      best = sliced;
-    }
-    if (divides && members > 1) {
-      best = sliced;
+    if (elements >= least)
+      continue;
+    least = elements;
+    best = sliced;
+    rest = left;
+    if (elements * members == whole)
       break;
-    }
   }
-  if (best)
-    placement = *best;
-  return best.has_value();
+  if (!best)
+    return false;
+  placement = *best;
+  // Other dimensions may take the axes that this one does not.
+  addSlices(placement, shape, mesh, rest);
+  return true;
 }
 
 Placement annotate::placeLike(Placement placement, ArrayRef<int64_t> shape, ArrayRef<int64_t> likeShape) {

@@ -13,8 +13,9 @@
 namespace meshwright::annotate {
 
 /// Adds to `placement` of a value of `shape` the digits that divide what a rank holds among the ranks of `axes`: along
-/// the outermost dimension that divides, else along the one that leaves a rank the fewest elements. False where no
-/// dimension leaves it fewer than it has.
+/// the outermost dimension that divides, else along the one that leaves a rank the fewest elements. A dimension whose
+/// parts differ in size is not divided further, as no operation runs in such parts: axes that do not fit there divide
+/// another one, or none. False where no dimension leaves a rank fewer elements than it has.
 bool addSlices(dist::Placement &placement, llvm::ArrayRef<int64_t> shape, const dist::Mesh &mesh,
                llvm::ArrayRef<dist::Axis> axes);
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Annotate/Storage.h"
+#include "dialects/Dist/ShardingRule.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
 #include <numeric>
@@ -97,7 +98,53 @@ TEST(StorageTest, SlicesTakeTheOutermostDimensionThatDivides) {
   EXPECT_EQ(slice({}, {1}, false), (Shape{}));
 }
 
-TEST(StorageTest, RandomSlicesHoldEveryElementOnce) {
+TEST(StorageTest, SlicesLeavePartsOfUnequalSizeWhole) {
+  // 64 rows over three ranks are parts of 22, 22 and 20: halves of them would be 11 of 22 indices, and 22 does not divide
+  // 64.
+  Mesh mesh({"tp", "dp", "ep"}, {3, 2, 3});
+  auto slice = [&](std::vector<int64_t> shape, std::vector<Axis> axes) {
+    Placement placement = Placement::replicated(shape.size());
+    EXPECT_TRUE(placement.insert(0, {0, shape[0], (shape[0] + 2) / 3}));
+    addSlices(placement, shape, mesh, axes);
+    return placement.dims;
+  };
+  using Dims = decltype(Placement::dims);
+  EXPECT_EQ(slice({64, 8}, {1}), (Dims{{{0, 64, 22}}, {{1, 8, 4}}}));
+  EXPECT_EQ(slice({64, 7}, {1}), (Dims{{{0, 64, 22}}, {{1, 7, 4}}}));
+  EXPECT_EQ(slice({64}, {1}), (Dims{{{0, 64, 22}}}));
+  EXPECT_EQ(slice({66, 8}, {1}), (Dims{{{0, 66, 22}, {1, 22, 11}}, {}}));
+  // Axes that divide come first, and one that does not is the last.
+  EXPECT_EQ(slice({66}, {2, 1}), (Dims{{{0, 66, 22}, {1, 22, 11}, {2, 11, 4}}}));
+  EXPECT_EQ(slice({63}, {2, 1}), (Dims{{{0, 63, 21}, {2, 21, 7}, {1, 7, 4}}}));
+  // A dimension that does not take all axes leaves them to another one.
+  EXPECT_EQ(slice({10, 3}, {1, 2}), (Dims{{{0, 10, 4}}, {{2, 3, 1}}}));
+  EXPECT_EQ(slice({10, 5, 3}, {1, 2}), (Dims{{{0, 10, 4}}, {{1, 5, 3}}, {{2, 3, 1}}}));
+  EXPECT_EQ(slice({60}, {2, 1}), (Dims{{{0, 60, 20}, {1, 20, 10}, {2, 10, 4}}}));
+}
+
+TEST(StorageTest, SlicesRunInElementwiseOperations) {
+  test::Random random(3);
+  for (int round = 0; round < 500; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    Mesh mesh({"tp", "a", "b"}, {random.pick(1, 4), random.pick(1, 5), random.pick(1, 4)});
+    std::vector<int64_t> shape;
+    for (int64_t dims = random.pick(1, 3); dims > 0; --dims)
+      shape.push_back(random.pick(1, 70));
+    Placement placement = Placement::replicated(shape.size());
+    size_t dim = random.pick(0, shape.size() - 1);
+    int64_t stride = (shape[dim] + mesh.getSize(0) - 1) / mesh.getSize(0);
+    if (mesh.getSize(0) > 1)
+      ASSERT_TRUE(placement.insert(dim, {0, shape[dim], stride}));
+    addSlices(placement, shape, mesh, {1, 2});
+    ShardingRule rule = ShardingRule::elementwise(shape, 1);
+    for (auto [index, splits] : llvm::enumerate(placement.dims))
+      for (const Split &split : splits)
+        EXPECT_TRUE(toFactorSplit(rule.operands[0], index, split.extent, split.stride, mesh.getSize(split.axis)))
+            << split.stride << " of " << split.extent << " of " << shape[index];
+  }
+}
+
+TEST(StorageTest, RandomSlicesHoldEveryElementEquallyOften) {
   test::Random random(2);
   for (int round = 0; round < 500; ++round) {
     SCOPED_TRACE(random.describe(round));
@@ -127,6 +174,10 @@ TEST(StorageTest, RandomSlicesHoldEveryElementOnce) {
         if (inside)
           ++seen.at(whole);
       }
-    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), static_cast<long>(seen.size()));
+    // Ranks along an axis that fits no dimension hold the same.
+    int64_t holders = 1;
+    for (Axis axis : {0, 1})
+      holders *= placement.findSplit(axis) ? 1 : mesh.getSize(axis);
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), holders), static_cast<long>(seen.size()));
   }
 }
