@@ -2,7 +2,8 @@
 //
 // The compiler's precompiled header: what almost every file of it includes.
 
-// With assertions LLVM's headers give statistics, and so passes, members that LLVM's library, built without, knows nothing of.
+// With assertions LLVM's headers give statistics, and so passes, members that LLVM's library, built without, knows
+// nothing of.
 #ifndef NDEBUG
 #define NDEBUG
 #include "llvm/ADT/Statistic.h"

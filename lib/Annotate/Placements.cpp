@@ -264,8 +264,9 @@ LogicalResult Annotator::placeSplits() {
     if (!any && file.matchesAll())
       return emitError(loc) << "no variable matches \"" << rule.match() << "\"";
     if (any && !decides && file.matchesAll())
-      emitWarning(loc) << "tensor.split[" << index
-                       << "] has no effect: earlier rules decide about all that it matches; the first that matches counts";
+      emitWarning(loc)
+          << "tensor.split[" << index
+          << "] has no effect: earlier rules decide about all that it matches; the first that matches counts";
   }
   return success();
 }

@@ -101,8 +101,8 @@ int64_t annotate::getLargestStage(ArrayRef<StageBlock> blocks, ArrayRef<int64_t>
   Cutter cutter(blocks, static_cast<int64_t>(firsts.size()), {inFlight, INT64_MAX});
   Cost largest = 0;
   for (auto [stage, first] : llvm::enumerate(firsts))
-    largest = std::max(
-        largest, cutter.getBytes(stage, first, stage + 1 < firsts.size() ? firsts[stage + 1] : blocks.size()));
+    largest =
+        std::max(largest, cutter.getBytes(stage, first, stage + 1 < firsts.size() ? firsts[stage + 1] : blocks.size()));
   return static_cast<int64_t>(std::ceil(largest));
 }
 

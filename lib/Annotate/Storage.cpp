@@ -41,7 +41,8 @@ static int64_t getRest(const Placement &placement, unsigned dim, int64_t size) {
 /// Adds digits of `axes` to dimension `dim` of `size` indices: those that divide first, which leaves at most one that
 /// does not. Operations read a digit alone, so its periods have to divide the dimension: once a digit has parts of
 /// unequal size, as 22, 22 and 20 of 64 indices, no other fits in it. Returns the axes that remain.
-static SmallVector<Axis> addDigits(Placement &placement, unsigned dim, int64_t size, const Mesh &mesh, ArrayRef<Axis> axes) {
+static SmallVector<Axis> addDigits(Placement &placement, unsigned dim, int64_t size, const Mesh &mesh,
+                                   ArrayRef<Axis> axes) {
   SmallVector<Axis> left(axes);
   int64_t extent = getRest(placement, dim, size);
   while (!left.empty() && extent > 1 && size % extent == 0) {

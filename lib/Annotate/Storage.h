@@ -23,8 +23,8 @@ bool addSlices(dist::Placement &placement, llvm::ArrayRef<int64_t> shape, const 
 /// other's is not, it is not split.
 dist::Placement placeLike(dist::Placement placement, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> likeShape);
 
-/// The owner of every one of `loads` (bytes) among `owners` so that the largest sum is small: the largest load first, to
-/// whoever has least, then moves and exchanges with the fullest until none makes it smaller.
+/// The owner of every one of `loads` (bytes) among `owners` so that the largest sum is small: the largest load first,
+/// to whoever has least, then moves and exchanges with the fullest until none makes it smaller.
 llvm::SmallVector<int64_t> balanceOwners(llvm::ArrayRef<int64_t> loads, int64_t owners);
 
 /// Owners in the order of `loads`: before one is placed the next owner takes over if what is placed so far, in all,

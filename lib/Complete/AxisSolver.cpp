@@ -72,8 +72,8 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
     bool isSource = !op.results.empty() && graph.source[op.results.front()];
     bool isWeight = !op.results.empty() && graph.weight[op.results.front()];
     bool isDerived = computes && !isSource && llvm::all_of(op.operands, [&](ValueIndex operand) {
-      return derived[operand] || graph.values[operand].shape.empty();
-    });
+                       return derived[operand] || graph.values[operand].shape.empty();
+                     });
     for (ValueIndex result : op.results) {
       constant[result] = isConstant && !isSource;
       derived[result] = isDerived && !graph.pinned[result];

@@ -104,7 +104,8 @@ bool complete::isLayout(Operation *op, const ShardingRule &rule) {
     return false;
   bool converts = isa<net::ConvertOp>(op) && net::isFloat(op->getOperand(0)) && net::isFloat(op->getResult(0));
   // Products pass what does not compute with their values.
-  bool moves = llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Product; });
+  bool moves =
+      llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Product; });
   return (converts || moves) && llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
 }
 

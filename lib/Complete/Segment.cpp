@@ -271,8 +271,8 @@ LogicalResult Segmenter::checkLive() {
   const Segment &segment = plan.segments[*number];
   auto diagnostic = emitError(locations.maxLive ? *locations.maxLive : func.getLoc())
                     << "segment " << *number << " (" << (segment.backward ? "backward" : "forward") << ") uses "
-                    << formatBytes(segment.volume) << " of parameters by itself but at most " << formatBytes(problem.maxLive)
-                    << " are to be alive";
+                    << formatBytes(segment.volume) << " of parameters by itself but at most "
+                    << formatBytes(problem.maxLive) << " are to be alive";
   diagnostic.attachNote(items[segment.begin]->getLoc()) << "the segment begins here";
   return diagnostic;
 }

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A reduction of floats of 16 bits is taken in f32 by its kernel and rounded once. Where ranks reduce a part each, they
-// would round, and overflow, before they add their parts up. Afterwards the reduction is in f32 and a conversion follows
-// it: a sum does not pass a conversion, so ranks agree on it in f32, and round what they agree on.
+// would round, and overflow, before they add their parts up. Afterwards the reduction is in f32 and a conversion
+// follows it: a sum does not pass a conversion, so ranks agree on it in f32, and round what they agree on.
 //
 // Gradients are left as they are: in which type they travel is what `reduce { communicate }` says.
 //
@@ -27,7 +27,8 @@ using namespace meshwright::complete;
 /// Whether `op` sums or multiplies floats that its kernel widens.
 static bool isNarrowSum(net::ReduceOp op) {
   bool rounds = op.getKind() == dist::ReduceKind::Sum || op.getKind() == dist::ReduceKind::Product;
-  return rounds && !op.getDims().empty() && net::isFloat(op.getResult()) && net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
+  return rounds && !op.getDims().empty() && net::isFloat(op.getResult()) &&
+         net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
 }
 
 /// Whether `value` becomes a gradient, or its own sum over several steps, by operations on it alone. What a gradient

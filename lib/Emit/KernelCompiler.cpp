@@ -8,6 +8,7 @@
 #include "KernelModule.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "runtime/include/meshwright/runtime/KernelTable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -19,7 +20,6 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
-#include "runtime/include/meshwright/runtime/KernelTable.h"
 #include <mutex>
 
 using namespace mlir;
@@ -150,8 +150,8 @@ static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
   llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer);
   llvm::FunctionType *function = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto add = [&](llvm::Constant *content, const Twine &name) {
-    return new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true,
-                                    llvm::GlobalValue::PrivateLinkage, content, name);
+    return new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                    content, name);
   };
   SmallVector<llvm::Constant *> entries;
   for (StringRef symbol : symbols) {

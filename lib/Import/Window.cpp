@@ -69,7 +69,7 @@ static FailureOr<SmallVector<bool>> getReversals(Conversion &conversion, size_t 
   if (auto array = dyn_cast<DenseBoolArrayAttr>(attribute)) {
     reversals.assign(array.asArrayRef().begin(), array.asArrayRef().end());
   } else if (auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
-           elements && elements.getElementType().isInteger(1)) {
+             elements && elements.getElementType().isInteger(1)) {
     if (failed(checkLength(conversion, elements, "window_reversal")))
       return failure();
     reversals.assign(elements.getValues<bool>().begin(), elements.getValues<bool>().end());

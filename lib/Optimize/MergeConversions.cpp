@@ -39,8 +39,8 @@ static SmallVector<const void *> getKey(Operation *op) {
   return key;
 }
 
-/// Replaces conversions by an equal one before them; returns how many. What a trip of a loop makes is not there after the
-/// loop.
+/// Replaces conversions by an equal one before them; returns how many. What a trip of a loop makes is not there after
+/// the loop.
 static unsigned mergeEqual(Block &block) {
   std::map<SmallVector<const void *>, Operation *> seen;
   SmallVector<SmallVector<SmallVector<const void *>>> madeInLoops;

@@ -16,8 +16,9 @@ using namespace mlir;
 using namespace meshwright;
 
 static bool isShown(NamedAttribute attribute) {
-  return llvm::is_contained({net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr, dist::kComputesAttr},
-                            attribute.getName());
+  return llvm::is_contained(
+      {net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr, dist::kComputesAttr},
+      attribute.getName());
 }
 
 static DictionaryAttr getShown(DictionaryAttr attributes) {

@@ -47,8 +47,7 @@ void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &fi
        "no parameters are fetched without stage 3 of zero"},
       {strategy.has_reduce() && strategy.data().axes().empty() && !strategy.has_zero() && !merges &&
            !strategy.has_pipeline(),
-       "reduce",
-       "data names no axes over which gradients are reduced"},
+       "reduce", "data names no axes over which gradients are reduced"},
       {strategy.tensor().sequence() && strategy.tensor().split().empty(), "tensor.sequence",
        "no parameter is split by tensor.split"}};
   for (const Field &field : fields)
@@ -147,8 +146,8 @@ void meshwright::warnOfUnusedAxes(ModuleOp module, const StrategyFile &file) {
   });
   const auto &axes = file.get().mesh().axes();
   for (int index = 0; index < axes.size(); ++index)
-    if (const std::string &name = axes[index].name(); axes[index].size() > 1 && !mentioned.contains(name) &&
-                                                      name != file.getStageAxis())
+    if (const std::string &name = axes[index].name();
+        axes[index].size() > 1 && !mentioned.contains(name) && name != file.getStageAxis())
       emitWarning(file.getLoc(module.getContext(), "mesh.axes[" + std::to_string(index) + "]"))
           << "axis \"" << name << "\" splits nothing: its " << axes[index].size()
           << " ranks compute and keep the same; data, tensor, zero, pipeline or place use an axis";

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warnings about what is legal and costs the user ranks, memory or time without a word. Each is given once, at the field
-// of the strategy that it is about.
+// Warnings about what is legal and costs the user ranks, memory or time without a word. Each is given once, at the
+// field of the strategy that it is about.
 //
 //===----------------------------------------------------------------------===//
 

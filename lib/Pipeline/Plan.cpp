@@ -577,9 +577,9 @@ void Plan::printProgram(llvm::raw_ostream &out, const PlannedProgram &program) c
     out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << "  " << value.name << "\n";
   out << program.numKernels << " kernels and " << program.numProducts << " products read and write "
       << formatBytes(program.trafficBytes) << "\n";
-  out << "parameters " << formatBytes(program.parameterBytes) << ", optimizer state "
-      << formatBytes(program.stateBytes) << "; at most " << formatBytes(program.gradientBytes) << " of gradients and "
-      << formatBytes(program.fetchedBytes) << " of fetched parameters at a time\n";
+  out << "parameters " << formatBytes(program.parameterBytes) << ", optimizer state " << formatBytes(program.stateBytes)
+      << "; at most " << formatBytes(program.gradientBytes) << " of gradients and " << formatBytes(program.fetchedBytes)
+      << " of fetched parameters at a time\n";
   if (program.hostBytes > 0)
     out << "host: " << formatBytes(program.hostBytes) << "; " << formatBytes(program.copiedFromHost)
         << " are fetched and " << formatBytes(program.copiedToHost) << " written back, at most "
@@ -610,9 +610,8 @@ void Plan::printText(llvm::raw_ostream &out) const {
   if (!programs.empty())
     printTimeline(out, programs.front().timeline);
   for (const PlannedConversion &conversion : conversions) {
-    out << conversion.kind << " over " << llvm::join(conversion.axes, ", ")
-        << ", " << conversion.elements << " x " << conversion.dtype
-        << ", " << formatBytes(conversion.bytes) << ": " << conversion.value;
+    out << conversion.kind << " over " << llvm::join(conversion.axes, ", ") << ", " << conversion.elements << " x "
+        << conversion.dtype << ", " << formatBytes(conversion.bytes) << ": " << conversion.value;
     if (!conversion.role.empty())
       out << " (" << conversion.role << ")";
     if (int64_t times = schedule::Times::count(mesh); conversion.times < times)

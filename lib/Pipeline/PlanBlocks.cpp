@@ -66,6 +66,7 @@ void meshwright::printBlocks(llvm::json::OStream &json, const PlannedBlocks &blo
 
 void meshwright::printBlocks(llvm::raw_ostream &out, const PlannedBlocks &blocks) {
   PlannedBlock sum = sumBlocks(blocks);
-  out << "kept for backward: " << formatBytes(sum.keptBytes) << "; computed again: "
-      << formatOperations(sum.recomputeFlops) << " beside " << formatOperations(sum.forwardFlops) << " of forward\n";
+  out << "kept for backward: " << formatBytes(sum.keptBytes)
+      << "; computed again: " << formatOperations(sum.recomputeFlops) << " beside "
+      << formatOperations(sum.forwardFlops) << " of forward\n";
 }

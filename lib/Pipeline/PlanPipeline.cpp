@@ -136,7 +136,7 @@ void PlannedPipeline::printText(llvm::raw_ostream &out) const {
     out << "between works on " << coordinate << ": " << formatBytes(held.bytes) << " for at most " << held.slots
         << " micro-batches; in flight are " << execution.inFlight[coordinate] << "\n";
     for (const PlannedBetween::Value &value : ArrayRef(held.values).take_front(kShownBetween))
-      out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << " in " << value.slots
-          << " slots  " << value.name << "\n";
+      out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << " in " << value.slots << " slots  "
+          << value.name << "\n";
   }
 }

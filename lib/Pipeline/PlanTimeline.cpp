@@ -54,8 +54,8 @@ void meshwright::printTimeline(llvm::raw_ostream &out, ArrayRef<Event> timeline)
     out << llvm::format("    %6lld  %-8s #%lld ", static_cast<long long>(event.position),
                         stringifyKind(event.kind).str().c_str(), static_cast<long long>(event.launch));
     if (event.kind != Event::Wait) {
-      out << event.collective << (event.isCopy ? "" : " over ") << llvm::join(event.axes, ", ")
-          << ", " << formatBytes(static_cast<double>(event.bytes)) << ": " << event.parts.front();
+      out << event.collective << (event.isCopy ? "" : " over ") << llvm::join(event.axes, ", ") << ", "
+          << formatBytes(static_cast<double>(event.bytes)) << ": " << event.parts.front();
       if (event.parts.size() > 1)
         out << " and " << event.parts.size() - 1 << " more";
       if (event.segment)

@@ -129,9 +129,9 @@ static bool isPartOfParameter(Value value) {
 /// Whether `op` brings a parameter to a segment, or a part of one to a trip.
 static bool isFetch(Operation *op) {
   auto collective = dyn_cast_or_null<dist::CollectiveOp>(op);
-  return collective && (op->hasAttr(dist::kFetchAtAttr) ||
-                        (Traffic::isFetching(collective) && !collective.getInputs().empty() &&
-                         isPartOfParameter(collective.getInputs().front())));
+  return collective &&
+         (op->hasAttr(dist::kFetchAtAttr) || (Traffic::isFetching(collective) && !collective.getInputs().empty() &&
+                                              isPartOfParameter(collective.getInputs().front())));
 }
 
 bool schedule::isFetched(Value value) {

@@ -100,9 +100,8 @@ private:
 static LogicalResult verifyTypes(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     if (std::optional<std::string> problem = getTypeProblem(argument.getType()))
-      return emitError(argument.getLoc())
-             << "argument " << argument.getArgNumber() << " is of " << describeType(argument.getType()) << ", "
-             << *problem;
+      return emitError(argument.getLoc()) << "argument " << argument.getArgNumber() << " is of "
+                                          << describeType(argument.getType()) << ", " << *problem;
   for (Operation &op : func.getBody().front())
     for (Type type : op.getResultTypes()) {
       auto flight = dyn_cast<dist::FlightType>(type);

@@ -59,8 +59,8 @@ static Result<CheckpointIndex> readIndex(const std::string &folder) {
   return index;
 }
 
-std::optional<size_t>
-meshwright::runtime::findFinite(std::span<const std::pair<uint64_t, std::string>> checkpoints, size_t count) {
+std::optional<size_t> meshwright::runtime::findFinite(std::span<const std::pair<uint64_t, std::string>> checkpoints,
+                                                      size_t count) {
   for (size_t i = std::min(count, checkpoints.size()); i-- != 0;)
     if (auto index = readIndex(checkpoints[i].second); index.ok() && index->isFinite())
       return i;

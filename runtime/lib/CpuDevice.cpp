@@ -94,12 +94,8 @@ public:
     MW_TRY(startCopy(number));
     return waitCopy(number);
   }
-  Status startCopy(uint32_t number) override {
-    return getQueue(copies[number].path).start(copies[number].queued);
-  }
-  Status waitCopy(uint32_t number) override {
-    return getQueue(copies[number].path).wait(copies[number].queued);
-  }
+  Status startCopy(uint32_t number) override { return getQueue(copies[number].path).start(copies[number].queued); }
+  Status waitCopy(uint32_t number) override { return getQueue(copies[number].path).wait(copies[number].queued); }
 
   Status finishStep() override {
     fetches.finish();

@@ -22,10 +22,7 @@ using namespace meshwright::runtime;
 
 /// The word for a file that is none of bytes in a row.
 static const char *describeKind(mode_t mode) {
-  return S_ISDIR(mode)    ? "a directory"
-         : S_ISFIFO(mode) ? "a pipe"
-         : S_ISSOCK(mode) ? "a socket"
-                          : "a device";
+  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 Result<InputFile> InputFile::open(const std::string &path) {

@@ -55,11 +55,11 @@ static std::string describe(const Checkpoint &checkpoint) {
   std::string merge = index.mergePosition == 0
                           ? ""
                           : fmt::format(" after {} of {} steps of a merge", index.mergePosition, index.mergeSteps);
-  std::string finite = index.isFinite() ? ""
-                                        : fmt::format(", not finite: \"{}\"{}", index.nonFinite->front(),
-                                                      index.nonFinite->size() == 1
-                                                          ? ""
-                                                          : fmt::format(" and {} more", index.nonFinite->size() - 1));
+  std::string finite =
+      index.isFinite()
+          ? ""
+          : fmt::format(", not finite: \"{}\"{}", index.nonFinite->front(),
+                        index.nonFinite->size() == 1 ? "" : fmt::format(" and {} more", index.nonFinite->size() - 1));
   return fmt::format("{}: step {}{}, data position {}, seed {}, {} variables of {} bytes in {} files{}",
                      checkpoint.getFolder(), index.step, merge, index.dataPosition, index.seed, index.variables.size(),
                      countBytes(index), files.size(), finite);

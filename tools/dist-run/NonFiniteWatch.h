@@ -32,8 +32,8 @@ public:
       : session(session), writer(writer), options(options), progress(progress) {}
 
   /// Before the first step. Variables that are not finite now are meant to be so (the best loss so far, a mask), but
-  /// for those that the checkpoint `resumed` lists, if there is one. Errors: of --on-nonfinite=skip where the package skips
-  /// no update; of stop and skip where the checkpoint is not finite.
+  /// for those that the checkpoint `resumed` lists, if there is one. Errors: of --on-nonfinite=skip where the package
+  /// skips no update; of stop and skip where the checkpoint is not finite.
   runtime::Status begin(const runtime::CheckpointIndex *resumed);
   /// Completes the metrics of a step by what is not finite.
   runtime::Status inspect(StepMetrics &metrics);

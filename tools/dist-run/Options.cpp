@@ -197,7 +197,8 @@ const std::vector<Option> &getOptions() {
        setFlag(&Options::checkMessages)},
       {"Checking", "on-nonfinite", "KIND",
        "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which "
-       "goes on as long as the package leaves out the updates of such steps (warn once, and stop after 10 such steps in a "
+       "goes on as long as the package leaves out the updates of such steps (warn once, and stop after 10 such steps "
+       "in a "
        "row)",
        setOnNonFinite},
       {"Checking", "timeout", "SECONDS", "how long ranks wait for each other while no collective takes place (600)",

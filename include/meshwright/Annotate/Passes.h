@@ -21,8 +21,8 @@ namespace meshwright::annotate {
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Annotate/Passes.h.inc"
 
-/// A bound on what the stages of a pipeline hold by the estimate of Annotate. What a rank holds is known after Schedule;
-/// where that is too much, a smaller bound asks for another cut.
+/// A bound on what the stages of a pipeline hold by the estimate of Annotate. What a rank holds is known after
+/// Schedule; where that is too much, a smaller bound asks for another cut.
 struct StageBound {
   /// No stage holds more.
   int64_t bytes = INT64_MAX;

@@ -27,8 +27,8 @@ struct InitRule {
   double a = 0, b = 0;
 };
 
-/// Arguments of a whole training step and the results that are their next values: what `*` and `?` stand for in the name
-/// of an argument they stand for in that of its result.
+/// Arguments of a whole training step and the results that are their next values: what `*` and `?` stand for in the
+/// name of an argument they stand for in that of its result.
 struct CarryRule {
   std::string argument, result;
 };
@@ -57,9 +57,9 @@ void registerSourceDialects(mlir::DialectRegistry &registry);
 /// recursive parser overflows its stack. Errors are located in the file `name`.
 llvm::LogicalResult checkText(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 
-/// Parses the main buffer of `sources`, which `checkText` has to accept. Every operation and argument is located at its line of the text, fused with the
-/// location that the exporter wrote. Errors are emitted to the context. `sources` outlives the call only for
-/// diagnostics.
+/// Parses the main buffer of `sources`, which `checkText` has to accept. Every operation and argument is located at its
+/// line of the text, fused with the location that the exporter wrote. Errors are emitted to the context. `sources`
+/// outlives the call only for diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> parseGraph(const llvm::SourceMgr &sources, mlir::MLIRContext *context);
 
 /// The whole stage on text: `parseGraph`, then the passes of `buildImportPipeline`. Null after an error.

@@ -30,8 +30,8 @@ struct Opaque {
   static void add(Operation *, ShardingRule &) {}
 };
 
-/// Linear jointly in all operands. Holds for all values: the terms that are added up stay the same ones, with infinities
-/// and NaN among them.
+/// Linear jointly in all operands. Holds for all values: the terms that are added up stay the same ones, with
+/// infinities and NaN among them.
 struct Linear {
   static void add(Operation *op, ShardingRule &rule) {
     PartialRule partial{ReduceKind::Sum, {}};

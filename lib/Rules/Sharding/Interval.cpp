@@ -227,9 +227,8 @@ Interval Search::visitArithmetic(Operation *op) {
   return llvm::TypeSwitch<Operation *, Interval>(op)
       .Case<AddOp>([&](auto) { return addIntervals(a, b); })
       .Case<SubtractOp>([&](auto) { return addIntervals(a, negate(b)); })
-      .Case<MultiplyOp>([&](auto) {
-        return isTwice ? multiplyIntervals(takeAbsolute(a), takeAbsolute(a)) : multiplyIntervals(a, b);
-      })
+      .Case<MultiplyOp>(
+          [&](auto) { return isTwice ? multiplyIntervals(takeAbsolute(a), takeAbsolute(a)) : multiplyIntervals(a, b); })
       .Case<DivideOp>([&](auto) {
         return isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) ? divideIntervals(a, b) : kUnknown;
       })
@@ -244,9 +243,7 @@ Interval Search::visitFunction(Operation *op) {
   return llvm::TypeSwitch<Operation *, Interval>(op)
       .Case<NegateOp>([&](auto) { return negate(a); })
       .Case<AbsOp>([&](auto) { return takeAbsolute(a); })
-      .Case<SqrtOp>([&](auto) {
-        return widen({std::sqrt(std::max(a.low, 0.0)), std::sqrt(std::max(a.high, 0.0))});
-      })
+      .Case<SqrtOp>([&](auto) { return widen({std::sqrt(std::max(a.low, 0.0)), std::sqrt(std::max(a.high, 0.0))}); })
       .Case<RsqrtOp>([&](auto) {
         // The root of -0 is -0, and its inverse negative.
         return a.low > 0 ? widen({1 / std::sqrt(a.high), 1 / std::sqrt(a.low)}) : kUnknown;

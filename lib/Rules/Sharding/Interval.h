@@ -18,8 +18,8 @@ struct Interval {
 };
 
 /// The interval of the elements of `value`, a tensor of floats or integers, as far as the operations that make it show:
-/// constants, positions, conversions, functions with a bounded range, and arithmetic on these. At most 64 operations are
-/// looked at; past them, and for arguments and variables, it is the range of the element type, infinities included.
+/// constants, positions, conversions, functions with a bounded range, and arithmetic on these. At most 64 operations
+/// are looked at; past them, and for arguments and variables, it is the range of the element type, infinities included.
 ///
 /// The interval is that of the whole value. It does not depend on placements: conversions between them are looked
 /// through, so that a rule has the same answer before and after Partition makes them explicit.

@@ -46,8 +46,8 @@ public:
   mlir::Value coordinateLike(dist::Axis axis, mlir::Value like);
 
   /// For every position along `dim` of what a rank holds of a value placed as `placement` the index in the whole
-  /// dimension of `size`: a `tensor<Lxi32>`, or of i64 where that is too short. Positions beyond the rank's part yield something not below `size`, if the
-  /// only uneven digit is the major one.
+  /// dimension of `size`: a `tensor<Lxi32>`, or of i64 where that is too short. Positions beyond the rank's part yield
+  /// something not below `size`, if the only uneven digit is the major one.
   mlir::Value globalIndices(const dist::Placement &placement, unsigned dim, int64_t size);
 
   /// Where an index of the whole dimension lies on this rank.

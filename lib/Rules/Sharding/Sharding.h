@@ -23,9 +23,9 @@ inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned
     rule.partials.push_back({kind, {operands.begin(), operands.end()}});
 }
 
-/// Adds to `rule`, that of a product `op` of two operands, that a sum passes in either where the other one is known to be
-/// finite: (2 - 1) times infinity is infinite, but 2 times infinity less 1 times infinity NaN, and so is 0 times infinity
-/// on a rank that has no term. Nothing passes a square, whose factors would be partial both.
+/// Adds to `rule`, that of a product `op` of two operands, that a sum passes in either where the other one is known to
+/// be finite: (2 - 1) times infinity is infinite, but 2 times infinity less 1 times infinity NaN, and so is 0 times
+/// infinity on a rank that has no term. Nothing passes a square, whose factors would be partial both.
 void passBilinear(dist::ShardingRule &rule, mlir::Operation *op);
 
 /// Whether `value` is a constant zero, which is its own sum in whatever placement.

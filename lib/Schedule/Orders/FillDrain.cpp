@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Huang et al., GPipe (2019). Every rank keeps what all micro-batches need for backward. Four ranks, four micro-batches;
-// here and in the other files a letter is the kind of a task and a digit its micro-batch, a backward takes two units,
-// and small letters are the second stage of a rank:
+// Huang et al., GPipe (2019). Every rank keeps what all micro-batches need for backward. Four ranks, four
+// micro-batches; here and in the other files a letter is the kind of a task and a digit its micro-batch, a backward
+// takes two units, and small letters are the second stage of a rank:
 //
 //     F0F1F2F3. . . . . . . . . B0B0B1B1B2B2B3B3
 //     . F0F1F2F3. . . . . . B0B0B1B1B2B2B3B3

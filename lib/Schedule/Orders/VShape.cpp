@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Qi et al., Pipeline Parallelism with Controllable Memory (2024). One micro-batch visits the ranks down and up, forward,
-// and down and up again, backward, at times that are linear in the rank; the next one follows six units later, since a
-// rank has six tasks for each. Distances a on the way down and b on the way up say how long a rank keeps what backward
-// needs, so they are what memory costs: of what 1F1B keeps on its first rank, (1, 1) takes about a third, (2, 1) half,
-// and (4, 2) all of it and has the smallest bubbles. Four ranks, (1, 1), one micro-batch:
+// Qi et al., Pipeline Parallelism with Controllable Memory (2024). One micro-batch visits the ranks down and up,
+// forward, and down and up again, backward, at times that are linear in the rank; the next one follows six units later,
+// since a rank has six tasks for each. Distances a on the way down and b on the way up say how long a rank keeps what
+// backward needs, so they are what memory costs: of what 1F1B keeps on its first rank, (1, 1) takes about a third, (2,
+// 1) half, and (4, 2) all of it and has the smallest bubbles. Four ranks, (1, 1), one micro-batch:
 //
 //     F0. . . . . . f0i0w0. . . . . I0W0
 //     . F0. . . . f0. . i0w0. . . I0W0

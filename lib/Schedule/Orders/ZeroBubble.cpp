@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Qi et al., Zero Bubble Pipeline Parallelism (2023). Only the gradient of a stage's input is waited for (I); that of its
-// weights (W) comes later. H1 begins as 1F1B does, and rank r lets r weight gradients wait, so that every rank keeps
-// what p micro-batches need. Four ranks, six micro-batches:
+// Qi et al., Zero Bubble Pipeline Parallelism (2023). Only the gradient of a stage's input is waited for (I); that of
+// its weights (W) comes later. H1 begins as 1F1B does, and rank r lets r weight gradients wait, so that every rank
+// keeps what p micro-batches need. Four ranks, six micro-batches:
 //
 //     F0F1F2F3. . . I0W0F4I1W1F5I2W2I3W3I4W4I5W5
 //     . F0F1F2. . I0F3I1W0F4I2W1F5I3W2I4W3I5W4W5

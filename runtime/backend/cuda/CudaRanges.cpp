@@ -29,7 +29,7 @@ struct Module {
 /// By NvtxCallbackModule. Profilers write to all modules that they know, so each has its places, although only ranges
 /// are called.
 Module *findModule(unsigned number) {
-  static std::array<Module, 7> modules = {Module(0),  Module(16), Module(9), Module(15),
+  static std::array<Module, 7> modules = {Module(0), Module(16), Module(9), Module(15),
                                           Module(7), Module(16), Module(7)};
   return number > 0 && number < modules.size() ? &modules[number] : nullptr;
 }
@@ -69,8 +69,7 @@ Profiler openProfiler() {
   void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;
   if (!library)
     return {};
-  auto initialize =
-      reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(dlsym(library, "InitializeInjectionNvtx2"));
+  auto initialize = reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(dlsym(library, "InitializeInjectionNvtx2"));
   if (!initialize || initialize(getExportTable) == 0) {
     dlclose(library);
     return {};

@@ -97,8 +97,8 @@ static std::vector<std::vector<Members>> findRounds(const std::map<Members, nccl
   std::vector<std::set<int64_t>> busy;
   for (const auto &[members, id] : groups) {
     size_t round = 0;
-    while (round != busy.size() && std::any_of(members.begin(), members.end(),
-                                               [&](int64_t rank) { return busy[round].contains(rank); }))
+    while (round != busy.size() &&
+           std::any_of(members.begin(), members.end(), [&](int64_t rank) { return busy[round].contains(rank); }))
       ++round;
     if (round == busy.size()) {
       busy.emplace_back();

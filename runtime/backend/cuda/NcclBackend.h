@@ -39,7 +39,8 @@ public:
   double getTimeout() const { return options.timeoutSeconds; }
   /// All ranks of all processes say their groups; returns when every group has an identifier. Once per rank.
   Status exchange(const std::set<Members> &groups);
-  /// All groups in the order in which they are made, the same in all processes: those of one round have no rank in common.
+  /// All groups in the order in which they are made, the same in all processes: those of one round have no rank in
+  /// common.
   const std::vector<std::vector<Members>> &getRounds() const { return rounds; }
   /// Returns when all ranks of all processes have come here, or with the failure of one of this process.
   Status meet();

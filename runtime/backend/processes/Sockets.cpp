@@ -14,9 +14,9 @@
 #include <fmt/ranges.h>
 #include <fstream>
 #include <ifaddrs.h>
+#include <memory>
 #include <net/if.h>
 #include <netdb.h>
-#include <memory>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>

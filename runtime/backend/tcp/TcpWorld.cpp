@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every process connects to the first one, at the rendezvous: that is the lifeline. Each of these connections is greeted
-// with the key of the token, and texts on them are signed. Over them processes say which host they are on, then where
-// they listen; then each connects to all before it:
+// Every process connects to the first one, at the rendezvous: that is the lifeline. Each of these connections is
+// greeted with the key of the token, and texts on them are signed. Over them processes say which host they are on, then
+// where they listen; then each connects to all before it:
 //
 //   process 0   listens ── hosts, addresses of all ◂── ── hosts, addresses to all ──▸
 //   process 1     └─ connects ── its host, its address ──▸     ── connects to 0 ── accepts 2, 3
@@ -57,8 +57,8 @@ namespace {
 class Setup {
 public:
   explicit Setup(const Rendezvous &rendezvous)
-      : rendezvous(rendezvous), lifelineParty{makeKey(rendezvous.token), Purpose::Lifeline, rendezvous.process,
-                                              rendezvous.numProcesses} {}
+      : rendezvous(rendezvous),
+        lifelineParty{makeKey(rendezvous.token), Purpose::Lifeline, rendezvous.process, rendezvous.numProcesses} {}
 
   Result<std::unique_ptr<World>> run() {
     MW_TRY(meet());

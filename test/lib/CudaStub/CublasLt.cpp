@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stub.h"
 #include "backend/cuda/abi/CublasLt.h"
+#include "Stub.h"
 #include <cmath>
 #include <cstring>
 #include <type_traits>

@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backend/cuda/abi/Nccl.h"
 #include "NcclGroup.h"
 #include "Stub.h"
-#include "backend/cuda/abi/Nccl.h"
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -424,8 +424,7 @@ MW_STUB(ncclAllReduce)(const void *in, void *out, size_t count, ncclDataType_t t
   return collect(call, comm, stream,
                  {Kind::AllReduce, static_cast<const char *>(in), static_cast<char *>(out), count, type, reduction});
 }
-MW_STUB(ncclAllGather)(const void *in, void *out, size_t count, ncclDataType_t type, ncclComm_t comm,
-                       CUstream stream) {
+MW_STUB(ncclAllGather)(const void *in, void *out, size_t count, ncclDataType_t type, ncclComm_t comm, CUstream stream) {
   Call call("ncclAllGather");
   return collect(call, comm, stream,
                  {Kind::AllGather, static_cast<const char *>(in), static_cast<char *>(out), count, type});

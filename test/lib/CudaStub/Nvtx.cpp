@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stub.h"
 #include "backend/cuda/abi/Nvtx.h"
+#include "Stub.h"
 #include <algorithm>
 
 using namespace meshwright::runtime::cuda;

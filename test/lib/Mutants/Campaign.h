@@ -29,8 +29,8 @@ struct Strain {
   std::string name;
   size_t count;
   Trial trial;
-  /// Of those that are tried at least this share is accepted; a strain that the tools refuse throughout tests only their
-  /// readers.
+  /// Of those that are tried at least this share is accepted; a strain that the tools refuse throughout tests only
+  /// their readers.
   double leastAccepted = 0;
 };
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Trials.h"
 #include "ContentHash.h"
+#include "Trials.h"
 #include "package.pb.h"
 #include <filesystem>
 #include <google/protobuf/message.h>

@@ -66,18 +66,18 @@ static CaseFamily makePairs(const std::string &element) {
 }
 
 static CaseFamily makeBox(const std::string &element, bool writes) {
-  return {writes ? "net.dynamic_update_slice" : "net.dynamic_slice", "at a place of " + element,
-          [=](CaseSource &source) {
-            CaseShape shape = source.shape(2), box{source.pick(1, shape[0]), shape[1]};
-            CaseOperand start{{}, element, -3, static_cast<double>(shape[0] + 2)};
-            std::string types = ", " + printType({}, element) + ", " + printType({}, element);
-            if (writes)
-              return OperationCase{{{shape}, {box, "f64", -2, 1.9}, start, start},
-                                   "net.dynamic_update_slice %a, %b[%c, %d] : " + printType(shape) + ", " +
-                                       printType(box) + types};
-            return OperationCase{{{shape}, start, start}, "net.dynamic_slice %a[%b, %c] : " + printType(shape) + types +
-                                                              " -> " + printType(box)};
-          }};
+  return {
+      writes ? "net.dynamic_update_slice" : "net.dynamic_slice", "at a place of " + element, [=](CaseSource &source) {
+        CaseShape shape = source.shape(2), box{source.pick(1, shape[0]), shape[1]};
+        CaseOperand start{{}, element, -3, static_cast<double>(shape[0] + 2)};
+        std::string types = ", " + printType({}, element) + ", " + printType({}, element);
+        if (writes)
+          return OperationCase{{{shape}, {box, "f64", -2, 1.9}, start, start},
+                               "net.dynamic_update_slice %a, %b[%c, %d] : " + printType(shape) + ", " + printType(box) +
+                                   types};
+        return OperationCase{{{shape}, start, start},
+                             "net.dynamic_slice %a[%b, %c] : " + printType(shape) + types + " -> " + printType(box)};
+      }};
 }
 
 std::vector<CaseFamily> test::getIndexTypeFamilies() {

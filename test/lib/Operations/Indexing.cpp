@@ -58,7 +58,8 @@ static Boxes drawBoxes(CaseSource &source) {
 
 /// An element of every row, as take_along_axis does.
 static Boxes drawAlong(CaseSource &source) {
-  int64_t rows = std::max<int64_t>(source.size(), 1), columns = std::max<int64_t>(source.size(), 1), count = source.size();
+  int64_t rows = std::max<int64_t>(source.size(), 1), columns = std::max<int64_t>(source.size(), 1),
+          count = source.size();
   return {{rows, columns},
           {rows, count, 1},
           {rows, count},

@@ -27,7 +27,8 @@ struct CaseOperand {
   CaseShape shape;
   std::string element = "f64";
   double low = -2, high = 2;
-  /// Whether none of its numbers is close to any number of an operand before it: where any may meet any, as in scatters.
+  /// Whether none of its numbers is close to any number of an operand before it: where any may meet any, as in
+  /// scatters.
   bool isApart = false;
 };
 
@@ -94,16 +95,16 @@ std::vector<evaluate::Tensor> drawOperands(const OperationCase &operationCase, l
 /// and operations on integers of all types that a reduction passes.
 const std::vector<CaseFamily> &getSpecialFamilies();
 
-/// Which numbers there may be. `Exact`: all, for what is neither added up nor multiplied in another order. `Summed`: those
-/// that overflow in no order of adding them up. `Multiplied`: those whose products besides underflow in no order. NaN and
-/// infinities are among all of them.
+/// Which numbers there may be. `Exact`: all, for what is neither added up nor multiplied in another order. `Summed`:
+/// those that overflow in no order of adding them up. `Multiplied`: those whose products besides underflow in no order.
+/// NaN and infinities are among all of them.
 enum class SpecialRange { Exact, Summed, Multiplied };
 
 /// Numbers for all operands; most operands have special values among them: NaN, infinities, zeros of both signs,
-/// denormals and the ends of their types. Positions of gathers and scatters, and predicates, are drawn from the intervals
-/// of the case.
-std::vector<evaluate::Tensor> drawSpecialOperands(const OperationCase &operationCase,
-                                                  llvm::ArrayRef<mlir::Type> types, SpecialRange range, Random &random);
+/// denormals and the ends of their types. Positions of gathers and scatters, and predicates, are drawn from the
+/// intervals of the case.
+std::vector<evaluate::Tensor> drawSpecialOperands(const OperationCase &operationCase, llvm::ArrayRef<mlir::Type> types,
+                                                  SpecialRange range, Random &random);
 
 /// `tensor<2x3xf64>`.
 std::string printType(const CaseShape &shape, llvm::StringRef element = "f64");

@@ -30,7 +30,8 @@ static CaseFamily makeConversion(const std::string &from, const std::string &to)
 static CaseFamily makeInteger(const std::string &name, const std::string &element) {
   auto draw = [=](CaseSource &source) {
     CaseShape shape = source.shape(2);
-    return OperationCase{{{shape, element}, {shape, element}}, "net." + name + " %a, %b : " + printType(shape, element)};
+    return OperationCase{{{shape, element}, {shape, element}},
+                         "net." + name + " %a, %b : " + printType(shape, element)};
   };
   return {"net." + name, element, draw};
 }

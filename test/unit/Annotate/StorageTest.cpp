@@ -99,8 +99,8 @@ TEST(StorageTest, SlicesTakeTheOutermostDimensionThatDivides) {
 }
 
 TEST(StorageTest, SlicesLeavePartsOfUnequalSizeWhole) {
-  // 64 rows over three ranks are parts of 22, 22 and 20: halves of them would be 11 of 22 indices, and 22 does not divide
-  // 64.
+  // 64 rows over three ranks are parts of 22, 22 and 20: halves of them would be 11 of 22 indices, and 22 does not
+  // divide 64.
   Mesh mesh({"tp", "dp", "ep"}, {3, 2, 3});
   auto slice = [&](std::vector<int64_t> shape, std::vector<Axis> axes) {
     Placement placement = Placement::replicated(shape.size());

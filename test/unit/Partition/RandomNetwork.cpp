@@ -111,8 +111,8 @@ bool RandomNetwork::isExact(Value value) {
   Operation *op = value.getDefiningOp();
   auto reduce = dyn_cast_or_null<ReduceOp>(op);
   bool keepsBits = !op || op->hasTrait<OpTrait::Elementwise>() ||
-                   isa<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, ReverseOp,
-                       DynamicSliceOp, GatherOp>(op) ||
+                   isa<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp,
+                       ReverseOp, DynamicSliceOp, GatherOp>(op) ||
                    (reduce && (reduce.getKind() == dist::ReduceKind::Max || reduce.getKind() == dist::ReduceKind::Min));
   bool isExactValue = keepsBits && (!op || llvm::all_of(op->getOperands(), [&](Value x) { return isExact(x); }));
   return exact[value] = isExactValue;

@@ -20,8 +20,8 @@ namespace meshwright::test {
 /// predicates in i1. Values stay small, so that a wrong element shows.
 class RandomNetwork {
 public:
-  /// With `special` the network is for inputs and variables with special values: functions are also given values outside
-  /// of their domains, where these have the same bits in whatever order sums are taken.
+  /// With `special` the network is for inputs and variables with special values: functions are also given values
+  /// outside of their domains, where these have the same bits in whatever order sums are taken.
   RandomNetwork(Random &random, mlir::MLIRContext &context, mlir::Type real = {}, bool special = false);
 
   /// A module with a function @step, some variables, and no placements.

@@ -42,7 +42,8 @@ protected:
 
 void RandomNetworks::check(Random &random, bool special) {
   Mesh mesh = makeMesh(random, 3, 8);
-  OwningOpRef<ModuleOp> serial = RandomNetwork(random, context, {}, special).build(random.pick(3, 14), /*withLoops=*/true);
+  OwningOpRef<ModuleOp> serial =
+      RandomNetwork(random, context, {}, special).build(random.pick(3, 14), /*withLoops=*/true);
   ASSERT_TRUE(succeeded(verify(*serial))) << print(*serial);
   OwningOpRef<ModuleOp> module = serial->clone();
   RandomAnnotation annotation(random, mesh, coverage, /*withHolders=*/random.chance(50));

@@ -41,7 +41,7 @@ inline evaluate::Tensor makeSpecialTensor(Random &random, mlir::Type type) {
   int percent = random.choose(std::vector<int>{0, 2, 10, 40});
   for (evaluate::Element &entry : tensor.data)
     entry.f = evaluate::roundTo(element, random.chance(percent) ? random.choose(special)
-                                                                 : static_cast<double>(random.pick(-8, 8)) / 4);
+                                                                : static_cast<double>(random.pick(-8, 8)) / 4);
   return tensor;
 }
 

@@ -180,9 +180,8 @@ TEST(Faults, WhoIsLaterThanTheTimeoutIsNamed) {
     expected = fmt::format("rank 1 stopped before c_allgather #12 (h.1, model.mlir:88): rank 0 has waited for it "
                            "for {} s",
                            timeout);
-    return message == expected && std::all_of(run.results.begin(), run.results.end(), [](const Status &status) {
-             return status.code() == Code::Fault;
-           });
+    return message == expected && std::all_of(run.results.begin(), run.results.end(),
+                                              [](const Status &status) { return status.code() == Code::Fault; });
   })) << message
       << "\nis not\n"
       << expected;
@@ -223,8 +222,7 @@ TEST(Timeout, LooksBehindThoseWhoWaitForOthers) {
   std::string message;
   EXPECT_TRUE(happensInTime([&](double timeout) {
     message = getErrorOfCircle(timeout);
-    return message ==
-           fmt::format("rank 2 stopped before c_allreduce #2: rank 1 has waited for it for {} s", timeout);
+    return message == fmt::format("rank 2 stopped before c_allreduce #2: rank 1 has waited for it for {} s", timeout);
   })) << message;
 }
 

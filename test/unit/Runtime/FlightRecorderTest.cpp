@@ -144,11 +144,13 @@ TEST(FlightRecorder, HearsNothingFromFilesThatAreNoFlights) {
   const std::string whole = R"({"rank": 0, "step": 1, "waits_in": "", "last": "", "members": [0]})";
   ASSERT_TRUE(parseJson(whole).ok());
   std::vector<std::string> texts = {"", "[]", R"({"rank": 0})"};
-  const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {R"("rank": 0)", R"("rank": "0")"}, {R"("rank": 0)", R"("rank": 1)"},
-      {R"("step": 1)", R"("step": -1)"},  {R"("waits_in": "")", R"("waits_in": 1)"},
-      {R"("last": "")", R"("last": [])"}, {"[0]", "0"},
-      {"[0]", R"(["0"])"}};
+  const std::vector<std::pair<std::string, std::string>> mistakes = {{R"("rank": 0)", R"("rank": "0")"},
+                                                                     {R"("rank": 0)", R"("rank": 1)"},
+                                                                     {R"("step": 1)", R"("step": -1)"},
+                                                                     {R"("waits_in": "")", R"("waits_in": 1)"},
+                                                                     {R"("last": "")", R"("last": [])"},
+                                                                     {"[0]", "0"},
+                                                                     {"[0]", R"(["0"])"}};
   for (const auto &[right, wrong] : mistakes) {
     std::string text = whole;
     texts.push_back(text.replace(text.find(right), right.size(), wrong));

@@ -69,8 +69,10 @@ TEST(Package, DamagedAndForeignFilesAreErrors) {
   // Kernels are looked at when they are loaded.
   EXPECT_EQ(damage("kernels-test.so", 100), "");
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
-  EXPECT_EQ(LoadedKernels::load(package, "").status().message().find(
-                folder / "p/kernels-test.so" + ": the file is damaged or of another package: its "),
+  EXPECT_EQ(LoadedKernels::load(package, "")
+                .status()
+                .message()
+                .find(folder / "p/kernels-test.so" + ": the file is damaged or of another package: its "),
             0u);
   // A package of this version has a hash.
   folder.write("p/package.pb", addHashes(makePackage()).SerializeAsString());

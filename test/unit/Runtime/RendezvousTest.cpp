@@ -82,8 +82,9 @@ TEST(RendezvousTest, Environments) {
   EXPECT_EQ((*find(slurm))->token, "sixteen bytes...");
   EXPECT_FALSE((*find(slurm))->isPublic);
   slurm[kTokenVariable] = "sixteen bytes..";
-  EXPECT_EQ(getError(slurm), "the token of MESHWRIGHT_TOKEN has 15 bytes where 16 are the fewest; `openssl rand -hex 32` "
-                             "makes one");
+  EXPECT_EQ(getError(slurm),
+            "the token of MESHWRIGHT_TOKEN has 15 bytes where 16 are the fewest; `openssl rand -hex 32` "
+            "makes one");
 
   Variables launcher = torchrun;
   launcher.insert({{kProcessVariable, "0"},

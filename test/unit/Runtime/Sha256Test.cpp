@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/EscapeText.h"
 #include "meshwright/runtime/Sha256.h"
+#include "meshwright/runtime/EscapeText.h"
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <string>

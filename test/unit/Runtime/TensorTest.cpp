@@ -108,15 +108,13 @@ TEST(Tensor, FloatsAreRoundedOnce) {
                              std::pair(1 + 0x1p-10 + 0x1p-11 - 0x1p-40, 0x3c01), std::pair(65519.9999999, 0x7bff),
                              std::pair(-0.0, 0x8000), std::pair(0x1p-25, 0), std::pair(0x1p-25 + 0x1p-70, 1)}) {
     uint16_t found = 0xffff;
-    EXPECT_TRUE(roundFloats(F64, std::as_bytes(std::span(&value, 1)), F16,
-                            std::as_writable_bytes(std::span(&found, 1)))
-                    .ok());
+    EXPECT_TRUE(
+        roundFloats(F64, std::as_bytes(std::span(&value, 1)), F16, std::as_writable_bytes(std::span(&found, 1))).ok());
     EXPECT_EQ(found, bits) << value;
   }
   double large = 1e300;
   uint16_t found;
-  EXPECT_EQ(roundFloats(F64, std::as_bytes(std::span(&large, 1)), BF16,
-                        std::as_writable_bytes(std::span(&found, 1)))
+  EXPECT_EQ(roundFloats(F64, std::as_bytes(std::span(&large, 1)), BF16, std::as_writable_bytes(std::span(&found, 1)))
                 .message(),
             "element 0 is 1e+300, which is too large for bf16, as 1 of 1 elements are");
 }

@@ -361,9 +361,12 @@ TEST_F(StrategyTest, ZeroStages) {
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" order: IN_ORDER }")),
             "zero.order chooses owners, but ownership is SLICES; it needs WHOLE");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" order: IN_ORDER ownership: WHOLE }")), "");
-  std::pair<std::string, std::string> fields[] = {{"segment", "{ megabytes: 1 }"},    {"prefetch", ": 0"},
-                                                  {"keep_within_megabytes", ": 1"},   {"max_live_megabytes", ": 1"},
-                                                  {"persist_below_kilobytes", ": 1"}, {"backward_axes", ": \"dp\""},
+  std::pair<std::string, std::string> fields[] = {{"segment", "{ megabytes: 1 }"},
+                                                  {"prefetch", ": 0"},
+                                                  {"keep_within_megabytes", ": 1"},
+                                                  {"max_live_megabytes", ": 1"},
+                                                  {"persist_below_kilobytes", ": 1"},
+                                                  {"backward_axes", ": \"dp\""},
                                                   {"keep", ": STEP"}};
   for (const auto &[name, value] : fields) {
     EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 " + name + value + " }")), "");
@@ -386,15 +389,17 @@ TEST_F(StrategyTest, ZeroKeep) {
   EXPECT_EQ(withKeep("keep: USE", "keep: TASK"), "");
   EXPECT_EQ(withKeep("keep: STEP", "keep: TASK"), "zero.keep is STEP but pipeline.keep is TASK; one of them says it");
   EXPECT_EQ(withKeep("keep: USE", "keep: STEP"), "zero.keep is USE but pipeline.keep is STEP; one of them says it");
-  EXPECT_EQ(withKeep("keep: STEP max_live_megabytes: 1", ""),
-            "zero.max_live_megabytes bounds fetched parameters that are alive, but zero.keep is STEP, which keeps all of "
-            "them; leave one of the two out");
+  EXPECT_EQ(
+      withKeep("keep: STEP max_live_megabytes: 1", ""),
+      "zero.max_live_megabytes bounds fetched parameters that are alive, but zero.keep is STEP, which keeps all of "
+      "them; leave one of the two out");
   EXPECT_EQ(withKeep("keep_within_megabytes: 1", "keep: STEP"),
             "zero.keep_within_megabytes lets go of fetched parameters, but pipeline.keep is STEP, which keeps all of "
             "them; leave one of the two out");
-  EXPECT_EQ(withKeep("keep: STEP backward_axes: \"dp\"", ""),
-            "zero.backward_axes fetches for backward again, but zero.keep is STEP, which keeps all of them; leave one of "
-            "the two out");
+  EXPECT_EQ(
+      withKeep("keep: STEP backward_axes: \"dp\"", ""),
+      "zero.backward_axes fetches for backward again, but zero.keep is STEP, which keeps all of them; leave one of "
+      "the two out");
 }
 
 // Tests that segments are cut one way, and that no threshold is zero, negative or not a number.

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Net/Net.h"
 #include "dialects/Net/Precision.h"
+#include "dialects/Net/Net.h"
 #include "meshwright/Rules/Rules.h"
 #include "gtest/gtest.h"
 

@@ -43,8 +43,8 @@ enum cublasComputeType_t : unsigned {
 enum cublasLtMatmulDescAttributes_t : unsigned {
   CUBLASLT_MATMUL_DESC_TRANSA = 3, ///< cublasOperation_t
   CUBLASLT_MATMUL_DESC_TRANSB = 4,
-  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,      ///< cublasLtEpilogue_t
-  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,  ///< const void *
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,     ///< cublasLtEpilogue_t
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8, ///< const void *
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11,
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12,           ///< int64_t, in elements
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 13, ///< int64_t, in elements

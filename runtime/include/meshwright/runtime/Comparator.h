@@ -41,8 +41,8 @@ struct Comparison {
 /// exact arithmetic by its own size. 8 times the noise is tolerated where that is more.
 ///
 /// Elements that are NaN in both agree, and so do equal infinities; whether a value should be so is not asked here.
-/// With `isSkipped` any two elements agree that are not finite: of a step whose update both programs leave out, an overflow
-/// is infinite or, where infinities of two signs were added, NaN, as the order of the additions has it.
+/// With `isSkipped` any two elements agree that are not finite: of a step whose update both programs leave out, an
+/// overflow is infinite or, where infinities of two signs were added, NaN, as the order of the additions has it.
 Comparison compare(const TensorView &a, const TensorView &b, double scale, DType arithmetic, double noise = 0,
                    bool isSkipped = false);
 
