@@ -269,6 +269,7 @@ def main():
         passes += [f"--target={arguments.gpu}"] if arguments.gpu else []
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
+        run("dist-verify", package, "--quiet")
         merge = find_times(arguments.mesh, "merge")
         last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else 3
         arguments.steps = arguments.steps or last

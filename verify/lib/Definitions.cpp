@@ -35,11 +35,7 @@ struct Writer {
 class StepFollower {
 public:
   StepFollower(const CheckedProgram &program, ProgramReport &report, Findings &findings)
-      : program(program), report(report), findings(findings), isVariable(program.program->buffers_size()),
-        isConstant(program.program->buffers_size()) {
-    for (int32_t buffer : program.program->variable_buffers())
-      if (buffer != -1)
-        isVariable[static_cast<size_t>(buffer)] = true;
+      : program(program), report(report), findings(findings), isConstant(program.program->buffers_size()) {
     for (const Constant &constant : program.program->constants()) {
       isConstant[constant.buffer()] = true;
       addKept(constant.buffer());
@@ -182,7 +178,6 @@ private:
     if (itemNumber != executed.itemNumber)
       dropped = 0;
     itemNumber = executed.itemNumber;
-    current = &executed;
     Where where;
     for (const Access &access : executed.checked->accesses) {
       uint64_t address = getAddress(program, access.buffer, executed);
@@ -298,8 +293,27 @@ private:
       });
       problem = first;
     }
-    if (!problem.empty())
+    if (problem.empty())
+      return;
+    if (isAssumed(place, executed)) {
+      if (assumed.insert({executed->task, executed->index}).second)
+        report.assumed.push_back(getWhere(program, position, *executed));
+    } else
       fail(executed ? getWhere(program, position, *executed) : where, "{}", problem);
+  }
+
+  /// Whether bytes are persistent and of no variable or constant, and the step has written none of them: a buffer that
+  /// goes on from slice to slice and is filled part by part. The parts that are not filled yet hold anything.
+  bool isAssumed(Range place, const Executed *executed) {
+    if (!executed || place.end > program.program->persistent_bytes())
+      return false;
+    auto next = kept.upper_bound(place.begin);
+    if ((next != kept.end() && next->second.first.overlaps(place)) ||
+        (next != kept.begin() && std::prev(next)->second.first.overlaps(place)))
+      return false;
+    bool isUntouched = true;
+    memory.visit(place, [&](Range, const WriterMap::Piece &piece) { isUntouched &= piece.writer == 0; });
+    return isUntouched;
   }
 
   /// Says why bytes whose last writer is not that of the buffer are not what is meant, or nothing.
@@ -321,6 +335,10 @@ private:
     if (!isView && isHere)
       return fmt::format("{}, which {} has overwritten through buffer {}{} since {}", bytes, describe(number),
                          writer.buffer, getTitle(writer.buffer), describe(expected));
+    DType type = program.getBuffer(access.buffer).dtype(), other = program.getBuffer(writer.buffer).dtype();
+    if (type != other)
+      return fmt::format("{} as {}, which {} wrote through buffer {}{} as {}", bytes, DType_Name(type),
+                         describe(number), writer.buffer, getTitle(writer.buffer), DType_Name(other));
     if (mayBeParts(writer.place, place))
       return "";
     return fmt::format("{}, which {} wrote through buffer {}{}, of which it is no part", bytes, describe(number),
@@ -426,12 +444,11 @@ private:
   const CheckedProgram &program;
   ProgramReport &report;
   Findings &findings;
-  std::vector<bool> isVariable, isConstant;
+  std::vector<bool> isConstant;
   /// Places of variables and constants, by where they begin.
   std::map<uint64_t, std::pair<Range, uint32_t>> kept;
   uint32_t position = 0;
   uint32_t itemNumber = 0;
-  const Executed *current = nullptr;
   WriterMap memory;
   /// The first one is nothing.
   std::vector<Writer> writers;
@@ -440,6 +457,8 @@ private:
   /// A product whose result may be missing after the next instruction; 0 for none.
   uint32_t dropped = 0;
   uint64_t time = 0;
+  /// Instructions whose reads are assumed to make no difference.
+  std::set<std::pair<uint32_t, int>> assumed;
   /// How many live bytes there are more from a time on.
   std::vector<std::pair<uint64_t, int64_t>> changes;
 };

@@ -48,17 +48,21 @@ static std::string formatProgram(const ProgramReport &program) {
   if (!program.unread.empty())
     text += fmt::format("  note: {} instructions have results that nothing reads or keeps, the first at {}\n",
                         program.unread.size(), formatWhere(program.unread.front()));
+  if (!program.assumed.empty())
+    text += fmt::format("  assumed: {} instructions read what an earlier step left in memory that goes on from slice to "
+                        "slice, and make nothing of it, the first at {}\n",
+                        program.assumed.size(), formatWhere(program.assumed.front()));
   return text;
 }
 
 /// Whether a property has a finding, or nothing was looked at.
 static const char *getVerdict(const Report &report, Property property) {
-  bool isStructureWrong = false, isOwnWrong = false;
-  for (const Finding &finding : report.findings) {
-    isStructureWrong |= finding.property == Property::Structure;
-    isOwnWrong |= finding.property == property;
-  }
-  return isOwnWrong ? "refused" : isStructureWrong ? "open" : "proved";
+  if (report.byProperty[static_cast<size_t>(property)] != 0)
+    return "refused";
+  // Programs that cannot be followed leave everything open, and waits without meaning the order.
+  bool isOpen = report.byProperty[static_cast<size_t>(Property::Structure)] != 0 ||
+                (property == Property::Order && report.byProperty[static_cast<size_t>(Property::Flight)] != 0);
+  return isOpen ? "open" : "proved";
 }
 
 std::string meshwright::verify::formatText(const Report &report) {
@@ -130,9 +134,9 @@ std::string meshwright::verify::formatJson(const Report &report, const std::stri
   for (size_t i = 0; i != report.programs.size(); ++i) {
     const ProgramReport &program = report.programs[i];
     text += fmt::format("{}\n  {{\"name\": {}, \"ranks\": {}, \"instructions\": {}, \"reads\": {}, \"writes\": {}, "
-                        "\"launches\": {}, \"unread\": {}, \"device\": {}, \"host\": {}}}",
+                        "\"launches\": {}, \"unread\": {}, \"assumed\": {}, \"device\": {}, \"host\": {}}}",
                         i == 0 ? "" : ",", quote(program.name), quote(program.ranks), program.instructions,
-                        program.reads, program.writes, program.launches, program.unread.size(),
+                        program.reads, program.writes, program.launches, program.unread.size(), program.assumed.size(),
                         ::formatJson(program.device), ::formatJson(program.host));
   }
   return text + "]}\n";

@@ -64,6 +64,7 @@ std::string verify::formatRanks(const std::vector<int64_t> &ranks) {
 
 void Findings::add(Property property, Where where, std::string message) {
   ++report.numFindings;
+  ++report.byProperty[static_cast<size_t>(property)];
   if (report.findings.size() < most)
     report.findings.push_back({property, std::move(where), std::move(message)});
 }

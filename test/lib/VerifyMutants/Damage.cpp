@@ -1,0 +1,311 @@
+//===- Damage.cpp - mistakes that a compiler could make -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Damage.h"
+
+using namespace meshwright;
+using namespace meshwright::test;
+
+using Random = std::mt19937_64;
+using Instructions = google::protobuf::RepeatedPtrField<Instruction>;
+
+static int draw(Random &random, int count) { return static_cast<int>(random() % static_cast<uint64_t>(count)); }
+
+/// A program that some rank runs.
+static Program &drawProgram(Package &package, Random &random) {
+  int rank = draw(random, package.program_of_rank_size());
+  return *package.mutable_programs(static_cast<int>(package.program_of_rank(rank)));
+}
+
+/// A copy of a rank's program that this rank alone runs.
+static Program &splitProgram(Package &package, Random &random) {
+  int rank = draw(random, package.program_of_rank_size());
+  Program copy = package.programs(static_cast<int>(package.program_of_rank(rank)));
+  *package.add_programs() = std::move(copy);
+  package.set_program_of_rank(rank, static_cast<uint32_t>(package.programs_size() - 1));
+  return *package.mutable_programs(package.programs_size() - 1);
+}
+
+namespace {
+
+struct Place {
+  Instructions *list;
+  int index;
+  Instruction &operator*() const { return *list->Mutable(index); }
+};
+
+} // namespace
+
+/// An instruction of a program that `wanted` holds for; one with a negative index where there is none.
+template <typename Fn> static Place drawInstruction(Program &program, Random &random, Fn &&wanted) {
+  std::vector<Place> places;
+  for (Task &task : *program.mutable_tasks())
+    for (int i = 0; i != task.instructions_size(); ++i)
+      if (wanted(task.instructions(i)))
+        places.push_back({task.mutable_instructions(), i});
+  return places.empty() ? Place{nullptr, -1} : places[random() % places.size()];
+}
+
+static bool isAny(const Instruction &instruction) { return !instruction.has_loop() && !instruction.has_end_loop(); }
+static bool isCollective(const Instruction &instruction) { return instruction.has_collective(); }
+static bool isWait(const Instruction &instruction) { return instruction.has_wait() || instruction.has_copy_wait(); }
+static bool computes(const Instruction &instruction) {
+  return instruction.has_kernel() || instruction.has_matmul() || instruction.has_copy();
+}
+
+static void erase(Place place) { place.list->DeleteSubrange(place.index, 1); }
+
+/// Moves an element of a list, which the others make room for.
+static void move(Instructions &list, int from, int to) {
+  for (; from < to; ++from)
+    list.SwapElements(from, from + 1);
+  for (; from > to; --from)
+    list.SwapElements(from, from - 1);
+}
+
+/// Applies `change` to an instruction of a program, if there is one.
+template <typename Wanted, typename Change>
+static bool changeOne(Program &program, Random &random, Wanted &&wanted, Change &&change) {
+  Place place = drawInstruction(program, random, wanted);
+  return place.list && change(place);
+}
+
+/// The numbers of all buffers that an instruction names, to be changed.
+static std::vector<std::function<void(uint32_t)>> listSetters(Instruction &instruction, std::vector<uint32_t> &numbers) {
+  std::vector<std::function<void(uint32_t)>> setters;
+  for (int i = 0; i != instruction.kernel().arguments_size(); ++i) {
+    numbers.push_back(instruction.kernel().arguments(i));
+    setters.push_back([&instruction, i](uint32_t n) { instruction.mutable_kernel()->set_arguments(i, n); });
+  }
+  if (instruction.has_matmul()) {
+    numbers.insert(numbers.end(), {instruction.matmul().lhs(), instruction.matmul().rhs()});
+    setters.push_back([&instruction](uint32_t n) { instruction.mutable_matmul()->set_lhs(n); });
+    setters.push_back([&instruction](uint32_t n) { instruction.mutable_matmul()->set_rhs(n); });
+  }
+  if (instruction.has_copy()) {
+    numbers.push_back(instruction.copy().from());
+    setters.push_back([&instruction](uint32_t n) { instruction.mutable_copy()->set_from(n); });
+  }
+  return setters;
+}
+
+/// Points an operand at another buffer of the same type and as many bytes.
+static bool redirect(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  return changeOne(program, random, computes, [&](Place place) {
+    std::vector<uint32_t> numbers;
+    auto setters = listSetters(*place, numbers);
+    if (numbers.empty())
+      return false;
+    size_t which = random() % numbers.size();
+    const Buffer &old = program.buffers(static_cast<int>(numbers[which]));
+    std::vector<uint32_t> others;
+    for (int i = 0; i != program.buffers_size(); ++i) {
+      const Buffer &other = program.buffers(i);
+      if (other.dtype() == old.dtype() && other.bytes() == old.bytes() && other.offset() != old.offset() &&
+          other.memory() == old.memory() && other.slots() == old.slots() && other.trip_bytes_size() == 0)
+        others.push_back(static_cast<uint32_t>(i));
+    }
+    if (others.empty())
+      return false;
+    setters[which](others[random() % others.size()]);
+    return true;
+  });
+}
+
+/// Exchanges two operands of equal types and sizes.
+static bool exchangeOperands(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  return changeOne(
+      program, random, [](const Instruction &instruction) { return instruction.has_kernel(); },
+      [&](Place place) {
+        Kernel &kernel = *(*place).mutable_kernel();
+        int inputs = kernel.arguments_size() - static_cast<int>(kernel.outputs());
+        if (inputs < 2)
+          return false;
+        int a = draw(random, inputs), b = draw(random, inputs);
+        const Buffer &first = program.buffers(static_cast<int>(kernel.arguments(a)));
+        const Buffer &second = program.buffers(static_cast<int>(kernel.arguments(b)));
+        if (first.offset() == second.offset() || first.bytes() != second.bytes() || first.dtype() != second.dtype())
+          return false;
+        kernel.mutable_arguments()->SwapElements(a, b);
+        return true;
+      });
+}
+
+static bool shiftBuffer(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  Buffer &buffer = *program.mutable_buffers(draw(random, program.buffers_size()));
+  uint64_t by = draw(random, 2) == 0 ? 64 : 8;
+  bool isUp = draw(random, 2) == 0;
+  uint64_t end = buffer.offset() + by + buffer.bytes() + (buffer.slots() > 1 ? buffer.slots() * buffer.slot_bytes() : 0);
+  if (buffer.bytes() == 0 || (isUp ? end > program.arena_bytes() : buffer.offset() < by))
+    return false;
+  buffer.set_offset(isUp ? buffer.offset() + by : buffer.offset() - by);
+  return true;
+}
+
+static bool swapItems(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  int count = program.schedule_size();
+  if (count < 2)
+    return false;
+  int a = draw(random, count), b = draw(random, count);
+  program.mutable_schedule()->SwapElements(a, b);
+  return a != b;
+}
+
+static bool changeMicroBatch(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  if (program.schedule_size() < 2 || package.micro_batches() < 2)
+    return false;
+  ScheduleItem &a = *program.mutable_schedule(draw(random, program.schedule_size()));
+  ScheduleItem &b = *program.mutable_schedule(draw(random, program.schedule_size()));
+  if (a.task() != b.task() || a.micro_batch() == b.micro_batch())
+    return false;
+  uint32_t first = a.micro_batch();
+  a.set_micro_batch(b.micro_batch());
+  b.set_micro_batch(first);
+  return true;
+}
+
+static bool changeSlots(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  Buffer &buffer = *program.mutable_buffers(draw(random, program.buffers_size()));
+  if (buffer.slots() < 2)
+    return false;
+  buffer.set_slots(buffer.slots() - 1);
+  return true;
+}
+
+static bool changeCollective(Package &package, Random &random, const std::function<bool(Package &, Collective &)> &change,
+                             bool onOneRank) {
+  Program &program = onOneRank ? splitProgram(package, random) : drawProgram(package, random);
+  return changeOne(program, random, isCollective,
+                   [&](Place place) { return change(package, *(*place).mutable_collective()); });
+}
+
+static bool isReducing(const Collective &collective) {
+  return collective.kind() == Collective::ALL_REDUCE || collective.kind() == Collective::REDUCE_SCATTER ||
+         collective.kind() == Collective::REDUCE;
+}
+
+static bool changeReduction(Package &, Collective &collective) {
+  collective.set_reduction(collective.reduction() == Collective::MAX ? Collective::SUM : Collective::MAX);
+  return isReducing(collective);
+}
+
+static bool changeAxes(Package &package, Collective &collective) {
+  if (collective.axes_size() == 0 || package.axes_size() < 2)
+    return false;
+  collective.set_axes(0, (collective.axes(0) + 1) % static_cast<uint32_t>(package.axes_size()));
+  return true;
+}
+
+static bool changeCount(Package &, Collective &collective) {
+  CollectivePart &part = *collective.mutable_parts(0);
+  part.set_count(part.count() / 2);
+  return part.count() != 0;
+}
+
+static bool changeRoot(Package &, Collective &collective) {
+  if (collective.kind() == Collective::SEND) {
+    uint32_t to = collective.to();
+    collective.set_to(collective.parts(0).root());
+    for (CollectivePart &part : *collective.mutable_parts())
+      part.set_root(to);
+    return true;
+  }
+  collective.mutable_parts(0)->set_root(collective.parts(0).root() == 0 ? 1 : 0);
+  return collective.kind() == Collective::BROADCAST || collective.kind() == Collective::REDUCE;
+}
+
+static bool exchangeCollectives(Package &package, Random &random) {
+  Program &program = splitProgram(package, random);
+  return changeOne(program, random, isCollective, [&](Place place) {
+    for (int i = place.index + 1; i != place.list->size(); ++i)
+      if (place.list->Get(i).has_collective()) {
+        place.list->SwapElements(place.index, i);
+        return true;
+      }
+    return false;
+  });
+}
+
+static bool duplicateCollective(Package &package, Random &random) {
+  Program &program = splitProgram(package, random);
+  uint32_t tag = 0;
+  for (const Task &task : program.tasks())
+    for (const Instruction &instruction : task.instructions())
+      tag = std::max(tag, instruction.collective().tag());
+  return changeOne(program, random, isCollective, [&](Place place) {
+    Instruction copy = *place;
+    copy.mutable_collective()->set_tag(tag + 1);
+    copy.mutable_collective()->set_start(false);
+    *place.list->Add() = std::move(copy);
+    move(*place.list, place.list->size() - 1, place.index + 1);
+    return true;
+  });
+}
+
+std::vector<Damage> meshwright::test::listDamages() {
+  auto onOne = [](bool (*change)(Package &, Collective &)) {
+    return [change](Package &package, Random &random) { return changeCollective(package, random, change, true); };
+  };
+  auto onAll = [](bool (*change)(Package &, Collective &)) {
+    return [change](Package &package, Random &random) { return changeCollective(package, random, change, false); };
+  };
+  auto deleteOne = [](auto wanted, bool onOneRank) {
+    return [=](Package &package, Random &random) {
+      Program &program = onOneRank ? splitProgram(package, random) : drawProgram(package, random);
+      return changeOne(program, random, wanted, [](Place place) {
+        erase(place);
+        return true;
+      });
+    };
+  };
+  auto moveOne = [](auto wanted, int direction) {
+    return [=](Package &package, Random &random) {
+      return changeOne(drawProgram(package, random), random, wanted, [&](Place place) {
+        int to = place.index + direction * (1 + draw(random, 12));
+        if (to < 0 || to >= place.list->size())
+          return false;
+        move(*place.list, place.index, to);
+        return true;
+      });
+    };
+  };
+  auto exchange = [](Package &package, Random &random) {
+    return changeOne(drawProgram(package, random), random, isAny, [&](Place place) {
+      int other = draw(random, place.list->size());
+      if (other == place.index || !isAny(place.list->Get(other)))
+        return false;
+      place.list->SwapElements(place.index, other);
+      return true;
+    });
+  };
+  return {{"collective-deleted-on-one-rank", deleteOne(isCollective, true)},
+          {"collective-duplicated-on-one-rank", duplicateCollective},
+          {"collectives-exchanged-on-one-rank", exchangeCollectives},
+          {"reduction-changed-on-one-rank", onOne(changeReduction)},
+          {"axes-changed-on-one-rank", onOne(changeAxes)},
+          {"count-changed-on-one-rank", onOne(changeCount)},
+          {"root-changed-on-one-rank", onOne(changeRoot)},
+          {"wait-moved-later", moveOne(isWait, 1)},
+          {"wait-deleted", deleteOne(isWait, false)},
+          {"instruction-moved-earlier", moveOne(computes, -1)},
+          {"instruction-moved-later", moveOne(computes, 1)},
+          {"instructions-exchanged", exchange},
+          {"instruction-deleted", deleteOne(computes, false)},
+          {"buffer-shifted", shiftBuffer},
+          {"items-exchanged", swapItems},
+          {"micro-batches-exchanged", changeMicroBatch},
+          {"slot-missing", changeSlots},
+          {"collective-deleted-on-all-ranks", deleteOne(isCollective, false), true},
+          {"reduction-changed-on-all-ranks", onAll(changeReduction), true},
+          {"operand-redirected", redirect, true},
+          {"operands-exchanged", exchangeOperands, true}};
+}

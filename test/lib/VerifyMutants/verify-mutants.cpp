@@ -1,0 +1,249 @@
+//===- verify-mutants.cpp - which mistakes dist-verify finds --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--verbose]: makes mistakes in packages that
+// are right, and asks dist-verify's library, then the runtime's loader. What neither refuses is run for two steps by
+// dist-run, and its variables are compared bit for bit with those of the package that is right. Prints for every kind
+// of mistake what came of it, and the share that is found without running. Fails where the packages that are right are
+// refused, where of the mistakes that do not need evaluation a smaller share than X is found that changes results, or
+// where a run dies of a signal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContentHash.h"
+#include "Damage.h"
+#include "meshwright/runtime/Package.h"
+#include "meshwright/verify/Verify.h"
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+
+using namespace meshwright;
+using namespace meshwright::test;
+
+namespace {
+
+struct Case {
+  std::string package, init, feed;
+  Package message;
+  uint64_t constantsBytes = 0;
+  size_t notes = 0;
+  std::string expected; ///< the variables after two steps
+};
+
+enum Outcome { Refused, Noted, Loader, Failed, Changed, Harmless, Died, numOutcomes };
+
+struct Tally {
+  std::array<size_t, numOutcomes> counts = {};
+  size_t tried = 0;
+};
+
+class Campaign {
+public:
+  Campaign(std::string folder, uint64_t seed) : folder(std::move(folder)), seed(seed) {}
+
+  bool addCase(const std::string &text) {
+    std::istringstream stream(text);
+    Case &added = cases.emplace_back();
+    std::getline(stream, added.package, ',');
+    std::getline(stream, added.init, ',');
+    std::getline(stream, added.feed, ',');
+    if (std::string error = verify::readPackage(added.package, added.message, added.constantsBytes); !error.empty()) {
+      fmt::print("{}\n", error);
+      return false;
+    }
+    verify::Report report = verify::verifyPackage(added.message, added.constantsBytes);
+    if (!report.ok()) {
+      fmt::print("{} is right and refused:\n{}", added.package, verify::formatText(report));
+      return false;
+    }
+    added.notes = countNotes(report);
+    return true;
+  }
+
+  bool prepare() {
+    for (Case &each : cases)
+      if (run(each, each.package, each.expected) != 0) {
+        fmt::print("{} does not run:\n{}", each.package, read(folder + "/log"));
+        return false;
+      }
+    return true;
+  }
+
+  bool isEmpty() const { return cases.empty(); }
+
+  Outcome tryOne(const Case &each, const Package &mutant, const std::string &name) {
+    verify::Report report = verify::verifyPackage(mutant, each.constantsBytes);
+    if (!report.ok())
+      return Refused;
+    std::string package = writeMutant(each, mutant);
+    auto loaded = runtime::LoadedPackage::open(package);
+    if (!loaded.ok()) {
+      fmt::print("refused by the loader alone: {}: {}\n", name, loaded.status().message());
+      return Loader;
+    }
+    if (countNotes(report) > each.notes)
+      return Noted;
+    std::string variables;
+    int status = run(each, package, variables);
+    if (WIFSIGNALED(status)) {
+      fmt::print("died: {}: signal {}\n{}", name, WTERMSIG(status), read(folder + "/log"));
+      return Died;
+    }
+    if (status == 0 && variables == each.expected)
+      return Harmless;
+    if (isVerbose)
+      fmt::print("not found: {}: {}\n", name, explain(each.message, mutant));
+    return status != 0 ? Failed : Changed;
+  }
+
+  /// Tries `count` mistakes, in turn of all kinds and cases.
+  bool tryAll(size_t count, double least) {
+    std::vector<Damage> damages = listDamages();
+    std::vector<Tally> tallies(damages.size());
+    std::mt19937_64 random(seed);
+    for (size_t number = 0, attempts = 0; number != count && attempts != 50 * count; ++attempts) {
+      size_t kind = attempts % damages.size();
+      const Case &each = cases[attempts / damages.size() % cases.size()];
+      Package mutant = each.message;
+      if (!damages[kind].apply(mutant, random))
+        continue;
+      Outcome outcome = tryOne(each, mutant, damages[kind].name);
+      ++tallies[kind].counts[outcome];
+      ++tallies[kind].tried;
+      ++number;
+    }
+    return report(damages, tallies, least);
+  }
+
+  bool isVerbose = false;
+
+private:
+  /// Results that nothing reads, and reads of what an earlier step left.
+  static size_t countNotes(const verify::Report &report) {
+    size_t notes = 0;
+    for (const verify::ProgramReport &program : report.programs)
+      notes += program.unread.size() + program.assumed.size();
+    return notes;
+  }
+
+  /// The instruction that differs first.
+  static std::string explain(const Package &right, const Package &mutant) {
+    for (int i = 0; i != right.programs_size(); ++i)
+      for (int t = 0; t != right.programs(i).tasks_size(); ++t) {
+        const Task &ours = right.programs(i).tasks(t), &theirs = mutant.programs(i).tasks(t);
+        for (int k = 0; k != ours.instructions_size(); ++k)
+          if (k >= theirs.instructions_size() ||
+              ours.instructions(k).SerializeAsString() != theirs.instructions(k).SerializeAsString())
+            return fmt::format("program {}, task \"{}\", instruction {}: {}", i, ours.name(), k,
+                               ours.instructions(k).ShortDebugString());
+      }
+    return "another difference";
+  }
+
+  static std::string read(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+  }
+
+  std::string writeMutant(const Case &each, const Package &mutant) const {
+    std::string package = folder + "/mutant";
+    std::filesystem::remove_all(package);
+    std::filesystem::create_directories(package);
+    for (const auto &entry : std::filesystem::directory_iterator(each.package))
+      if (entry.path().filename() != "package.pb")
+        std::filesystem::create_symlink(std::filesystem::absolute(entry.path()),
+                                        package + "/" + entry.path().filename().string());
+    Package unsealed = mutant;
+    unsealed.clear_hash();
+    std::ofstream(package + "/package.pb", std::ios::binary) << sealPackage(unsealed.SerializeAsString());
+    return package;
+  }
+
+  /// The status of dist-run, as waitpid has it, and the variables that it saves.
+  int run(const Case &each, const std::string &package, std::string &variables) const {
+    std::string saved = folder + "/saved.safetensors";
+    std::filesystem::remove(saved);
+    std::string command =
+        fmt::format("exec timeout 20 dist-run '{}' --init='{}' --feed='{}' --steps=2 --save='{}' --quiet --timeout=10 "
+                    "--flight-recorder='{}/flight' > '{}/log' 2>&1",
+                    package, each.init, each.feed, saved, folder, folder);
+    int status = std::system(command.c_str());
+    variables = read(saved);
+    return status;
+  }
+
+  static bool report(const std::vector<Damage> &damages, const std::vector<Tally> &tallies, double least) {
+    fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>8} {:>9}\n", "mistake", "tried", "refused", "noted", "loader",
+               "failed", "changed", "harmless");
+    Tally all, statics;
+    for (size_t i = 0; i != damages.size(); ++i) {
+      const auto &counts = tallies[i].counts;
+      fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:8} {:9}{}\n", damages[i].name, tallies[i].tried, counts[Refused],
+                 counts[Noted], counts[Loader], counts[Failed], counts[Changed], counts[Harmless],
+                 damages[i].needsEvaluation ? "  needs evaluation" : "");
+      for (size_t outcome = 0; outcome != numOutcomes; ++outcome) {
+        all.counts[outcome] += counts[outcome];
+        if (!damages[i].needsEvaluation)
+          statics.counts[outcome] += counts[outcome];
+      }
+    }
+    auto getShare = [](const Tally &tally) {
+      double found = static_cast<double>(tally.counts[Refused] + tally.counts[Noted] + tally.counts[Loader]);
+      double wrong = found + static_cast<double>(tally.counts[Changed] + tally.counts[Failed] + tally.counts[Died]);
+      return wrong == 0 ? 1 : found / wrong;
+    };
+    double share = getShare(statics);
+    fmt::print("found without running, of all that are not harmless: {:.1f} %; without those that need evaluation: "
+               "{:.1f} %\n",
+               100 * getShare(all), 100 * share);
+    return all.counts[Died] == 0 && share >= least;
+  }
+
+  std::string folder;
+  uint64_t seed;
+  std::vector<Case> cases;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<std::string> texts;
+  std::string folder;
+  size_t count = 300;
+  uint64_t seed = 1;
+  double least = 0;
+  bool isVerbose = false;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i], value = argument.substr(argument.find('=') + 1);
+    if (argument.starts_with("--case="))
+      texts.push_back(value);
+    else if (argument.starts_with("--count="))
+      count = std::strtoull(value.c_str(), nullptr, 10);
+    else if (argument.starts_with("--seed="))
+      seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (argument.starts_with("--least="))
+      least = std::atof(value.c_str());
+    else if (argument == "--verbose")
+      isVerbose = true;
+    else
+      folder = argument;
+  }
+  if (folder.empty() || texts.empty()) {
+    fmt::print(stderr, "usage: verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=300] [--seed=1] [--least=X] [--verbose]\n");
+    return 2;
+  }
+  std::filesystem::create_directories(folder);
+  Campaign campaign(folder, seed);
+  campaign.isVerbose = isVerbose;
+  for (const std::string &text : texts)
+    if (!campaign.addCase(text))
+      return 1;
+  return campaign.prepare() && campaign.tryAll(count, least) ? 0 : 1;
+}

@@ -1,0 +1,404 @@
+//===- VerifyTest.cpp - proofs about packages made by hand ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/verify/Verify.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace meshwright;
+using namespace meshwright::verify;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// A package of ranks that all run one program: a variable of 64 bytes, an input of 64, and what tests add.
+class VerifyTest : public ::testing::Test {
+protected:
+  VerifyTest() {
+    package.set_version(7);
+    addAxis("dp", 2);
+    Variable &variable = *package.add_variables();
+    variable.set_name("w");
+    variable.set_dtype(F32);
+    variable.add_shape(16);
+    *package.add_inputs() = [] {
+      Port port;
+      port.set_name("x");
+      port.set_dtype(F32);
+      port.add_shape(16);
+      return port;
+    }();
+    Program &added = *package.add_programs();
+    added.set_arena_bytes(1024);
+    added.set_persistent_bytes(64);
+    added.add_variable_buffers(static_cast<int>(addBuffer(0)));
+    added.add_input_buffers(static_cast<int>(addBuffer(64)));
+    added.add_tasks()->set_name("step");
+    added.add_schedule()->set_end_step(1);
+  }
+
+  Program &program(int number = 0) { return *package.mutable_programs(number); }
+  Task &task() { return *program().mutable_tasks(0); }
+
+  void addAxis(const std::string &name, int64_t size) {
+    Axis &axis = *package.add_axes();
+    axis.set_name(name);
+    axis.set_size(size);
+    int64_t ranks = 1;
+    for (const Axis &each : package.axes())
+      ranks *= each.size();
+    while (package.program_of_rank_size() < ranks)
+      package.add_program_of_rank(0);
+  }
+
+  uint32_t addBuffer(uint64_t offset, int64_t elements = 16, DType type = F32, uint64_t size = 4) {
+    Buffer &buffer = *program().add_buffers();
+    buffer.set_offset(offset);
+    buffer.set_bytes(static_cast<uint64_t>(elements) * size);
+    buffer.set_dtype(type);
+    buffer.add_shape(elements);
+    return static_cast<uint32_t>(program().buffers_size() - 1);
+  }
+
+  Instruction &addKernel(std::vector<uint32_t> reads, std::vector<uint32_t> writes, Task *to = nullptr) {
+    Instruction &instruction = *(to ? *to : task()).add_instructions();
+    instruction.set_name("k");
+    instruction.mutable_kernel()->set_symbol("k");
+    for (uint32_t buffer : reads)
+      instruction.mutable_kernel()->add_arguments(buffer);
+    for (uint32_t buffer : writes)
+      instruction.mutable_kernel()->add_arguments(buffer);
+    instruction.mutable_kernel()->set_outputs(static_cast<uint32_t>(writes.size()));
+    return instruction;
+  }
+
+  Collective &addCollective(uint32_t in, uint32_t out, uint32_t tag, bool start, int of = 0) {
+    Instruction &instruction = *program(of).mutable_tasks(0)->add_instructions();
+    instruction.set_name("c");
+    Collective &collective = *instruction.mutable_collective();
+    collective.set_kind(Collective::ALL_REDUCE);
+    collective.add_axes(0);
+    collective.set_dtype(F32);
+    collective.set_tag(tag);
+    collective.set_start(start);
+    CollectivePart &part = *collective.add_parts();
+    part.set_count(16);
+    part.set_in(in);
+    part.set_out(out);
+    return collective;
+  }
+  void addWait(uint32_t tag, int of = 0) {
+    program(of).mutable_tasks(0)->add_instructions()->mutable_wait()->set_tag(tag);
+  }
+
+  /// Gives rank 1 a copy of the program.
+  void split() {
+    Program copy = package.programs(0);
+    *package.add_programs() = copy;
+    package.set_program_of_rank(1, 1);
+  }
+
+  Report verify() { return verifyPackage(package, 0); }
+
+  void expectFinding(Property property, const std::string &text) {
+    Report report = verify();
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(getName(report.findings[0].property), std::string(getName(property)));
+    EXPECT_THAT(formatText(report), HasSubstr(text));
+  }
+
+  Package package;
+};
+
+TEST_F(VerifyTest, ProvesAStep) {
+  uint32_t a = addBuffer(128), b = addBuffer(192), c = addBuffer(128);
+  addKernel({0, 1}, {a});
+  addCollective(a, b, 0, true);
+  addWait(0);
+  addKernel({b}, {c});
+  addKernel({c, 0}, {0});
+  Report report = verify();
+  EXPECT_TRUE(report.ok()) << formatText(report);
+  EXPECT_EQ(report.collectives, 1u);
+  EXPECT_EQ(report.programs[0].launches, 1u);
+  EXPECT_EQ(report.programs[0].device.highest, 256u);
+  // 64 that persist; the input, a and b at the collective.
+  EXPECT_EQ(report.programs[0].device.live, 192u);
+  EXPECT_TRUE(report.programs[0].unread.empty());
+}
+
+TEST_F(VerifyTest, CountsLiveBytes) {
+  uint32_t a = addBuffer(128), b = addBuffer(192), c = addBuffer(256);
+  addKernel({1}, {a});
+  addKernel({a}, {b});
+  addKernel({a, b}, {c});
+  // In the place of an operand.
+  addKernel({c, 0}, {0});
+  Report report = verify();
+  ASSERT_TRUE(report.ok()) << formatText(report);
+  // The variable, a, b and c.
+  EXPECT_EQ(report.programs[0].device.live, 256u);
+  EXPECT_EQ(report.programs[0].device.where.instruction, 2);
+}
+
+TEST_F(VerifyTest, ReadsWhatNothingWrote) {
+  uint32_t a = addBuffer(128), b = addBuffer(192);
+  addKernel({a}, {b});
+  expectFinding(Property::Definition, "reads bytes [128, 192) of buffer 2, which nothing has written in this step");
+}
+
+TEST_F(VerifyTest, ReadsPartOfWhatIsWritten) {
+  uint32_t a = addBuffer(128, 8), whole = addBuffer(128), b = addBuffer(192);
+  addKernel({1}, {a});
+  addKernel({whole}, {b});
+  expectFinding(Property::Definition, "reads bytes [160, 192) of buffer 3, which nothing has written");
+}
+
+TEST_F(VerifyTest, ViewsAreRead) {
+  uint32_t whole = addBuffer(128), low = addBuffer(128, 8), high = addBuffer(160, 8), b = addBuffer(192, 8);
+  addKernel({1}, {whole});
+  addKernel({low, high}, {b});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, ConcatenationsAreRead) {
+  uint32_t whole = addBuffer(128), low = addBuffer(128, 8), high = addBuffer(160, 8), b = addBuffer(192);
+  addKernel({1}, {low});
+  addKernel({1}, {high});
+  addKernel({whole}, {b});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, ReadsWhatIsOverwritten) {
+  uint32_t a = addBuffer(128), b = addBuffer(128), c = addBuffer(192);
+  addKernel({1}, {a});
+  addKernel({1}, {b});
+  addKernel({a, b}, {c});
+  expectFinding(Property::Definition, "of buffer 2, which instruction 1 of task \"step\" (\"k\") has overwritten "
+                                      "through buffer 3 since instruction 0 of task \"step\" (\"k\")");
+}
+
+TEST_F(VerifyTest, ReadsAVariableAfterItsUpdateInPlace) {
+  uint32_t updated = addBuffer(0), c = addBuffer(192);
+  addKernel({0, 1}, {updated});
+  addKernel({0}, {c});
+  expectFinding(Property::Definition, "has overwritten through buffer 2 since a variable in buffer 0");
+}
+
+TEST_F(VerifyTest, ReadsAnotherType) {
+  uint32_t a = addBuffer(128), view = addBuffer(128, 16, I32), b = addBuffer(192);
+  addKernel({1}, {a});
+  addKernel({view}, {b});
+  expectFinding(Property::Definition, "as I32, which instruction 0");
+}
+
+TEST_F(VerifyTest, ReadsAcrossTheBorderOfAnotherValue) {
+  uint32_t a = addBuffer(128), view = addBuffer(160), b = addBuffer(320), c = addBuffer(192);
+  addKernel({1}, {a});
+  addKernel({1}, {c});
+  addKernel({view}, {b});
+  expectFinding(Property::Definition, "of which it is no part");
+}
+
+TEST_F(VerifyTest, WritesBeyondAVariable) {
+  uint32_t a = addBuffer(32);
+  addKernel({1}, {a});
+  expectFinding(Property::Definition, "more than the variable in buffer 0 at [0, 64)");
+}
+
+TEST_F(VerifyTest, StridedProductsTouchTheirRunsAlone) {
+  // Two products write the halves of each row; a third reads all of it.
+  uint32_t whole = addBuffer(128), left = addBuffer(128, 14), right = addBuffer(136, 14), out = addBuffer(256, 4);
+  auto multiply = [&](uint32_t to) {
+    Matmul &matmul = *task().add_instructions()->mutable_matmul();
+    matmul.set_lhs(0);
+    matmul.set_rhs(1);
+    matmul.set_out(to);
+    matmul.set_lhs_dtype(F32);
+    matmul.set_rhs_dtype(F32);
+    matmul.set_out_dtype(F32);
+    matmul.set_m(4);
+    matmul.set_n(2);
+    matmul.set_k(2);
+    for (int64_t stride : {2, 1})
+      matmul.add_lhs_strides(stride), matmul.add_rhs_strides(stride);
+    for (int64_t stride : {4, 1})
+      matmul.add_out_strides(stride);
+  };
+  multiply(left);
+  addKernel({whole}, {out});
+  expectFinding(Property::Definition, "reads bytes [136, 144) of buffer 2, which nothing has written");
+  task().clear_instructions();
+  multiply(left);
+  multiply(right);
+  addKernel({whole}, {out});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, AccumulatorsHaveNothingBeforeAMerge) {
+  package.set_merge_steps(2);
+  package.mutable_variables(0)->set_kind(Variable::ACCUMULATOR);
+  addKernel({0, 1}, {0});
+  program().mutable_schedule(0)->set_end_step(2);
+  expectFinding(Property::Definition, "reads bytes [0, 64) of buffer 0, which nothing has written");
+  // The first step sets it, the second one adds.
+  Task first = task();
+  first.mutable_instructions(0)->mutable_kernel()->set_arguments(0, 1);
+  *program().add_tasks() = first;
+  program().mutable_schedule(0)->set_first_step(1);
+  ScheduleItem &item = *program().add_schedule();
+  item.set_task(1);
+  item.set_end_step(1);
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, SlotsHoldTheirMicroBatch) {
+  package.set_micro_batches(3);
+  uint32_t a = addBuffer(128), b = addBuffer(512);
+  program().mutable_buffers(static_cast<int>(a))->set_slots(2);
+  program().mutable_buffers(static_cast<int>(a))->set_slot_bytes(64);
+  addKernel({1}, {a});
+  Task &second = *program().add_tasks();
+  second.set_name("second");
+  second.set_work(1);
+  addKernel({a}, {b}, &second);
+  auto schedule = [&](std::vector<std::pair<uint32_t, uint32_t>> items) {
+    program().clear_schedule();
+    for (auto [task, microBatch] : items) {
+      ScheduleItem &item = *program().add_schedule();
+      item.set_task(task);
+      item.set_micro_batch(microBatch);
+      item.set_end_step(1);
+    }
+  };
+  schedule({{0, 0}, {0, 1}, {1, 0}, {0, 2}, {1, 1}, {1, 2}});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  schedule({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}});
+  expectFinding(Property::Definition, "for micro-batch 0, which instruction 0 of task \"step\" (\"k\" for micro-batch "
+                                      "2) wrote for micro-batch 2");
+  schedule({{0, 0}, {1, 0}, {0, 1}, {1, 1}});
+  expectFinding(Property::Structure, "is done for 2 of 3 micro-batches");
+}
+
+TEST_F(VerifyTest, ReadsTheResultOfALaunch) {
+  uint32_t a = addBuffer(128), b = addBuffer(192), c = addBuffer(256);
+  addKernel({1}, {a});
+  addCollective(a, b, 7, true);
+  addKernel({b}, {c});
+  addWait(7);
+  expectFinding(Property::Flight, "reads bytes [192, 256) of buffer 3 while all_reduce #7 (task \"step\", instruction "
+                                  "1) writes them");
+}
+
+TEST_F(VerifyTest, WritesTheOperandOfALaunch) {
+  uint32_t a = addBuffer(128), b = addBuffer(192), c = addBuffer(128);
+  addKernel({1}, {a});
+  addCollective(a, b, 7, true);
+  addKernel({1}, {c});
+  addWait(7);
+  expectFinding(Property::Flight, "writes bytes [128, 192) of buffer 4 while all_reduce #7");
+}
+
+TEST_F(VerifyTest, WaitsForNothing) {
+  addWait(3);
+  expectFinding(Property::Flight, "waits for collective #3, which no work, or more than one, starts for it");
+}
+
+TEST_F(VerifyTest, NeverWaits) {
+  uint32_t b = addBuffer(192);
+  addCollective(1, b, 7, true);
+  expectFinding(Property::Flight, "all_reduce #7 is started and never over");
+}
+
+TEST_F(VerifyTest, ResultsLieApart) {
+  uint32_t a = addBuffer(128), b = addBuffer(160);
+  addKernel({1}, {a, b});
+  expectFinding(Property::Flight, "bytes [160, 192) of its result are also bytes of another result or operand");
+}
+
+TEST_F(VerifyTest, MembersIssueTheSame) {
+  uint32_t b = addBuffer(192);
+  addCollective(1, b, 0, false);
+  split();
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  program(1).mutable_tasks(0)->mutable_instructions(0)->mutable_collective()->set_reduction(Collective::MAX);
+  expectFinding(Property::Order, "ranks 1 and 0 are in one group, but rank 1 issues all_reduce #0 (MAX) of 16 elements");
+}
+
+TEST_F(VerifyTest, ARankIssuesLess) {
+  uint32_t b = addBuffer(192);
+  addCollective(1, b, 0, false);
+  split();
+  program(1).mutable_tasks(0)->clear_instructions();
+  expectFinding(Property::Order, "rank 0 waits for ever for rank 1, which issues nothing more");
+}
+
+TEST_F(VerifyTest, RanksWaitForEachOther) {
+  addAxis("tp", 1);
+  uint32_t b = addBuffer(192), c = addBuffer(256);
+  // Both send to each other before they receive.
+  auto send = [&](int of, uint32_t root, bool has) {
+    Collective &collective = addCollective(1, root == 0 ? b : c, root, false, of);
+    collective.set_kind(Collective::SEND);
+    collective.set_to(1 - root);
+    collective.mutable_parts(0)->set_root(root);
+    has ? collective.mutable_parts(0)->clear_out() : collective.mutable_parts(0)->clear_in();
+  };
+  split();
+  send(0, 0, true);
+  send(0, 1, false);
+  send(1, 1, true);
+  send(1, 0, false);
+  expectFinding(Property::Order, "ranks wait for each other for ever: rank 0 waits for rank 1 in send #0");
+  program(1).mutable_tasks(0)->mutable_instructions()->SwapElements(0, 1);
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, FollowsLoops) {
+  uint32_t moved = addBuffer(128), whole = addBuffer(128, 64), b = addBuffer(512);
+  program().mutable_buffers(static_cast<int>(moved))->add_trip_bytes(64);
+  task().add_instructions()->mutable_loop()->set_count(4);
+  addKernel({1}, {moved});
+  task().add_instructions()->mutable_end_loop();
+  addKernel({whole}, {b});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  task().mutable_instructions(0)->mutable_loop()->set_count(3);
+  expectFinding(Property::Definition, "reads bytes [320, 384) of buffer 3, which nothing has written");
+  task().mutable_instructions(0)->mutable_loop()->set_count(1u << 30);
+  expectFinding(Property::Structure, "the loop has 1073741824 trips");
+}
+
+TEST_F(VerifyTest, EvaluationKeepsWhatIsTrained) {
+  Package &evaluation = *package.mutable_evaluation();
+  evaluation = Package();
+  Package copy = package;
+  copy.clear_evaluation();
+  evaluation = copy;
+  uint32_t a = addBuffer(128);
+  evaluation.mutable_programs(0)->mutable_buffers()->Add()->CopyFrom(program().buffers(static_cast<int>(a)));
+  addKernel({1}, {a});
+  *evaluation.mutable_programs(0)->mutable_tasks(0) = task();
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  evaluation.mutable_programs(0)->mutable_tasks(0)->mutable_instructions(0)->mutable_kernel()->set_arguments(1, 0);
+  expectFinding(Property::Definition, "a result is written to bytes [0, 64), where training keeps the first 64");
+}
+
+TEST_F(VerifyTest, RefusesWhatItDoesNotKnow) {
+  package.set_version(6);
+  expectFinding(Property::Structure, "the package has schema version 6, but 7 is known");
+}
+
+TEST_F(VerifyTest, ManyRanksOfOneProgram) {
+  addAxis("pp", 1024);
+  uint32_t b = addBuffer(192);
+  for (uint32_t tag = 0; tag != 100; ++tag)
+    addCollective(1, b, tag, false);
+  Report report = verify();
+  EXPECT_TRUE(report.ok()) << formatText(report);
+  EXPECT_EQ(report.collectives, 102400u);
+}
+
+} // namespace
