@@ -174,11 +174,11 @@ private:
       sizes.insert(sizes.end(), {rows, columns});
       return sizes;
     };
-    std::string error = addStrided(matmul.lhs(), matmul.lhs_dtype(), getSizes(matmul.m(), matmul.k()),
-                                   matmul.lhs_strides(), false);
+    std::string error =
+        addStrided(matmul.lhs(), matmul.lhs_dtype(), getSizes(matmul.m(), matmul.k()), matmul.lhs_strides(), false);
     if (error.empty())
-      error = addStrided(matmul.rhs(), matmul.rhs_dtype(), getSizes(matmul.k(), matmul.n()), matmul.rhs_strides(),
-                         false);
+      error =
+          addStrided(matmul.rhs(), matmul.rhs_dtype(), getSizes(matmul.k(), matmul.n()), matmul.rhs_strides(), false);
     // The device may add the bias with the product.
     if (error.empty() && matmul.epilogue().has_bias())
       error = addArray(matmul.epilogue().bias(), false);
@@ -196,8 +196,7 @@ private:
       rhs.push_back(window.size());
       out.push_back(window.out());
     }
-    std::string error =
-        addStrided(convolution.lhs(), convolution.lhs_dtype(), lhs, convolution.lhs_strides(), false);
+    std::string error = addStrided(convolution.lhs(), convolution.lhs_dtype(), lhs, convolution.lhs_strides(), false);
     if (error.empty())
       error = addStrided(convolution.rhs(), convolution.rhs_dtype(), rhs, convolution.rhs_strides(), false);
     return error.empty() ? addStrided(convolution.out(), convolution.out_dtype(), out, convolution.out_strides(), true)

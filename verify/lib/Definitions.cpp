@@ -45,7 +45,8 @@ public:
         addKept(static_cast<uint32_t>(buffer));
   }
 
-  /// Follows the step at a position; `isFirst` where nothing of the merge was done before, `isLast` where it is its end.
+  /// Follows the step at a position; `isFirst` where nothing of the merge was done before, `isLast` where it is its
+  /// end.
   void follow(uint32_t at, bool isFirst, bool isLast) {
     position = at;
     begin(isFirst);
@@ -163,8 +164,8 @@ private:
       writers[piece.writer].isRead = true;
       piece.lastRead = time;
       if (!mayBeParts(writers[piece.writer].place, place))
-        fail(where, "ends the step with bytes [{}, {}) that {} wrote for buffer {}, which has another place", range.begin % hostBase,
-             range.end % hostBase, describe(piece.writer), writers[piece.writer].buffer);
+        fail(where, "ends the step with bytes [{}, {}) that {} wrote for buffer {}, which has another place",
+             range.begin % hostBase, range.end % hostBase, describe(piece.writer), writers[piece.writer].buffer);
     });
   }
 
@@ -249,8 +250,7 @@ private:
       else if (!range.contains(place))
         fail(getWhere(program, position, executed),
              "writes bytes [{}, {}) of buffer {}, more than the variable in buffer {} at [{}, {})",
-             place.begin % hostBase, place.end % hostBase, buffer, owner, range.begin % hostBase,
-             range.end % hostBase);
+             place.begin % hostBase, place.end % hostBase, buffer, owner, range.begin % hostBase, range.end % hostBase);
     }
   }
 
@@ -284,7 +284,8 @@ private:
       });
     };
     look(place);
-    if (!problem.empty() && !access.dims.empty() && access.countRuns() <= (1u << 20)) {
+    if (uint64_t runs = access.countRuns(); !problem.empty() && !access.dims.empty() && runs <= runsLeft) {
+      runsLeft -= runs;
       std::string first;
       access.forEachRun([&](Range run) {
         look(shift(run, address));
@@ -320,8 +321,8 @@ private:
   std::string explain(const Access &access, Range place, Range found, uint32_t number, uint32_t expected,
                       const Executed *executed) const {
     const Writer &writer = writers[number];
-    std::string bytes = fmt::format("reads bytes [{}, {}) of buffer {}{}", found.begin % hostBase,
-                                    found.end % hostBase, access.buffer, getTitle(access.buffer));
+    std::string bytes = fmt::format("reads bytes [{}, {}) of buffer {}{}", found.begin % hostBase, found.end % hostBase,
+                                    access.buffer, getTitle(access.buffer));
     if (number == 0)
       return fmt::format("{}, which nothing has written in this step", bytes);
     if (writer.kind == Writer::Dropped)
@@ -457,6 +458,8 @@ private:
   /// A product whose result may be missing after the next instruction; 0 for none.
   uint32_t dropped = 0;
   uint64_t time = 0;
+  /// So many runs may still be looked at one by one; a small package could otherwise keep its reader busy for days.
+  uint64_t runsLeft = uint64_t(1) << 24;
   /// Instructions whose reads are assumed to make no difference.
   std::set<std::pair<uint32_t, int>> assumed;
   /// How many live bytes there are more from a time on.

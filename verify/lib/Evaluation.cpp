@@ -65,8 +65,8 @@ private:
   }
 
   void checkWrite(Range place, const Where &where, const char *what) {
-    uint64_t kept = place.begin >= hostBase ? hostBase + trained.program->host_arena_bytes()
-                                            : trained.program->persistent_bytes();
+    uint64_t kept =
+        place.begin >= hostBase ? hostBase + trained.program->host_arena_bytes() : trained.program->persistent_bytes();
     if (!place.isEmpty() && place.begin < kept)
       fail(where, "{} is written to bytes [{}, {}), where training keeps the first {}", what, place.begin % hostBase,
            place.end % hostBase, kept % hostBase);

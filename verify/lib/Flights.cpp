@@ -76,8 +76,9 @@ private:
   /// Results of one instruction lie apart, and apart from its operands where it may not work in place.
   void checkApart(const Executed &executed) {
     std::vector<std::pair<Range, bool>> ranges = getRanges(executed);
-    std::sort(ranges.begin(), ranges.end(),
-              [](const auto &a, const auto &b) { return std::tie(a.first.begin, b.second) < std::tie(b.first.begin, a.second); });
+    std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
+      return std::tie(a.first.begin, b.second) < std::tie(b.first.begin, a.second);
+    });
     const Collective &collective = executed.instruction->collective();
     bool mayBeInPlace = executed.instruction->has_kernel() || executed.instruction->has_copy() ||
                         collective.kind() == Collective::ALL_REDUCE || isRooted(collective.kind());

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both map ranges of addresses to something. Ranges are cut where an access begins or ends, so that a step of n accesses
-// costs n log n.
+// Both map ranges of addresses to something. Ranges are cut where an access begins or ends, so that a step of n
+// accesses costs n log n.
 //
 //===----------------------------------------------------------------------===//
 

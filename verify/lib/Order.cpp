@@ -75,9 +75,9 @@ public:
 
 private:
   struct Rank {
-    size_t event = 0;             ///< that it is at
+    size_t event = 0;              ///< that it is at
     uint64_t issued = 0, over = 0; ///< collectives
-    bool hasCome = false;         ///< to the next one that takes place
+    bool hasCome = false;          ///< to the next one that takes place
   };
   struct Meeting {
     std::vector<int64_t> members;
@@ -89,10 +89,10 @@ private:
   }
 
   const EventList &getList(int64_t rank) const { return lists[package.program_of_rank(static_cast<int>(rank))]; }
-  bool isStuck(int64_t rank) const { return ranks[rank].over != ranks[rank].issued || ranks[rank].event != getList(rank).events.size(); }
-  const Event &getNext(int64_t rank) const {
-    return getList(rank).events[getList(rank).issued[ranks[rank].over]];
+  bool isStuck(int64_t rank) const {
+    return ranks[rank].over != ranks[rank].issued || ranks[rank].event != getList(rank).events.size();
   }
+  const Event &getNext(int64_t rank) const { return getList(rank).events[getList(rank).issued[ranks[rank].over]]; }
 
   void listEvents(const CheckedProgram &program) {
     EventList &list = lists.emplace_back();
@@ -237,8 +237,8 @@ private:
       bool isRoot = number == part.root();
       bool needsIn = isRooted(kind) && kind != Collective::REDUCE ? isRoot : true;
       bool mayHaveIn = needsIn;
-      bool needsOut = kind == Collective::REDUCE ? isRoot
-                      : kind == Collective::SEND ? number == collective.to()
+      bool needsOut = kind == Collective::REDUCE      ? isRoot
+                      : kind == Collective::SEND      ? number == collective.to()
                       : kind == Collective::BROADCAST ? !isRoot
                                                       : true;
       bool mayHaveOut = needsOut || kind == Collective::BROADCAST;
@@ -259,7 +259,7 @@ private:
   int64_t getMissing(int64_t rank) {
     Meeting *meeting = getMeeting(rank);
     for (int64_t member : meeting->members)
-      if (std::find(meeting->come.begin(), meeting->come.end(), member) == meeting->come.end())
+      if (!ranks[member].hasCome || getMeeting(member) != meeting)
         return member;
     return rank;
   }

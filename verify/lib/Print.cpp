@@ -10,7 +10,8 @@
 
 using namespace meshwright::verify;
 
-/// A place as text: `program 0 (ranks 0-3), step 1, task "step", instruction 12 ("h.0.out", gpt2.mlir:88), micro-batch 2`.
+/// A place as text: `program 0 (ranks 0-3), step 1, task "step", instruction 12 ("h.0.out", gpt2.mlir:88), micro-batch
+/// 2`.
 static std::string formatWhere(const Where &where) {
   std::string text = where.program;
   if (!where.ranks.empty())
@@ -49,9 +50,10 @@ static std::string formatProgram(const ProgramReport &program) {
     text += fmt::format("  note: {} instructions have results that nothing reads or keeps, the first at {}\n",
                         program.unread.size(), formatWhere(program.unread.front()));
   if (!program.assumed.empty())
-    text += fmt::format("  assumed: {} instructions read what an earlier step left in memory that goes on from slice to "
-                        "slice, and make nothing of it, the first at {}\n",
-                        program.assumed.size(), formatWhere(program.assumed.front()));
+    text +=
+        fmt::format("  assumed: {} instructions read what an earlier step left in memory that goes on from slice to "
+                    "slice, and make nothing of it, the first at {}\n",
+                    program.assumed.size(), formatWhere(program.assumed.front()));
   return text;
 }
 
@@ -118,10 +120,10 @@ static std::string formatJson(const Peak &peak) {
 }
 
 std::string meshwright::verify::formatJson(const Report &report, const std::string &folder) {
-  std::string text = fmt::format("{{\"package\": {}, \"ok\": {}, \"ranks\": {}, \"variants\": {}, \"collectives\": {}, "
-                                 "\"num_findings\": {},\n \"proved\": {{",
-                                 quote(folder), report.ok(), report.ranks, report.variants, report.collectives,
-                                 report.numFindings);
+  std::string text =
+      fmt::format("{{\"package\": {}, \"ok\": {}, \"ranks\": {}, \"variants\": {}, \"collectives\": {}, "
+                  "\"num_findings\": {},\n \"proved\": {{",
+                  quote(folder), report.ok(), report.ranks, report.variants, report.collectives, report.numFindings);
   for (Property property : {Property::Definition, Property::Flight, Property::Order})
     text += fmt::format("{}\"{}\": {}", property == Property::Definition ? "" : ", ", getName(property),
                         *getVerdict(report, property) == 'p');

@@ -69,9 +69,7 @@ void Findings::add(Property property, Where where, std::string message) {
     report.findings.push_back({property, std::move(where), std::move(message)});
 }
 
-uint64_t verify::getAddress(const Buffer &buffer) {
-  return buffer.offset() + (buffer.memory() == HOST ? hostBase : 0);
-}
+uint64_t verify::getAddress(const Buffer &buffer) { return buffer.offset() + (buffer.memory() == HOST ? hostBase : 0); }
 
 uint64_t verify::getAddress(const CheckedProgram &program, uint32_t index, const Executed &executed) {
   const Buffer &buffer = program.getBuffer(index);

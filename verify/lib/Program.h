@@ -82,7 +82,8 @@ struct Executed {
   int index;
   const Instruction *instruction;
   const CheckedInstruction *checked;
-  /// The numbers of the trips of the loops around it, the outermost first; trips of them that came before; those of all.
+  /// The numbers of the trips of the loops around it, the outermost first; trips of them that came before; those of
+  /// all.
   const std::vector<uint64_t> *trips;
   uint64_t before = 0;
 };

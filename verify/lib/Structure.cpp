@@ -15,7 +15,7 @@ using namespace meshwright;
 using namespace meshwright::verify;
 
 /// A small package could otherwise keep its reader busy for days.
-static constexpr uint64_t maxExecuted = 20'000'000;
+static constexpr uint64_t maxExecuted = 4'000'000;
 static constexpr uint64_t maxRuns = uint64_t(1) << 20;
 static constexpr uint64_t maxArenaBytes = uint64_t(1) << 60;
 static constexpr size_t maxVariants = 64;
@@ -64,9 +64,8 @@ private:
     uint64_t extent = 0;
     if (buffer.slots() > std::max(checked.microBatches, 1u))
       return fail("buffer {} has {} slots for {} micro-batches", index, buffer.slots(), checked.microBatches);
-    if (buffer.slots() > 1 &&
-        (buffer.slot_bytes() < buffer.bytes() ||
-         __builtin_mul_overflow(buffer.slots() - 1, buffer.slot_bytes(), &extent)))
+    if (buffer.slots() > 1 && (buffer.slot_bytes() < buffer.bytes() ||
+                               __builtin_mul_overflow(buffer.slots() - 1, buffer.slot_bytes(), &extent)))
       return fail("the {} slots of buffer {}, {} bytes apart, do not hold its {} bytes", buffer.slots(), index,
                   buffer.slot_bytes(), buffer.bytes());
     if (!fits(buffer, extent, arena))
@@ -79,8 +78,8 @@ private:
   /// Whether the buffer lies in the arena when it is moved so far.
   static bool fits(const Buffer &buffer, uint64_t moved, uint64_t arena) {
     uint64_t end;
-    return !__builtin_add_overflow(buffer.offset(), buffer.bytes(), &end) && !__builtin_add_overflow(end, moved, &end) &&
-           end <= arena;
+    return !__builtin_add_overflow(buffer.offset(), buffer.bytes(), &end) &&
+           !__builtin_add_overflow(end, moved, &end) && end <= arena;
   }
 
   bool exists(int64_t index) const { return index >= 0 && index < program.buffers_size(); }
@@ -176,6 +175,12 @@ private:
         counts.pop_back();
       } else {
         checkInstruction(task, instruction, loops, instructions[static_cast<size_t>(i)]);
+        // A result in many runs is as much to follow as that many results.
+        for (const Access &access : instructions[static_cast<size_t>(i)].accesses)
+          if (access.isWrite && access.countRuns() > 1)
+            executed = access.countRuns() > maxRuns
+                           ? maxExecuted + 1
+                           : std::min(executed + counts.back() * access.countRuns() / 16, maxExecuted + 1);
       }
     }
     if (!loops.empty())

@@ -6,6 +6,7 @@
 
 #include "ContentHash.h"
 #include "Trials.h"
+#include "meshwright/verify/Verify.h"
 #include "package.pb.h"
 #include <filesystem>
 #include <google/protobuf/message.h>
@@ -121,7 +122,11 @@ public:
     std::string package = linkPackage(samples.package, folder), message = readWhole(package + "/package.pb");
     // With a hash that is right: a wrong one would be all that is noticed.
     message.resize(meshwright::findSeal(std::as_bytes(std::span(message)))->contentBytes);
-    replaceFile(package + "/package.pb", meshwright::sealPackage(mutator.mutateBytes(message)));
+    std::string mutant = mutator.mutateBytes(message);
+    meshwright::Package parsed;
+    if (parsed.ParseFromString(mutant))
+      verify(parsed);
+    replaceFile(package + "/package.pb", meshwright::sealPackage(mutant));
     return run({package, "--feed=" + samples.feed}, log);
   }
 
@@ -132,6 +137,7 @@ public:
     for (size_t changes = 1 + mutator.draw(2); changes != 0; --changes)
       mutateMessage(mutator, message);
     message.clear_hash();
+    verify(message);
     replaceFile(package + "/package.pb", meshwright::sealPackage(message.SerializeAsString()));
     return run({package, "--feed=" + samples.feed}, log);
   }
@@ -162,6 +168,13 @@ public:
   }
 
 private:
+  /// The proof says something of every package, and does not end the process.
+  static void verify(const meshwright::Package &package) {
+    meshwright::verify::Report report = meshwright::verify::verifyPackage(package, uint64_t(1) << 20);
+    meshwright::verify::formatText(report);
+    meshwright::verify::formatJson(report, "");
+  }
+
   static Outcome run(std::vector<std::string> arguments, const std::string &log) {
     arguments.insert(arguments.end(), {"--quiet", "--timeout=10", "--flight-recorder=" + log + ".flight"});
     return judge(runRuntime(arguments, log), log);

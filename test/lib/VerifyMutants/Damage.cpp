@@ -74,7 +74,8 @@ static bool changeOne(Program &program, Random &random, Wanted &&wanted, Change 
 }
 
 /// The numbers of all buffers that an instruction names, to be changed.
-static std::vector<std::function<void(uint32_t)>> listSetters(Instruction &instruction, std::vector<uint32_t> &numbers) {
+static std::vector<std::function<void(uint32_t)>> listSetters(Instruction &instruction,
+                                                              std::vector<uint32_t> &numbers) {
   std::vector<std::function<void(uint32_t)>> setters;
   for (int i = 0; i != instruction.kernel().arguments_size(); ++i) {
     numbers.push_back(instruction.kernel().arguments(i));
@@ -141,7 +142,8 @@ static bool shiftBuffer(Package &package, Random &random) {
   Buffer &buffer = *program.mutable_buffers(draw(random, program.buffers_size()));
   uint64_t by = draw(random, 2) == 0 ? 64 : 8;
   bool isUp = draw(random, 2) == 0;
-  uint64_t end = buffer.offset() + by + buffer.bytes() + (buffer.slots() > 1 ? buffer.slots() * buffer.slot_bytes() : 0);
+  uint64_t end =
+      buffer.offset() + by + buffer.bytes() + (buffer.slots() > 1 ? buffer.slots() * buffer.slot_bytes() : 0);
   if (buffer.bytes() == 0 || (isUp ? end > program.arena_bytes() : buffer.offset() < by))
     return false;
   buffer.set_offset(isUp ? buffer.offset() + by : buffer.offset() - by);
@@ -181,8 +183,8 @@ static bool changeSlots(Package &package, Random &random) {
   return true;
 }
 
-static bool changeCollective(Package &package, Random &random, const std::function<bool(Package &, Collective &)> &change,
-                             bool onOneRank) {
+static bool changeCollective(Package &package, Random &random,
+                             const std::function<bool(Package &, Collective &)> &change, bool onOneRank) {
   Program &program = onOneRank ? splitProgram(package, random) : drawProgram(package, random);
   return changeOne(program, random, isCollective,
                    [&](Place place) { return change(package, *(*place).mutable_collective()); });

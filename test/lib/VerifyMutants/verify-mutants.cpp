@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--verbose]: makes mistakes in packages that
-// are right, and asks dist-verify's library, then the runtime's loader. What neither refuses is run for two steps by
-// dist-run, and its variables are compared bit for bit with those of the package that is right. Prints for every kind
-// of mistake what came of it, and the share that is found without running. Fails where the packages that are right are
-// refused, where of the mistakes that do not need evaluation a smaller share than X is found that changes results, or
-// where a run dies of a signal.
+// verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--verbose]: makes mistakes in
+// packages that are right, and asks dist-verify's library, then the runtime's loader. What neither refuses is run for
+// two steps by dist-run, and its variables are compared bit for bit with those of the package that is right. Prints for
+// every kind of mistake what came of it, and the share that is found without running. Fails where the packages that are
+// right are refused, where of the mistakes that do not need evaluation a smaller share than X is found that changes
+// results, or where a run dies of a signal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -236,7 +236,9 @@ int main(int argc, char **argv) {
       folder = argument;
   }
   if (folder.empty() || texts.empty()) {
-    fmt::print(stderr, "usage: verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=300] [--seed=1] [--least=X] [--verbose]\n");
+    fmt::print(
+        stderr,
+        "usage: verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=300] [--seed=1] [--least=X] [--verbose]\n");
     return 2;
   }
   std::filesystem::create_directories(folder);

@@ -325,7 +325,8 @@ TEST_F(VerifyTest, MembersIssueTheSame) {
   split();
   EXPECT_TRUE(verify().ok()) << formatText(verify());
   program(1).mutable_tasks(0)->mutable_instructions(0)->mutable_collective()->set_reduction(Collective::MAX);
-  expectFinding(Property::Order, "ranks 1 and 0 are in one group, but rank 1 issues all_reduce #0 (MAX) of 16 elements");
+  expectFinding(Property::Order,
+                "ranks 1 and 0 are in one group, but rank 1 issues all_reduce #0 (MAX) of 16 elements");
 }
 
 TEST_F(VerifyTest, ARankIssuesLess) {

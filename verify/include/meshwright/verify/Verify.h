@@ -62,17 +62,17 @@ struct ProgramReport {
   Peak device, host;
   /// Instructions, of the first execution, whose results no later instruction reads and no step keeps.
   std::vector<Where> unread;
-  /// Reads, of the first execution, of persistent memory that is no variable and that the step has not written yet: what
-  /// the step before left there is read, and only evaluation shows that it makes no difference.
+  /// Reads, of the first execution, of persistent memory that is no variable and that the step has not written yet:
+  /// what the step before left there is read, and only evaluation shows that it makes no difference.
   std::vector<Where> assumed;
 };
 
 struct Report {
   std::vector<ProgramReport> programs;
   std::vector<Finding> findings;
-  uint64_t numFindings = 0; ///< those included that are not listed
+  uint64_t numFindings = 0;    ///< those included that are not listed
   uint64_t byProperty[4] = {}; ///< the same for each property
-  uint64_t collectives = 0; ///< that took place in the simulation of all ranks, one step of each variant
+  uint64_t collectives = 0;    ///< that took place in the simulation of all ranks, one step of each variant
   int64_t ranks = 0;
   uint32_t variants = 0; ///< of the step
   bool ok() const { return numFindings == 0; }
