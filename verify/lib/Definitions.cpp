@@ -275,7 +275,8 @@ private:
       memory.visit(range, [&](Range found, WriterMap::Piece &piece) {
         writers[piece.writer].isRead = true;
         piece.lastRead = time;
-        if (problem.empty() && piece.writer != expected)
+        bool isOwn = piece.writer == expected && writers[expected].kind != Writer::Dropped;
+        if (problem.empty() && !isOwn)
           problem = explain(access, place, found, piece.writer, expected, executed);
         else if (problem.empty() && piece.writer == 0)
           problem = explain(access, place, found, 0, 0, executed);

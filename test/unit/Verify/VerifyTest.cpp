@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/verify/Verify.h"
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -400,6 +401,170 @@ TEST_F(VerifyTest, ManyRanksOfOneProgram) {
   Report report = verify();
   EXPECT_TRUE(report.ok()) << formatText(report);
   EXPECT_EQ(report.collectives, 102400u);
+}
+
+TEST_F(VerifyTest, ProductsWithAnEpilogueAreReadOnce) {
+  uint32_t product = addBuffer(128), out = addBuffer(192), later = addBuffer(256);
+  Matmul &matmul = *task().add_instructions()->mutable_matmul();
+  matmul.set_lhs(0);
+  matmul.set_rhs(1);
+  matmul.set_out(product);
+  for (auto set : {&Matmul::set_lhs_dtype, &Matmul::set_rhs_dtype, &Matmul::set_out_dtype})
+    (matmul.*set)(F32);
+  for (auto set : {&Matmul::set_m, &Matmul::set_n, &Matmul::set_k})
+    (matmul.*set)(4);
+  for (int64_t stride : {4, 1})
+    matmul.add_lhs_strides(stride), matmul.add_rhs_strides(stride), matmul.add_out_strides(stride);
+  matmul.mutable_epilogue()->set_out(out);
+  matmul.mutable_epilogue()->set_activation(Epilogue::GELU_TANH);
+  addKernel({product}, {out});
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  addKernel({product, out}, {later});
+  expectFinding(Property::Definition, "the result of a product whose epilogue may leave it out");
+  // A preactivation in its place stays.
+  task().mutable_instructions(0)->mutable_matmul()->mutable_epilogue()->set_preactivation(product);
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, CopiesBetweenMemories) {
+  program().set_host_arena_bytes(64);
+  uint32_t kept = addBuffer(0), a = addBuffer(128), b = addBuffer(192);
+  program().mutable_buffers(static_cast<int>(kept))->set_memory(HOST);
+  program().set_variable_buffers(0, static_cast<int>(kept));
+  auto copy = [&](uint32_t from, uint32_t to, uint32_t tag) {
+    Copy &added = *task().add_instructions()->mutable_copy();
+    added.set_from(from);
+    added.set_to(to);
+    added.set_start(true);
+    added.set_tag(tag);
+  };
+  copy(kept, a, 4);
+  addKernel({a}, {b});
+  task().add_instructions()->mutable_copy_wait()->set_tag(4);
+  expectFinding(Property::Flight, "reads bytes [128, 192) of buffer 3 while copy #4 (task \"step\", instruction 0) "
+                                  "writes them");
+  task().mutable_instructions()->SwapElements(1, 2);
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  task().mutable_instructions(1)->mutable_copy_wait()->set_tag(5);
+  expectFinding(Property::Flight, "waits for copy #5, which is not in flight");
+  task().mutable_instructions()->DeleteSubrange(1, 2);
+  expectFinding(Property::Flight, "copy #4 is started and not waited for in its task");
+}
+
+TEST_F(VerifyTest, OutputsAreWritten) {
+  Port &port = *package.add_outputs();
+  port.set_name("loss");
+  port.set_dtype(F32);
+  uint32_t loss = addBuffer(128, 1);
+  program().add_output_buffers(static_cast<int>(loss));
+  addKernel({1}, {0});
+  expectFinding(Property::Definition, "output \"loss\": reads bytes [128, 132) of buffer 2, which nothing has written");
+  // Outputs of updates are known after the last step of a merge alone.
+  package.set_merge_steps(2);
+  port.set_at_update(true);
+  Task last = task();
+  *last.add_instructions() = addKernel({1}, {loss});
+  task().mutable_instructions()->RemoveLast();
+  *program().add_tasks() = last;
+  ScheduleItem &item = *program().add_schedule();
+  item.set_task(1);
+  item.set_first_step(1);
+  item.set_end_step(2);
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, ConstantsAreNotWritten) {
+  program().set_persistent_bytes(64);
+  package.clear_variables();
+  program().clear_variable_buffers();
+  program().add_constants()->set_buffer(0);
+  addKernel({1}, {0});
+  Report report = verifyPackage(package, 64);
+  EXPECT_THAT(formatText(report), HasSubstr("writes bytes [0, 64) of buffer 0, where constant buffer 0 is"));
+  expectFinding(Property::Structure, "a constant has 64 bytes at 0 of constants.bin, which has 0");
+}
+
+TEST_F(VerifyTest, MembersHaveTheBuffersOfTheirPlaces) {
+  uint32_t b = addBuffer(192);
+  Collective &collective = addCollective(1, b, 0, false);
+  collective.set_kind(Collective::REDUCE);
+  // The program is that of the root and of the other one.
+  expectFinding(Property::Order, "has an operand and a result for part \"\" with root 0");
+  collective.set_kind(Collective::SEND);
+  collective.set_to(1);
+  collective.mutable_parts(0)->clear_out();
+  expectFinding(Property::Order, "member 1 of send #0");
+}
+
+TEST_F(VerifyTest, DeletedResultsAreNoted) {
+  uint32_t a = addBuffer(128);
+  addKernel({1}, {a});
+  Report report = verify();
+  EXPECT_TRUE(report.ok());
+  ASSERT_EQ(report.programs[0].unread.size(), 1u);
+  EXPECT_THAT(formatText(report), HasSubstr("note: 1 instructions have results that nothing reads or keeps"));
+}
+
+TEST_F(VerifyTest, SlicesMayFillWhatPersists) {
+  program().set_persistent_bytes(128);
+  program().mutable_buffers(1)->set_offset(256);
+  uint32_t filled = addBuffer(64), out = addBuffer(512);
+  addKernel({1, filled}, {out});
+  Report report = verify();
+  EXPECT_TRUE(report.ok()) << formatText(report);
+  EXPECT_EQ(report.programs[0].assumed.size(), 1u);
+  EXPECT_THAT(formatText(report), HasSubstr("assumed: 1 instructions read what an earlier step left"));
+}
+
+TEST_F(VerifyTest, StructureIsCheckedFirst) {
+  uint32_t a = addBuffer(128);
+  addKernel({1}, {a});
+  addCollective(1, a, 0, false);
+  Package right = package;
+  auto check = [&](const std::function<void(Package &, Program &, Task &)> &damage, const std::string &text) {
+    package = right;
+    damage(package, program(), task());
+    expectFinding(Property::Structure, text);
+  };
+  check([](Package &, Program &p, Task &) { p.set_persistent_bytes(2048); }, "2048 of them persistent, make no sense");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_offset(1000); },
+        "does not lie in the arena of 1024");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_offset(130); }, "no multiple of the 4 bytes");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_shape(0, -1); }, "does not fit its 64 bytes");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_slots(2); }, "has 2 slots for 1 micro-batches");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->add_trip_bytes(64); }, "moves with 1 loops where 0");
+  check([](Package &, Program &p, Task &) { p.add_variable_buffers(0); },
+        "gives places to 2 variables where the package has 1");
+  check([](Package &, Program &p, Task &) { p.set_variable_buffers(0, 9); },
+        "variable 0 is in buffer 9 where the program has 3");
+  check([](Package &, Program &p, Task &) { p.set_variable_buffers(0, 2); },
+        "ends at 192, behind the 64 persistent bytes");
+  check([](Package &, Program &p, Task &) { p.mutable_schedule(0)->set_task(1); }, "the schedule runs task 1");
+  check([](Package &, Program &p, Task &) { p.mutable_schedule(0)->set_end_step(0); }, "in the steps [0, 0)");
+  check([](Package &p, Program &, Task &) { p.set_program_of_rank(0, 7); }, "a rank has program 7 of 1");
+  check([](Package &p, Program &, Task &) { p.add_program_of_rank(0); }, "the mesh has 2 ranks, but 3 have a program");
+  check([](Package &p, Program &, Task &) { p.mutable_axes(0)->set_size(-1); }, "axis \"dp\" has size -1");
+  check([](Package &, Program &, Task &t) { t.mutable_instructions(0)->mutable_kernel()->set_arguments(0, 77); },
+        "names buffer 77 where the program has 3");
+  check([](Package &, Program &, Task &t) { t.mutable_instructions(0)->mutable_kernel()->set_outputs(5); },
+        "the kernel writes 5 of its 2 arguments");
+  check([](Package &, Program &, Task &t) { t.mutable_instructions(1)->mutable_collective()->set_axes(0, 3); },
+        "the group has axis 3 twice, or the mesh has 1");
+  check([](Package &, Program &, Task &t) { t.mutable_instructions(1)->mutable_collective()->clear_parts(); },
+        "the collective has no parts");
+  check([](Package &, Program &,
+           Task &t) { t.mutable_instructions(1)->mutable_collective()->mutable_parts(0)->set_count(17); },
+        "reads bytes [0, 68) of buffer 1, which has 64");
+  check([](Package &, Program &,
+           Task &t) { t.mutable_instructions(1)->mutable_collective()->set_kind(Collective::SEND); },
+        "member 0 of 2 sends to member 0");
+  check([](Package &, Program &, Task &t) { t.add_instructions()->mutable_end_loop(); },
+        "a loop ends where none has begun");
+  check([](Package &, Program &, Task &t) { t.add_instructions()->mutable_loop()->set_count(2); },
+        "1 loops do not end");
+  check([](Package &, Program &, Task &t) { t.add_instructions(); }, "the instruction is of no known kind");
+  check([](Package &, Program &, Task &t) { t.add_instructions()->mutable_coordinate()->set_axis(4); },
+        "the coordinate is of axis 4 of 1");
 }
 
 } // namespace
