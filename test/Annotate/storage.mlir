@@ -2,6 +2,7 @@
 // RUN: split-file %s %t
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/state.textproto" | FileCheck %s --check-prefix=STATE
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/parameters.textproto" | FileCheck %s --check-prefix=PARAMETERS
+// RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/uneven.textproto" | FileCheck %s --check-prefix=UNEVEN
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/owners.textproto" | FileCheck %s --check-prefix=OWNERS
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/persistent.textproto" | FileCheck %s --check-prefix=PERSISTENT
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/alone.textproto" | FileCheck %s --check-prefix=ALONE
@@ -60,6 +61,18 @@ zero { axes: "dp" stage: 3 }
 # PARAMETERS-DAG: net.read @p.w {dist.results = [#dist.mapping<dims = {{\[}}["tp"], []]>], net.role = #net.role<forward>}
 # PARAMETERS-DAG: net.read @p.frozen {dist.results = [#dist.mapping<dims = {{\[}}[]]>]
 # PARAMETERS: net.negate {{.*}} {dist.results = [#dist.mapping<dims = {{\[}}["tp", "dp"], []]>], net.name = "grad/p.w"
+
+//--- uneven.textproto
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 3 } }
+data { axes: "dp" } model { batch { inputs: "x" } }
+tensor { axis: "tp" split { match: "p.w" dim: 0 } split { match: "p.frozen" dim: 0 } }
+train { sgd { } }
+zero { axes: "dp" stage: 3 }
+
+# Parts of 3, 3 and 2 rows are not divided further: dp takes the columns. Parts of 2, 2 and 2 are.
+# UNEVEN: net.variable parameter @p.w : tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = {{\[}}["tp"], ["dp"]]>}
+# UNEVEN: net.variable parameter @p.b : tensor<4xf32> {dist.mapping = #dist.mapping<dims = {{\[}}["dp"]]>}
+# UNEVEN: net.variable parameter @p.frozen : tensor<6xf32> {dist.mapping = #dist.mapping<dims = {{\[}}["tp", "dp"]]>}
 
 //--- owners.textproto
 mesh { axes { name: "dp" size: 2 } }
