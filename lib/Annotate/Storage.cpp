@@ -394,7 +394,8 @@ void StorageAnnotator::warnOfNothing() const {
   if (parameters.empty())
     warn() << "there are no parameters; model.parameters says which arguments are";
   else if (sharded == 0)
-    warn() << "none of " << parameters.size() << " parameters is larger than its part over the axes of zero";
+    warn() << "none of " << parameters.size()
+           << " parameters can be divided over its axes: each has one element, or is split into parts of unequal size";
   else if (zero.stage() == 1 && states == 0)
     warn() << "stage 1 shards the state of the optimizer, and none of " << parameters.size() << " parameters has any";
   else if (zero.stage() == 2 && states == 0 && !hasGradients)

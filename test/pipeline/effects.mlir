@@ -18,6 +18,8 @@
 // RUN: %{check}
 // REDEFINE: %{case} = state
 // RUN: %{check}
+// REDEFINE: %{case} = unequal
+// RUN: %{check}
 // REDEFINE: %{case} = small
 // RUN: %{check}
 // REDEFINE: %{case} = right
@@ -101,6 +103,16 @@ data { axes: "dp" }
 train { sgd {} }
 # CHECK: state.textproto:[[@LINE+1]]:1: warning: zero has no effect: stage 1 shards the state of the optimizer, and none of 2 parameters has any
 zero { axes: "dp" stage: 1 }
+
+//--- unequal.textproto
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 3 } }
+model { parameters: "p.b" batch { inputs: "x" } }
+init { match: "*" constant: 1 }
+train { adam { lr { constant: 0.1 } } }
+data { axes: "dp" }
+tensor { axis: "tp" split { match: "p.b" dim: 0 } }
+# CHECK: unequal.textproto:[[@LINE+1]]:1: warning: zero has no effect: none of 1 parameters can be divided over its axes: each has one element, or is split into parts of unequal size
+zero { axes: "dp" stage: 3 }
 
 //--- small.textproto
 mesh { axes { name: "dp" size: 2 } }
