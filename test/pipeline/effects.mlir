@@ -18,7 +18,7 @@
 // RUN: %{check}
 // REDEFINE: %{case} = state
 // RUN: %{check}
-// REDEFINE: %{case} = unequal
+// REDEFINE: %{case} = single
 // RUN: %{check}
 // REDEFINE: %{case} = small
 // RUN: %{check}
@@ -104,14 +104,14 @@ train { sgd {} }
 # CHECK: state.textproto:[[@LINE+1]]:1: warning: zero has no effect: stage 1 shards the state of the optimizer, and none of 2 parameters has any
 zero { axes: "dp" stage: 1 }
 
-//--- unequal.textproto
-mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 3 } }
+//--- single.textproto
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
 model { parameters: "p.b" batch { inputs: "x" } }
 init { match: "*" constant: 1 }
 train { adam { lr { constant: 0.1 } } }
 data { axes: "dp" }
 tensor { axis: "tp" split { match: "p.b" dim: 0 } }
-# CHECK: unequal.textproto:[[@LINE+1]]:1: warning: zero has no effect: none of 1 parameters can be divided over its axes: each has one element, or is split into parts of unequal size
+# CHECK: single.textproto:[[@LINE+1]]:1: warning: zero has no effect: none of 1 parameters can be divided over its axes: each has one element, or is split into parts of unequal size
 zero { axes: "dp" stage: 3 }
 
 //--- small.textproto
