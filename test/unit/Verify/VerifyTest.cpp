@@ -6,14 +6,18 @@
 
 #include "meshwright/verify/Verify.h"
 #include <functional>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace meshwright;
 using namespace meshwright::verify;
-using ::testing::HasSubstr;
 
 namespace {
+
+testing::AssertionResult contains(const std::string &text, const std::string &part) {
+  if (text.find(part) != std::string::npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "\"" << part << "\" is not in\n" << text;
+}
 
 /// A package of ranks that all run one program: a variable of 64 bytes, an input of 64, and what tests add.
 class VerifyTest : public ::testing::Test {
@@ -108,7 +112,7 @@ protected:
     Report report = verify();
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(getName(report.findings[0].property), std::string(getName(property)));
-    EXPECT_THAT(formatText(report), HasSubstr(text));
+    EXPECT_TRUE(contains(formatText(report), text));
   }
 
   Package package;
@@ -480,7 +484,7 @@ TEST_F(VerifyTest, ConstantsAreNotWritten) {
   program().add_constants()->set_buffer(0);
   addKernel({1}, {0});
   Report report = verifyPackage(package, 64);
-  EXPECT_THAT(formatText(report), HasSubstr("writes bytes [0, 64) of buffer 0, where constant buffer 0 is"));
+  EXPECT_TRUE(contains(formatText(report), "writes bytes [0, 64) of buffer 0, where constant buffer 0 is"));
   expectFinding(Property::Structure, "a constant has 64 bytes at 0 of constants.bin, which has 0");
 }
 
@@ -502,7 +506,7 @@ TEST_F(VerifyTest, DeletedResultsAreNoted) {
   Report report = verify();
   EXPECT_TRUE(report.ok());
   ASSERT_EQ(report.programs[0].unread.size(), 1u);
-  EXPECT_THAT(formatText(report), HasSubstr("note: 1 instructions have results that nothing reads or keeps"));
+  EXPECT_TRUE(contains(formatText(report), "note: 1 instructions have results that nothing reads or keeps"));
 }
 
 TEST_F(VerifyTest, SlicesMayFillWhatPersists) {
@@ -513,7 +517,7 @@ TEST_F(VerifyTest, SlicesMayFillWhatPersists) {
   Report report = verify();
   EXPECT_TRUE(report.ok()) << formatText(report);
   EXPECT_EQ(report.programs[0].assumed.size(), 1u);
-  EXPECT_THAT(formatText(report), HasSubstr("assumed: 1 instructions read what an earlier step left"));
+  EXPECT_TRUE(contains(formatText(report), "assumed: 1 instructions read what an earlier step left"));
 }
 
 TEST_F(VerifyTest, StructureIsCheckedFirst) {
