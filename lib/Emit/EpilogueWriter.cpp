@@ -12,10 +12,6 @@ using namespace meshwright;
 using namespace meshwright::emit;
 using schedule::ProductEpilogue;
 
-void EpilogueTable::add(const Instruction &product, std::string epilogue, std::string reason) {
-  entries.insert({product.name(), product.location(), std::move(epilogue), std::move(reason)});
-}
-
 namespace {
 
 /// Of the memory of a device, in all trips of the loops around `op` and for all micro-batches.

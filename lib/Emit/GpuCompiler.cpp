@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuCompiler.h"
+#include "meshwright/Emit/Targets.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -41,6 +42,8 @@ static const llvm::Target *findNvidia() {
 }
 
 /// LLVM knows older GPUs too, but not all that kernels need is there.
+bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
+
 bool GpuCompiler::isKnownTarget(StringRef target) {
   if (target == kEmulated)
     return true;

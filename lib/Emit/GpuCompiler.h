@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_EMIT_GPUCOMPILER_H
 #define MESHWRIGHT_LIB_EMIT_GPUCOMPILER_H
 
-#include "EpilogueWriter.h"
+#include "EpilogueTable.h"
 #include "GpuKernelModule.h"
 #include "KernelCompiler.h"
 #include "package.pb.h"

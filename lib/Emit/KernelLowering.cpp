@@ -10,7 +10,7 @@
 #include "KernelModule.h"
 #include "MathExpansion.h"
 #include "dialects/Dist/Interfaces.h"
-#include "meshwright/Emit/Emit.h"
+#include "meshwright/Emit/Targets.h"
 #include "meshwright/Schedule/KernelBody.h"
 #include "meshwright/Support/Bytes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"

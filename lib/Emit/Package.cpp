@@ -171,8 +171,6 @@ LogicalResult PackageWriter::write() {
   return report(folder->commit());
 }
 
-bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
-
 LogicalResult emit::emitPackage(ModuleOp module, ModuleOp serial, const EmitOptions &options) {
   return PackageWriter(module, serial, options).write();
 }

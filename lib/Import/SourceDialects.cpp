@@ -6,7 +6,7 @@
 
 #include "SourceDialects.h"
 #include "Known.h"
-#include "meshwright/Import/Import.h"
+#include "meshwright/Import/Text.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 

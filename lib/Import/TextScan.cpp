@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/Import.h"
+#include "meshwright/Import/Text.h"
 #include "meshwright/Support/Types.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"

@@ -18,6 +18,7 @@
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Emit/Emit.h"
+#include "meshwright/Emit/Targets.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"

@@ -52,12 +52,6 @@ struct EmitOptions {
 /// or not at all. Kernels that are equal are compiled once, as many at a time as there are processors.
 mlir::LogicalResult emitPackage(mlir::ModuleOp module, mlir::ModuleOp serial, const EmitOptions &options);
 
-/// Whether a target is a GPU, where kernels compute what a library does on CPUs, products apart.
-bool isGpuTarget(llvm::StringRef target);
-
-/// Makes the dialects and interfaces known that code generation needs.
-void registerKernelDialects(mlir::DialectRegistry &registry);
-
 } // namespace meshwright::emit
 
 #endif

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_IMPORT_IMPORT_H
 
 #include "dialects/Net/Net.h"
+#include "meshwright/Import/Text.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>
@@ -49,13 +50,6 @@ struct Options {
 
 /// The name of the function that a graph becomes, unless a variable has it.
 inline constexpr llvm::StringLiteral kStepName = "step";
-
-/// Registers the dialects that exported text is written in (stablehlo, chlo, sdy). They are read, never printed.
-void registerSourceDialects(mlir::DialectRegistry &registry);
-
-/// Checks what any text has to be before MLIR parses it: UTF-8 without zero bytes, and not so deeply nested that a
-/// recursive parser overflows its stack. Errors are located in the file `name`.
-llvm::LogicalResult checkText(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 
 /// Parses the main buffer of `sources`, which `checkText` has to accept. Every operation and argument is located at its
 /// line of the text, fused with the location that the exporter wrote. Errors are emitted to the context. `sources`

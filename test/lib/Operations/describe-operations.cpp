@@ -10,7 +10,7 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Interfaces.h"
 #include "lib/Schedule/OpForms.h"
-#include "meshwright/Emit/Emit.h"
+#include "meshwright/Emit/Targets.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/lib/Operations/OperationCases.h"

@@ -10,6 +10,7 @@
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Emit/Emit.h"
+#include "meshwright/Emit/Targets.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <gtest/gtest.h>
