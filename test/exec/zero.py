@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains an 8-layer GPT-2 on 32 ranks of one process with sharded data parallelism, in every stage, ownership and prefetch.
 
-usage: zero.py EXAMPLE [--only STAGE/OWNERSHIP/PREFETCH]
+usage: zero.py EXAMPLE [--all | --only STAGE/OWNERSHIP/PREFETCH]
 
-EXAMPLE is a strategy of examples/zero. Each variant is compared with the serial program (`dist-run --check-serial`), and its plan with
+EXAMPLE is a strategy of examples/zero. Every distance of prefetching is tried with sharding32, the others only with the longest unless
+--all is given. Each variant is compared with the serial program (`dist-run --check-serial`), and its plan with
 formulas of the network, whose parameters are read from the exported graph. With P bytes of parameters on a rank after tensor
 parallelism, n ranks in the group and m outer replicas, a step sends
 
@@ -128,9 +129,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("example")
     parser.add_argument("--only")
+    parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
+    distances = (None, 0, 1, 2, 3) if arguments.all or arguments.only or arguments.example == "sharding32" else (None, 3)
     variants = [(stage, ownership, prefetch) for ownership in ("SLICES", "WHOLE") for stage in (1, 2, 3)
-                for prefetch in ((None, 0, 1, 2, 3) if stage == 3 else (None,))]
+                for prefetch in (distances if stage == 3 else (None,))]
     for ownership in ("SLICES", "WHOLE"):
         peaks = {}
         for stage, owned, prefetch in variants:
