@@ -1,4 +1,4 @@
-//===- ConversionInterface.td - what all conversions share ----------------===//
+//===- ConversionInterface.td - interface of conversions ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,16 +12,17 @@ include "mlir/IR/OpBase.td"
 def ConversionOpInterface : OpInterface<"ConversionOpInterface"> {
   let cppNamespace = "::meshwright::dist";
   let description = [{
-    A conversion of a value between two placements, acting on what a rank holds. It carries both placements and the
-    value's global shape, so that it can be checked, costed and executed without its surroundings.
+    Converts the local part of a value from one placement to another. The operation carries both placements and the
+    value's global shape, so that it can be verified, costed and executed without looking at other operations.
   }];
   let methods = [
-    InterfaceMethod<"What the rank holds before.", "::mlir::Value", "getInput">,
+    InterfaceMethod<"The local part before the conversion.", "::mlir::Value", "getInput">,
     InterfaceMethod<"The axes on which the two placements differ.", "::mlir::ArrayAttr", "getAxes">,
-    InterfaceMethod<"The placement before.", "::meshwright::dist::MappingAttr", "getFrom">,
-    InterfaceMethod<"The placement after.", "::meshwright::dist::MappingAttr", "getTo">,
-    InterfaceMethod<"The global shape.", "::llvm::ArrayRef<int64_t>", "getShape">,
-    InterfaceMethod<"Whether ranks exchange data; otherwise every rank computes by itself.", "bool", "isCollective">
+    InterfaceMethod<"The placement before the conversion.", "::meshwright::dist::MappingAttr", "getFrom">,
+    InterfaceMethod<"The placement after the conversion.", "::meshwright::dist::MappingAttr", "getTo">,
+    InterfaceMethod<"The global shape of the value.", "::llvm::ArrayRef<int64_t>", "getShape">,
+    InterfaceMethod<"True if ranks exchange data; false if every rank computes its result alone.", "bool",
+      "isCollective">
   ];
 }
 

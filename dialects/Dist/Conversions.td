@@ -12,7 +12,7 @@ include "dialects/Dist/DistBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-// A coordinate is a scalar of i32; its type is not printed.
+// A coordinate is an i32 scalar, so its type is not printed.
 def Dist_Coordinate : Type<0DTensorOf<[I32]>.predicate, "coordinate of the rank", "::mlir::RankedTensorType">,
                       BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
 
@@ -31,14 +31,14 @@ class Dist_Collective<string mnem> : Op<Dist_Dialect, mnem, [Pure, ConversionOpI
 }
 
 def Dist_AllReduceOp : Dist_Collective<"c_allreduce"> {
-  let summary = "reduces a partial value over a group, every rank gets the result";
+  let summary = "reduces a partial value over a group; every rank gets the result";
   let description = [{
-    P → R. The group of a rank is the ranks that agree with it on all other axes.
+    P → R. The group of a rank consists of the ranks that have the same coordinates as it on all other axes.
 
-    - **C1**: the mesh has the axes, each stands once, and there is at least one.
-    - **C2**: both placements resolve for the shape.
-    - **C3**: operand and result have the local shapes of `from` and `to`, and the same element type, which the reduction is defined on:
-      there is no sum or product of i1.
+    - **C1**: `axes` is not empty, and its entries are distinct axes of the mesh.
+    - **C2**: both placements resolve against the mesh and `shape`.
+    - **C3**: operand and result have the local shapes of `from` and `to` and the same element type, and the reduction
+      is defined for that type: i1 has no sum and no product.
     - **C4**: every axis is partial in `from` and replicated in `to`; nothing else differs.
 
     Example:
@@ -50,7 +50,7 @@ def Dist_AllReduceOp : Dist_Collective<"c_allreduce"> {
 }
 
 def Dist_ReduceScatterOp : Dist_Collective<"c_reducescatter"> {
-  let summary = "reduces a partial value over a group, every rank gets its part";
+  let summary = "reduces a partial value over a group; every rank gets its part";
   let description = [{
     P → S. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
@@ -67,8 +67,8 @@ def Dist_ReduceScatterOp : Dist_Collective<"c_reducescatter"> {
 def Dist_AllGatherOp : Dist_Collective<"c_allgather"> {
   let summary = "joins the parts of a group on every rank";
   let description = [{
-    S → R, for any digit: under a minor digit that stays, the parts come to lie between each other. Constraints **C1** to **C3** are
-    those of `dist.c_allreduce`.
+    S → R, for any digit of a dimension; unless it is the most significant one, the parts of the ranks may interleave in
+    the result. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
     - **C4**: every axis splits a dimension in `from` and is replicated in `to`; nothing else differs.
 
@@ -95,12 +95,12 @@ def Dist_AllToAllOp : Dist_Collective<"c_alltoall"> {
 }
 
 def Dist_HolderBroadcastOp : Dist_Collective<"c_broadcast"> {
-  let summary = "gives everybody what one holder has";
+  let summary = "copies the owner's value to every rank of a group";
   let description = [{
-    One holder → R. The holder of a group is the member at the coordinates that the support of `from` has on the axes; ranks that are
-    not holders on them take nothing. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+    One owner → R. The owner in a group is the member at the coordinates that the support of `from` gives for `axes`;
+    the operand of every other rank is ignored. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: every axis has one holder in `from` and is replicated in `to`; nothing else differs.
+    - **C4**: every axis has one owner in `from` and is replicated in `to`; nothing else differs.
 
     Example:
     ```mlir
@@ -111,11 +111,11 @@ def Dist_HolderBroadcastOp : Dist_Collective<"c_broadcast"> {
 }
 
 def Dist_HolderReduceOp : Dist_Collective<"c_reduce"> {
-  let summary = "reduces a partial value over a group, one holder gets the result";
+  let summary = "reduces a partial value over a group; the owner gets the result";
   let description = [{
-    P → one holder. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+    P → one owner. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: every axis is partial in `from` and has one holder in `to`; nothing else differs.
+    - **C4**: every axis is partial in `from` and has one owner in `to`; nothing else differs.
 
     Example:
     ```mlir
@@ -126,12 +126,12 @@ def Dist_HolderReduceOp : Dist_Collective<"c_reduce"> {
 }
 
 def Dist_SendOp : Dist_Collective<"c_send"> {
-  let summary = "gives another holder what one holder has";
+  let summary = "moves a value from one owner to another";
   let description = [{
-    One holder → another one: a send on one rank and a receive on the other, which is done with both. The other ranks of the group
-    take no part. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+    One owner → another owner: a point-to-point transfer, which is a send on the old owner and a receive on the new one.
+    The other ranks of the group do not take part. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: there is one axis, and it has one holder in `from` and another one in `to`; nothing else differs.
+    - **C4**: there is one axis, with one owner in `from` and another owner in `to`; nothing else differs.
 
     Example:
     ```mlir
@@ -158,8 +158,8 @@ class Dist_LocalConversion<string mnem> : Op<Dist_Dialect, mnem, [Pure, Conversi
 def Dist_ShardOp : Dist_LocalConversion<"shard"> {
   let summary = "takes the rank's own part of a replicated value";
   let description = [{
-    R → S on one axis. What the result holds beyond the rank's part is undefined. Constraints **C1** to **C3** are those of
-    `dist.c_allreduce`.
+    R → S on one axis, without communication. Elements of the result beyond the rank's part are undefined. Constraints
+    **C1** to **C3** are those of `dist.c_allreduce`.
 
     - **C4**: there is one axis, and it is replicated in `from` and splits a dimension in `to`; nothing else differs.
     - **C5**: there is one coordinate per axis.
@@ -172,15 +172,15 @@ def Dist_ShardOp : Dist_LocalConversion<"shard"> {
 }
 
 def Dist_ToPartialOp : Dist_LocalConversion<"to_partial"> {
-  let summary = "keeps a value on one holder, the neutral element elsewhere";
+  let summary = "keeps a value on one rank and the neutral element on the others";
   let description = [{
-    R → P, or one holder → P. Of a replicated value the rank at coordinate 0 of every axis is the holder. To a kind of reduction
-    that yields x from any number of equal x (max, min, and, or) the conversion of a replicated value is the identity, and no
-    operation stands for it. A value that has a holder stays there as it is; the others, which do not have it, make the neutral
-    element. Constraints **C1** to **C3** are those of `dist.c_allreduce`.
+    R → P, or one owner → P, without communication. The owner of a value keeps it, and every other rank makes the
+    neutral element of the reduction. If the value is replicated, the rank at coordinate 0 of every axis keeps it. For
+    idempotent reductions (max, min, and, or) a replicated value is partial as it stands, so no operation is needed.
+    Constraints **C1** to **C3** are those of `dist.c_allreduce`.
 
-    - **C4**: every axis is partial in `to`, and either every one has a holder in `from` or every one is replicated there and the kind
-      is sum or product; nothing else differs.
+    - **C4**: every axis is partial in `to`; in `from` either every axis has an owner, or every axis is replicated and
+      the kind is sum or product; nothing else differs.
     - **C5**: there is one coordinate per axis that is replicated in `from`.
 
     Example:
@@ -194,13 +194,14 @@ def Dist_ToPartialOp : Dist_LocalConversion<"to_partial"> {
 }
 
 def Dist_MaskOp : Op<Dist_Dialect, "mask", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "fills what lies beyond the rank's part";
+  let summary = "overwrites the padding beyond the rank's part";
   let description = [{
-    Where sizes do not divide, what a rank holds beyond its part is undefined. Who reads it puts `fill`, his own neutral element,
-    there first.
+    If an axis does not divide a dimension, local arrays are padded to the size of the largest part, and the padding is
+    undefined. An operation that would read the padding, such as a reduction, first sets it to its neutral element,
+    `fill`.
 
-    - **C1**: the placement resolves for the shape, and the operand has its local shape.
-    - **C2**: `dims` are distinct dimensions that are split.
+    - **C1**: the placement resolves against the mesh and `shape`, and the operand has the local shape.
+    - **C2**: `dims` are distinct dimensions, and each is split.
     - **C3**: there is one coordinate per axis that splits one of `dims`, in the order of the dimensions and of their digits.
     - **C4**: `fill` has the operand's element type.
 

@@ -18,14 +18,14 @@ class Dist_Op<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, tra
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let summary = "names a grid of ranks and times";
   let description = [{
-    Declares the mesh of a module: named axes with sizes, the first axis slowest. The coordinates of an axis are ranks side by
-    side, or times that come one after the other on the same ranks: the `slices` of its batch that a step goes through, the
-    `steps` whose gradients are merged into one update.
+    Declares the mesh of a module: named axes with sizes, of which the first varies slowest. The coordinates of an axis
+    are either ranks, which run side by side, or times, which follow each other on the same ranks: the `slices`
+    (micro-batches) of a step's batch, or the `steps` whose gradients are accumulated into one update.
 
     - **C1**: axis names are distinct and not empty.
-    - **C2**: sizes are positive, and the number of ranks and that of times fit 31 bits.
-    - **C3**: there is at most one axis of slices and one of steps, after the axes of ranks, in this order.
-    - **C4**: it is the only mesh of its module.
+    - **C2**: sizes are positive; the number of ranks and the number of times each fit 31 bits.
+    - **C3**: axes of ranks come first, then at most one axis of slices, then at most one axis of steps.
+    - **C4**: a module has one mesh.
 
     Example:
     ```mlir
@@ -46,7 +46,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
 def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
   let summary = "the rank's coordinate on an axis, filled in by the runtime";
   let description = [{
-    What differs between ranks only in numbers is one program: it computes with its coordinates.
+    Ranks whose programs differ only in numbers share one program, which computes these numbers from its coordinates.
 
     - **C1**: the module's mesh has the axis.
 
@@ -64,8 +64,7 @@ def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
 def Dist_ReshardOp : Dist_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "converts a value from one placement to another";
   let description = [{
-    The conversion between two placements as an operation on the global value; Partition lowers it to
-    collectives and local operations.
+    States the conversion on the global value; Partition lowers it to collectives and local operations.
 
     - **C1**: both mappings resolve against the module's mesh and the value's shape.
 

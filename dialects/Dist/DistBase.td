@@ -14,27 +14,28 @@ include "mlir/IR/OpBase.td"
 def Dist_Dialect : Dialect {
   let name = "dist";
   let cppNamespace = "::meshwright::dist";
-  let summary = "What makes a program distributed: the mesh, placements, and conversions between them.";
+  let summary = "Distribution of a program: the mesh, placements of values, and conversions between placements.";
   let description = [{
     A *mesh* is a named grid of ranks. A value has a global shape and a *placement*: on every mesh axis
-    it is replicated, sharded along one dimension, or partial (the value is the reduction of what the
-    coordinates hold). The placement stands in a `#dist.mapping` attribute, never in a type:
+    it is replicated, sharded along one dimension, or partial (the global value is the reduction, such as
+    the sum, of the values that the coordinates hold). A `#dist.mapping` attribute, never a type, states the placement:
 
     - `dist.results` on an operation: an array with the placement of every result;
     - `dist.operands` on an operation: an array with the placement in which it reads every operand;
-    - `dist.computes` on an operation, when it differs from `dist.results`: the placement in which every
-      result leaves the computation, before it is reduced;
+    - `dist.computes` on an operation, if it differs from `dist.results`: the placement of every result as it
+      is computed, before it is reduced;
     - `dist.mapping` on an argument of a function: its placement.
 
-    One attribute of the serial program says where a sum is to be reduced: `dist.travels`, a unit. Partial operands pass
-    through an operation that has it, whatever that costs, and are reduced behind it. A conversion between floats that
-    has it is linear, so that a sum travels in the type that it is converted to.
+    The unit attribute `dist.travels` of the serial program defers a reduction: partial operands pass through the
+    operation unreduced, whatever that costs, and its results are reduced instead. A conversion between floats that has
+    the attribute counts as linear, so that the sum is communicated in the type of the conversion's result.
 
-    An axis of times is an axis like others: over the slices of a batch an input is split and a gradient is a partial sum. On an
-    assignment and on a result of a function `dist.during` says at which times it takes place, in the form of a support:
-    `{merge = array<i64: 3>}`. What only such operations use is computed at those times alone.
+    An axis of times is an axis like any other: over the slices of a batch an input is split and a gradient is a partial
+    sum. `dist.during` on an assignment or on a result of a function names the times at which it takes place, in the
+    form of a support: `{merge = array<i64: 3>}`. Values that only such operations use are computed at those times only.
 
-    A variable is kept in the memory of the device that computes, or in the host's: `dist.memory = #dist<memory host>`.
+    A variable is kept in the memory of the device, or, with `dist.memory = #dist<memory host>`, in the memory of the
+    host.
 
     Every communication is the conversion of a value between two placements.
   }];
@@ -70,15 +71,16 @@ class Dist_Attr<string name, string mnem> : AttrDef<Dist_Dialect, name> {
 def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
   let summary = "the placement of a value: its dims mapping";
   let description = [{
-    One list of *digits* per dimension, major to minor: an axis name is a digit split over that axis, a
-    plain number a digit that is not split; what remains is the least significant digit. An axis of size n
-    splits the extent E that the digits before it left into parts of ceil(E/n) indices, or of as many as
-    `by` says: in a dimension of 21, `["tp" by 12]` leaves 12 indices to the first coordinate and 9 to the
-    second. Axes not mentioned hold the same data at every coordinate.
+    One list of *digits* per dimension, most significant first: an axis name is a digit that is split over that
+    axis, a plain number is a digit that is not split, and the rest of the dimension is the least significant digit.
+    An axis of size n splits the extent E that the digits before it leave into parts of ceil(E/n) indices, or of the
+    size given by `by`: in a dimension of size 21, `["tp" by 12]` gives 12 indices to the first coordinate and 9 to the
+    second. On an axis that is not mentioned, all coordinates hold the same data. `on` is the *support*: for some axes,
+    the only coordinates that hold the value.
 
     - **C1**: an axis is mentioned at most once, in a dimension or as partial.
     - **C2**: plain digits and parts are positive.
-    - **C3**: the coordinates of a support are not none, and increase.
+    - **C3**: the coordinates of a support increase, and there is at least one.
 
     Example: `#dist.mapping<dims = [["dp"], [3, "tp"]], partial = sum ["sp"], on {"pp" = [0, 3]}>`
   }];
@@ -87,11 +89,11 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The mapping of a value of that rank that every rank holds whole.
+    /// Returns the mapping that replicates a value with `rank` dimensions on all axes.
     static MappingAttr getReplicated(::mlir::MLIRContext *context, unsigned rank);
     /// The number of dimensions described.
     unsigned getRank() const { return getDims().size(); }
-    /// Whether no axis is mentioned.
+    /// True if the mapping mentions no axis.
     bool isReplicated() const;
   }];
 }
@@ -100,7 +102,9 @@ def Dist_FlightType : TypeDef<Dist_Dialect, "Flight"> {
   let mnemonic = "flight";
   let summary = "a value whose memory a collective or copy that has started may still write";
   let description = [{
-    Only `dist.wait`, and collectives issued behind the one that makes it, may take it.
+    An async handle: the result of a collective or copy that was only started. Its operand may be read and its memory
+    written until `dist.wait` returns the value. Only `dist.wait`, and collectives issued after the one that returned
+    the handle, may take it.
 
     Example: `!dist.flight<tensor<4xf32>>`
   }];

@@ -12,15 +12,16 @@ include "mlir/IR/OpBase.td"
 def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
   let cppNamespace = "::meshwright::dist";
   let description = [{
-    How an operation may be split over ranks, and what it becomes when it is. An operation without this
-    interface is computed whole on every rank.
+    Describes how an operation may be split over ranks, and builds its part on one rank. An operation without
+    this interface is computed whole on every rank.
   }];
   let methods = [
-    InterfaceMethod<"Returns the operation's factors and how partial values pass it; a pure function of types and attributes.",
+    InterfaceMethod<[{
+        Returns the operation's factors and how partial values pass through it; a pure function of types and attributes.}],
       "::meshwright::dist::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
         Builds the operation of one rank from operands of local shape and returns its local results. The default clones
-        it with local result types, which is right where no attribute speaks of sizes or positions.}],
+        the operation with local result types, which is right if no attribute holds a size or a position.}],
       "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "localize", (ins "::meshwright::dist::Localizer &":$localizer),
       "", [{ return localizer.clone($_op); }]>
   ];
@@ -29,24 +30,25 @@ def ShardingOpInterface : OpInterface<"ShardingOpInterface"> {
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::meshwright::dist";
   let description = [{
-    What an operation costs at the shapes it has now. Without this interface an operation costs one floating-point operation
-    per element of its results.
+    The cost of an operation at its current shapes. An operation without this interface counts as one floating-point
+    operation (FLOP) per element of its results.
   }];
   let methods = [
-    InterfaceMethod<"Returns the number of floating-point operations; a multiply-add counts two.", "int64_t", "getFlops">
+    InterfaceMethod<"Returns the number of floating-point operations; a multiply-add counts as two.", "int64_t", "getFlops">
   ];
 }
 
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::meshwright::dist";
   let description = [{
-    How an operation on tensors of local shape is computed: by operations of linalg, arith, math and tensor that the code
-    generator fuses with its neighbours. An operation that a library computes does not have this interface.
+    Lowers an operation on tensors of local shape to operations of linalg, arith, math and tensor, which the code
+    generator fuses with its neighbours. Operations that only a library computes do not have this interface.
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds the computation from `operands`, tensors of signless element types, and returns the results. Order of sums and
-        contraction are fixed here, so that an operation has the same bits in whatever cluster it lands.}],
+        Builds the computation from `operands`, tensors of signless element types, and returns the results. The lowering
+        fixes the order of sums and the contraction of multiply-adds, so that the bits of a result do not depend on the
+        fusion.}],
       "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "lowerToLinalg",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>
   ];

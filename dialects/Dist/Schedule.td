@@ -13,14 +13,15 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Dist_ProgramOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
 
 def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, IsolatedFromAbove, SingleBlock]> {
-  let summary = "operations that are compiled together";
+  let summary = "operations that are fused and compiled as one function";
   let description = [{
-    The body computes the results from the inputs with operations that have a kernel lowering; kernels whose bodies are
-    equal are compiled once. Where `in_place` has an input's number for a result, not -1, the result may be
-    written where that input is.
+    The body computes the results from the inputs with operations that have a kernel lowering; kernels with equal
+    bodies are compiled once. `in_place` gives for each result the number of an input whose memory the result may
+    overwrite, or -1.
 
-    - **C1**: the body has one argument per input, of its type, and yields one value per result, of its type.
-    - **C2**: `in_place`, where given, has one entry per result, an input of the same type or -1.
+    - **C1**: the body has one argument per input, of the input's type, and yields one value per result, of the result's
+      type.
+    - **C2**: `in_place`, if present, has one entry per result: -1 or the number of an input of the same type.
 
     Example:
     ```mlir
@@ -54,27 +55,37 @@ def Dist_CollectiveKindAttr : EnumAttr<Dist_Dialect, Dist_CollectiveKind, "colle
 def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_FlightType]>;
 
 def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
-  let summary = "an exchange of contiguous memory in a group";
+  let summary = "a collective on contiguous memory in a group of ranks";
   let description = [{
-    One launch moves one or more parts, all of one element type. With n ranks in the group of `axes`, in order of their
-    coordinates, the first axis slowest: `c_allreduce` takes and gives equally many elements; `c_allgather` gives n times as many,
-    `c_reducescatter` an nth, part i from or for rank i; `c_alltoall` takes and gives n parts; `c_broadcast` gives everybody what the
-    root has, `c_reduce` gives it the reduction of what everybody has. `roots` has the member of the group that is the root of each
-    part. In the program of a single rank the parts listed in `elsewhere` have their root on another rank: a broadcast
-    takes nothing for them, a reduction gives nothing. `c_send` gives one member, `to`, what another one, the root of all
-    parts, has; nobody else takes part. In the program of the root it gives nothing, in that of the other it takes nothing.
+    Moves one or more parts (a bucket) of one element type in one call. The n members of the group of `axes` are ordered
+    by their coordinates, the first axis slowest. Per part, with m elements in each operand:
 
-    Where nothing is left of what a start gives, it gives a flight of no elements, to be waited for.
+    | kind | result |
+    |---|---|
+    | `c_allreduce` | m elements on every member: the reduction |
+    | `c_allgather` | n·m elements on every member: the operands in order |
+    | `c_reducescatter` | m/n elements on member i: the i-th piece of the reduction |
+    | `c_alltoall` | m elements on member i: the i-th piece of every operand, in order |
+    | `c_broadcast` | m elements on every member: the operand of the root |
+    | `c_reduce` | m elements on the root: the reduction |
+    | `c_send` | m elements on member `to`: the operand of the root |
 
-    Where the results are flights the exchange is started only: `dist.wait` makes values of them. All collectives of a rank
-    take place in the order in which they stand, so one may take what an earlier one has in flight.
+    `roots` has one member of the group per part. In the program of a single rank, `elsewhere` lists the parts whose
+    root is another rank: a broadcast has no operand for such a part, a reduction no result. A send has the same root
+    for all parts; in the program of the root it has no results, in the program of the receiver no operands, and no
+    other member takes part.
 
-    - **C1**: the mesh has the axes.
-    - **C2**: the numbers of elements are as said, and all element types are equal.
-    - **C3**: there is one root per part, inside the group, exactly where the kind has roots; the parts `elsewhere` increase. What is
-      sent goes `to` one member of the group, from another one.
-    - **C4**: all results are flights, or none is.
-    - **C5**: a flight that is taken has one use.
+    If the results are async handles (`!dist.flight`), the collective is only started, and `dist.wait` returns its
+    values. A start that has no result on this rank returns a handle of no elements, so that the program can wait for
+    it. A rank runs its collectives in program order, so a collective may take the handle of an earlier one as its
+    operand.
+
+    - **C1**: `axes` are axes of the mesh.
+    - **C2**: the numbers of elements are those of the table, and all element types are equal.
+    - **C3**: a kind with roots has one root per part, which is a member of the group; other kinds have none. The parts
+      in `elsewhere` increase. A send goes from one member of the group `to` another.
+    - **C4**: either all results are async handles, or none is.
+    - **C5**: an async handle that is taken as an operand has one use.
 
     Example:
     ```mlir
@@ -93,30 +104,30 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// How many parts move.
+    /// The number of parts.
     unsigned getNumParts();
-    /// Whether the root of a part is another rank, in the program of a single rank.
+    /// True if, in the program of a single rank, the root of `part` is another rank.
     bool isElsewhere(unsigned part);
-    /// What a part takes and gives; null where that is on another rank.
+    /// The operand and the result of `part`; null if this rank's program has none.
     ::mlir::Value getPartInput(unsigned part);
     ::mlir::Value getPartResult(unsigned part);
-    /// The type of the elements that move.
+    /// The element type of all parts.
     ::mlir::Type getElementType();
-    /// Whether the exchange is started only.
+    /// True if the collective is only started: its results are async handles.
     bool isStart();
   }];
 }
 
 def Dist_CopyOp : Dist_ProgramOp<"copy", [Pure]> {
-  let summary = "the same value in another memory";
+  let summary = "copies a value between the memories of host and device";
   let description = [{
-    Brings a value from the memory of the host to that of the device, or the other way: what is assigned to a variable that the host keeps
-    is the result of a copy, and whoever computes with such a variable reads a copy of it.
+    A variable that is kept on the host is copied to the device before an operation computes with it, and its new value
+    is copied to the host before it is assigned.
 
-    Where the result is a flight the copy is started only: `dist.wait` makes a value of it. Copies of one direction take place
-    in the order in which they stand; nothing but a wait orders them with anything else.
+    If the result is an async handle, the copy is only started, and `dist.wait` returns the value. Copies in one
+    direction run in program order; only a wait orders them relative to other operations.
 
-    - **C1**: input and result are of one type, but that the result may be in flight.
+    - **C1**: the result has the type of the input or is an async handle of that type.
 
     Example: with `net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}`
     ```mlir
@@ -130,17 +141,17 @@ def Dist_CopyOp : Dist_ProgramOp<"copy", [Pure]> {
   let assemblyFormat = "$input `to` $memory attr-dict `:` functional-type($input, $result)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether the copy is started only.
+    /// True if the copy is only started: its result is an async handle.
     bool isStart();
   }];
 }
 
 def Dist_WaitOp : Dist_ProgramOp<"wait", [Pure]> {
-  let summary = "waits for what is in flight";
+  let summary = "waits for a collective or copy that was started";
   let description = [{
-    The results are the values that were in flight, in the same memory.
+    Takes async handles and returns their values, in the same memory.
 
-    - **C1**: all operands are results of one `dist.collective` or `dist.copy`, and this is their only use.
+    - **C1**: the operands are results of one `dist.collective` or `dist.copy`, and have no other use.
 
     Example: `%1 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>`
   }];
@@ -152,10 +163,10 @@ def Dist_WaitOp : Dist_ProgramOp<"wait", [Pure]> {
 }
 
 def Dist_EitherOp : Dist_ProgramOp<"either", [Pure, AllTypesMatch<["held", "other", "result"]>]> {
-  let summary = "one value on some ranks, another elsewhere";
+  let summary = "selects a value by the coordinates of the rank";
   let description = [{
-    The ranks at the coordinates `holders` take `held`, which others need not have; those take `other`. In the program of a single
-    rank it is decided which, and the operation is gone.
+    On ranks at the coordinates `holders` the result is `held`, which the other ranks need not have; on the others it is
+    `other`. The program of a single rank does not contain this operation, as the choice is known there.
 
     - **C1**: `holders` has coordinates of axes of the mesh.
 
@@ -168,10 +179,10 @@ def Dist_EitherOp : Dist_ProgramOp<"either", [Pure, AllTypesMatch<["held", "othe
 }
 
 def Dist_AbsentOp : Dist_ProgramOp<"absent", [Pure]> {
-  let summary = "a value that this rank does not have";
+  let summary = "stands for a value that this rank does not have";
   let description = [{
-    Stands in the program of a single rank where the program of all has a value of others: a result that others return. There is no
-    memory for it, and nothing computes with it.
+    The program of a single rank returns it in place of a result that only other ranks return. It has no memory, and no
+    operation computes with it.
 
     Example: `%0 = dist.absent : tensor<4xf32>`
   }];
@@ -189,9 +200,9 @@ def Dist_YieldOp : Dist_ProgramOp<"yield", [Pure, Terminator, HasParent<"KernelO
 }
 
 def Dist_ViewOp : Dist_ProgramOp<"view", [Pure]> {
-  let summary = "part of a value's memory under another shape";
+  let summary = "reinterprets part of a value's memory under another shape";
   let description = [{
-    The result is the row-major elements of the input from element `offset` on, in the same memory.
+    The result consists of the row-major elements of the input from element `offset` on, in the same memory.
 
     - **C1**: input and result have the same element type, and the result ends inside the input.
 
@@ -204,15 +215,16 @@ def Dist_ViewOp : Dist_ProgramOp<"view", [Pure]> {
 }
 
 def Dist_ScheduleOp : Dist_ProgramOp<"schedule"> {
-  let summary = "in which order some ranks do the works of a step";
+  let summary = "the order of a pipeline's actions on some ranks";
   let description = [{
-    In a pipeline a step is many functions, each of one *work* (`dist.work`): what a stage does with a micro-batch, what is sent from one
-    stage to another, the update. The ranks `on` do their `works` in the order of `items`, which are pairs: the number of a
-    work and the micro-batch that it is done for. A work that sends is started only; the complement −1 − n of its number stands
-    where the ranks wait for it, in the same micro-batch.
+    In a pipeline a step is split into functions, one per *action* (attribute `dist.work`): the forward or backward of a
+    stage for one micro-batch, a send between stages, or the update. The ranks at the coordinates `on` run the actions
+    `works` in the order of `items`, which is a list of pairs: the number n of an action and a micro-batch. An action
+    that sends only starts the transfer; the complement −1 − n marks the point at which the ranks wait for the transfer
+    of that micro-batch.
 
-    - **C1**: works are distinct.
-    - **C2**: items are pairs of the number of a work, or its complement, and a micro-batch.
+    - **C1**: the names in `works` are distinct.
+    - **C2**: `items` consists of pairs of the number of an action, or its complement, and a micro-batch.
 
     Example: a forward, a send and the wait for it, for two micro-batches
     ```mlir
@@ -235,13 +247,13 @@ def Dist_ScheduleOp : Dist_ProgramOp<"schedule"> {
 }
 
 def Dist_MatmulOp : Dist_ProgramOp<"matmul", [Pure]> {
-  let summary = "a product that a library computes";
+  let summary = "a batched GEMM that a library computes";
   let description = [{
-    For every index of `batch` the m × n product of an m × k and a k × n matrix. The matrices lie in the operands and the
-    result by strides in elements: those of the batch dimensions, then of rows and of columns; in the operands from
-    an offset on. Sums are taken in f32 or wider.
+    Computes for every index of `batch` the m × n product of an m × k and a k × n matrix. Strides, in elements, say how
+    the matrices lie in the operands and in the result: first those of the batch dimensions, then of rows, then of
+    columns. The matrices start at an offset in the operands and at 0 in the result. Sums are computed in f32 or wider.
 
-    - **C1**: strides have one entry per batch dimension and two more.
+    - **C1**: each list of strides has one entry per batch dimension, one for rows and one for columns.
     - **C2**: every element lies inside its tensor.
 
     Example:

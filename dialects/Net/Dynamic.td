@@ -1,4 +1,4 @@
-//===- Dynamic.td - boxes whose place is known when the network runs ------===//
+//===- Dynamic.td - slices at positions computed at run time --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,12 +10,12 @@
 include "dialects/Net/NetBase.td"
 
 def Net_DynamicSliceOp : Net_Op<"dynamic_slice", [Pure]> {
-  let summary = "takes a box of a tensor from where scalars say";
+  let summary = "extracts a box of a tensor at a position given by scalars";
   let description = [{
-    The box has the result's shape. Every start is clamped, so that the box lies inside: where it spans a dimension whole
-    it starts at 0.
+    The box has the result's shape. Every start is clamped so that the box lies inside the tensor; in a dimension that
+    the box spans completely it is 0.
 
-    - **C1**: one scalar per dimension says where the box starts.
+    - **C1**: there is one scalar start per dimension.
     - **C2**: operand and result have the same rank and element type.
     - **C3**: the box is not larger than the operand in any dimension.
 
@@ -28,11 +28,11 @@ def Net_DynamicSliceOp : Net_Op<"dynamic_slice", [Pure]> {
 }
 
 def Net_DynamicUpdateSliceOp : Net_Op<"dynamic_update_slice", [Pure, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "writes a box over a part of a tensor where scalars say";
+  let summary = "overwrites a box of a tensor at a position given by scalars";
   let description = [{
-    Every start is clamped, so that the box lies inside: where it spans a dimension whole it starts at 0.
+    Every start is clamped so that the box lies inside the tensor; in a dimension that the box spans completely it is 0.
 
-    - **C1**: one scalar per dimension says where the box starts.
+    - **C1**: there is one scalar start per dimension.
     - **C2**: operand and result have the same type, and the box has its rank and element type.
     - **C3**: the box is not larger than the operand in any dimension.
 

@@ -34,24 +34,24 @@ class Net_Binary<string mnem, string what> : Net_Op<mnem, [Pure, Elementwise, Sa
 }
 
 def Net_AbsOp : Net_Unary<"abs", "absolute value">;
-def Net_AcosOp : Net_Unary<"acos", "angle of which it is the cosine">;
+def Net_AcosOp : Net_Unary<"acos", "arc cosine">;
 def Net_AcoshOp : Net_Unary<"acosh", "inverse hyperbolic cosine">;
-def Net_AsinOp : Net_Unary<"asin", "angle of which it is the sine">;
+def Net_AsinOp : Net_Unary<"asin", "arc sine">;
 def Net_AsinhOp : Net_Unary<"asinh", "inverse hyperbolic sine">;
 def Net_AtanhOp : Net_Unary<"atanh", "inverse hyperbolic tangent">;
 def Net_CbrtOp : Net_Unary<"cbrt", "cube root">;
-def Net_CeilOp : Net_Unary<"ceil", "smallest integer not below">;
+def Net_CeilOp : Net_Unary<"ceil", "ceiling (rounding up to an integer)">;
 def Net_CosineOp : Net_Unary<"cosine", "cosine">;
 def Net_CoshOp : Net_Unary<"cosh", "hyperbolic cosine">;
 def Net_DigammaOp : Net_Unary<"digamma", "derivative of the logarithm of the gamma function">;
 def Net_ErfOp : Net_Unary<"erf", "error function">;
 def Net_ErfcOp : Net_Unary<"erfc", "complementary error function">;
 def Net_ExpOp : Net_Unary<"exponential", "exponential">;
-def Net_Expm1Op : Net_Unary<"exponential_minus_one", "exponential less one">;
-def Net_FloorOp : Net_Unary<"floor", "largest integer not above">;
+def Net_Expm1Op : Net_Unary<"exponential_minus_one", "exp(x) - 1, accurate near zero,">;
+def Net_FloorOp : Net_Unary<"floor", "floor (rounding down to an integer)">;
 def Net_LgammaOp : Net_Unary<"lgamma", "logarithm of the absolute value of the gamma function">;
 def Net_LogOp : Net_Unary<"log", "natural logarithm">;
-def Net_Log1pOp : Net_Unary<"log_plus_one", "natural logarithm of one more">;
+def Net_Log1pOp : Net_Unary<"log_plus_one", "log(1 + x), accurate near zero,">;
 def Net_LogisticOp : Net_Unary<"logistic", "logistic function 1/(1+exp(-x))">;
 def Net_NegateOp : Net_Unary<"negate", "negation">;
 def Net_NotOp : Net_Unary<"not", "bitwise (for i1, logical) complement">;
@@ -66,7 +66,7 @@ def Net_TanhOp : Net_Unary<"tanh", "hyperbolic tangent">;
 
 def Net_AddOp : Net_Binary<"add", "sum">;
 def Net_AndOp : Net_Binary<"and", "bitwise (for i1, logical) and">;
-def Net_Atan2Op : Net_Binary<"atan2", "angle">;
+def Net_Atan2Op : Net_Binary<"atan2", "two-argument arc tangent of lhs / rhs">;
 def Net_DivideOp : Net_Binary<"divide", "quotient">;
 def Net_MaximumOp : Net_Binary<"maximum", "larger, NaN if either is,">;
 def Net_MinimumOp : Net_Binary<"minimum", "smaller, NaN if either is,">;
@@ -83,12 +83,12 @@ def Net_XorOp : Net_Binary<"xor", "bitwise (for i1, logical) exclusive or">;
 def Net_CompareOp : Net_Op<"compare", [Pure, Elementwise, SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "compares corresponding elements";
   let description = [{
-    Floats compare as IEEE 754 says, so that NaN is unequal to everything; with `total_order` as its total
-    order says. Integers compare by the signedness of their type; i1 is unsigned.
+    Floats are compared as IEEE 754 defines, so NaN is unequal to everything; with `total_order`, by the total
+    order of IEEE 754. Integers are compared by the signedness of their type; i1 is unsigned.
 
     - **C1**: operands have the same type.
     - **C2**: the result is of i1 and has the operands' shape.
-    - **C3**: `total_order` is for floats.
+    - **C3**: only floats may be compared by `total_order`.
 
     Example: `%2 = net.compare lt, %0, %1 : tensor<4xf32> -> tensor<4xi1>`
   }];
@@ -101,7 +101,7 @@ def Net_CompareOp : Net_Op<"compare", [Pure, Elementwise, SameTypeOperands, Same
 
 def Net_SelectOp : Net_Op<"select", [Pure, Elementwise, AllTypesMatch<["on_true", "on_false", "result"]>,
                                      AllShapesMatch<["predicate", "result"]>]> {
-  let summary = "takes each element from one of two tensors";
+  let summary = "selects each element from one of two tensors";
   let description = [{
     - **C1**: both branches and the result have the same type.
     - **C2**: the predicate is of i1 and has the same shape.
@@ -116,7 +116,8 @@ def Net_SelectOp : Net_Op<"select", [Pure, Elementwise, AllTypesMatch<["on_true"
 def Net_ConvertOp : Net_Op<"convert", [Pure, Elementwise, SameOperandsAndResultShape]> {
   let summary = "converts every element to another type";
   let description = [{
-    To a float: the nearest value, ties to even. To an integer: towards zero. To i1: whether it is not zero.
+    Conversion to a float rounds to the nearest value, ties to even; to an integer, towards zero. Conversion to i1 is
+    true for every value but zero.
 
     - **C1**: operand and result have the same shape.
 
@@ -128,7 +129,7 @@ def Net_ConvertOp : Net_Op<"convert", [Pure, Elementwise, SameOperandsAndResultS
 }
 
 def Net_BitcastConvertOp : Net_Op<"bitcast_convert", [Pure, Elementwise, SameOperandsAndResultShape]> {
-  let summary = "reads the bits of every element as another type";
+  let summary = "reinterprets the bits of every element as another type";
   let description = [{
     - **C1**: operand and result have the same shape.
     - **C2**: their element types have the same width.
@@ -142,13 +143,14 @@ def Net_BitcastConvertOp : Net_Op<"bitcast_convert", [Pure, Elementwise, SameOpe
 }
 
 def Net_ReducePrecisionOp : Net_Op<"reduce_precision", [Pure, Elementwise, SameOperandsAndResultType]> {
-  let summary = "rounds every element to what a narrower float holds";
+  let summary = "rounds every element to the precision of a narrower float";
   let description = [{
-    To the nearest number, ties to even, of a float with one sign bit and as many bits of exponent and mantissa as it says,
-    whose denormals are zero unless it has the operand's exponents. What is too large becomes infinite.
+    Rounds to the nearest number, ties to even, of a float format with one sign bit and the given numbers of exponent
+    and mantissa bits. The format flushes denormals to zero unless it has as many exponent bits as the operand. Overflow
+    gives infinity.
 
     - **C1**: the operand is of floats, and the result has the same type.
-    - **C2**: there is a bit of exponent at least, and no negative number of mantissa bits.
+    - **C2**: `exponent` is at least 1 and `mantissa` at least 0.
 
     Example: `%1 = net.reduce_precision %0 exponent = 5 mantissa = 10 : tensor<4xf32>`
   }];
@@ -159,7 +161,7 @@ def Net_ReducePrecisionOp : Net_Op<"reduce_precision", [Pure, Elementwise, SameO
 }
 
 def Net_IsFiniteOp : Net_Op<"is_finite", [Pure, Elementwise, SameOperandsAndResultShape]> {
-  let summary = "whether every element is neither infinite nor NaN";
+  let summary = "true for every element that is neither infinite nor NaN";
   let description = [{
     - **C1**: the result is of i1 and has the operand's shape.
 

@@ -13,7 +13,7 @@ class Net_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<n
   let cppNamespace = "::meshwright::net";
 }
 
-def Net_VariableKind : Net_Enum<"VariableKind", "where a variable is saved", [
+def Net_VariableKind : Net_Enum<"VariableKind", "the kind of a variable, which decides into which files it is saved", [
   I32EnumCase<"Parameter", 0, "parameter">,
   I32EnumCase<"OptimizerState", 1, "optimizer_state">,
   I32EnumCase<"Counter", 2, "counter">,
@@ -29,11 +29,11 @@ def Net_CompareDirection : Net_Enum<"CompareDirection", "how two values are comp
   I32EnumCase<"Eq", 0, "eq">, I32EnumCase<"Ne", 1, "ne">, I32EnumCase<"Lt", 2, "lt">,
   I32EnumCase<"Le", 3, "le">, I32EnumCase<"Gt", 4, "gt">, I32EnumCase<"Ge", 5, "ge">]>;
 
-def Net_ScatterKind : Net_Enum<"ScatterKind", "what a scatter does with the element that is there", [
+def Net_ScatterKind : Net_Enum<"ScatterKind", "how a scatter combines an update with the present element", [
   I32EnumCase<"Assign", 0, "assign">, I32EnumCase<"Add", 1, "add">, I32EnumCase<"Multiply", 2, "multiply">,
   I32EnumCase<"Max", 3, "max">, I32EnumCase<"Min", 4, "min">]>;
 
-def Net_ArgKind : Net_Enum<"ArgKind", "which element an arg_reduce looks for", [
+def Net_ArgKind : Net_Enum<"ArgKind", "the element that an arg_reduce selects", [
   I32EnumCase<"Max", 0, "max">, I32EnumCase<"Min", 1, "min">]>;
 
 def Net_InitializerKind : Net_Enum<"InitializerKind", "the distribution that initial values are drawn from", [

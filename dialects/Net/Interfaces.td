@@ -12,15 +12,15 @@ include "mlir/IR/OpBase.td"
 def DerivativeOpInterface : OpInterface<"DerivativeOpInterface"> {
   let cppNamespace = "::meshwright::net";
   let description = [{
-    How an operation is differentiated in reverse. An operation without this interface is an error where a gradient has to
-    pass it, and nowhere else.
+    Reverse-mode differentiation of an operation. An operation without this interface is an error only if a gradient has
+    to pass through it.
   }];
   let methods = [InterfaceMethod<[{
         Builds the cotangents of the operands at the builder's insertion point and returns one value per operand.
-        `cotangents` has one value per result, null where it is zero; not all of them are. `wanted` says which operands
-        need a cotangent; a null value is returned for the others and where it is zero. A cotangent has the type of what it
-        belongs to, and only values of floats have one. An operation that cannot be differentiated as it stands emits an
-        error and fails.}],
+        `cotangents` has one value per result; null stands for zero, and at least one is not null. `wanted` marks the
+        operands that need a cotangent; the returned value is null for the other operands and for cotangents that are
+        zero. A cotangent has the type of its value, and only values of floats have one. Emits an error and fails if
+        the operation cannot be differentiated with its present attributes and types.}],
                                  "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "differentiate",
                                  (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents,
                                      "const ::llvm::BitVector &":$wanted)>];

@@ -9,26 +9,27 @@
 
 include "dialects/Net/NetBase.td"
 
-/// The type of what a loop counts.
+/// The type of a loop's index.
 def Net_Trip : Type<And<[IsRankedTensorTypePred, CPred<"::llvm::cast<::mlir::ShapedType>($_self).getRank() == 0">,
                          CPred<"::llvm::cast<::mlir::ShapedType>($_self).getElementType().isSignlessInteger(32)">]>,
                     "tensor<i32>">,
                BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
 
 def Net_LoopOp : Net_Op<"loop"> {
-  let summary = "begins what is done several times";
+  let summary = "begins a counted loop";
   let description = [{
-    All operations up to the `net.end_loop` of the result, the *body*, are done `count` times, one *trip* after the other. A loop has no
-    region: its body stands between the two in the block of the step, reads what was made before the loop, and is left by `net.next`,
-    `net.stack` and `net.total` alone, whose results are there behind the loop. The result is the number of the trip, from 0
-    on, with `reverse` from count − 1 down. Loops nest.
+    Executes the operations up to the matching `net.end_loop`, the *body*, `count` times in sequence. A loop has no
+    region: its body lies between the two operations in the block of the step and may read any value from before the
+    loop. Values leave the loop only through `net.next`, `net.stack` and `net.total`, whose results are defined after
+    the loop. The result of `net.loop` is the number of the iteration, which counts up from 0 or, with `reverse`, down
+    from count − 1. Loops nest.
 
     - **C1**: `count` is at least 1 and at most 2^31 − 1.
     - **C2**: one `net.end_loop` of the result follows in the same block, and loops do not cross.
-    - **C3**: nothing behind the loop reads a value of the body but the results of `net.next`, `net.stack` and `net.total`, and nothing in
-      the body reads these.
+    - **C3**: operations after the loop read no value of the body except results of `net.next`, `net.stack` and
+      `net.total`, which no operation of the body reads.
 
-    Example: y = w[2]·(w[1]·(w[0]·x)), and every product on the way
+    Example: y = w[2]·(w[1]·(w[0]·x)), and the product of every iteration
     ```mlir
     %i = net.loop count = 3
     %c = net.carry %x in %i : tensor<4xf32>
@@ -58,13 +59,15 @@ def Net_EndLoopOp : Net_Op<"end_loop"> {
 }
 
 def Net_CarryOp : Net_Op<"carry", [AllTypesMatch<["init", "result"]>]> {
-  let summary = "a value that one trip hands to the next";
+  let summary = "a value carried from one iteration to the next";
   let description = [{
-    `init` in the first trip, in each further one what `net.next` was given in the one before.
+    The result is `init` in the first iteration, and in every later one the operand of `net.next` in the previous
+    iteration.
 
-    - **C1**: `index` is the result of the loop whose body the operation stands in, and `init` is made before that loop.
+    - **C1**: `index` is the result of the loop whose body contains the operation, and `init` is defined before that
+      loop.
     - **C2**: `init` and the result have the same type.
-    - **C3**: the same body has exactly one `net.next` for it.
+    - **C3**: the same body has exactly one `net.next` for the result.
 
     Example: `%c = net.carry %x in %i : tensor<4xf32>`
   }];
@@ -75,9 +78,10 @@ def Net_CarryOp : Net_Op<"carry", [AllTypesMatch<["init", "result"]>]> {
 }
 
 def Net_NextOp : Net_Op<"next", [AllTypesMatch<["value", "carry", "result"]>]> {
-  let summary = "what a carried value is in the next trip, and behind the last one";
+  let summary = "sets a carried value for the next iteration";
   let description = [{
-    All carried values of a loop change together, at its end: `value` may be another carried value of this trip.
+    The result is the carried value after the last iteration. All carried values of a loop change together at the end of
+    an iteration, so `value` may be another carried value of the present iteration.
 
     - **C1**: `carry` is the result of a `net.carry` of the same loop.
     - **C2**: operands and result have the same type.
@@ -91,12 +95,14 @@ def Net_NextOp : Net_Op<"next", [AllTypesMatch<["value", "carry", "result"]>]> {
 }
 
 def Net_TakeOp : Net_Op<"take", [Pure]> {
-  let summary = "the part of a stack that belongs to the trip";
+  let summary = "the element of a stack that belongs to the iteration";
   let description = [{
-    Element `index` along the first dimension.
+    Returns element `index` along the first dimension of `stack`.
 
-    - **C1**: `index` is the result of the loop whose body the operation stands in, and `stack` is made before that loop.
-    - **C2**: the first dimension of `stack` has the loop's `count`; without it `stack` has the result's type.
+    - **C1**: `index` is the result of the loop whose body contains the operation, and `stack` is defined before that
+      loop.
+    - **C2**: the first dimension of `stack` has size `count` of the loop; the other dimensions and the element type are
+      the result's.
 
     Example: `%wi = net.take %w in %i : tensor<3x4xf32> -> tensor<4xf32>`
   }];
@@ -107,12 +113,14 @@ def Net_TakeOp : Net_Op<"take", [Pure]> {
 }
 
 def Net_StackOp : Net_Op<"stack", [Pure]> {
-  let summary = "the values of all trips, one behind the other";
+  let summary = "stacks the values of all iterations";
   let description = [{
-    Element `index` of the first dimension is the operand in the trip with that number. It is complete behind the loop.
+    Element `index` along the first dimension of the result is the operand in the iteration of that number. The result
+    is complete after the loop.
 
-    - **C1**: `index` is the result of the loop whose body the operation stands in.
-    - **C2**: the result's first dimension has the loop's `count`; without it the result has the operand's type.
+    - **C1**: `index` is the result of the loop whose body contains the operation.
+    - **C2**: the first dimension of the result has size `count` of the loop; the other dimensions and the element type
+      are the operand's.
 
     Example: `%all = net.stack %p in %i : tensor<4xf32> -> tensor<3x4xf32>`
   }];
@@ -123,11 +131,11 @@ def Net_StackOp : Net_Op<"stack", [Pure]> {
 }
 
 def Net_TotalOp : Net_Op<"total", [Pure, AllTypesMatch<["value", "result"]>]> {
-  let summary = "the sum over all trips";
+  let summary = "the sum over all iterations";
   let description = [{
-    Added up in the order of the trips, from zero. It is complete behind the loop.
+    Adds up the operands of all iterations in their order, starting from zero. The result is complete after the loop.
 
-    - **C1**: `index` is the result of the loop whose body the operation stands in.
+    - **C1**: `index` is the result of the loop whose body contains the operation.
     - **C2**: operand and result have the same type.
 
     Example: `%s = net.total %p in %i : tensor<4xf32>`

@@ -10,10 +10,10 @@
 include "dialects/Net/NetBase.td"
 
 def Net_CholeskyOp : Net_Op<"cholesky", [Pure, SameOperandsAndResultType]> {
-  let summary = "the lower triangular factor of matrices that are symmetric and positive definite";
+  let summary = "Cholesky decomposition of symmetric positive definite matrices";
   let description = [{
-    L with A = L Lᵀ, for every matrix A that the last two dimensions hold. What is above the diagonal of A is not read, and
-    zero in L. Where A is not positive definite, elements of L are NaN.
+    Returns the lower triangular L with A = L Lᵀ for every matrix A in the last two dimensions. Elements above the
+    diagonal are not read in A and are zero in L. If A is not positive definite, elements of L are NaN.
 
     - **C1**: the matrices are square and of floats.
     - **C2**: operand and result have the same type.
@@ -27,13 +27,14 @@ def Net_CholeskyOp : Net_Op<"cholesky", [Pure, SameOperandsAndResultType]> {
 }
 
 def Net_TriangularSolveOp : Net_Op<"triangular_solve", [Pure, AllTypesMatch<["rhs", "result"]>]> {
-  let summary = "solves systems of equations whose matrices are lower triangular";
+  let summary = "solves systems of linear equations with lower triangular matrices";
   let description = [{
-    X with A X = B, for all matrices A and B that the last two dimensions hold. What is above the diagonal of A is not
-    read.
+    Returns X with A X = B for all matrices A (`lhs`) and B (`rhs`) in the last two dimensions. Elements above the
+    diagonal of A are not read.
 
     - **C1**: the matrices of `lhs` are square and of floats.
-    - **C2**: those of `rhs` have as many rows; the dimensions before the last two and the element types are the same.
+    - **C2**: the matrices of `rhs` have as many rows as those of `lhs`; the leading dimensions and the element types
+      are the same.
 
     Example: `%2 = net.triangular_solve %0, %1 : tensor<2x4x4xf32>, tensor<2x4x3xf32>`
   }];

@@ -20,16 +20,16 @@ def Net_Dialect : Dialect {
   let cppNamespace = "::meshwright::net";
   let summary = "The serial network: tensors of static shape, primitive operations and program state.";
   let description = [{
-    A program is a `func.func` in a module of `net.variable`s. A variable is read as it was at the entry of the
-    step, however often, and assigned at most once, at its exit; between the two everything is SSA.
+    A program is a `func.func` in a module of `net.variable`s. Every read of a variable returns its value at the entry
+    of the step, and a step assigns a variable at most once, at its exit; all other values are SSA.
 
     Discardable attributes that any operation may carry:
 
     - `net.role`: `forward`, `backward` or `optimize`;
-    - `net.scope`: the user's name for the place it comes from, `transformer.h.3.attn`;
-    - `net.name`: the user's name of its first result (`grad/p.w`), on arguments and results of the function
+    - `net.scope`: the part of the network that it belongs to, by the user's name, such as `transformer.h.3.attn`;
+    - `net.name`: the user's name of its first result (`grad/p.w`); on arguments and results of the function,
       the name of the input or output;
-    - `net.recomputed`, a number: backward computes it again, by operations whose `net.recomputes` is this number.
+    - `net.recomputed`, a number: backward recomputes the operation by clones whose `net.recomputes` is this number.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::meshwright::dist::DistDialect"];
@@ -71,7 +71,7 @@ def Net_InitializerAttr : Net_Attr<"Initializer", "init"> {
 }
 
 def Net_GatherDimsAttr : Net_Attr<"GatherDims", "gather"> {
-  let summary = "which dimensions of a gather mean what, as in StableHLO";
+  let summary = "the dimension numbers of a gather, as in StableHLO";
   let parameters = (ins
     OptionalArrayRefParameter<"int64_t">:$offsetDims, OptionalArrayRefParameter<"int64_t">:$collapsedDims,
     OptionalArrayRefParameter<"int64_t">:$operandBatchingDims, OptionalArrayRefParameter<"int64_t">:$indicesBatchingDims,
@@ -80,7 +80,7 @@ def Net_GatherDimsAttr : Net_Attr<"GatherDims", "gather"> {
 }
 
 def Net_ScatterDimsAttr : Net_Attr<"ScatterDims", "scatter"> {
-  let summary = "which dimensions of a scatter mean what, as in StableHLO";
+  let summary = "the dimension numbers of a scatter, as in StableHLO";
   let parameters = (ins
     OptionalArrayRefParameter<"int64_t">:$updateWindowDims, OptionalArrayRefParameter<"int64_t">:$insertedDims,
     OptionalArrayRefParameter<"int64_t">:$operandBatchingDims, OptionalArrayRefParameter<"int64_t">:$indicesBatchingDims,
@@ -89,7 +89,7 @@ def Net_ScatterDimsAttr : Net_Attr<"ScatterDims", "scatter"> {
 }
 
 def Net_ConvolutionDimsAttr : Net_Attr<"ConvolutionDims", "conv"> {
-  let summary = "which dimensions of a convolution mean what, as in StableHLO";
+  let summary = "the dimension numbers of a convolution, as in StableHLO";
   let parameters = (ins
     "int64_t":$lhsBatch, "int64_t":$lhsFeature, OptionalArrayRefParameter<"int64_t">:$lhsSpatial,
     "int64_t":$rhsInput, "int64_t":$rhsOutput, OptionalArrayRefParameter<"int64_t">:$rhsSpatial,

@@ -10,7 +10,7 @@
 include "dialects/Net/NetBase.td"
 
 def Net_ReverseOp : Net_Op<"reverse", [Pure, SameOperandsAndResultType]> {
-  let summary = "turns dimensions round";
+  let summary = "reverses dimensions";
   let description = [{
     Index i of a reversed dimension of size n is index n − 1 − i of the operand.
 
@@ -26,14 +26,14 @@ def Net_ReverseOp : Net_Op<"reverse", [Pure, SameOperandsAndResultType]> {
 }
 
 def Net_ArgSortOp : Net_Op<"arg_sort", [Pure, SameOperandsShape]> {
-  let summary = "which elements along a dimension come first, second, … in order";
+  let summary = "the permutation that sorts elements along a dimension";
   let description = [{
-    Index k of the result is the index along `dim` of the element that comes k-th. Elements are ordered by the first key,
-    equal ones by the second, and so on; those whose keys are all equal stay in their order. Smaller ones come first, with
-    `descending` larger ones. Zeros of either sign are equal, and so are all NaNs, which are larger than every number; with
-    `total_order` floats are ordered as IEEE 754's total order says.
+    Element k of the result along `dim` is the index of the element that comes k-th in sorted order. Elements are
+    ordered by the first key, ties by the second key, and so on; the sort is stable. The order is ascending, or
+    descending with `descending`. +0 and −0 are equal; NaNs are equal to each other and larger than every number. With
+    `total_order` floats are ordered by the total order of IEEE 754.
 
-    - **C1**: there is a key, and all keys have the same shape.
+    - **C1**: there is at least one key, and all keys have the same shape.
     - **C2**: `dim` is a dimension of the keys.
     - **C3**: the result has the shape of the keys.
 

@@ -12,8 +12,8 @@ include "mlir/IR/OpBase.td"
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::meshwright::net";
   let description = [{
-    The type in which mixed precision computes an operation. An operation without this interface keeps the type it is
-    written in.
+    Selects the type in which mixed precision computes an operation. An operation without this interface keeps the type
+    that the network gives it.
   }];
   let methods = [
     InterfaceMethod<"Returns the operation's class; a pure function of its attributes.", "::meshwright::net::Precision",

@@ -11,15 +11,16 @@ include "dialects/Net/NetBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Net_VariableOp : Net_Op<"variable", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a piece of state that outlives the step";
+  let summary = "state that persists from step to step";
   let description = [{
-    The symbol is the user's name, which is also its key in files. `kind` says where it is saved: a parameter in exports and
-    checkpoints, optimizer state and counters in checkpoints, a buffer in both, an accumulator in checkpoints while a merge is
-    incomplete. `like` names the parameter whose placement it takes; where it has size 1 and the parameter has not (it holds
-    sums or means along that dimension), it is not split.
+    The symbol is the user's name, which is also the key in files. `kind` decides where the variable is saved:
+    parameters and buffers in exports and checkpoints, optimizer state and counters in checkpoints, and an accumulator
+    in checkpoints that are taken between two updates of gradient accumulation. `like` names the parameter whose
+    placement the variable takes; a dimension of size 1 that is larger in the parameter (the variable holds sums or
+    means along it) is not split.
 
     - **C1**: the type is a tensor of static shape.
-    - **C2**: `like` names a variable of the same sizes, or of other ones where its own is 1.
+    - **C2**: `like` names a variable that has the same size in every dimension in which the size here is not 1.
 
     Example: `net.variable parameter @p.w : tensor<4x8xf32> = #net.init<normal, 0.0, 0.02>`
   }];
@@ -57,13 +58,14 @@ def Net_AssignOp : Net_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
 
 def Net_AccumulateOp : Net_Op<"accumulate", [Pure, Elementwise, SameOperandsAndResultType,
                                              DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the sum over the times so far";
+  let summary = "the running sum over an axis of times";
   let description = [{
-    At coordinate 0 of an axis of times it is the addend, at the others the addend more than what it was before. `before` is a
-    read of the accumulator that the result is assigned to; what that holds at coordinate 0 does not matter.
+    One step of gradient accumulation. At coordinate 0 of the axis the result is `addend`, at every other coordinate it
+    is `before` + `addend`. `before` is a read of the accumulator to which the result is assigned; its value at
+    coordinate 0 is not used.
 
     - **C1**: operands and result have the same type.
-    - **C2**: the module's mesh has the axis, and it is one of times.
+    - **C2**: `axis` is an axis of times of the module's mesh.
 
     Example:
     ```mlir

@@ -23,9 +23,9 @@ def Net_ConstantOp : Net_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["val
 }
 
 def Net_IotaOp : Net_Op<"iota", [Pure]> {
-  let summary = "counts along a dimension";
+  let summary = "the index of every element along a dimension";
   let description = [{
-    Every element is its index along `dim`, less nothing.
+    The value of every element is its index along `dim`, from 0 on.
 
     - **C1**: `dim` is a dimension of the result.
 
@@ -43,7 +43,7 @@ def Net_BroadcastOp : Net_Op<"broadcast", [Pure, SameOperandsAndResultElementTyp
     Dimension i of the operand becomes dimension `dims[i]` of the result.
 
     - **C1**: `dims` has one entry per operand dimension, distinct and in range.
-    - **C2**: sizes are equal: a dimension of size 1 that is to be repeated is reshaped away first.
+    - **C2**: paired dimensions have equal sizes. A dimension of size 1 is not repeated; remove it by a reshape first.
 
     Example: `%1 = net.broadcast %0 dims = [1] : tensor<4xf32> -> tensor<2x4xf32>`
   }];
@@ -71,7 +71,7 @@ def Net_TransposeOp : Net_Op<"transpose", [Pure, SameOperandsAndResultElementTyp
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of the operand.
 
-    - **C1**: `permutation` is one, and the sizes follow it.
+    - **C1**: `permutation` is a permutation of the dimensions, and the result has the permuted sizes.
 
     Example: `%1 = net.transpose %0 dims = [1, 0] : tensor<2x4xf32> -> tensor<4x2xf32>`
   }];
@@ -82,7 +82,7 @@ def Net_TransposeOp : Net_Op<"transpose", [Pure, SameOperandsAndResultElementTyp
 }
 
 def Net_SliceOp : Net_Op<"slice", [Pure, SameOperandsAndResultElementType]> {
-  let summary = "takes a box of a tensor, in steps";
+  let summary = "extracts a box of a tensor, with strides";
   let description = [{
     - **C1**: one start, limit and step per dimension.
     - **C2**: 0 ≤ start ≤ limit ≤ size and step ≥ 1.
@@ -100,10 +100,10 @@ def Net_SliceOp : Net_Op<"slice", [Pure, SameOperandsAndResultElementType]> {
 def Net_PadOp : Net_Op<"pad", [Pure]> {
   let summary = "surrounds and interleaves a tensor with a value";
   let description = [{
-    Negative `low` and `high` cut.
+    Negative `low` and `high` remove elements.
 
-    - **C1**: one low, high and interior per dimension, interior not negative.
-    - **C2**: the result has low + size + max(size − 1, 0)·interior + high indices in each dimension, not fewer than 0.
+    - **C1**: there is one `low`, `high` and `interior` per dimension, and no `interior` is negative.
+    - **C2**: the result has low + size + max(size − 1, 0)·interior + high indices in each dimension, at least 0.
     - **C3**: operand, value and result have the same element type; the value is a scalar.
 
     Example: `%2 = net.pad %0, %1 low = [1] high = [2] interior = [0] : tensor<4xf32> -> tensor<7xf32>`
@@ -118,8 +118,8 @@ def Net_PadOp : Net_Op<"pad", [Pure]> {
 def Net_ConcatenateOp : Net_Op<"concatenate", [Pure, SameOperandsAndResultElementType]> {
   let summary = "joins tensors along a dimension";
   let description = [{
-    - **C1**: at least one operand, all of the result's rank.
-    - **C2**: sizes agree but along `dim`, where they add up.
+    - **C1**: there is at least one operand, and all have the rank of the result.
+    - **C2**: along `dim` the operands' sizes add up to the result's; all other sizes are equal.
 
     Example: `%2 = net.concatenate %0, %1 dim = 0 : tensor<2xf32>, tensor<3xf32> -> tensor<5xf32>`
   }];
@@ -132,11 +132,12 @@ def Net_ConcatenateOp : Net_Op<"concatenate", [Pure, SameOperandsAndResultElemen
 def Net_DotOp : Net_Op<"dot", [Pure]> {
   let summary = "contracts two tensors";
   let description = [{
-    Dimensions of the result: batching dimensions, then what is left of `lhs`, then of `rhs`. Sums are taken in the wider
-    of f32 and the operand's type and converted to the result's.
+    A (batched) matrix product, as StableHLO's `dot_general`. The dimensions of the result are the batching dimensions,
+    then the free dimensions of `lhs`, then those of `rhs`; a dimension is free if it is neither batching nor
+    contracted. Sums are computed in the wider of f32 and the operands' type and converted to the type of the result.
 
-    - **C1**: paired dimensions have equal sizes, are in range and distinct.
-    - **C2**: the result's shape is batching, free `lhs`, free `rhs` dimensions.
+    - **C1**: batching and contracted dimensions are in range and distinct, and paired ones have equal sizes.
+    - **C2**: the result has the shape described above.
 
     Example: `%2 = net.dot %0, %1 batch = [] x [] contract = [1] x [0] : tensor<2x3xf32>, tensor<3x4xf32> -> tensor<2x4xf32>`
   }];
@@ -158,7 +159,7 @@ def Net_ReduceOp : Net_Op<"reduce", [Pure, SameOperandsAndResultElementType]> {
     The reduction starts from its neutral element.
 
     - **C1**: `dims` are distinct, in range and increasing.
-    - **C2**: the result's shape is what is left.
+    - **C2**: the result has the operand's shape without `dims`.
 
     Example: `%1 = net.reduce sum %0 dims = [1] : tensor<2x4xf32> -> tensor<2xf32>`
   }];
@@ -171,10 +172,11 @@ def Net_ReduceOp : Net_Op<"reduce", [Pure, SameOperandsAndResultElementType]> {
 def Net_ArgReduceOp : Net_Op<"arg_reduce", [Pure]> {
   let summary = "the largest or smallest element along a dimension, and its index";
   let description = [{
-    NaN wins over every number; among equals the lowest index.
+    NaN takes precedence over every number; among equal elements the one with the lowest index is selected.
 
-    - **C1**: `dim` is a dimension of the operand, and not empty.
-    - **C2**: `value` has the operand's element type, `index` an integer type, both the shape that is left.
+    - **C1**: `dim` is a dimension of the operand, and its size is not 0.
+    - **C2**: `value` has the operand's element type and `index` an integer type; both have the operand's shape without
+      `dim`.
 
     Example: `%1, %2 = net.arg_reduce max %0 dim = 1 : tensor<2x4xf32> -> tensor<2xf32>, tensor<2xi32>`
   }];
@@ -185,13 +187,14 @@ def Net_ArgReduceOp : Net_Op<"arg_reduce", [Pure]> {
 }
 
 def Net_GatherOp : Net_Op<"gather", [Pure]> {
-  let summary = "reads boxes of a tensor at positions that another holds";
+  let summary = "reads slices of a tensor at positions that another tensor holds";
   let description = [{
-    As StableHLO defines it: positions are clamped, so that every box lies inside.
+    Has the semantics of StableHLO's `gather`: positions are clamped so that every slice lies inside the operand.
 
-    - **C1**: the dimension lists are in range, sorted and distinct, and `indices` has the index vector they ask for.
-    - **C2**: box sizes do not exceed the operand's and are 1 in collapsed and batching dimensions.
-    - **C3**: the result's shape follows from them.
+    - **C1**: the dimension lists are in range, sorted and distinct, and the index vectors in `indices` have the size
+      that they require.
+    - **C2**: slice sizes do not exceed the operand's and are 1 in collapsed and batching dimensions.
+    - **C3**: the result has the shape that follows from `dims`, `sizes` and the shape of `indices`.
 
     Example:
     ```mlir
@@ -207,12 +210,14 @@ def Net_GatherOp : Net_Op<"gather", [Pure]> {
 }
 
 def Net_ScatterOp : Net_Op<"scatter", [Pure]> {
-  let summary = "combines boxes into a tensor at positions that another holds";
+  let summary = "combines updates into a tensor at positions that another tensor holds";
   let description = [{
-    As StableHLO defines it: what falls outside is dropped. Elements that meet are combined in row-major order of `updates`.
+    Has the semantics of StableHLO's `scatter`: updates outside of the operand are dropped. Updates of the same element
+    are combined in row-major order of `updates`.
 
-    - **C1**: the dimension lists are in range, sorted and distinct, and `indices` has the index vector they ask for.
-    - **C2**: the shape of `updates` follows from them.
+    - **C1**: the dimension lists are in range, sorted and distinct, and the index vectors in `indices` have the size
+      that they require.
+    - **C2**: `updates` has the shape that follows from `dims` and the shape of `indices`.
     - **C3**: operand, updates and result have the same element type, operand and result the same type.
 
     Example:

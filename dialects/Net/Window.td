@@ -10,20 +10,22 @@
 include "dialects/Net/NetBase.td"
 
 def Net_ConvolutionOp : Net_Op<"convolution", [Pure]> {
-  let summary = "slides a kernel over a tensor and sums what it meets";
+  let summary = "convolution of a tensor with a kernel";
   let description = [{
-    As StableHLO defines it. Along each spatial dimension `lhs` is spread (`lhs_dilation` − 1 zeros between neighbours), surrounded by
-    `low` and `high` zeros (cut, where they are negative), and met by `rhs`, spread by `rhs_dilation`, at every `strides`-th
-    place, backwards where `reversed`. Features are in `groups` parts that do not see each other, or the batch is in
-    `batch_groups` parts, each with its own output features. Sums are taken in the wider of f32 and the operand's type and
-    converted to the result's.
+    Has the semantics of StableHLO's `convolution`. Along each spatial dimension `lhs` is dilated (`lhs_dilation` − 1
+    zeros between neighbours) and padded by `low` and `high` zeros (negative padding removes elements). The kernel
+    `rhs`, dilated by `rhs_dilation` and flipped if `reversed`, is applied at every `strides`-th position. `groups`
+    divides the input and output features into independent groups; `batch_groups` divides the batch into groups, each
+    with its own output features. Sums are computed in the wider of f32 and the operands' type and converted to the type
+    of the result.
 
-    - **C1**: the dimension numbers name every dimension of each tensor once; all have equally many spatial ones.
+    - **C1**: the dimension numbers name every dimension of each tensor once; all tensors have equally many spatial
+      dimensions.
     - **C2**: strides, paddings, dilations and `reversed` have one entry per spatial dimension; strides and dilations are positive.
-    - **C3**: groups are positive, one of the two is 1, and they divide what they split: the input features and the output
-      features, or the batch and the output features.
-    - **C4**: the input features of a group are as many as `rhs` has.
-    - **C5**: the result's shape follows.
+    - **C3**: both numbers of groups are positive and one of them is 1. `groups` divides the input and the output
+      features, `batch_groups` the batch and the output features.
+    - **C4**: a group of `lhs` has as many input features as `rhs`.
+    - **C5**: the result has the shape that follows from the operands and attributes.
 
     Example:
     ```mlir
@@ -43,7 +45,7 @@ def Net_ConvolutionOp : Net_Op<"convolution", [Pure]> {
   let extraClassDeclaration = [{
     /// The window along spatial dimension `index`.
     ::meshwright::net::WindowDim getWindow(unsigned index);
-    /// Whether spatial dimension `index` is one of no convolution: every index of the result meets its own of `lhs`.
+    /// True if spatial dimension `index` is not convolved: element i of the result depends on element i of `lhs` alone.
     bool isPointwise(unsigned index);
   }];
 }
@@ -57,14 +59,15 @@ class Net_WindowOp<string mnem> : Net_Op<mnem, [Pure, SameOperandsAndResultEleme
 }
 
 def Net_ReduceWindowOp : Net_WindowOp<"reduce_window"> {
-  let summary = "reduces what a sliding window shows of a tensor";
+  let summary = "reduces a tensor in sliding windows (pooling)";
   let description = [{
-    Along each dimension the operand is spread (`base_dilation` − 1 gaps between neighbours) and surrounded by `low` and
-    `high` gaps (cut, where they are negative); a window of `sizes` elements, `window_dilation` apart, stands at every
-    `strides`-th place. An element of the result reduces the elements in its window from the neutral element; gaps count nothing.
+    Along each dimension the operand is dilated (`base_dilation` − 1 gaps between neighbours) and padded by `low` and
+    `high` gaps (negative padding removes elements). A window of `sizes` elements, `window_dilation` apart, is applied
+    at every `strides`-th position. Each element of the result is the reduction of the elements in one window, starting
+    from the neutral element; gaps are ignored.
 
     - **C1**: every list has one entry per dimension; sizes, strides and dilations are positive.
-    - **C2**: the result's shape follows.
+    - **C2**: the result has one element per position of the window.
 
     Example:
     ```mlir
@@ -80,15 +83,16 @@ def Net_ReduceWindowOp : Net_WindowOp<"reduce_window"> {
 }
 
 def Net_SelectAndScatterOp : Net_WindowOp<"select_and_scatter"> {
-  let summary = "adds numbers where a sliding window found its largest or smallest element";
+  let summary = "scatters into the largest or smallest element of every window (gradient of pooling)";
   let description = [{
-    The window slides as in `net.reduce_window`. In row-major order it keeps the element that it holds while that is at least (for `min`
-    at most) the next, so that among equals it finds the first; from NaN it goes on, as StableHLO's comparison does. To the
-    element that it finds, the element of `source` is added that stands at the window's place; the others are zero. What
-    several windows add to one element is added in the order of the windows.
+    Windows are those of `net.reduce_window`. Each window selects an element: it goes through its elements in row-major
+    order and keeps the selected one while it compares `>=` (for `min`, `<=`) to the next, so the first of equal
+    elements is selected and a NaN is always replaced by the next element, as by StableHLO's comparison. The element of
+    `source` at the window's position is added to the result at the selected element; all other elements of the result
+    are zero. Several additions to one element take place in the order of the windows.
 
     - **C1**: every list has one entry per dimension; sizes, strides and dilations are positive.
-    - **C2**: the result has the operand's type; `source` is of the shape that the windows make.
+    - **C2**: the result has the operand's type; `source` has one element per position of the window.
 
     Example:
     ```mlir
