@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place of the compiler that knows how much each kind sends. The planner of conversions, Complete and the plan
-// that users read all ask here; test/unit/Emit/CollectivesTest.cpp holds the runtime's formula against it.
+// The only place in the compiler that knows how many bytes each kind of collective sends. The planner of conversions,
+// Complete and the printed plan all use it; test/unit/Emit/CollectivesTest.cpp compares the runtime's formula with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,11 @@
 
 namespace meshwright::dist {
 
-/// The kind of the collective that `op` is; nothing for a local conversion.
+/// The kind of collective that `op` is; nothing for a local conversion.
 std::optional<CollectiveKind> getCollectiveKind(ConversionOpInterface op);
 
-/// How often a value of size B crosses a link in one group of `n` ranks, all members together, with ring algorithms. B
-/// is the larger of the sizes that one member brings and gets:
+/// The traffic of a collective with ring algorithms in one group of `n` ranks, summed over all members, as a multiple
+/// of B, the larger of the operand and the result of one member:
 ///
 ///   | kind                        | B is the size of   | crossings |
 ///   |-----------------------------|--------------------|-----------|
@@ -30,10 +30,10 @@ std::optional<CollectiveKind> getCollectiveKind(ConversionOpInterface op);
 ///   | send, from one member of n  | the value          | 1         |
 int64_t countCrossings(CollectiveKind kind, int64_t n);
 
-/// The bytes that a member of a group of `n` sends, the mean over all n, where B is `bytes`.
+/// The bytes that a member of a group of `n` sends on average, where B, as in `countCrossings`, is `bytes`.
 double getSentBytes(CollectiveKind kind, double bytes, int64_t n);
 
-/// How many members of a group of `n` take part: those of a send are two.
+/// The number of members of a group of `n` that take part: 2 for a send, n for all others.
 int64_t countParticipants(CollectiveKind kind, int64_t n);
 
 } // namespace meshwright::dist

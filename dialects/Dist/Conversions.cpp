@@ -1,6 +1,10 @@
-//===- Conversions.cpp - conversions between placements -------------------===//
+//===- Conversions.cpp - verifiers of conversions between placements ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each conversion takes its axes from one state (replicated, split, partial, held by one owner) to another. All
+// verifiers are one function of the two states: it resolves both placements, compares local types, looks up the state
+// of every axis before and after, erases the axes and requires that the rests are equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +24,7 @@ bool meshwright::dist::isIdempotent(ReduceKind kind) { return kind != ReduceKind
 TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
   if (auto floats = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floats.getFloatSemantics();
-    // Some floats of 8 bits are all finite.
+    // Some 8-bit float types have no infinity.
     auto getLargest = [&](bool negative) {
       return APFloat::semanticsHasInf(semantics) ? APFloat::getInf(semantics, negative)
                                                  : APFloat::getLargest(semantics, negative);
@@ -33,7 +37,7 @@ TypedAttr meshwright::dist::getNeutralElement(ReduceKind kind, Type type) {
     case ReduceKind::Product:
       return FloatAttr::get(type, 1.0);
     default:
-      // +0 would change -0. Types with one zero get that one.
+      // -0 + x is x for every x, but +0 + -0 is +0. Types with a single zero get that one.
       return FloatAttr::get(type, APFloat::getZero(semantics, /*Negative=*/true));
     }
   }
@@ -93,8 +97,8 @@ bool meshwright::dist::isNested(const Placement &placement, ArrayRef<int64_t> sh
   return true;
 }
 
-/// The moduli that an index passes on its way to digit `last` of a dimension, without those that change nothing because
-/// the next one divides them.
+/// The moduli that are applied in turn to an index to find its coordinate on digit `last` of a dimension, without those
+/// that have no effect because the next modulus divides them.
 static SmallVector<int64_t> getModuli(ArrayRef<Split> splits, size_t last, int64_t size) {
   SmallVector<int64_t> moduli{splits[last].extent};
   for (size_t index = last; index-- > 0;)
@@ -115,7 +119,7 @@ bool meshwright::dist::keepsDigits(const Placement &from, const Placement &to, A
 }
 
 //===----------------------------------------------------------------------===//
-// Verification that all conversions share
+// Verification common to all conversions
 //===----------------------------------------------------------------------===//
 
 FailureOr<Conversion> meshwright::dist::resolveConversion(ConversionOpInterface op) {
@@ -186,7 +190,7 @@ static StringRef stringify(State state) {
   llvm_unreachable("all states are covered");
 }
 
-/// Checks what all conversions promise, C1 to C4, for one that takes every axis from `before` to `after`.
+/// Checks constraints C1 to C4 of a conversion that takes every axis from state `before` to state `after`.
 static FailureOr<Conversion> verifyConversion(ConversionOpInterface op, State before, State after) {
   // c_allreduce_c1, c_allreduce_c2
   FailureOr<Conversion> conversion = resolveConversion(op);

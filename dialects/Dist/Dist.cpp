@@ -1,6 +1,10 @@
-//===- Dist.cpp - the dist dialect ----------------------------------------===//
+//===- Dist.cpp - the dist dialect: mapping, mesh, reshard ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registers the dialect; parses, prints and verifies `#dist.mapping` and `dist.mesh`, whose syntax is too compact for a
+// declarative format; verifies `dist.coordinate` and `dist.reshard`; and reads and writes the placements of values. The
+// verifier of a mapping knows no mesh; Placement.h resolves the mapping against one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +71,7 @@ bool MappingAttr::isReplicated() const {
   return getPartialAxes().empty() && getSupport().empty() && llvm::all_of(getDims(), isEmpty);
 }
 
-/// Parses one digit: an axis name, with its part where it is given, or a number.
+/// Parses one digit: an axis name, optionally with the size of its parts, or a number.
 static ParseResult parseDigit(AsmParser &parser, Attribute &digit) {
   Builder &builder = parser.getBuilder();
   int64_t number;

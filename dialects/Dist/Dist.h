@@ -36,66 +36,68 @@ inline constexpr llvm::StringLiteral kComputesAttr = "dist.computes";
 inline constexpr llvm::StringLiteral kMappingAttr = "dist.mapping";
 /// On a mesh: the names of the axes that split the batch.
 inline constexpr llvm::StringLiteral kDataAxesAttr = "dist.data_axes";
-/// On a mesh, an i64: a node is so many consecutive ranks; absent where all are near each other.
+/// On a mesh, an i64: the number of consecutive ranks that form a node; absent if all ranks are on one node.
 inline constexpr llvm::StringLiteral kRanksPerNodeAttr = "dist.ranks_per_node";
-/// On a mesh: the name of the axis along which the ranks are a pipeline; absent where they are none.
+/// On a mesh: the name of the pipeline's axis; absent if there is no pipeline.
 inline constexpr llvm::StringLiteral kStageAxisAttr = "dist.stage_axis";
-/// On a mesh with such an axis: in which order its coordinates work on the stages of the network, as `writeCsv` of
-/// TaskOrder.h writes it. Which coordinate has which stage is read from it too.
+/// On a mesh with a pipeline's axis: the order of the actions of every coordinate, in the format of `writeCsv` of
+/// TaskOrder.h. It also assigns stages to coordinates.
 inline constexpr llvm::StringLiteral kTaskOrderAttr = "dist.task_order";
-/// On operations of forward and backward in a pipeline, from Annotate on: the number of their stage. What has none is
-/// made of inputs and constants alone and computed wherever it is read, or belongs to the update.
+/// On operations of forward and backward in a pipeline, from Annotate on: the number of their stage. An operation
+/// without it either depends on inputs and constants alone, and is computed on every stage that reads it, or belongs to
+/// the update.
 inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
-/// On variables, arguments and results of functions of local type: the type of the whole value.
+/// On variables, arguments and results of functions of local type: the type of the global value.
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
-/// On an operation of the serial program, a unit: a partial operand passes through it before it is reduced, whatever
-/// that costs. Where a sum travels in another type, or is scaled first, or meets others, is written so.
+/// On an operation of the serial program, a unit: the reduction of its partial operands is deferred until after the
+/// operation, whatever that costs. This is how a sum is communicated in another type, scaled before it is reduced, or
+/// reduced together with others.
 inline constexpr llvm::StringLiteral kTravelsAttr = "dist.travels";
 
-/// On operations and functions of local type: the ranks that run them, by the coordinates of axes; absent where all do.
+/// On operations and functions of local type: the ranks that run them, by the coordinates of axes; absent if all do.
 inline constexpr llvm::StringLiteral kOnAttr = "dist.on";
 /// On assignments and results of functions: the times at which they take place, by the coordinates of axes of times;
-/// absent where that is always. `{merge = array<i64: 3>}` is the last of four steps.
+/// absent if they always do. `{merge = array<i64: 3>}` is the last of four accumulation steps.
 inline constexpr llvm::StringLiteral kDuringAttr = "dist.during";
-/// On operations of forward and backward, when parameters are fetched: the number of their segment, forward and
-/// backward in one count. A read is of the segment that it is for.
+/// On operations of forward and backward, if parameters are gathered before use (FSDP): the number of their segment.
+/// Segments of forward and backward share one numbering. A read belongs to the segment that uses it.
 inline constexpr llvm::StringLiteral kSegmentAttr = "dist.segment";
-/// On reads and conversions that fetch a parameter: the segment with whose beginning the fetch starts.
+/// On reads and conversions that fetch a parameter: the segment at whose beginning the fetch is started.
 inline constexpr llvm::StringLiteral kFetchAtAttr = "dist.fetch_at";
-/// On conversions: why they are there, for `--plan` and `--explain`.
+/// On conversions: the reason for them, for `--plan` and `--explain`.
 inline constexpr llvm::StringLiteral kReasonAttr = "dist.reason";
 
-/// On functions that are part of a step in a pipeline: the name of the work, which a `dist.schedule` orders.
+/// On functions that are part of a step in a pipeline: the name of the action, which a `dist.schedule` orders.
 inline constexpr llvm::StringLiteral kWorkAttr = "dist.work";
-/// On variables that hold something within a step: for how many micro-batches at once. That of micro-batch b is in slot
-/// b modulo this number; absent where there is one value for all.
+/// On variables that hold a value within a step: the number of micro-batches whose values they hold at once. The value
+/// of micro-batch b is in slot b modulo this number; absent if all micro-batches share one value.
 inline constexpr llvm::StringLiteral kSlotsAttr = "dist.slots";
 
-/// On a variable: the memory in which it is kept; absent where that is the device's.
+/// On a variable: the memory in which it is kept; absent for the device's memory.
 inline constexpr llvm::StringLiteral kMemoryAttr = "dist.memory";
 
-/// On a launch of several parts: the name of each. Their locations are those of the operation, fused, in the same
-/// order.
+/// On a collective of several parts (a bucket): the name of each part. The fused location of the operation has the
+/// parts' locations in the same order.
 inline constexpr llvm::StringLiteral kPartsAttr = "dist.parts";
 
 /// The mesh operation of a module; null where it has none.
 MeshOp findMesh(mlir::ModuleOp module);
 
-/// The dims mapping of `value` as its defining operation or block argument states it; null where it has none.
+/// The dims mapping of `value` as its defining operation or block argument states it; null if there is none.
 MappingAttr getMapping(mlir::Value value);
 
-/// The tensor type of a value, in flight or not.
+/// The tensor type of a value whose type is a tensor or an async handle of one.
 mlir::RankedTensorType getTensorType(mlir::Type type);
 
 /// States the dims mapping of `value`.
 void setMapping(mlir::Value value, MappingAttr mapping);
 
-/// Whether `variable` is kept in the memory of the host.
+/// True if `variable` is kept in the memory of the host.
 bool isOnHost(mlir::Operation *variable);
 
-/// Whether partial operands pass through `op` before they are reduced.
+/// True if `op` defers the reduction of its partial operands.
 inline bool travels(mlir::Operation *op) { return op->hasAttr(kTravelsAttr); }
-/// States that they do.
+/// Makes `op` defer the reduction of its partial operands.
 inline void setTravels(mlir::Operation *op) {
   op->setDiscardableAttr(kTravelsAttr, mlir::UnitAttr::get(op->getContext()));
 }

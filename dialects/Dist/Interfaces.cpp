@@ -1,4 +1,4 @@
-//===- Interfaces.cpp - what operations tell about themselves -------------===//
+//===- Interfaces.cpp - localization of operations ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

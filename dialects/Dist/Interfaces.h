@@ -1,4 +1,4 @@
-//===- Interfaces.h - what operations tell about themselves -----*- C++ -*-===//
+//===- Interfaces.h - sharding, cost and kernel interfaces ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,8 +13,8 @@
 
 namespace meshwright::dist {
 
-/// What an operation gets to rewrite itself for one rank. The placements are those in which the operation computes:
-/// those of its operands as it reads them, and those of its results before any reduction.
+/// The context in which an operation builds its local version for one rank. The placements are those in which the
+/// operation computes: its operands as it reads them, and its results before any reduction.
 class Localizer {
 public:
   Localizer(mlir::OpBuilder &builder, const Mesh &mesh, mlir::ValueRange operands,

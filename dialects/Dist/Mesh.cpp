@@ -1,4 +1,4 @@
-//===- Mesh.cpp - a named grid of ranks -----------------------------------===//
+//===- Mesh.cpp - ranks and coordinates as mixed-radix numbers ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

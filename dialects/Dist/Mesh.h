@@ -1,4 +1,4 @@
-//===- Mesh.h - a named grid of ranks ---------------------------*- C++ -*-===//
+//===- Mesh.h - a named grid of ranks and times -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,13 +19,13 @@ namespace meshwright::dist {
 /// The index of an axis in its mesh.
 using Axis = unsigned;
 
-/// What the coordinates of an axis are.
+/// The meaning of the coordinates of an axis.
 enum class AxisKind {
   /// Ranks side by side.
   Ranks,
-  /// Times, one after the other on the same ranks: the slices of its batch that a step goes through.
+  /// Times, one after the other on the same ranks: the slices (micro-batches) of a step's batch.
   Slices,
-  /// Times too: the steps whose gradients are merged into one update.
+  /// Times too: the steps whose gradients are accumulated into one update.
   Steps,
 };
 
@@ -34,7 +34,7 @@ enum class AxisKind {
 class Mesh {
 public:
   Mesh() = default;
-  /// One size per name; one kind too, or none at all where all axes are of ranks.
+  /// `sizes` has one entry per name, and so has `kinds`; empty `kinds` means that all axes are of ranks.
   Mesh(llvm::ArrayRef<std::string> names, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<AxisKind> kinds = {});
 
   /// The number of axes, of ranks and of times.

@@ -1,6 +1,10 @@
-//===- Placement.cpp - where the parts of a value are ---------------------===//
+//===- Placement.cpp - resolving mappings; local shapes and indices -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Resolving reads the digits of a dimension from major to minor and tracks the extent that is left: a plain digit n
+// divides it by n, an axis digit of part p reduces it to p. Writing the attribute back inverts this: a gap between the
+// extent that is left and the next digit's extent becomes a plain digit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -180,7 +184,8 @@ bool Placement::insert(unsigned dim, Split split) {
   auto *position = splits.begin();
   while (position != splits.end() && position->stride >= split.extent)
     ++position;
-  // Only neighbours nest: an uneven digit further out need not be a multiple of this one.
+  // Only adjacent digits have to nest: the stride of a digit further out may be no multiple of this one's extent if
+  // the digit does not divide.
   if (position != splits.begin() && std::prev(position)->stride % split.extent != 0)
     return false;
   if (position != splits.end() && (position->extent > split.stride || split.stride % position->extent != 0))
@@ -197,7 +202,7 @@ void Placement::erase(Axis axis) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a rank holds
+// Local shapes and indices
 //===----------------------------------------------------------------------===//
 
 SmallVector<LocalDigit> meshwright::dist::getLocalDigits(ArrayRef<Split> splits, int64_t size) {
@@ -231,7 +236,7 @@ bool Placement::isUneven(unsigned dim, const Mesh &mesh) const {
 
 std::optional<int64_t> Placement::getGlobalIndex(unsigned dim, int64_t size, int64_t local,
                                                  ArrayRef<int64_t> coordinates) const {
-  // From the least significant digit up: `within` is the index inside what the digits so far span.
+  // From the least significant digit up; `within` is the index inside the span of the digits seen so far.
   int64_t within = 0;
   ArrayRef<Split> splits = dims[dim];
   SmallVector<LocalDigit> digits = getLocalDigits(splits, size);

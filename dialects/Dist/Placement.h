@@ -1,4 +1,4 @@
-//===- Placement.h - where the parts of a value are -------------*- C++ -*-===//
+//===- Placement.h - resolved placements of values --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -28,19 +28,19 @@ struct Split {
   bool operator==(const Split &) const = default;
 };
 
-/// Where the parts of a value of a known shape are. Digits of a dimension are sorted major to minor and nested: the
+/// The placement of a value of known shape. The digits of a dimension are sorted from major to minor and nested: the
 /// extent of the next one divides the stride of the one before.
 struct Placement {
   /// For every dimension its split digits, major to minor.
   llvm::SmallVector<llvm::SmallVector<Split, 2>> dims;
-  /// The reduction that the axes in `partialAxes` still owe.
+  /// The reduction over `partialAxes` that yields the global value.
   ReduceKind partialKind = ReduceKind::Sum;
   /// In increasing order.
   llvm::SmallVector<Axis, 2> partialAxes;
-  /// The coordinates that hold the value, for the axes where not all do, by increasing axis.
+  /// For each axis on which only some coordinates hold the value: these coordinates. By increasing axis.
   llvm::SmallVector<std::pair<Axis, llvm::SmallVector<int64_t>>, 0> support;
 
-  /// Every rank holds a value of that many dimensions whole.
+  /// The placement of a value with `rank` dimensions that every rank holds whole.
   static Placement replicated(unsigned rank);
   /// Resolves `mapping` for a value of `shape`. Errors name the axis and the sizes.
   static mlir::FailureOr<Placement> resolve(MappingAttr mapping, const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
@@ -52,36 +52,37 @@ struct Placement {
   std::optional<std::pair<unsigned, Split>> findSplit(Axis axis) const;
   bool isPartial(Axis axis) const { return llvm::is_contained(partialAxes, axis); }
   bool isReplicated() const;
-  /// The coordinate of `axis` that alone holds the value; nothing where not exactly one does.
+  /// The owner: the only coordinate of `axis` that holds the value; nothing if several coordinates hold it.
   std::optional<int64_t> getHolder(Axis axis) const;
-  /// Makes coordinate `holder` of `axis` the only one that holds the value, which was replicated on it.
+  /// Makes coordinate `holder` of `axis`, on which the value was replicated, the only one that holds it.
   void setHolder(Axis axis, int64_t holder);
-  /// Whether the rank with these coordinates holds a part of the value.
+  /// True if the rank with these coordinates holds a part of the value.
   bool holds(llvm::ArrayRef<int64_t> coordinates) const;
-  /// Adds a digit at its place in the nesting. False, and nothing is changed, where it overlaps a digit that is there
-  /// or does not nest.
+  /// Adds a digit at its place in the nesting. Returns false and changes nothing if the digit overlaps another one or
+  /// does not nest.
   bool insert(unsigned dim, Split split);
-  /// Forgets `axis`: the value becomes replicated on it.
+  /// Makes the value replicated on `axis`.
   void erase(Axis axis);
 
-  /// The shape that a rank holds of a value of `shape`; for sizes that do not divide, the largest part, on every rank.
+  /// The local shape of a value of `shape`. It is that of the largest part on every rank if sizes do not divide.
   llvm::SmallVector<int64_t> getLocalShape(llvm::ArrayRef<int64_t> shape) const;
-  /// Whether some rank holds elements beyond its part in `dim` (a digit does not divide).
+  /// True if the local array of some rank is larger than its part in `dim`, because a digit does not divide.
   bool isUneven(unsigned dim, const Mesh &mesh) const;
-  /// The index along `dim` of the global value that position `local` of the rank with these coordinates holds, or
-  /// nothing where the position lies beyond the rank's part.
+  /// The index in the global value along `dim` of position `local` on the rank with these coordinates; nothing if the
+  /// position lies beyond the rank's part.
   std::optional<int64_t> getGlobalIndex(unsigned dim, int64_t size, int64_t local,
                                         llvm::ArrayRef<int64_t> coordinates) const;
 
   bool operator==(const Placement &) const = default;
 };
 
-/// The digits of one dimension as mixed radix, for whoever addresses the parts: an axis digit has its axis, a plain one
-/// has none; sizes from major to minor, of the local array (an axis digit has local size 1).
+/// One digit of a dimension as a mixed-radix number, for code that addresses the parts: an axis digit has its axis, a
+/// plain digit has none. Digits are listed from major to minor; sizes are those of the local array, where an axis digit
+/// has size 1.
 struct LocalDigit {
   std::optional<Axis> axis;
   int64_t localSize;
-  /// How far apart two neighbours of this digit are in the global dimension.
+  /// The distance in the global dimension between two neighbouring values of this digit.
   int64_t globalStride;
 };
 llvm::SmallVector<LocalDigit> getLocalDigits(llvm::ArrayRef<Split> splits, int64_t size);

@@ -12,16 +12,17 @@
 
 namespace meshwright::dist {
 
-/// Changes attributes of the arguments and results of functions, all at once. A function holds them as one list, and
-/// the context keeps every list that was ever made: n changes one by one take memory and time in proportion to n².
+/// Changes attributes of the arguments and results of functions in one go. A function holds them as one uniqued list,
+/// and the context keeps every list that was ever made, so n single changes would take time and memory of order n².
 class PortAttributes {
 public:
-  /// The attribute as it was last set here, else as the function has it; null where there is none.
+  /// The attribute as it was last set here, else as the function has it; null if there is none.
   mlir::Attribute get(mlir::BlockArgument argument, llvm::StringRef name) const;
   /// Sets an attribute of an argument or a result of a function; `write` makes it visible.
   void set(mlir::BlockArgument argument, llvm::StringRef name, mlir::Attribute value);
   void setResult(mlir::func::FuncOp func, unsigned result, llvm::StringRef name, mlir::Attribute value);
-  /// Gives the functions what was set since the last call. The functions still have the ports that they had then.
+  /// Writes the attributes set since the last call to the functions, whose numbers of arguments and results must not
+  /// have changed in between.
   void write();
 
 private:

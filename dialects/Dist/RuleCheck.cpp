@@ -1,6 +1,10 @@
-//===- RuleCheck.cpp - whether placements follow a sharding rule ----------===//
+//===- RuleCheck.cpp - checks placements by a sharding rule ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Axes are independent of each other, so each is checked alone: the first digit found on it names the factor that is
+// split, and every other tensor has to be split along that factor, lack it, or, for results of a reduction, be partial.
+// Linear in the numbers of axes and tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +16,7 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// Judges one axis.
+/// Checks one axis.
 class AxisChecker {
 public:
   AxisChecker(const ShardingRule &rule, const Mesh &mesh, Axis axis, ArrayRef<Placement> operands,
@@ -110,7 +114,7 @@ FailureOr<AxisPlan> AxisChecker::checkPartial() {
   return AxisPlan{AxisPlan::Kind::Partial};
 }
 
-/// Where one coordinate computes the results, it has all operands, and it computes all results.
+/// Checks the case that one coordinate, `holder`, owns a value: it then has to own all operands and all results.
 FailureOr<AxisPlan> AxisChecker::checkHolder(int64_t holder) {
   auto check = [&](ArrayRef<Placement> placements, StringRef what) -> LogicalResult {
     for (auto [index, placement] : llvm::enumerate(placements))
@@ -129,7 +133,7 @@ FailureOr<AxisPlan> AxisChecker::check() {
     for (const Placement &placement : placements)
       if (std::optional<int64_t> holder = placement.getHolder(axis))
         return checkHolder(*holder);
-  // The digit of any tensor names the factor; all others are held against it.
+  // The first digit found names the factor; all other tensors are compared with it.
   auto find = [&](ArrayRef<TensorRule> tensors, ArrayRef<Placement> placements,
                   StringRef what) -> FailureOr<std::optional<FactorSplit>> {
     for (auto [index, tensor, placement] : llvm::enumerate(tensors, placements)) {

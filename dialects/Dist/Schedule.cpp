@@ -1,6 +1,10 @@
-//===- Schedule.cpp - operations of a scheduled rank program --------------===//
+//===- Schedule.cpp - verifiers of a scheduled rank program ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of kernels, collectives, copies, waits, schedules, views and GEMMs. Collectives have two forms: in the
+// program of all ranks every part has an operand and a result; in the program of a single rank the parts in
+// `elsewhere`, and one side of every send, are missing. `getPartInput` and `getPartResult` hide the difference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +47,7 @@ LogicalResult KernelOp::verify() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// Whether a part of such a collective has a root.
+/// True if the parts of collectives of this kind have a root.
 static bool hasRoots(CollectiveKind kind) {
   return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce || kind == CollectiveKind::Send;
 }
@@ -58,7 +62,7 @@ bool CollectiveOp::isElsewhere(unsigned part) {
   return getElsewhere() && llvm::is_contained(*getElsewhere(), static_cast<int64_t>(part));
 }
 
-/// The place of `part` in a list that leaves out the parts elsewhere.
+/// The index of `part` in a list without the parts in `elsewhere`.
 static unsigned countBefore(CollectiveOp op, unsigned part) {
   unsigned number = part;
   ArrayRef<int64_t> others = op.getElsewhere().value_or(ArrayRef<int64_t>());
@@ -67,7 +71,7 @@ static unsigned countBefore(CollectiveOp op, unsigned part) {
   return number;
 }
 
-/// Whether the only result of a start that gives this rank nothing is something to wait for.
+/// True if this rank gets no result from the started collective `op`, whose only result is then a handle to wait for.
 static bool hasToken(CollectiveOp op) {
   bool isGiven = op.getKind() == CollectiveKind::Send || (op.getKind() == CollectiveKind::Reduce && op.getElsewhere() &&
                                                           op.getElsewhere()->size() == op.getInputs().size());
@@ -97,7 +101,7 @@ Type CollectiveOp::getElementType() {
 
 bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
 
-/// C3 of what is sent.
+/// Checks C3 for a send.
 static LogicalResult verifySend(CollectiveOp op, int64_t members) {
   size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = hasToken(op) ? 0 : op.getNumResults();
   if (op.getElsewhere() || !op.getTo() || parts == 0)
@@ -113,7 +117,7 @@ static LogicalResult verifySend(CollectiveOp op, int64_t members) {
   return success();
 }
 
-/// C3, and that what is listed fits together.
+/// Checks C3, and that the numbers of operands, results and roots fit together.
 static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   // collective_c3
   CollectiveKind kind = op.getKind();
@@ -149,7 +153,7 @@ static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   return success();
 }
 
-/// C2 for one part.
+/// Checks C2 for one part.
 static LogicalResult verifyPart(CollectiveOp op, unsigned part, int64_t members) {
   Value input = op.getPartInput(part), result = op.getPartResult(part);
   for (Value value : {input, result})
@@ -290,7 +294,7 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-/// Checks that the elements that `sizes` and `strides` reach from `offset` lie inside `value`.
+/// Checks that all elements that `sizes` and `strides` address from `offset` on lie inside `value`.
 static LogicalResult verifyReach(MatmulOp op, Value value, int64_t offset, ArrayRef<int64_t> strides,
                                  ArrayRef<int64_t> sizes, StringRef what) {
   // matmul_c1

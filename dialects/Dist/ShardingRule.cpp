@@ -1,4 +1,4 @@
-//===- ShardingRule.cpp - how an operation may be split -------------------===//
+//===- ShardingRule.cpp - digits of dimensions and splits of factors ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -104,8 +104,8 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
     FactorSplit split{use.factor, extent / trailing, stride / trailing, extent == span && use.offset == 0};
     if (split.open)
       return split;
-    // A digit that repeats, or starts inside the line: its periods begin at multiples of the extent, and so does the
-    // next index of a factor further out.
+    // The digit has a period, or the tensor does not begin at index 0 of the factor. Both the first index and the size
+    // have to be multiples of the period, so that periods of the factor and of the dimension coincide.
     if (split.extent == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
       return std::nullopt;
     return split;
@@ -113,14 +113,14 @@ std::optional<FactorSplit> meshwright::dist::toFactorSplit(const TensorRule &ten
   return std::nullopt;
 }
 
-/// The extent that `split` has in a tensor that spans `use` of the factor, or nothing where it cannot be split there.
+/// The extent of `split` in a tensor that spans `use` of the factor; nothing if the tensor cannot be split so.
 static std::optional<int64_t> fitExtent(const FactorUse &use, const FactorSplit &split, int64_t n) {
-  // Coordinate i / stride, without period: the tensor may span less or more, as long as no coordinate is empty or holds
-  // more than its stride.
+  // An open split has no period: index i is on coordinate i / stride. The tensor may span fewer or more indices as long
+  // as no coordinate is empty or holds more than `stride` of them.
   if (split.open && use.offset == 0 && use.size <= split.stride * n && use.size > split.stride * (n - 1))
     return use.size;
-  // With a period, which an open digit has as well: up to its extent the two agree, and a tensor that reaches further
-  // is either shorter than two periods or made of whole ones. A tensor without indices has no period.
+  // A split with a period fits tensors that consist of whole periods. An open split may be read as one with a period
+  // too: both agree up to its extent. A tensor without indices has no period.
   if (split.extent == 0 || use.size == 0 || use.offset % split.extent != 0 || use.size % split.extent != 0)
     return std::nullopt;
   return split.extent;

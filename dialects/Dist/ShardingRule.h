@@ -1,4 +1,4 @@
-//===- ShardingRule.h - how an operation may be split -----------*- C++ -*-===//
+//===- ShardingRule.h - sharding rules of operations ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,14 +18,13 @@ namespace meshwright::dist {
 /// A factor's place in a dimension of one operand or result.
 struct FactorUse {
   unsigned factor;
-  /// How many indices of the factor this tensor spans, and the first of them. They differ between operands and results
-  /// of slice, pad and concatenate alone.
+  /// The number of indices of the factor that this tensor spans, and the first of them. Only slice, pad and concatenate
+  /// have operands and results that span different indices.
   int64_t size;
   int64_t offset = 0;
 };
 
-/// For every dimension of a tensor the factors that index it, major to minor. A dimension without factor cannot be
-/// split.
+/// The factors that index each dimension of a tensor, major to minor. A dimension without factors cannot be split.
 struct TensorRule {
   llvm::SmallVector<llvm::SmallVector<FactorUse, 1>> dims;
 };
@@ -33,22 +32,23 @@ struct TensorRule {
 /// One loop of an operation.
 struct FactorInfo {
   int64_t size = 1;
-  /// Splitting this factor leaves results that lack it partial, of this kind.
+  /// The reduction that is due on results that lack this factor, if it is split.
   ReduceKind reduction = ReduceKind::Sum;
-  /// Whether the operation can be computed in parts along this factor at all.
+  /// True if the operation can be computed in parts along this factor at all.
   bool splittable = true;
-  /// Whether it can where the parts differ in size. Operations that cannot mask what lies beyond say no.
+  /// True if it can also be computed in parts of different sizes. False for operations that cannot mask their padding.
   bool uneven = true;
-  /// Whether a part reads elements beyond its own undefined ones: a reduction over this factor masks the operands that
-  /// have it. Where false, what lies beyond a part stays in positions that are themselves beyond.
+  /// True if padding of an operand would reach defined elements of a result, as in a reduction over this factor, so
+  /// that operands that have the factor are masked. False if padding only affects padding.
   bool masks = false;
-  /// Operands that lack the factor and have to be partial (of `reduction`) when it is split: the accumulated operand of
-  /// a scatter whose updates are split.
+  /// Operands that lack the factor and have to be partial (of `reduction`) if it is split, such as the operand of a
+  /// scatter whose updates are split.
   llvm::SmallVector<unsigned, 1> partialOperands;
 };
 
-/// The operation commutes with a reduction: if `operands` are partial of `kind` and all others replicated, so are all
-/// results. With Sum: it is linear jointly in `operands`. With Max and Min: it is monotone.
+/// The operation commutes with a reduction: if `operands` are partial of `kind` and all other operands replicated, all
+/// results are partial of `kind`. For Sum the operation is jointly linear in `operands`; for Max and Min it is
+/// monotone.
 struct PartialRule {
   ReduceKind kind;
   llvm::SmallVector<unsigned, 2> operands;
@@ -62,18 +62,19 @@ struct ShardingRule {
 
   /// Adds a factor and returns its index.
   unsigned addFactor(int64_t size);
-  /// Every value has the same shape and position i of results depends on position i of operands alone.
+  /// The rule of an elementwise operation: all values have the same shape, and element i of a result depends on element
+  /// i of the operands alone.
   static ShardingRule elementwise(llvm::ArrayRef<int64_t> shape, unsigned numOperands, unsigned numResults = 1);
-  /// A rule that lets nothing be split: all operands and results are whole on every rank.
+  /// A rule without splittable factors: all operands and results are whole on every rank.
   static ShardingRule whole(mlir::Operation *op);
 
-  /// Checks the rule against the operation's types: dimensions counted, sizes multiplied out, indices in range. For
-  /// tests and for rules that come from outside; the error is at `op`.
+  /// Checks the rule against the operation's types: number of dimensions, product of factor sizes per dimension,
+  /// indices in range. For tests and for rules of other dialects; emits an error at `op`.
   mlir::LogicalResult verify(mlir::Operation *op) const;
 };
 
-/// A split of a factor over one axis: as `Split`, on the factor's own index line. `open` where the digit is the major
-/// one and nothing repeats it, so that tensors that span a little less or more of the line can share it.
+/// A split of a factor over one axis: like `Split`, but of the indices of the factor. `open` if the digit is the most
+/// significant one and has no period, so that tensors that span a few indices less or more can share it.
 struct FactorSplit {
   unsigned factor;
   int64_t extent;
@@ -82,14 +83,15 @@ struct FactorSplit {
   bool operator==(const FactorSplit &) const = default;
 };
 
-/// The split of a factor that a digit of dimension `dim` means; nothing if the digit does not lie inside one factor.
-/// `n` is the axis' size.
+/// Translates a digit of dimension `dim` to a split of a factor; nothing if the digit does not lie inside one factor.
+/// `n` is the size of the axis.
 std::optional<FactorSplit> toFactorSplit(const TensorRule &tensor, unsigned dim, int64_t extent, int64_t stride,
                                          int64_t n);
 
-/// What a split factor means for one tensor.
+/// The effect of a split factor on one tensor.
 struct TensorSplit {
-  /// `Absent`: the tensor lacks the factor. `Illegal`: it has it, but cannot be split there.
+  /// `Absent`: the tensor lacks the factor. `Present`: it is split as the fields below say. `Illegal`: it has the
+  /// factor but cannot be split along it.
   enum class Kind { Absent, Present, Illegal } kind = Kind::Absent;
   unsigned dim = 0;
   int64_t extent = 0;

@@ -1,4 +1,4 @@
-//===- Support.cpp - the ranks that run an operation ----------------------===//
+//===- Support.cpp - sets of ranks, by coordinates ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,12 +19,13 @@ void dist::setOn(Operation *op, DictionaryAttr on) {
     op->removeAttr(kOnAttr);
 }
 
-/// Of the ranks that run a collective those that are member `number` of their group. Which that is, the axes tell.
+/// Among the ranks that run `op`, those that are member `number` of their group. `number` is a mixed-radix number of
+/// the coordinates on the axes of `op`, the last axis varying fastest.
 static DictionaryAttr getMember(CollectiveOp op, int64_t number) {
   Mesh mesh = findMesh(op->getParentOfType<ModuleOp>()).getMesh();
   Builder builder(op->getContext());
   NamedAttrList on(getOn(op.getOperation()));
-  // A name of its own: what `reverse` goes through is not kept alive for the loop.
+  // `axes` has to be a variable: a range-based for does not extend the life of the temporary inside `llvm::reverse`.
   SmallVector<StringRef> axes = llvm::to_vector(op.getAxes().getAsValueRange<StringAttr>());
   for (StringRef name : llvm::reverse(axes)) {
     int64_t size = mesh.getSize(*mesh.find(name));
@@ -48,7 +49,7 @@ DictionaryAttr dist::getOn(Value value) {
   if (auto wait = dyn_cast<WaitOp>(op))
     return getOn(wait.getFlights()[number]);
   auto collective = dyn_cast<CollectiveOp>(op);
-  // In the program of a single rank one of the two is missing.
+  // In the program of a single rank, the operand or the result of a send is missing.
   if (collective && collective.getKind() == CollectiveKind::Send && collective.getPartInput(number) &&
       collective.getPartResult(number))
     return getMember(collective, *collective.getTo());

@@ -1,4 +1,4 @@
-//===- Times.cpp - axes of times, and programs of some of them ------------===//
+//===- Times.cpp - axes of times, and the variants of a program -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Times.h - axes of times, and programs of some of them ----*- C++ -*-===//
+//===- Times.h - axes of times, and the variants of a program ---*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,33 +12,33 @@
 
 namespace meshwright::dist {
 
-/// The name of the axis of the steps whose gradients are merged.
+/// The name of the axis of the steps over which gradients are accumulated.
 inline constexpr llvm::StringLiteral kMergeAxis = "merge";
-/// The name of the axis of the slices of a batch.
+/// The name of the axis of the slices (micro-batches) of a batch.
 inline constexpr llvm::StringLiteral kSlicesAxis = "micro";
 
-/// On variables, a unit: what they hold is made and used within one step. No program starts with a value of them, and
-/// no file has one.
+/// On variables, a unit: their values are made and used within one step. They have no value at the beginning of a step
+/// and are not saved.
 inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
 
-/// On conversions and what they are made of, a unit: what they make is the same in all slices of the batch, is made
-/// once in a step, and kept; on variables that they keep it for later slices.
+/// On conversions and the operations that they are lowered to, a unit: the result is the same in all slices of the
+/// batch, so it is computed once per step and kept. On variables: they keep such a result for later slices.
 inline constexpr llvm::StringLiteral kOnceAttr = "dist.once";
 
-/// The axes of `first`, and behind them those of `second`, which are of times.
+/// The axes of `first`, followed by those of `second`, which are axes of times.
 Mesh joinAxes(const Mesh &first, const Mesh &second);
 
-/// The mesh of the module of `func`; that of one rank where it has none.
+/// The mesh of the module of `func`; a mesh of one rank if the module has none.
 Mesh getMesh(mlir::func::FuncOp func);
-/// What `on` says of axes of ranks, without those of times.
+/// The entries of `on` for axes of ranks, without those for axes of times.
 mlir::DictionaryAttr getRanks(mlir::DictionaryAttr on, const Mesh &mesh);
-/// Whether `func` is the program of some of the times alone.
+/// True if `func` runs only at some of the times.
 bool hasTimes(mlir::func::FuncOp func);
-/// The functions of `module` that have bodies, those of the same ranks at different times together, in the order of the
-/// first of each. So are those of the works of a pipeline.
+/// The functions of `module` that have bodies, grouped: functions of the same ranks at different times form a group,
+/// and so do the actions of a pipeline on the same ranks. Groups are in the order of their first functions.
 llvm::SmallVector<llvm::SmallVector<mlir::func::FuncOp>> getVariants(mlir::ModuleOp module);
-/// That of `variants` which returns the results of a step: of works it is one, of other variants it is any. The first
-/// where a step has no results.
+/// The first of `variants` that returns results of the step (one action of a pipeline does); the first of all if the
+/// step has no results.
 mlir::func::FuncOp getResultFunction(llvm::ArrayRef<mlir::func::FuncOp> variants);
 
 } // namespace meshwright::dist

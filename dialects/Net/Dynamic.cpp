@@ -1,4 +1,4 @@
-//===- Dynamic.cpp - verifiers of boxes at run-time places ----------------===//
+//===- Dynamic.cpp - verifiers of dynamic slices --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace meshwright::net;
 
-/// Checks that a box of type `box` at the place `starts` can lie inside `whole`.
+/// Checks that a box of type `box` with one start per dimension fits into `whole`.
 static LogicalResult verifyBox(Operation *op, RankedTensorType whole, RankedTensorType box, OperandRange starts) {
   // dynamic_slice_c1, dynamic_update_slice_c1
   if (static_cast<int64_t>(starts.size()) != whole.getRank())

@@ -1,4 +1,4 @@
-//===- Interfaces.cpp - what operations tell about their derivative -------===//
+//===- Interfaces.cpp - interface of differentiable operations ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

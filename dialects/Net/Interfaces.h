@@ -1,4 +1,4 @@
-//===- Interfaces.h - what operations tell of their derivative --*- C++ -*-===//
+//===- Interfaces.h - interface of differentiable operations ----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

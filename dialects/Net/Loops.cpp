@@ -1,6 +1,10 @@
-//===- Loops.cpp - counted loops ------------------------------------------===//
+//===- Loops.cpp - verifiers and nest of counted loops --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops have no regions, so MLIR's dominance does not enforce their rules. `LoopNest::find` does, in one pass over a
+// block with the innermost open loop as its state: an operation reads values of its own and of outer loops, and of
+// finished inner loops only values that leave them (`net.next`, `net.stack`, `net.total`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +29,14 @@ LogicalResult LoopOp::verify() {
   return success();
 }
 
-/// Checks that `index` is what a loop counts.
+/// Checks that `index` is the result of a loop.
 static FailureOr<LoopOp> verifyIndex(Operation *op, Value index) {
   if (auto loop = index.getDefiningOp<LoopOp>())
     return loop;
   return op->emitOpError() << "is not in the loop of its index, which no net.loop makes";
 }
 
-/// Checks that `stack` has an element of type `element` for every trip.
+/// Checks that `stack` has one element of type `element` per iteration.
 static LogicalResult verifyStack(Operation *op, Value index, Type stack, Type element) {
   FailureOr<LoopOp> loop = verifyIndex(op, index);
   if (failed(loop))
@@ -77,7 +81,7 @@ NextOp net::getNext(CarryOp carry) {
 // LoopNest
 //===----------------------------------------------------------------------===//
 
-/// The index of the loop that `op` says it is of; null where it says none.
+/// The index of the loop to which `op` refers; null if it refers to none.
 static Value getIndex(Operation *op) {
   if (auto next = dyn_cast<NextOp>(op))
     return next.getCarry().getDefiningOp<CarryOp>().getIndex();
@@ -122,7 +126,7 @@ Operation *LoopNest::hoist(Operation *user, ValueRange values) const {
   return place;
 }
 
-// An operation that was erased may have had the same address.
+// Overwrites an entry that exists: an operation that was erased may have had the same address.
 void LoopNest::add(Operation *op, Operation *like) { loopOf[op] = getLoop(like); }
 
 void LoopNest::addBefore(Operation *op, Operation *next) {
@@ -140,8 +144,8 @@ void LoopNest::hoist(Operation *op) {
   loopOf[op] = getParent(cast<LoopOp>(place));
 }
 
-/// Checks what `op` reads: of its own loop and those around it what a trip makes, of loops inside them what leaves
-/// them.
+/// Checks the operands of `op`: they are values of an iteration of its own loop or of one around it, or values that
+/// leave a loop which has ended before `op`.
 static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
   for (Value operand : op->getOperands()) {
     Operation *maker = operand.getDefiningOp();
@@ -157,7 +161,8 @@ static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
   return success();
 }
 
-/// Checks that what a carried value or a stack starts from is there before the loop.
+/// Checks that the initial value of a carried value, and a stack from which elements are taken, are defined before the
+/// loop, and that a carried value has a `net.next`.
 static LogicalResult verifyStart(Operation *op, const LoopNest &nest) {
   Operation *maker = isa<CarryOp, TakeOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
   if (maker && nest.contains(nest.getLoop(op), maker))
@@ -167,7 +172,7 @@ static LogicalResult verifyStart(Operation *op, const LoopNest &nest) {
   return success();
 }
 
-/// Notes where `op` is, behind everything in `current`.
+/// Registers `op` in `current`, the innermost open loop, and opens a loop if `op` begins one.
 void LoopNest::enter(Operation *op, LoopOp &current) {
   if (auto loop = dyn_cast<LoopOp>(op)) {
     parents[loop] = current;
@@ -177,7 +182,7 @@ void LoopNest::enter(Operation *op, LoopOp &current) {
     loopOf[op] = current;
 }
 
-/// Notes what `op` ends.
+/// Closes the loop `current` if `op` ends it.
 void LoopNest::leave(Operation *op, LoopOp &current) {
   auto end = dyn_cast<EndLoopOp>(op);
   if (!end || !current)

@@ -1,9 +1,9 @@
-//===- Loops.h - the loops of a program -------------------------*- C++ -*-===//
+//===- Loops.h - the nest of counted loops of a block -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop is the operations between its `net.loop` and its `net.end_loop`. Passes that go through a block in order need
-// not know of loops; those that put operations somewhere else ask here where they may stand.
+// A loop consists of the operations from its `net.loop` to its `net.end_loop`. Passes that visit a block in order need
+// no knowledge of loops; passes that insert or move operations ask `LoopNest` for a legal position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,36 +15,36 @@
 
 namespace meshwright::net {
 
-/// Which operations of a block are in which loops, as they stood when it was made. The operations that begin and end a
-/// loop are of its body. Linear in the operations.
+/// Maps the operations of a block to the loops that contain them, as of the time of construction. The `net.loop` and
+/// the `net.end_loop` of a loop count as part of its body. Construction is linear in the number of operations.
 class LoopNest {
 public:
-  /// Finds the loops of `block`; an error at the first operation that breaks the rules of `net.loop`.
+  /// Finds the loops of `block`; emits an error at the first operation that violates a constraint of `net.loop`.
   static mlir::FailureOr<LoopNest> find(mlir::Block &block);
 
-  /// The same of a block that may break the rules in what its operations read: while it is being rewritten.
+  /// Finds the loops of `block` without checking operands, for a block that is being rewritten.
   static LoopNest findBodies(mlir::Block &block);
 
   bool empty() const { return ends.empty(); }
-  /// The innermost loop whose body `op` is in; null where it is in none.
+  /// The innermost loop that contains `op`; null if no loop does.
   LoopOp getLoop(mlir::Operation *op) const { return loopOf.lookup(op); }
-  /// The loop around `loop`; null where there is none.
+  /// The loop around `loop`; null if there is none.
   LoopOp getParent(LoopOp loop) const { return parents.lookup(loop); }
-  /// The outermost loop whose body `op` is in; null where it is in none.
+  /// The outermost loop that contains `op`; null if no loop does.
   LoopOp getOutermost(mlir::Operation *op) const;
   EndLoopOp getEnd(LoopOp loop) const { return ends.lookup(loop); }
-  /// Whether `op` is in the body of `loop`, or of a loop in there; every operation is in the null loop.
+  /// True if `op` is in `loop` or in a loop nested in it. The null loop contains every operation.
   bool contains(LoopOp loop, mlir::Operation *op) const;
-  /// How many times `op` is done in a step; the largest number where that is more.
+  /// The number of times that `op` is executed in a step; saturates at the largest int64_t.
   int64_t getTrips(mlir::Operation *op) const;
-  /// The last operation in front of which something that reads `values` alone may stand to be read by `user`: `user`,
-  /// or the outermost of the loops that it is in and that make none of `values`.
+  /// The outermost legal position for an operation that reads only `values` and is read by `user`: before the outermost
+  /// loop that contains `user` and defines none of `values`, or else before `user`.
   mlir::Operation *hoist(mlir::Operation *user, mlir::ValueRange values) const;
-  /// Says that `op`, which is new, is in the innermost loop of `like`.
+  /// Registers the new operation `op` in the innermost loop of `like`.
   void add(mlir::Operation *op, mlir::Operation *like);
-  /// The same of `op`, which stands in front of `next`.
+  /// Registers the new operation `op`, which was inserted before `next`.
   void addBefore(mlir::Operation *op, mlir::Operation *next);
-  /// Moves `op` in front of the outermost loop that makes none of its operands.
+  /// Moves `op` before the outermost loop that contains it and defines none of its operands.
   void hoist(mlir::Operation *op);
 
 private:
@@ -56,7 +56,7 @@ private:
   llvm::DenseMap<mlir::Operation *, EndLoopOp> ends;
 };
 
-/// Whether the result of `op` is there behind the loop that `op` stands in, and only there.
+/// True if the result of `op` is defined after the loop that contains `op`, and only there.
 bool leavesLoop(mlir::Operation *op);
 /// The `net.next` of a carried value.
 NextOp getNext(CarryOp carry);

@@ -1,4 +1,4 @@
-//===- Matrix.cpp - verifiers of factors of matrices ----------------------===//
+//===- Matrix.cpp - verifiers of linear algebra ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace meshwright::net;
 
-/// Checks that the last two dimensions of `type` hold square matrices.
+/// Checks that the last two dimensions of `type` are square matrices.
 static LogicalResult verifySquare(Operation *op, RankedTensorType type) {
   if (type.getRank() >= 2 && type.getShape().end()[-1] == type.getShape().end()[-2])
     return success();

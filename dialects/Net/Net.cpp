@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::net;
 
-/// A list of dimensions in square brackets.
+/// Prints and parses a list of dimensions in square brackets.
 static ParseResult parseDims(AsmParser &parser, SmallVector<int64_t> &dims) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                         [&] { return parser.parseInteger(dims.emplace_back()); });
@@ -25,7 +25,7 @@ static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
   printer << "]";
 }
 
-/// A number without its type, which is always f64.
+/// Prints and parses a number without its type, which is always f64.
 static ParseResult parseDouble(AsmParser &parser, FloatAttr &value) {
   double number;
   if (parser.parseFloat(number))

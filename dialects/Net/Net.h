@@ -23,15 +23,15 @@ inline constexpr llvm::StringLiteral kRoleAttr = "net.role";
 inline constexpr llvm::StringLiteral kScopeAttr = "net.scope";
 inline constexpr llvm::StringLiteral kNameAttr = "net.name";
 
-/// Names of gradients and of what their sum over several steps is kept in are this and the parameter's name.
+/// Prefixes of the parameter's name in the names of its gradient and of the accumulator of that gradient.
 inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";
 inline constexpr llvm::StringLiteral kAccumulatorPrefix = "accumulator/";
 
-/// The part of a training step that `op` belongs to, if it says so.
+/// The role of `op` in a training step; nothing if it has none.
 std::optional<Role> getRole(mlir::Operation *op);
-/// States it.
+/// Sets the role of `op`.
 void setRole(mlir::Operation *op, Role role);
-/// The user's name of an operation's first result; empty where it has none.
+/// The user's name of the first result of `op`; empty if it has none.
 llvm::StringRef getUserName(mlir::Operation *op);
 
 } // namespace meshwright::net

@@ -1,6 +1,9 @@
-//===- NetBuilder.cpp - expressions of net operations ---------------------===//
+//===- NetBuilder.cpp - builds expressions of net operations --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Derivatives, optimizers and localization write formulas with this builder. It computes result types and leaves out
+// identities, so that the formulas read like the mathematics and produce no operations to fold afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +36,7 @@ std::optional<APFloat> net::getFloatSplat(Value value) {
   return splat.getSplatValue<APFloat>();
 }
 
-/// `number` as an attribute of the element type.
+/// Converts `number` to an attribute of the element type.
 static Attribute makeElement(Type elementType, double number) {
   if (auto type = dyn_cast<FloatType>(elementType))
     return FloatAttr::get(type, number);

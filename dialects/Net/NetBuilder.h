@@ -1,4 +1,4 @@
-//===- NetBuilder.h - expressions of net operations -------------*- C++ -*-===//
+//===- NetBuilder.h - builds expressions of net operations ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,8 @@
 
 namespace meshwright::net {
 
-/// Builds expressions of net operations at one location. Result types follow from the operands; an operation that would
-/// change nothing is not built.
+/// Builds expressions of net operations at one location. Result types are inferred from the operands, and operations
+/// that would be the identity are not built.
 class NetBuilder {
 public:
   using Value = mlir::Value;
@@ -34,9 +34,9 @@ public:
   /// A constant of `type` with `value` in every element, converted to the element type (rounded to nearest, cut to
   /// integers).
   Value splat(mlir::Type type, double value);
-  /// The same of the type of `like`.
+  /// A constant of the type of `like` with `value` in every element.
   Value splatLike(Value like, double value) { return splat(like.getType(), value); }
-  /// `x` times a number, and a number less `x`.
+  /// `x` times a number; a number minus `x`.
   Value scale(Value x, double factor) { return multiply(splatLike(x, factor), x); }
   Value subtractFrom(double number, Value x) { return subtract(splatLike(x, number), x); }
 
@@ -46,15 +46,15 @@ public:
 
   /// Repeats `x`, whose dimension i becomes dimension `dims[i]`, to `shape`.
   Value broadcast(Value x, Dims shape, Dims dims);
-  /// Repeats a scalar.
+  /// Repeats a scalar in every element.
   Value broadcast(Value scalar, Dims shape) { return broadcast(scalar, shape, {}); }
   Value reshape(Value x, Dims shape);
   Value transpose(Value x, Dims permutation);
-  /// `x` with the indices of `dims` in the opposite order.
+  /// Reverses `x` along `dims`.
   Value reverse(Value x, Dims dims);
   Value slice(Value x, Dims starts, Dims limits, Dims steps);
   Value pad(Value x, double value, Dims low, Dims high, Dims interior);
-  /// The box of `shape` that starts, clamped, at `starts`; `x` with `box` written there.
+  /// The box of `shape` in `x` that begins at `starts`, clamped; `x` with `box` written there.
   Value dynamicSlice(Value x, mlir::ValueRange starts, Dims shape);
   Value dynamicUpdateSlice(Value x, Value box, mlir::ValueRange starts);
   Value concatenate(mlir::ValueRange values, int64_t dim);
@@ -68,16 +68,16 @@ public:
   mlir::Location location;
 };
 
-/// The type, shape and element type of a value, which is a tensor.
+/// The type, shape and element type of a value, which has to be a tensor.
 inline mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
 inline mlir::Type elementTypeOf(mlir::Value value) { return typeOf(value).getElementType(); }
-/// Whether a value is a tensor of floats, and so may have a cotangent.
+/// True if a value is a tensor of floats, and so may have a cotangent.
 bool isFloat(mlir::Value value);
 
-/// The constant that `value` repeats or rearranges, and nothing else; null if it is something else.
+/// The constant that `value` is a chain of broadcasts and other layout operations of; null if there is none.
 ConstantOp getConstant(mlir::Value value);
-/// The float that every element of `value` is known to have.
+/// The float that every element of `value` is known to equal; nothing if it is not known.
 std::optional<llvm::APFloat> getFloatSplat(mlir::Value value);
 
 } // namespace meshwright::net

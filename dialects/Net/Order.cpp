@@ -25,7 +25,7 @@ LogicalResult ReverseOp::verify() {
 }
 
 LogicalResult ArgSortOp::verify() {
-  // That there are keys, of one shape, is checked by the operation's trait.
+  // arg_sort_c1 is checked by the operation's trait.
   auto type = cast<RankedTensorType>(getKeys().front().getType());
   // arg_sort_c2
   if (static_cast<int64_t>(getDim()) < 0 || static_cast<int64_t>(getDim()) >= type.getRank())

@@ -1,4 +1,4 @@
-//===- Precision.cpp - what operations tell about 16-bit floats -----------===//
+//===- Precision.cpp - classes of operations in mixed precision -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Precision.h - what operations tell about 16-bit floats ---*- C++ -*-===//
+//===- Precision.h - classes of operations in mixed precision ---*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,14 +11,14 @@
 
 namespace meshwright::net {
 
-/// How mixed precision treats an operation.
+/// The class of an operation in mixed precision.
 enum class Precision {
-  /// Computed in 16 bit whatever its operands are: it is worth converting them.
+  /// Computed in 16 bit; operands are converted, which pays off for such an operation.
   Narrow,
-  /// Computed in the type it is written in: 16 bits lose more of its result than of its operands, or its meaning is the
-  /// type.
+  /// Computed in the type that the network gives it, because 16 bits lose more accuracy in its result than in its
+  /// operands, or because the operation is about the type itself.
   Wide,
-  /// Computed in 16 bit where its operands are in 16 bit.
+  /// Computed in 16 bit if its operands are in 16 bit.
   Follow
 };
 

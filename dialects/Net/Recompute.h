@@ -1,4 +1,4 @@
-//===- Recompute.h - what backward computes again ---------------*- C++ -*-===//
+//===- Recompute.h - attributes of activation checkpointing -----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,8 @@
 
 namespace meshwright::net {
 
-/// A number on an operation of forward, and the same one on its clones in backward: discardable attributes; see the
-/// dialect's description.
+/// Discardable attributes of operations that backward recomputes: a number on the operation of forward, and the same
+/// number on its clones in backward; see the dialect's description.
 inline constexpr llvm::StringLiteral kRecomputedAttr = "net.recomputed";
 inline constexpr llvm::StringLiteral kRecomputesAttr = "net.recomputes";
 

@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::net;
 
-/// The type of the whole variable: once shapes are local, two that are placed alike may be kept in different parts.
+/// The global type of the variable. Local types do not serve for comparison, since variables of the same placement may
+/// be stored differently.
 static RankedTensorType getWholeType(VariableOp variable) {
   if (auto global = variable->getAttrOfType<TypeAttr>(dist::kGlobalTypeAttr))
     if (auto type = dyn_cast<RankedTensorType>(global.getValue()))
@@ -19,7 +20,7 @@ static RankedTensorType getWholeType(VariableOp variable) {
   return variable.getTensorType();
 }
 
-/// Whether the sizes are the same or 1.
+/// True if every size in `shape` equals that in `other` or is 1.
 static bool isLike(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
   return shape.size() == other.size() && llvm::all_of(llvm::zip(shape, other), [](auto sizes) {
            return std::get<0>(sizes) == 1 || std::get<0>(sizes) == std::get<1>(sizes);
@@ -57,8 +58,8 @@ LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyUse(*this, symbols, getVariableAttr(), getResult().getType());
 }
 
-/// Whether no assignment stands before `op` in its block. It looks back to the one before, so that all assignments of a
-/// block together look at each operation once.
+/// True if `op` is the first assignment in its block. The search stops at the previous assignment, so that the searches
+/// of all assignments of a block together visit each operation once.
 static bool isFirstAssign(AssignOp op) {
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
     if (isa<AssignOp>(before))

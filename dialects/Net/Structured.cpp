@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Verifiers of layout operations, dot, reductions, gather and scatter. Each computes the result's shape from operands
+// and attributes and compares it with the stated one; the comments name the constraints of the operation's description.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/Net.h"
@@ -144,7 +147,7 @@ LogicalResult ConcatenateOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getOperands().front()));
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     ArrayRef<int64_t> shape = shapeOf(operand);
-    // concatenate_c1; that there is an operand, a trait has checked.
+    // concatenate_c1; a trait has checked that there is an operand.
     if (static_cast<int64_t>(shape.size()) != rank)
       return emitOpError() << "joins operand " << index << " of rank " << shape.size() << " into a result of rank "
                            << rank;
@@ -242,8 +245,8 @@ LogicalResult ArgReduceOp::verify() {
 
 namespace {
 
-/// What gather and scatter share: windows of `operand` at positions that `indices` holds, laid out in `windows` (the
-/// result of a gather, the updates of a scatter).
+/// The part of the verification that is common to gather and scatter: `windows` (the result of a gather, the updates of
+/// a scatter) holds windows of `operand` at the positions in `indices`.
 struct IndexedWindows {
   Operation *op;
   ArrayRef<int64_t> operand, indices, windows;
@@ -251,7 +254,7 @@ struct IndexedWindows {
   int64_t indexVectorDim;
 
   LogicalResult verifyLists() const;
-  /// Checks the shape of `windows` against window sizes per operand dimension.
+  /// Checks the shape of `windows`, given the size of a window in every dimension of the operand.
   LogicalResult verifyWindows(ArrayRef<int64_t> sizes) const;
 };
 

@@ -1,4 +1,4 @@
-//===- Uses.cpp - how values are used -------------------------------------===//
+//===- Uses.cpp - the element type in which a value is used ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

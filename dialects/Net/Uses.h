@@ -1,4 +1,4 @@
-//===- Uses.h - how values are used -----------------------------*- C++ -*-===//
+//===- Uses.h - the element type in which a value is used -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,8 @@
 
 namespace meshwright::net {
 
-/// The element type that `value`, a tensor, is used in: the smaller one that all its uses convert it to, otherwise its
-/// own.
+/// The element type in which `value`, a tensor, is used: if all its uses convert it to the same narrower type, that
+/// type; otherwise its own.
 mlir::Type getUsedType(mlir::Value value);
 
 } // namespace meshwright::net

@@ -1,6 +1,9 @@
-//===- Window.cpp - verifiers of operations that slide a window -----------===//
+//===- Window.cpp - verifiers of convolution and pooling ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both kinds of operations have windows that slide along dimensions; `WindowDim` has their arithmetic. All of it checks
+// for overflow, because sizes, paddings and dilations come from the user's file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +39,7 @@ std::optional<int64_t> WindowDim::countPlaces(int64_t extent) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What the verifiers share
+// Functions that the verifiers share
 //===----------------------------------------------------------------------===//
 
 static InFlightDiagnostic &printShape(InFlightDiagnostic &diagnostic, ArrayRef<int64_t> shape) {
@@ -68,7 +71,7 @@ static LogicalResult verifyPositive(Operation *op, ArrayRef<int64_t> list, size_
   return success();
 }
 
-/// The number of places of `window` along dimension `dim` of `extent`; an error where it cannot be told.
+/// The number of places of `window` along dimension `dim` of `extent`; emits an error if it overflows.
 static FailureOr<int64_t> countPlaces(Operation *op, WindowDim window, int64_t dim, int64_t extent) {
   if (std::optional<int64_t> places = window.countPlaces(extent))
     return *places;
@@ -179,7 +182,7 @@ template <typename OpT> static WindowDim getWindowOf(OpT op, unsigned index) {
 WindowDim ReduceWindowOp::getWindow(unsigned index) { return getWindowOf(*this, index); }
 WindowDim SelectAndScatterOp::getWindow(unsigned index) { return getWindowOf(*this, index); }
 
-/// Checks the windows, and that they have places of the shape of `windows`, which is called `what`.
+/// Checks the windows, and that their numbers of places are the shape of `windows`, which messages call `what`.
 template <typename OpT> static LogicalResult verifyWindows(OpT op, Value windows, StringRef what) {
   ArrayRef<int64_t> shape = typeOf(op.getOperand()).getShape();
   size_t rank = shape.size();
