@@ -1,9 +1,9 @@
-//===- AnnotateNames.cpp - names of values and scopes of operations -------===//
+//===- AnnotateNames.cpp - names, scopes and roles from locations ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exporters keep what the user called things in locations, which every rewrite loses sooner or later. Here they become
-// attributes, before anything else is done.
+// Exporters keep the user's names in locations, which rewrites lose sooner or later. This pass runs first and turns
+// them into attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
-/// What XLA calls every argument that TensorFlow gives it.
+/// The name that XLA gives to every argument of a TensorFlow function.
 static constexpr StringLiteral kNamelessArgument = "XLA_Args";
 
-/// The name that a location carries itself, seen through fusion with other locations. Bytes that are no text are no
-/// name: names go into files of JSON.
+/// The name in a location itself or in the locations fused with it. Skips names that are not UTF-8, because names are
+/// written to JSON files.
 static StringRef getNameIn(LocationAttr location) {
   if (auto name = dyn_cast<NameLoc>(location))
     return llvm::json::isUTF8(name.getName()) ? name.getName().getValue() : StringRef();
@@ -40,22 +40,22 @@ static StringRef getNameIn(LocationAttr location) {
 
 namespace {
 
-/// Scopes and roles of locations. Exporters share locations, and so does the cache.
+/// Computes scopes and roles of locations, once per name: exporters share locations between operations.
 class Scopes {
 public:
   struct Place {
     std::string scope;
     bool isBackward = false;
     bool isWhole = false;
-    /// Whether an operation of the graph itself is there, and not only of functions that it calls.
+    /// True if an operation of the graph itself has this location, not only operations of functions that it calls.
     bool isInGraph = false;
-    /// Scope and role as the operations there have them.
+    /// Scope and role as attributes of an operation.
     DictionaryAttr attributes;
   };
 
   Place &get(LocationAttr location) {
     location = getWritten(location);
-    // Of the many lines of a stack that lead to a name none counts.
+    // Operations with the same name but different stack frames share an entry.
     auto name = dyn_cast<NameLoc>(location);
     auto [found, isNew] = places.try_emplace(name ? Attribute(name.getName()) : Attribute(location));
     if (isNew) {
@@ -65,11 +65,11 @@ public:
     return found->second;
   }
 
-  /// The one component that stands in front of a parameter's first key in scopes of the graph; empty where there is
-  /// none, or several.
+  /// The one component that precedes the first key of a parameter in scopes of the graph; empty if there is none, or
+  /// more than one.
   StringRef findRoot(const llvm::StringSet<> &keys) const {
     StringRef found;
-    // In any order: the answer does not depend on it.
+    // The order of iteration does not affect the answer.
     for (const auto &[key, place] : places) {
       auto [root, below] = splitComponent(place.scope);
       if (!place.isInGraph || root.empty() || root == found || keys.contains(root) ||
@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// What the exporter wrote, behind the place in the text, which no two operations share.
+  /// The location that the exporter wrote, without the line in the text, which is unique for every operation.
   static LocationAttr getWritten(LocationAttr location) {
     auto fused = dyn_cast<FusedLoc>(location);
     bool isLocated = fused && fused.getLocations().size() == 2 && isa<FileLineColLoc>(fused.getLocations().front());
@@ -99,7 +99,7 @@ private:
     return attributes.getDictionary(context);
   }
 
-  /// Not recursive over call sites: their number is that of the calls on the exporter's stack.
+  /// Iterates over call sites, because their depth is the depth of the exporter's stack.
   static Place compute(LocationAttr location) {
     Place place;
     while (auto site = dyn_cast<CallSiteLoc>(location)) {
@@ -135,8 +135,8 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     alignScopes(graph);
   }
 
-  /// Flax puts the class of the whole model in front of every scope, where parameters have the argument's name. A block
-  /// has one name, so the class is left out: if one component alone ever stands in front of a parameter's first key.
+  /// Flax puts the class of the whole model before every scope, where parameters have the name of the argument. A block
+  /// needs one name, so the class is dropped if no other component ever precedes the first key of a parameter.
   void alignScopes(func::FuncOp graph) {
     llvm::StringSet<> keys;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
@@ -147,7 +147,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     StringRef root = scopes.findRoot(keys);
     if (root.empty())
       return;
-    // What had one dictionary of attributes has one afterwards.
+    // Operations that shared a dictionary of attributes share one afterwards too.
     llvm::DenseMap<DictionaryAttr, DictionaryAttr> aligned;
     graph.walk([&](Operation *op) {
       auto [entry, isNew] = aligned.try_emplace(op->getDiscardableAttrDictionary());
@@ -187,8 +187,8 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
       });
   }
 
-  /// A function that is called often is printed once, with the scopes of its first call where scopes say the whole way.
-  /// What they have in common with that call is left out: every call puts its own scope in front.
+  /// Removes the scope of the first call from operations of a called function. Exporters that write whole scopes print
+  /// such a function once, with the scopes of its first call; inlining prefixes the scope of every call again.
   void shortenScopes(func::FuncOp graph) {
     for (Operation *op : whole) {
       auto function = op->getParentOfType<func::FuncOp>();
@@ -203,8 +203,8 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     }
   }
 
-  /// `attributes` of an argument or a result, which is called `name`, without what says so in JAX's way. They are set
-  /// for all of them at once: each change of a function's attributes takes time in the number of its arguments.
+  /// `attributes` of an argument or result with the name `name`, without JAX's form of it. The caller sets the
+  /// attributes of all arguments at once: each change takes time linear in the number of arguments.
   static DictionaryAttr withName(DictionaryAttr attributes, StringAttr name) {
     NamedAttrList list(attributes);
     list.erase("jax.result_info");
@@ -255,7 +255,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   Scopes scopes;
   /// The scope of the first call of each function, by its name.
   llvm::StringMap<std::string> firstCalls;
-  /// Operations whose scope says the whole way from the graph.
+  /// Operations with scopes that start at the graph.
   SmallVector<Operation *> whole;
 };
 

@@ -1,4 +1,4 @@
-//===- Annotations.cpp - operations that compute nothing ------------------===//
+//===- Annotations.cpp - annotations and custom calls without computation -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
-/// Every result is the operand of its number.
+/// Forwards each operand as the result with the same number.
 static Converted passOperands(Conversion &conversion) {
   Operation *op = conversion.getOp();
   if (failed(conversion.expect(op->getNumOperands(), op->getNumOperands())))
@@ -22,7 +22,7 @@ static Converted passOperands(Conversion &conversion) {
   return SmallVector<Value>(op->getOperands());
 }
 
-/// Calls that say where a value is kept or how it is laid out, which the strategy and the compiler decide.
+/// True for calls that state where a value is kept or how it is laid out; the strategy and the compiler decide this.
 static bool isAnnotation(StringRef target) {
   return llvm::StringSwitch<bool>(target)
       .Cases({"Sharding", "LayoutConstraint", "annotate_device_placement", "MoveToHost", "MoveToDevice", "PinToDevice"},
@@ -31,7 +31,7 @@ static bool isAnnotation(StringRef target) {
       .Default(false);
 }
 
-/// What to do where a library is called.
+/// A remedy for a custom call that is not known, by its target.
 static StringRef getAdvice(StringRef target) {
   if (target.starts_with("SPMD") || target.starts_with("xla.sdy."))
     return "export without manual sharding; the strategy says how the network is split";

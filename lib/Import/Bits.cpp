@@ -1,6 +1,10 @@
-//===- Bits.cpp - bits as elements of another type ------------------------===//
+//===- Bits.cpp - conversion of bitcasts and bit counting -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bitcasts, population counts and `next_after` become unsigned integer arithmetic (`Bits.h`). An operation that changes
+// the width of elements has one dimension more or less; part i of a wide element holds its bits from i · (narrow width)
+// on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +30,7 @@ Value Bits::countElements(ArrayRef<int64_t> shape, std::optional<int64_t> paired
   return sum ? sum : build.splat(RankedTensorType::get({}, type(64)), 0);
 }
 
-/// Checks that the result has the operand's shape, with one dimension more or less where elements are divided or
-/// joined.
+/// Checks that the result has the operand's shape, with one dimension more or less if elements are split or joined.
 static LogicalResult verifyBitcast(Conversion &conversion) {
   RankedTensorType from = conversion.getOperandType(0), to = conversion.getType();
   unsigned fromWidth = from.getElementTypeBitWidth(), toWidth = to.getElementTypeBitWidth();
@@ -54,7 +57,7 @@ static Converted convertBitcast(Conversion &conversion) {
   operand = bits.read(operand, bits.type(fromWidth));
   Value result;
   if (fromWidth > toWidth) {
-    // Part i of an element is its bits from place i times the width on.
+    // Part i of an element begins at bit i · width.
     int64_t last = to.getRank() - 1;
     Value wide = bits.build.broadcast(operand, to.getShape(), llvm::to_vector(llvm::seq<int64_t>(0, last)));
     Value places = bits.build.iota(bits.type(fromWidth), to.getShape(), last);
@@ -70,7 +73,7 @@ static Converted convertBitcast(Conversion &conversion) {
   return SmallVector<Value>{bits.read(result, to.getElementType())};
 }
 
-/// The float next to `x` on the way to `y`. Floats of one sign are in the order of their bits.
+/// The next float after `x` in the direction of `y`. Floats of one sign are ordered as their bits are.
 static Value stepTowards(Bits &bits, Value x, Value y) {
   using net::CompareDirection;
   net::NetBuilder &b = bits.build;
@@ -83,7 +86,7 @@ static Value stepTowards(Bits &bits, Value x, Value y) {
   Value isLarger = b.compare(CompareDirection::Gt, magnitude(from), magnitude(to));
   Value shrinks = bits.both(isLarger, bits.differ(isNegative(from), isNegative(to)));
   Value next = b.select(shrinks, b.subtract(from, one), b.add(from, one));
-  // From zero the way leads to the smallest number of the sign of `y`.
+  // The next float after zero is the smallest number with the sign of `y`.
   Value smallest = bits.both(b.binary<net::AndOp>(to, sign), one);
   next = b.select(b.compare(CompareDirection::Eq, magnitude(from), zero), smallest, next);
   Value result = b.select(b.compare(CompareDirection::Eq, x, y), y, bits.read(next, element));
@@ -103,12 +106,12 @@ static Converted convertNextAfter(Conversion &conversion) {
   return SmallVector<Value>{stepTowards(bits, conversion.getOp()->getOperand(0), conversion.getOp()->getOperand(1))};
 }
 
-/// How many bits are set: sums of neighbouring ones in ever longer fields.
+/// Counts the set bits: adds neighbouring fields of doubling length.
 static Value countBits(Bits &bits, Value x) {
   net::NetBuilder &b = bits.build;
   unsigned width = net::typeOf(x).getElementTypeBitWidth();
   for (unsigned field = 1; field < width; field *= 2) {
-    // Every second field of that length.
+    // A mask of every second field of that length.
     APInt mask = APInt::getSplat(width, APInt::getLowBitsSet(2 * field, field));
     Value fields = bits.number(x, mask.getZExtValue());
     x = b.add(b.binary<net::AndOp>(x, fields), b.binary<net::AndOp>(bits.shiftRight(x, field), fields));
@@ -135,7 +138,7 @@ static Converted convertPopulationCount(Conversion &conversion) {
   return SmallVector<Value>{bits.read(countBits(bits, x), element)};
 }
 
-/// With every bit below the highest set too, those that are not lead.
+/// Sets every bit below the highest set bit; the bits that remain zero are the leading zeros.
 static Converted convertLeadingZeros(Conversion &conversion) {
   if (failed(expectInteger(conversion)))
     return failure();

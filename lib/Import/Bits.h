@@ -1,4 +1,4 @@
-//===- Bits.h - unsigned arithmetic of what is converted --------*- C++ -*-===//
+//===- Bits.h - unsigned integer arithmetic for converters ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,7 +11,7 @@
 
 namespace meshwright::importer {
 
-/// Unsigned arithmetic.
+/// Builds expressions of unsigned integers, whose widths are those of elements.
 class Bits : public Expression {
 public:
   using Expression::Expression;
@@ -31,13 +31,13 @@ public:
   mlir::Value both(mlir::Value x, mlir::Value y) { return build.binary<net::OrOp>(x, y); }
   mlir::Value differ(mlir::Value x, mlir::Value y) { return build.binary<net::XorOp>(x, y); }
   mlir::Value plus(mlir::Value x, uint64_t y) { return build.add(x, number(x, y)); }
-  /// The lower and the upper half of 64 bits.
+  /// The lower and the upper 32 bits of 64.
   mlir::Value low(mlir::Value x) { return build.convert(x, type(32)); }
   mlir::Value high(mlir::Value x) { return build.convert(shiftRight(x, 32), type(32)); }
   mlir::Value join(mlir::Value low, mlir::Value high) {
     return both(build.convert(low, type(64)), shiftLeft(build.convert(high, type(64)), 32));
   }
-  /// The same bits as elements of `element`, which has as many.
+  /// Reinterprets the bits as elements of type `element`, which has the same width.
   mlir::Value read(mlir::Value x, mlir::Type element) {
     if (net::elementTypeOf(x) == element)
       return x;
@@ -51,8 +51,7 @@ public:
     limits.back() = index + 1;
     return build.reshape(build.slice(x, starts, limits, steps), shape.drop_back());
   }
-  /// The number of every element in row-major order; of every pair of elements along dimension `paired` if there is
-  /// one.
+  /// The row-major index of every element; with `paired`, the index of every pair of neighbours along that dimension.
   mlir::Value countElements(llvm::ArrayRef<int64_t> shape, std::optional<int64_t> paired = std::nullopt);
 };
 

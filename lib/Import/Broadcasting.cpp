@@ -1,9 +1,9 @@
-//===- Broadcasting.cpp - operations of CHLO that repeat their operands ---===//
+//===- Broadcasting.cpp - CHLO operations with implicit broadcasting ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `chlo.broadcast_add` and its like are operations of StableHLO or CHLO on operands that are repeated as numpy does it:
-// shapes are aligned at their ends, and a size of 1 becomes any other.
+// `chlo.broadcast_add` and its like are operations of StableHLO or CHLO with operands that are broadcast as in numpy:
+// shapes are aligned at their ends, and a dimension of size 1 is repeated to any size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@ using namespace meshwright;
 using namespace meshwright::importer;
 
 static constexpr StringLiteral kPrefix = "chlo.broadcast_";
-/// What there is to repeat operands for, beside what combines two elements.
+/// Broadcasting operations other than the binary elementwise ones.
 static constexpr StringLiteral kStableHLO[] = {"compare", "select"};
 static constexpr StringLiteral kCHLO[] = {"next_after", "polygamma", "zeta"};
 
-/// The dimensions of the result that the dimensions of operand `index` become: the last ones, or those that
-/// `broadcast_dimensions` names, which are of the operand with fewer dimensions.
+/// The dimensions of the result that correspond to the dimensions of operand `index`: the last ones, or, for the
+/// operand with fewer dimensions, those in `broadcast_dimensions`.
 static FailureOr<SmallVector<int64_t>> getTargetDims(Conversion &conversion, unsigned index) {
   int64_t rank = conversion.getOperandType(index).getRank(), resultRank = conversion.getType().getRank();
   if (rank > resultRank)
@@ -38,7 +38,7 @@ static FailureOr<SmallVector<int64_t>> getTargetDims(Conversion &conversion, uns
   return dims;
 }
 
-/// Operand `index` in the shape of the result.
+/// Broadcasts operand `index` to the shape of the result.
 static FailureOr<Value> repeat(Conversion &conversion, unsigned index) {
   FailureOr<SmallVector<int64_t>> dims = getTargetDims(conversion, index);
   if (failed(dims))

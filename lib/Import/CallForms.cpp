@@ -1,4 +1,4 @@
-//===- CallForms.cpp - short forms of calls and of what is like one -------===//
+//===- CallForms.cpp - short forms of calls and similar operations --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,11 @@
-//===- CarriedState.cpp - arguments that a step gives back ----------------===//
+//===- CarriedState.cpp - arguments paired with their next values ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pairs arguments of a training step with the results that are their next values. Rules of the user come first. Donated
+// arguments follow, one tree of a Python structure at a time: a tree matches a prefix of result names if every argument
+// finds a free result of its path and type below it. Each match takes results away from the remaining trees, so the
+// search repeats until no tree changes; trees with several matching prefixes are returned as ambiguous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +31,7 @@ void CarriedState::pair(unsigned argument, unsigned result) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the user says
+// Rules of the user
 //===----------------------------------------------------------------------===//
 
 LogicalResult CarriedState::pairByRule(const CarryRule &rule, unsigned argument, ArrayRef<StringRef> captures,
@@ -56,7 +61,7 @@ LogicalResult CarriedState::pairByRules(ArrayRef<CarryRule> rules, EmitError emi
     for (auto [index, argument] : llvm::enumerate(arguments)) {
       auto captures = captureGlob(rule.argument, argument.name);
       any |= captures.has_value();
-      // The first rule that matches counts.
+      // The first rule that matches applies.
       if (captures && !resultOf[index] && failed(pairByRule(rule, index, *captures, emitError)))
         return failure();
     }
@@ -69,7 +74,7 @@ LogicalResult CarriedState::pairByRules(ArrayRef<CarryRule> rules, EmitError emi
 }
 
 //===----------------------------------------------------------------------===//
-// What the exporter says
+// Donated arguments
 //===----------------------------------------------------------------------===//
 
 /// `path` below `prefix`, which may be empty.
@@ -91,7 +96,7 @@ std::optional<unsigned> CarriedState::findFree(StringRef name, unsigned argument
   return named->second;
 }
 
-/// What stands in front of `path` in the names of results that end in it.
+/// The prefixes of the result names that end in `path`.
 SmallVector<StringRef> CarriedState::getPrefixes(StringRef path) const {
   SmallVector<StringRef> prefixes;
   for (const Port &result : results)
@@ -103,8 +108,8 @@ SmallVector<StringRef> CarriedState::getPrefixes(StringRef path) const {
 /// The path of an argument below the root of its tree.
 static StringRef getPath(const Port &argument) { return splitComponent(argument.name).second; }
 
-/// The prefixes below which results have the paths and types of `tree`: that of the arguments themselves, else all of
-/// the shortest length.
+/// The prefixes below which results have the paths and types of `tree`: its own root if that fits, otherwise all
+/// fitting prefixes of the shortest length.
 SmallVector<std::string> CarriedState::findPrefixes(StringRef root, ArrayRef<unsigned> tree) const {
   auto fits = [&](StringRef prefix) {
     return llvm::all_of(tree, [&](unsigned argument) {
@@ -135,7 +140,7 @@ void CarriedState::pairTree(StringRef root, StringRef prefix, ArrayRef<unsigned>
 }
 
 std::string CarriedState::describeObstacle(ArrayRef<unsigned> tree) const {
-  // The prefix that most of the tree is found below, the shortest of several.
+  // The prefix below which most of the tree is found; the shortest one of several.
   StringRef best;
   size_t most = 0;
   for (StringRef prefix : getPrefixes(getPath(arguments[tree.front()]))) {
@@ -171,7 +176,8 @@ void CarriedState::pairSingle(const Donation &donation, IsElementwise isElementw
     pair(argument, *heir);
 }
 
-/// Whether the results below `prefix` take over the memory of the arguments, of all for which the exporter says it.
+/// True if the exporter says for at least one argument of `tree` which result takes over its memory, and every such
+/// result is the one below `prefix`.
 bool CarriedState::takesOver(StringRef prefix, ArrayRef<Donation> tree) const {
   auto says = [](const Donation &donation) { return donation.result.has_value(); };
   return llvm::any_of(tree, says) && llvm::all_of(tree, [&](const Donation &donation) {
@@ -180,15 +186,15 @@ bool CarriedState::takesOver(StringRef prefix, ArrayRef<Donation> tree) const {
          });
 }
 
-/// Whether some result below `prefix` is computed element by element from its argument.
+/// True if some result below `prefix` is computed element by element from its argument.
 bool CarriedState::isComputedFrom(StringRef prefix, ArrayRef<unsigned> tree, IsElementwise isElementwise) const {
   return llvm::any_of(tree, [&](unsigned argument) {
     return isElementwise(argument, *findFree(join(prefix, getPath(arguments[argument])), argument));
   });
 }
 
-/// Proposes first what is computed from one tree alone: a moving average is computed from the parameters too, but they
-/// are not from it.
+/// Assigns prefixes that are computed from the fewest trees first: a moving average is also computed from the
+/// parameters, but the new parameters are not computed from the average.
 void CarriedState::propose(MutableArrayRef<AmbiguousTree> trees, IsElementwise isElementwise) const {
   llvm::MapVector<StringRef, SmallVector<AmbiguousTree *>> sourcesOf;
   for (AmbiguousTree &tree : trees)
@@ -223,7 +229,7 @@ SmallVector<AmbiguousTree, 0> CarriedState::pairDonated(ArrayRef<Donation> donat
       pairSingle(tree.front(), isElementwise);
     return isSingle;
   });
-  // A tree that is paired leaves fewer results to the others.
+  // A paired tree leaves fewer results for the remaining ones, so the search repeats until nothing changes.
   SmallVector<AmbiguousTree, 0> ambiguous;
   for (bool changed = true; changed;) {
     changed = false;

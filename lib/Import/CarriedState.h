@@ -1,4 +1,4 @@
-//===- CarriedState.h - arguments that a step gives back --------*- C++ -*-===//
+//===- CarriedState.h - state that a step passes on -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,62 +20,63 @@ struct Port {
   mlir::Type type;
 };
 
-/// An argument whose memory a result may take over.
+/// A donated argument: a result may reuse its memory.
 struct Donation {
   unsigned argument;
-  /// The result that the exporter lets take it over, where it says which.
+  /// The result that reuses the memory, if the exporter says which.
   std::optional<unsigned> result = std::nullopt;
 };
 
-/// A tree of donated arguments that several trees of results fit.
+/// A tree of donated arguments that matches several trees of results.
 struct AmbiguousTree {
   llvm::StringRef root;
   llvm::SmallVector<unsigned> arguments;
-  /// Prefixes of the names of the results that fit, two at least.
+  /// The matching prefixes of result names, at least two.
   llvm::SmallVector<std::string> prefixes;
-  /// The one that computes its results from these arguments, as far as that tells.
+  /// The prefix whose results are computed from these arguments, as far as data flow shows it.
   std::string proposal;
 };
 
 /// State that a step writes and does not read: a result without an argument.
 struct WrittenState {
-  /// The name that its argument would have.
+  /// The name of the missing argument.
   std::string name;
   unsigned result;
 };
 
-/// Which results of a whole training step are the next values of which of its arguments. A result is of one argument.
+/// Maps arguments of a whole training step to the results that are their next values. A result belongs to at most one
+/// argument.
 class CarriedState {
 public:
-  /// Begins a diagnostic at an argument, or at the graph.
+  /// Begins a diagnostic at an argument, or at the graph if `argument` is empty.
   using EmitError = llvm::function_ref<mlir::InFlightDiagnostic(std::optional<unsigned> argument)>;
 
   CarriedState(llvm::ArrayRef<Port> arguments, llvm::ArrayRef<Port> results);
 
-  /// Pairs what the user says. An error where nothing matches, or where the other side is missing or of another type.
+  /// Pairs by the user's rules. Fails if a rule matches nothing, or if its result is missing, taken or of another type.
   mlir::LogicalResult pairByRules(llvm::ArrayRef<CarryRule> rules, EmitError emitError);
 
-  /// Whether the result is computed from the argument element by element, as a variable's next value mostly is.
+  /// Returns true if the result is computed from the argument element by element, as most next values are.
   using IsElementwise = llvm::function_ref<bool(unsigned argument, unsigned result)>;
 
-  /// Pairs arguments that were donated, tree by tree: all of `opt_state.…` with the results that have the same paths
-  /// and types below one prefix, the shortest there is. Where several of one length fit, the one counts whose results
-  /// take over the memory of the arguments. Exporters let any result do that whose type fits, so it decides
-  /// neither against paths nor against `isElementwise`: not if that holds for another prefix and not for this one.
-  /// A single argument takes the result that is called like it, else the one that takes over its memory if that
-  /// `isElementwise`. Anything else stays without a result; the trees that several prefixes fit are returned.
+  /// Pairs donated arguments, tree by tree: all of `opt_state.…` with the results of the same paths and types below the
+  /// shortest common prefix. Among several prefixes of one length, the one whose results reuse the arguments' memory is
+  /// taken. Exporters let any result of a fitting type reuse memory, so this evidence is weak: it never overrides
+  /// paths, and it is ignored if `isElementwise` holds for another prefix but not for this one. A single argument is
+  /// paired with the result of its name, otherwise with the result that reuses its memory if `isElementwise` holds.
+  /// Other arguments stay unpaired. Returns the trees that match several prefixes.
   llvm::SmallVector<AmbiguousTree, 0> pairDonated(llvm::ArrayRef<Donation> donated, IsElementwise isElementwise);
 
-  /// Why the tree of a donated argument has no results: where those that come closest differ. Empty where none come
-  /// close.
+  /// Explains why the tree of a donated argument has no results: the difference from the closest candidate. Empty if
+  /// there is no candidate.
   std::string describeObstacle(llvm::ArrayRef<unsigned> tree) const;
 
-  /// Results below those of a paired tree, or of a rule with `*` or `?`, for which no argument is left: exporters leave
-  /// out arguments that the step does not read. In the order of the results. Not where a tree is all of the results,
-  /// and so metrics are below it too.
+  /// Results without an argument that lie below the results of a paired tree, or match a rule with `*` or `?`:
+  /// exporters leave out arguments that the step does not read. Ordered as the results. A tree that covers all results
+  /// is not considered, because metrics lie below it too.
   llvm::SmallVector<WrittenState, 0> findWritten() const;
 
-  /// The result that is the next value of `argument`.
+  /// The result that is the next value of `argument`, if it has one.
   std::optional<unsigned> getResult(unsigned argument) const { return resultOf[argument]; }
 
 private:
@@ -88,13 +89,13 @@ private:
   bool isComputedFrom(llvm::StringRef prefix, llvm::ArrayRef<unsigned> tree, IsElementwise isElementwise) const;
   void propose(llvm::MutableArrayRef<AmbiguousTree> trees, IsElementwise isElementwise) const;
   llvm::SmallVector<llvm::StringRef> getPrefixes(llvm::StringRef path) const;
-  /// The free result of that name with the type of `argument`.
+  /// The unpaired result of that name with the type of `argument`.
   std::optional<unsigned> findFree(llvm::StringRef name, unsigned argument) const;
   void pair(unsigned argument, unsigned result);
 
   llvm::ArrayRef<Port> arguments, results;
   llvm::StringMap<unsigned> resultNamed;
-  /// Rules that the user or a tree gave.
+  /// Rules given by the user or derived from a tree.
   std::vector<CarryRule> applied;
   std::vector<std::optional<unsigned>> resultOf;
   std::vector<bool> isTaken;

@@ -1,14 +1,14 @@
-//===- Conditionals.cpp - all branches are computed, one is taken ---------===//
+//===- Conditionals.cpp - conditionals as selections among all branches ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a predicate decides becomes a selection among what all branches make: values have no effects, and what every
-// rank does is then the same whatever the data, so that collectives may stand anywhere. A predicate that is a constant
-// leaves its branch alone.
+// Computes all branches and selects among their results: values have no effects, and all ranks do the same operations
+// whatever the data is, so that collectives may appear anywhere. A constant predicate selects its branch at compile
+// time.
 //
-// A branch computes with floats from outside through a selection too, between the value and 1. A gradient that has to
-// pass a branch that is not taken gets a zero there, whatever became of zero times infinity further in, as JAX's
-// gradient of a conditional is zero.
+// Floats from outside enter a branch through a selection between the value and 1. A gradient that passes through a
+// branch that is not taken becomes zero there, even if zero times infinity occurs further inside, as in JAX's gradient
+// of a conditional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ static LogicalResult verifyForm(Operation *op, unsigned width) {
 
 namespace {
 
-/// Replaces one operation.
+/// Replaces one `stablehlo.if` or `stablehlo.case` by its branches and selections.
 class Chooser {
 public:
   explicit Chooser(Operation *op) : op(op), builder(op), isIf(op->getName().getStringRef() == "stablehlo.if") {}
@@ -71,7 +71,7 @@ private:
 
 } // namespace
 
-/// An operation at the place of the one that is replaced, and with its names.
+/// Creates an operation at the place of the replaced one, with its scope and role.
 Value Chooser::create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationState state(op->getLoc(), name, operands, type, attributes);
   Operation *made = builder.create(state);
@@ -79,7 +79,7 @@ Value Chooser::create(StringRef name, Type type, ValueRange operands, ArrayRef<N
   return made->getResult(0);
 }
 
-/// Of i1: whether `branch` is the one that is taken.
+/// An i1 value: true if `branch` is chosen by its own number.
 Value Chooser::isBranch(unsigned branch) {
   Value chosen = op->getOperand(0);
   // The first branch of an `if` is the one for true.
@@ -92,7 +92,7 @@ Value Chooser::isBranch(unsigned branch) {
                 builder.getNamedAttr("comparison_direction", builder.getStringAttr("EQ")));
 }
 
-/// Of i1: whether `branch` is taken; the last one is for all numbers that no other has.
+/// An i1 value: true if `branch` is taken. The last branch is also taken for all numbers without a branch.
 Value Chooser::isTaken(unsigned branch) {
   if (branch != op->getNumRegions() - 1)
     return isBranch(branch);
@@ -102,8 +102,8 @@ Value Chooser::isTaken(unsigned branch) {
   return create("stablehlo.not", isOther.getType(), isOther);
 }
 
-/// Lets the operations of `branch` read 1 for all floats from outside but constants, where it is not taken. A value
-/// that is returned as it comes is not computed with.
+/// Replaces the floats from outside, except constants, by 1 in `branch` where it is not taken. Leaves values that the
+/// branch only returns.
 void Chooser::guard(unsigned branch) {
   Region &region = op->getRegion(branch);
   Operation *end = &region.front().back();
@@ -127,7 +127,7 @@ void Chooser::guard(unsigned branch) {
   }
 }
 
-/// The branch that a constant chooses. Numbers that no branch has choose the last one.
+/// The branch that a constant predicate chooses; the last one for numbers without a branch.
 std::optional<unsigned> Chooser::getKnownBranch() {
   std::optional<llvm::APSInt> number = getInteger(op->getOperand(0));
   if (!number)
@@ -138,7 +138,7 @@ std::optional<unsigned> Chooser::getKnownBranch() {
   return number->ult(last) ? static_cast<unsigned>(number->getZExtValue()) : last;
 }
 
-/// Puts the operations of a branch in front of the operation, and returns what it returns.
+/// Moves the operations of a branch before the conditional and returns the branch's results.
 SmallVector<Value> Chooser::moveOut(unsigned branch) {
   Block &block = op->getRegion(branch).front();
   SmallVector<Value> results(block.back().getOperands());
@@ -154,10 +154,10 @@ LogicalResult Chooser::run() {
   if (std::optional<unsigned> known = getKnownBranch()) {
     results = moveOut(*known);
   } else {
-    // Of one branch there is no choice.
+    // A single branch is always taken and needs no guard.
     for (unsigned branch = 0; op->getNumRegions() > 1 && branch < op->getNumRegions(); ++branch)
       guard(branch);
-    // What no other branch is taken for is the last one's.
+    // The last branch is the default, so its results start the chain of selections.
     results = moveOut(op->getNumRegions() - 1);
     for (int branch = static_cast<int>(op->getNumRegions()) - 2; branch >= 0; --branch) {
       SmallVector<Value> mine = moveOut(branch);
@@ -175,7 +175,7 @@ namespace {
 
 struct Conditionals : importer::impl::ConditionalsPassBase<Conditionals> {
   void runOnOperation() override {
-    // Inner ones first: what a branch holds is straight code then.
+    // Post-order: inner conditionals are straight code before outer ones are replaced.
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
       StringRef name = op->getName().getStringRef();

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - products of StableHLO ----------------------------===//
+//===- Contraction.cpp - conversion of dot and dot_general ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,7 +13,7 @@ using namespace meshwright::importer;
 static Converted convertDot(Conversion &conversion) {
   if (failed(conversion.expect(2)))
     return failure();
-  // Precision is a hint on speed: sums are taken in at least the operands' type. An algorithm says what the result is.
+  // Precision only affects speed: sums are at least as precise as the operands. An algorithm would change the result.
   if (Attribute algorithm = conversion.getOp()->getAttr("algorithm"))
     return conversion.error() << "asks for algorithm " << algorithm << "; only products without one are known";
   StringRef dictionary = "dot_dimension_numbers";
@@ -30,7 +30,8 @@ static Converted convertDot(Conversion &conversion) {
                                                           *lhsBatch, *rhsBatch, *lhsContract, *rhsContract)};
 }
 
-/// The older product, of matrices and vectors: the last dimension of the left operand with the first of the right one.
+/// The older operation for matrices and vectors: contracts the last dimension of the left operand with the first of the
+/// right one.
 static Converted convertPlainDot(Conversion &conversion) {
   if (failed(conversion.expect(2)))
     return failure();

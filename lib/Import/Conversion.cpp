@@ -1,6 +1,10 @@
-//===- Conversion.cpp - what converters of operations share ---------------===//
+//===- Conversion.cpp - attributes and bodies of operations ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Converters read attributes through `Conversion`, which checks that they exist and have the expected type, and accepts
+// the spellings of several versions of StableHLO. No list of an attribute is expanded before its length is checked,
+// since a splat of any length takes a few bytes of text. Reshapes and broadcasts are merged as they are built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +29,7 @@ LogicalResult Conversion::expectPairs(unsigned more) {
   return expect(2 * count + more, count);
 }
 
-/// How many elements an attribute says it has, however many numbers it holds; nothing where 63 bits do not count them.
+/// The number of elements of the attribute's type, which may exceed the numbers it stores; empty if it overflows.
 static std::optional<int64_t> countElements(DenseElementsAttr elements) {
   int64_t count = 1;
   for (int64_t size : elements.getType().getShape())
@@ -35,7 +39,7 @@ static std::optional<int64_t> countElements(DenseElementsAttr elements) {
 }
 
 LogicalResult importer::checkLength(Conversion &conversion, DenseElementsAttr list, StringRef name) {
-  // Two numbers for each dimension are the most that any list has.
+  // No list has more than two numbers per dimension.
   Operation *op = conversion.getOp();
   int64_t rank = 0;
   for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
@@ -56,7 +60,7 @@ static FailureOr<SmallVector<int64_t>> readDims(Conversion &conversion, Attribut
   auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
   if (!elements || !elements.getElementType().isInteger(64))
     return conversion.error() << "has " << attribute << " as \"" << name << "\", which is not a list of integers";
-  // One number may stand for any number of them.
+  // A splat stores one number for any number of elements.
   if (failed(checkLength(conversion, elements, name)))
     return failure();
   return llvm::to_vector(elements.getValues<int64_t>());
@@ -96,7 +100,7 @@ FailureOr<SmallVector<int64_t>> Conversion::getEntry(StringRef dictionary, Strin
 FailureOr<int64_t> Conversion::getIntEntry(StringRef dictionary, StringRef name) {
   auto entries = op->getAttrOfType<DictionaryAttr>(dictionary);
   auto entry = entries ? entries.getAs<IntegerAttr>(name) : IntegerAttr();
-  // Zero is not printed.
+  // The printer omits zeros.
   if (entries && !entries.get(name))
     return int64_t(0);
   if (!entry || !entry.getType().isInteger(64))
@@ -128,7 +132,7 @@ Value Conversion::reshape(Value value, ArrayRef<int64_t> shape) {
 Value Conversion::broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   auto type = cast<RankedTensorType>(value.getType());
   auto result = RankedTensorType::get(shape, type.getElementType());
-  // Without repetition it is a layout operation, which costs nothing.
+  // Without repetition the broadcast is a reshape, which costs nothing.
   if (llvm::is_sorted(dims) && type.getNumElements() == result.getNumElements() && type.getNumElements() > 0)
     return reshape(value, shape);
   SmallVector<int64_t> kept, keptShape;

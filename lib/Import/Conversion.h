@@ -1,4 +1,4 @@
-//===- Conversion.h - one operation of StableHLO becomes net ----*- C++ -*-===//
+//===- Conversion.h - the operation being converted -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,9 +14,9 @@
 
 namespace meshwright::importer {
 
-/// The operation that is being converted, with checked access to what it says, and a builder of what it becomes. What
-/// is built has the location, scope and role of the operation. All its operands and results are tensors of static
-/// shape; its operands have been converted already.
+/// Wraps the operation that is being converted: checked access to its attributes, and a builder of its replacement.
+/// Built operations get its location, scope and role. All its operands and results are tensors of static shape; its
+/// operands have already been converted.
 class Conversion {
 public:
   explicit Conversion(mlir::Operation *op) : op(op), place(getScopeAndRole(op)), builder(op) {}
@@ -30,21 +30,20 @@ public:
     return llvm::cast<mlir::RankedTensorType>(op->getOperand(operand).getType());
   }
 
-  /// An error at the operation, which starts with its name.
+  /// Begins an error at the operation with the operation's name.
   mlir::InFlightDiagnostic error() { return op->emitError() << getName() << " "; }
 
   /// Checks the numbers of operands and results.
   mlir::LogicalResult expect(unsigned operands, unsigned results = 1);
-  /// Checks that there are results, and two operands for each and `more`.
+  /// Checks that there are results, and twice as many operands plus `more`.
   mlir::LogicalResult expectPairs(unsigned more = 0);
 
-  /// The list of integers, the integer, and the word that the attribute of that name holds. A list that is left out is
-  /// empty where `optional` says so.
+  /// The value of the attribute `name`: a list of integers, an integer, or a string. A missing attribute is an error.
   mlir::FailureOr<llvm::SmallVector<int64_t>> getDims(llvm::StringRef name);
   mlir::FailureOr<int64_t> getInt(llvm::StringRef name);
   mlir::FailureOr<llvm::StringRef> getWord(llvm::StringRef name);
-  /// The list (or integer) of that name in the dictionary that the attribute `dictionary` holds; empty if it is left
-  /// out.
+  /// An entry of the dictionary attribute `dictionary`: a list of integers or an integer. A missing entry is an empty
+  /// list or zero; a missing dictionary is an error.
   mlir::FailureOr<llvm::SmallVector<int64_t>> getEntry(llvm::StringRef dictionary, llvm::StringRef name);
   mlir::FailureOr<int64_t> getIntEntry(llvm::StringRef dictionary, llvm::StringRef name);
 
@@ -52,15 +51,15 @@ public:
   template <typename OpT, typename... Args> mlir::Value create(mlir::Type type, Args &&...args) {
     return annotate(OpT::create(builder, op->getLoc(), type, std::forward<Args>(args)...));
   }
-  /// Builds the operation of that name, which has operands alone.
+  /// Builds the operation `name`, which has no attributes.
   mlir::Value createNamed(llvm::StringRef name, mlir::Type type, mlir::ValueRange operands);
-  /// Gives what was built the scope and role of the operation.
+  /// Gives `built` the scope and role of the converted operation and returns its first result.
   mlir::Value annotate(mlir::Operation *built);
 
-  /// Builds a reshape, joined with the reshapes that made `value`; none if the shape is the same.
+  /// Builds a reshape, merged with reshapes that define `value`; returns `value` itself if the shape is already right.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
-  /// Repeats `value`, whose dimension i becomes dimension `dims[i]`, joined with the broadcasts that made it. A
-  /// dimension of size 1 may become a larger one.
+  /// Builds a broadcast in which dimension i of `value` becomes dimension `dims[i]`, merged with broadcasts that define
+  /// `value`. A dimension of size 1 is repeated to the size in `shape`.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 
   mlir::OpBuilder &getBuilder() { return builder; }
@@ -72,7 +71,7 @@ private:
   mlir::OpBuilder builder;
 };
 
-/// Builds expressions in the place of the operation that is converted; what is built gets its scope and role.
+/// Builds expressions at the place of the converted operation; all operations get its scope and role.
 class Expression : public mlir::OpBuilder::Listener {
 public:
   explicit Expression(Conversion &conversion)
@@ -91,24 +90,24 @@ private:
   Conversion &conversion;
 };
 
-/// What an operation's results become; failure after an error was emitted.
+/// The values that replace an operation's results; failure after an emitted error.
 using Converted = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 using ConvertFn = Converted (*)(Conversion &conversion);
 
-/// How each operation is converted, by its name.
+/// Converters by the names of operations.
 using ConverterMap = llvm::StringMap<ConvertFn>;
 
-/// How the operation of that name, which is known, is converted.
+/// The converter of a known operation.
 ConvertFn findConverter(llvm::StringRef name);
 
-/// The call that JAX makes for the largest elements, or nearly those.
+/// Converts JAX's custom call for the (approximately) largest elements.
 Converted convertApproxTopK(Conversion &conversion);
 
-/// Calls of LAPACK that are operations of `net`.
+/// Convert calls of LAPACK to operations of `net`.
 Converted convertLapackCholesky(Conversion &conversion);
 Converted convertLapackSolve(Conversion &conversion);
 
-/// Each adds the converters of a family.
+/// Each function adds the converters of one family.
 void addBroadcasting(ConverterMap &converters);
 void addElementwise(ConverterMap &converters);
 void addFunctions(ConverterMap &converters);
@@ -133,11 +132,11 @@ mlir::LogicalResult expectOneType(Conversion &conversion);
 mlir::Block *getBody(Conversion &conversion, unsigned arguments, unsigned results, unsigned index = 0,
                      unsigned regions = 1);
 
-/// Whether every element of `value` is its index along `dim`.
+/// True if every element of `value` is its index along `dim`.
 bool isIndexAlong(mlir::Value value, int64_t dim);
 
-/// The operation, `stablehlo.add` for instance, that combines arguments `first` and `second` of `body`, in either
-/// order, into the value that is returned as `result`, and does nothing else to them; empty if it is anything else.
+/// The name of the operation (for instance `stablehlo.add`) that combines arguments `first` and `second` of `body`, in
+/// either order, into returned value `result`; empty if `result` is computed in any other way.
 llvm::StringRef getCombiner(mlir::Block &body, unsigned result, unsigned first, unsigned second);
 
 } // namespace meshwright::importer

@@ -1,9 +1,9 @@
-//===- ConvertStableHLO.cpp - operations of StableHLO become net ----------===//
+//===- ConvertStableHLO.cpp - conversion of StableHLO and CHLO to net -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pass over the operations in order. No type changes, so that every operation can be replaced as soon as what it
-// becomes is built; the converters of each family look at one operation at a time.
+// Visits the operations once, in order. No types change, so every operation is replaced as soon as its replacement is
+// built; converters look at one operation at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ StringRef importer::describeUnknown(StringRef name) {
       .Default("is not known; docs/design/import.md lists the operations that are");
 }
 
-/// Checks that all values are what the serial network has.
+/// Checks that net supports the types of all operands and results.
 static LogicalResult verifyTypes(Operation *op) {
   auto verify = [&](Type type) -> LogicalResult {
     if (std::optional<std::string> problem = getTypeProblem(type))
@@ -101,7 +101,7 @@ static LogicalResult convert(Operation *op) {
   return success();
 }
 
-/// Leaves out what nobody uses, last operations first, so that one pass suffices.
+/// Erases operations without uses in reverse order, so that one traversal suffices.
 static void eraseUnused(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isa_and_nonnull<net::NetDialect>(op.getDialect()) && isOpTriviallyDead(&op))
@@ -126,11 +126,11 @@ struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStable
       }
   }
 
-  /// Shardings in the graph are hints for another compiler; the strategy says how this one distributes.
+  /// Shardings in the graph are hints for another compiler; here the strategy decides.
   void eraseMeshes() {
     for (Operation &op : llvm::make_early_inc_range(getOperation().getOps()))
       if (op.getName().getStringRef() == "sdy.mesh") {
-        // JAX puts keys of random numbers on a mesh without axes.
+        // JAX attaches random keys to a mesh without axes, which carries no information.
         if (auto axes = op.getAttrOfType<IntegerAttr>("axes"); !axes || axes.getInt() != 0)
           op.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
         op.erase();

@@ -1,4 +1,4 @@
-//===- ConvolutionForm.cpp - the short form of convolutions ---------------===//
+//===- ConvolutionForm.cpp - parser of the short form of convolutions -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,7 @@ using namespace meshwright;
 
 namespace {
 
-/// How the dimensions of one of the three tensors are written, and what they are called in the generic form.
+/// The letters of a tensor's non-spatial dimensions, and the attribute names of its dimensions in the generic form.
 struct Side {
   char first, second;
   StringRef firstName, secondName, spatialName;
@@ -25,10 +25,10 @@ constexpr Side kSides[] = {
 
 } // namespace
 
-/// Parses `[b, 0, 1, f]`, where every letter and every number up to that of the spatial dimensions stands once.
+/// Parses `[b, 0, 1, f]`: both letters and all spatial dimensions from 0 on, each once.
 static ParseResult parseSide(AsmParser &parser, const Side &side, NamedAttrList &entries) {
   SMLoc loc = parser.getCurrentLocation();
-  // By place in the list: a spatial dimension, or -1 and -2 for the letters.
+  // By position: the number of a spatial dimension, or -1 and -2 for the letters.
   SmallVector<int64_t> places;
   auto parsePlace = [&]() -> ParseResult {
     OptionalParseResult number = parser.parseOptionalInteger(places.emplace_back());
@@ -64,7 +64,7 @@ ParseResult importer::parseConvolutionNumbers(AsmParser &parser, NamedAttrList &
                  parseSide(parser, kSides[1], entries) || parser.parseArrow() || parseSide(parser, kSides[2], entries));
 }
 
-/// Parses `[1, 2]` or `[[1, 2], [3, 4]]`, one number after the other.
+/// Parses `[1, 2]` or `[[1, 2], [3, 4]]` and flattens the numbers.
 static ParseResult parseNumbers(AsmParser &parser, SmallVectorImpl<int64_t> &numbers) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
     int64_t number;

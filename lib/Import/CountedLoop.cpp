@@ -1,4 +1,4 @@
-//===- CountedLoop.cpp - a loop of StableHLO that counts ------------------===//
+//===- CountedLoop.cpp - recognition of loops with a constant trip count --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ static Operation *getReturn(Region &region) {
   return end->getName().getStringRef() == "stablehlo.return" ? end : nullptr;
 }
 
-/// Whether the regions take all values, and return one and all of them.
+/// True if both regions take all values, the condition returns one value and the body returns all.
 bool CountedLoop::hasForm() const {
   if (op->getNumRegions() != 2 || op->getOperandTypes() != op->getResultTypes())
     return false;
@@ -40,9 +40,9 @@ std::optional<APSInt> importer::getInteger(Value value) {
   return APSInt(*elements.value_begin<APInt>(), elements.getElementType().isUnsignedInteger());
 }
 
-/// The integer that `value` has in every trip, if it is one constant.
+/// The integer that `value` has in every iteration, if it is one constant.
 std::optional<APSInt> CountedLoop::getConstant(Value value) const {
-  // What the body hands on as it came is what the loop started with.
+  // A value that the body returns unchanged keeps its initial value.
   if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner()->getParentOp() == op) {
     unsigned index = argument.getArgNumber();
     if (getNext(index) != getBody().getArgument(index))
@@ -52,7 +52,7 @@ std::optional<APSInt> CountedLoop::getConstant(Value value) const {
   return getInteger(value);
 }
 
-/// Whether the comparison holds, in the words of StableHLO.
+/// Evaluates a comparison with a direction of StableHLO.
 static bool holds(StringRef direction, const APSInt &x, const APSInt &y) {
   return direction == "LT"   ? x < y
          : direction == "LE" ? x <= y
@@ -66,7 +66,7 @@ static bool haveOneType(const APSInt &x, const APSInt &y) {
   return x.getBitWidth() == y.getBitWidth() && x.isUnsigned() == y.isUnsigned();
 }
 
-/// Finds what is compared with what, and how it grows.
+/// Finds the counter, its bound and its step.
 bool CountedLoop::findCounter() {
   Operation *compare = op->getRegion(0).front().back().getOperand(0).getDefiningOp();
   if (!compare || compare->getName().getStringRef() != "stablehlo.compare" || compare->getNumOperands() != 2)
@@ -94,7 +94,7 @@ bool CountedLoop::findCounter() {
   return true;
 }
 
-/// Counts as the loop itself does; false where it goes on for too long.
+/// Counts iterations by executing the counter, so that overflow behaves as in the loop; false if there are too many.
 bool CountedLoop::countTrips() {
   for (APSInt value = first; holds(direction, value, bound); value += step)
     if (++trips > kMaxTrips)

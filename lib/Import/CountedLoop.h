@@ -1,4 +1,4 @@
-//===- CountedLoop.h - a loop of StableHLO that counts ----------*- C++ -*-===//
+//===- CountedLoop.h - loops with a constant trip count ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,31 +12,31 @@
 
 namespace meshwright::importer {
 
-/// A `stablehlo.while` that counts from a constant to a constant in constant steps, so that it is known how often it
-/// runs.
+/// A `stablehlo.while` that counts from a constant to a constant in constant steps, so that its trip count is known at
+/// compile time.
 class CountedLoop {
 public:
-  /// No loop runs more often.
+  /// The largest supported trip count.
   static constexpr int64_t kMaxTrips = 10'000'000;
 
-  /// Looks at `op`; after an error at it nothing.
+  /// Analyzes `op`; emits an error at it and returns nothing if it is not such a loop.
   static std::optional<CountedLoop> create(mlir::Operation *op);
 
   mlir::Operation *getOp() const { return op; }
   mlir::Block &getBody() const { return op->getRegion(1).front(); }
-  /// All of the body but what returns, which is of a dialect that does not say so.
+  /// The operations of the body without its return, which is not registered as a terminator.
   auto getBodyOperations() const { return llvm::make_range(getBody().begin(), std::prev(getBody().end())); }
-  /// What the body hands to the next trip as value `index`.
+  /// The value that the body passes to the next iteration as value `index`.
   mlir::Value getNext(unsigned index) const { return getBody().back().getOperand(index); }
 
-  /// How often the body runs.
+  /// The trip count.
   int64_t getTrips() const { return trips; }
-  /// Which of the values counts, what it starts as, and what it grows by.
+  /// The index of the counter among the loop's values, its initial value and its step.
   unsigned getCounter() const { return counter; }
   const llvm::APSInt &getFirst() const { return first; }
   const llvm::APSInt &getStep() const { return step; }
 
-  /// The number of operations in the body, those of its regions included.
+  /// The number of operations in the body, including nested ones.
   int64_t countOperations() const;
 
 private:
@@ -54,12 +54,12 @@ private:
   llvm::StringRef direction;
 };
 
-/// The integer that a constant of one element makes `value`; nothing if it is something else.
+/// The value of a scalar integer constant; empty if `value` is anything else.
 std::optional<llvm::APSInt> getInteger(mlir::Value value);
 
-/// Writes the body as often as it runs.
+/// Replaces the loop by one copy of its body per iteration.
 void unroll(const CountedLoop &loop);
-/// Puts the body between a `net.loop` and its end.
+/// Converts the loop to a `net.loop`.
 void roll(const CountedLoop &loop);
 
 } // namespace meshwright::importer

@@ -1,16 +1,17 @@
-//===- Cumulative.cpp - running sums and the like -------------------------===//
+//===- Cumulative.cpp - cumulative sums as logarithmic-depth scans --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JAX prints a running sum of n elements as a sliding window of n elements. Summed as it stands that would take n²/2
-// additions; here it becomes slices, combinations and concatenations, which have derivatives and kernels of their own:
+// JAX prints a cumulative sum of n elements as a sliding window of n elements, which would take n²/2 additions. It
+// becomes an odd-even scan of at most 2n combinations, made of slices, combinations and concatenations, which already
+// have derivatives and kernels:
 //
-//     x        a   b   c   d   e         neighbours are combined,
-//     pairs      ab      cd              what runs over the pairs is found the same way,
-//     scan       ab     abcd             and is the answer at every second place;
-//     result   a  ab abc abcd abcde      at the others one more element is combined with it
+//     x        a   b   c   d   e         combine neighbours into pairs,
+//     pairs      ab      cd              scan the pairs recursively,
+//     scan       ab     abcd             which gives every second result,
+//     result   a  ab abc abcd abcde      and combine each remaining one with its own element
 //
-// That is also the order in which JAX combines where it has no such windows.
+// JAX combines in the same order when it does not use windows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ std::optional<Cumulation> importer::findCumulation(const WindowLists &windows, A
 
 namespace {
 
-/// Positions count in the order of the cumulation: where it runs from the end, every tensor lies the other way round.
+/// Positions count in the direction of the scan: if it runs from the end, slices and concatenations are mirrored.
 class Scan {
 public:
   Scan(net::NetBuilder &build, Cumulation cumulation, function_ref<Value(Value, Value)> combine)
@@ -76,7 +77,7 @@ private:
     return build.concatenate(values, along);
   }
 
-  /// Takes from both in turns; `even` may have one element more.
+  /// Alternates elements of both; `even` may have one element more.
   Value interleave(Value even, Value odd) {
     SmallVector<int64_t> shape(shapeOf(odd)), apart(shape);
     int64_t pairs = shape[dim], left = shapeOf(even)[dim];
@@ -104,7 +105,7 @@ Value importer::cumulate(net::NetBuilder &build, Value value, Cumulation cumulat
 // log(exp(a) + exp(b))
 //===----------------------------------------------------------------------===//
 
-/// The operand of `value` if the operation called `name` made it; null if not.
+/// The operand of `value` if it is the result of the unary operation `name`; null otherwise.
 static Value matchUnary(Value value, StringRef name) {
   Operation *op = value ? value.getDefiningOp() : nullptr;
   return op && op->getName().getStringRef() == name && op->getNumOperands() == 1 ? op->getOperand(0) : Value();
@@ -117,7 +118,7 @@ bool importer::isLogAddExp(Block &body) {
   Operation *select = body.back().getOperand(0).getDefiningOp();
   if (!select || select->getName().getStringRef() != "stablehlo.select" || select->getNumOperands() != 3)
     return false;
-  // a + b where a − b is no number: both are the same infinity, or one is NaN.
+  // Returns a + b if a − b is NaN: both are the same infinity, or one is NaN.
   auto sum = matchBinary(select->getOperand(2), "stablehlo.add");
   if (matchBinary(select->getOperand(1), "stablehlo.add") != arguments || !sum ||
       matchBinary(sum->first, "stablehlo.maximum") != arguments)

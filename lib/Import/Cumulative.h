@@ -1,4 +1,4 @@
-//===- Cumulative.h - running sums and the like -----------------*- C++ -*-===//
+//===- Cumulative.h - cumulative sums and similar scans ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,28 +11,27 @@
 
 namespace meshwright::importer {
 
-/// A window that shows all elements of one dimension up to its place, or from it on.
+/// A window that covers all elements of one dimension up to its position, or from its position on.
 struct Cumulation {
   int64_t dim;
-  /// Whether the window shows what follows.
+  /// True if the window covers the elements from its position on.
   bool fromEnd;
 };
 
-/// What the windows of an operation over a tensor of `shape` are, if they are of that kind. Every list has an entry per
-/// dimension; `padding` has two.
+/// The windows of an operation over a tensor of `shape`. Every list has an entry per dimension; `padding` has two.
 struct WindowLists {
   llvm::SmallVector<int64_t> sizes, strides, padding, baseDilation, windowDilation;
 };
 std::optional<Cumulation> findCumulation(const WindowLists &windows, llvm::ArrayRef<int64_t> shape);
 
-/// Combines every element of `value` with those before it (after it, from the end). `combine(a, b)` is associative and
-/// gets what comes first in this order first. The number of combinations is at most twice that of the elements.
+/// The inclusive scan of `value` along the dimension of `cumulation`. `combine(a, b)` is associative; `a` precedes `b`
+/// in the direction of the scan. Takes at most 2n combinations of elements.
 mlir::Value cumulate(net::NetBuilder &build, mlir::Value value, Cumulation cumulation,
                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
-/// Whether `body` returns log(exp(a) + exp(b)) of its two arguments, as JAX writes it.
+/// True if `body` returns log(exp(a) + exp(b)) of its two arguments, in the form that JAX writes.
 bool isLogAddExp(mlir::Block &body);
-/// The same of two tensors.
+/// Builds log(exp(a) + exp(b)) without overflow.
 mlir::Value logAddExp(net::NetBuilder &build, mlir::Value a, mlir::Value b);
 
 } // namespace meshwright::importer

@@ -1,9 +1,9 @@
-//===- Dynamic.cpp - boxes at run-time places of StableHLO ----------------===//
+//===- Dynamic.cpp - dynamic_slice and dynamic_update_slice ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A box at a place that is a constant is a slice, and writing one a concatenation: these can be split, and moved, where
-// a box at any place cannot.
+// A slice at constant starts becomes a static slice, and an update at constant starts a concatenation: both can be
+// split and moved, which dynamic ones cannot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
-/// Checks that a box of shape `box` can lie inside `whole` and that the operands from `first` on are its place: one
-/// scalar per dimension, all of one type of integers.
+/// Checks that a slice of shape `box` fits into `whole` and that the operands from `first` on are its starts: one
+/// scalar per dimension, all of one integer type.
 static LogicalResult verifyPlace(Conversion &conversion, RankedTensorType whole, RankedTensorType box, unsigned first) {
   unsigned count = conversion.getOp()->getNumOperands() - first;
   if (static_cast<int64_t>(count) != whole.getRank())
@@ -33,7 +33,7 @@ static LogicalResult verifyPlace(Conversion &conversion, RankedTensorType whole,
   return success();
 }
 
-/// The constant start of a box of `boxSize` along a dimension of `size`, clamped; nothing if it is no constant.
+/// The constant start of a slice of size `boxSize` in a dimension of `size`, clamped; empty if it is not constant.
 static std::optional<int64_t> getConstantStart(Value start, int64_t size, int64_t boxSize) {
   if (size == boxSize)
     return 0;
@@ -46,7 +46,7 @@ static std::optional<int64_t> getConstantStart(Value start, int64_t size, int64_
   return std::clamp<int64_t>(number.getSExtValue(), 0, size - boxSize);
 }
 
-/// Where the box starts in every dimension, if that is known.
+/// The start of the slice in every dimension, if all are constant.
 static std::optional<SmallVector<int64_t>> getPlace(ValueRange starts, ArrayRef<int64_t> whole, ArrayRef<int64_t> box) {
   SmallVector<int64_t> place;
   for (auto [start, size, boxSize] : llvm::zip_equal(starts, whole, box)) {
@@ -83,8 +83,8 @@ static Converted convertDynamicSlice(Conversion &conversion) {
   return SmallVector<Value>{b.slice(op->getOperand(0), *place, limits, SmallVector<int64_t>(box.size(), 1))};
 }
 
-/// Joins the box at `place` with what stands around it: along every dimension with what is before and behind it of the
-/// whole, which in the dimensions that are still to come is cut to the box.
+/// Replaces the slice of `whole` at `place` by `box`. Works from the last dimension to the first: concatenates `box`
+/// with the parts of `whole` before and after it, which are cut to the slice in the dimensions still to come.
 static Value surround(net::NetBuilder &b, Value whole, Value box, ArrayRef<int64_t> place) {
   int64_t rank = place.size();
   SmallVector<int64_t> starts(place), limits(place), steps(rank, 1), shape(net::shapeOf(whole));
@@ -119,7 +119,7 @@ static Converted convertDynamicUpdateSlice(Conversion &conversion) {
     return failure();
   if (conversion.getType() != whole)
     return conversion.error() << "turns " << whole << " into " << conversion.getType();
-  // An empty box writes nothing.
+  // An empty update writes nothing.
   if (box.getNumElements() == 0)
     return SmallVector<Value>{op->getOperand(0)};
   Expression expression(conversion);

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Most elementwise operations have the same mnemonic in StableHLO, CHLO and net and only need their types checked;
+// tables list them. On i1, arithmetic becomes logic. Families that need an expression are in `Functions.cpp` and
+// `SpecialFunctions.cpp`.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
@@ -13,7 +17,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
-/// What net calls the same.
+/// Unary operations with the same name in net.
 static constexpr StringLiteral kUnary[] = {
     "abs",
     "cbrt",
@@ -35,13 +39,13 @@ static constexpr StringLiteral kUnary[] = {
     "tanh",
     "round_nearest_even",
 };
-/// The same in CHLO.
+/// Unary operations of CHLO with the same name in net.
 static constexpr StringLiteral kCHLOUnary[] = {
     "acos", "acosh", "asin", "asinh", "atanh", "cosh", "digamma", "erf", "erfc", "lgamma", "sinh", "tan",
 };
-/// Those that integers have too.
+/// Unary operations that also accept integers.
 static constexpr StringLiteral kOfIntegers[] = {"abs", "negate", "not", "sign"};
-/// Of two operands, those that only integers have, and the one that only floats have.
+/// Operations that only accept integers.
 static constexpr StringLiteral kOfIntegersAlone[] = {
     "and", "not", "or", "shift_left", "shift_right_arithmetic", "shift_right_logical", "xor"};
 static constexpr StringLiteral kBinary[] = {
@@ -72,7 +76,7 @@ LogicalResult importer::expectOneType(Conversion &conversion) {
   return success();
 }
 
-/// Checks that an operation is of floats, or of integers, where it has to be.
+/// Checks that the element type, float or integer, is one that the operation accepts.
 static LogicalResult expectElements(Conversion &conversion, StringRef mnemonic, bool needsFloats) {
   bool isFloat = isa<FloatType>(conversion.getType().getElementType());
   if (isFloat ? !llvm::is_contained(kOfIntegersAlone, mnemonic) : !needsFloats)
@@ -89,7 +93,7 @@ static Converted convertUnary(Conversion &conversion) {
   return SmallVector<Value>{conversion.createNamed(name, conversion.getType(), conversion.getOp()->getOperands())};
 }
 
-/// On i1 arithmetic is logical: a sum is `or`, a product `and`.
+/// Arithmetic on i1 is logical: addition is `or`, multiplication is `and`.
 static StringRef getLogical(StringRef mnemonic) {
   return llvm::StringSwitch<StringRef>(mnemonic)
       .Cases({"add", "maximum"}, "or")
@@ -136,7 +140,7 @@ static Converted convertIsFinite(Conversion &conversion) {
       conversion.create<net::IsFiniteOp>(conversion.getType(), conversion.getOp()->getOperand(0))};
 }
 
-/// Checks that a comparison of that kind is what net makes of the element type by itself.
+/// Checks that `kind` is the comparison that net derives from the element type.
 static LogicalResult expectKind(Conversion &conversion, StringRef kind) {
   Type element = conversion.getOperandType(0).getElementType();
   bool isUnsigned = element.isInteger(1) || element.isUnsignedInteger();

@@ -1,9 +1,9 @@
-//===- FindBlocks.cpp - scopes for networks whose text has none -----------===//
+//===- FindBlocks.cpp - block scopes for networks without scopes ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipelines, recompute and segments cut a network at its blocks, which are scopes that end in a number. A text without
-// such scopes gets them here, so that no later stage has to know a second kind of block.
+// Pipelines, recomputation and segments cut a network at its blocks, which are scopes that end in a number. This pass
+// gives such scopes to networks without them, so that later stages know only one kind of block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static int64_t countElements(TypeRange types) {
   return elements;
 }
 
-/// Whether `op` computes more than it reads and writes, as products do.
+/// True if `op` performs more operations than it reads and writes elements, such as a GEMM.
 static bool isHeavy(Operation *op) {
   auto costed = dyn_cast<dist::CostOpInterface>(op);
   return costed && costed.getFlops() > countElements(op->getOperandTypes()) + countElements(op->getResultTypes());
@@ -47,13 +47,13 @@ static bool isHeavy(Operation *op) {
 
 namespace {
 
-/// Forward, as plain data and back.
+/// The forward operations as plain data for `findRepeatedBlocks`, and the way back to the IR.
 class Network {
 public:
   explicit Network(func::FuncOp graph);
 
   const NetworkShape &getShape() const { return shape; }
-  /// Puts operations into the scopes of blocks, those of backward too.
+  /// Adds the blocks to the scopes of their operations, including those of backward.
   void setScopes(ArrayRef<BlockRow> rows);
 
 private:
@@ -65,10 +65,11 @@ private:
 
   Block &body;
   NetworkShape shape;
-  /// The operations of the shape.
+  /// The operations in `shape`, by their numbers there.
   SmallVector<Operation *, 0> ops;
   llvm::DenseMap<Operation *, unsigned> numbers;
-  /// Values that depend on an input, and on a variable. Of those that depend on variables alone, one of these.
+  /// Values that depend on an input, and values that depend on a variable, with one such variable. A parameter is in
+  /// `reads` only, an activation in both.
   llvm::DenseSet<Value> fed;
   llvm::DenseMap<Value, net::ReadOp> reads;
   llvm::DenseMap<Operation *, int> blockOf;
@@ -125,8 +126,8 @@ void Network::add(Operation &op) {
   shape.ops.push_back(std::move(added));
 }
 
-/// The block that the names of all variables say that operations apply to data: `layers.3` of `p.layers.3.w`. Empty
-/// where they differ.
+/// The block in the names of all variables that operations of the range apply to data: `layers.3` for `p.layers.3.w`.
+/// Empty if they differ.
 std::string Network::getNameOfVariables(unsigned begin, unsigned end) const {
   std::optional<StringRef> name;
   for (unsigned number = begin; number < end; ++number) {
@@ -137,7 +138,7 @@ std::string Network::getNameOfVariables(unsigned begin, unsigned end) const {
       if (read == reads.end() || fed.contains(operand))
         continue;
       net::ReadOp of = read->second;
-      // Scopes do not begin with the name of the argument that has all parameters.
+      // The first component is the argument with all parameters, which scopes do not have.
       auto [root, path] = splitComponent(of.getVariable());
       StringRef block = findBlock(path.empty() ? root : path);
       if (name.value_or(block) != block)
@@ -168,8 +169,8 @@ void Network::setScope(Operation *op, StringRef block) {
                          StringAttr::get(op->getContext(), joinScopes(block, scope ? scope.getValue() : StringRef())));
 }
 
-/// The last block among those that make the activations that `op` reads, and that read the variable it reads or makes
-/// the gradient of; -1 where there is none.
+/// The last block among those that compute an activation that `op` reads and those that read a parameter that `op`
+/// reads; -1 if there is none.
 int Network::findBlockOfBackward(Operation *op) const {
   int block = -1;
   for (Value operand : op->getOperands()) {

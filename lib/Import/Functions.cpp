@@ -1,6 +1,10 @@
-//===- Functions.cpp - elementwise operations that are expressions --------===//
+//===- Functions.cpp - elementwise operations expanded into expressions ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations without a counterpart in net become expressions of other operations, so that derivatives, sharding and
+// kernels need no further rules. Each expression is exact where the original is exact: it keeps the rounding of halves,
+// signed infinities and NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +17,7 @@ using namespace meshwright;
 using namespace meshwright::importer;
 using net::CompareDirection;
 
-/// Checks that there are so many operands of one type of floats, and a result of it.
+/// Checks that there are `operands` operands and a result, all of one float type.
 static LogicalResult expectFloats(Conversion &conversion, unsigned operands) {
   if (failed(conversion.expect(operands)) || failed(expectOneType(conversion)))
     return failure();
@@ -29,10 +33,9 @@ static Converted convertSquare(Conversion &conversion) {
   return SmallVector<Value>{conversion.create<net::MultiplyOp>(conversion.getType(), operand, operand)};
 }
 
-/// The inverse of the error function at `x`, of magnitude at most 1: a guess that is right to a few thousandths
-/// (Winitzki, A handy approximation for the error function and its inverse, 2008), then steps of Halley's method, each
-/// of which triples the digits. Near 1 the distance to it is exact, so that there the complementary function is what is
-/// inverted.
+/// The inverse error function at |x| ≤ 1: a first approximation with an error of a few thousandths (Winitzki, A handy
+/// approximation for the error function and its inverse, 2008), then steps of Halley's method, each of which triples
+/// the number of correct digits. Near 1 the steps invert erfc instead, because 1 − |x| is exact there.
 static Value invertErf(net::NetBuilder &b, Value x) {
   constexpr double kShape = 0.147, kPi = 3.14159265358979323846;
   constexpr int kSteps = 2;
@@ -61,7 +64,7 @@ static Converted convertErfInv(Conversion &conversion) {
   Expression expression(conversion);
   net::NetBuilder &b = expression.build;
   Value x = conversion.getOp()->getOperand(0);
-  // Digits that 16 bits do not hold are lost once, at the end.
+  // Computes in f32, so that 16-bit types round once, at the end.
   if (element.getWidth() < 32)
     x = b.convert(x, b.builder.getF32Type());
   return SmallVector<Value>{b.convert(invertErf(b, x), element)};
@@ -75,8 +78,8 @@ static Converted convertAtan(Conversion &conversion) {
   return SmallVector<Value>{expression.build.binary<net::Atan2Op>(x, expression.build.splatLike(x, 1))};
 }
 
-/// The nearest integer, halves away from zero: of the magnitude, whose part behind the point is exact. A sum with one
-/// half would round numbers just below it up.
+/// Rounds to nearest, halves away from zero, by the fraction of |x|, which is exact. Adding one half to x would round
+/// up numbers just below one half.
 static Converted convertRound(Conversion &conversion) {
   if (failed(expectFloats(conversion, 1)))
     return failure();
@@ -94,7 +97,7 @@ static SmallVector<int64_t> getDimsOf(RankedTensorType type) {
   return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
 }
 
-/// The larger of the lower bound and the operand, and the smaller of that and the upper bound; bounds may be scalars.
+/// min(max(low, x), high); the bounds may be scalars.
 static Converted convertClamp(Conversion &conversion) {
   if (failed(conversion.expect(3)))
     return failure();
@@ -110,17 +113,17 @@ static Converted convertClamp(Conversion &conversion) {
   Operation *op = conversion.getOp();
   Value low = conversion.broadcast(op->getOperand(0), type.getShape(), getDimsOf(conversion.getOperandType(0)));
   Value high = conversion.broadcast(op->getOperand(2), type.getShape(), getDimsOf(conversion.getOperandType(2)));
-  // On i1 the larger is `or`.
+  // On i1, maximum is `or` and minimum is `and`.
   bool isLogical = type.getElementType().isInteger(1);
   Value raised = conversion.createNamed(isLogical ? "net.or" : "net.maximum", type, {low, op->getOperand(1)});
   return SmallVector<Value>{conversion.createNamed(isLogical ? "net.and" : "net.minimum", type, {high, raised})};
 }
 
 //===----------------------------------------------------------------------===//
-// Floats that are no numbers, and constants
+// Non-finite floats, and constants
 //===----------------------------------------------------------------------===//
 
-/// Compares with an infinity; `Sign` is 0 where either does.
+/// Compares with an infinity; `Sign` 0 accepts both signs.
 template <int Sign> static Converted convertIsInfinite(Conversion &conversion) {
   if (failed(conversion.expect(1)))
     return failure();

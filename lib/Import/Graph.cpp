@@ -1,4 +1,4 @@
-//===- Graph.cpp - the function that is the graph -------------------------===//
+//===- Graph.cpp - the public function, and scopes of operations ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ bool importer::isComputation(func::FuncOp func) {
 func::FuncOp importer::findGraph(ModuleOp module) {
   func::FuncOp graph;
   for (auto func : module.getOps<func::FuncOp>()) {
-    // JAX prints what calls compare with as public.
+    // JAX prints the comparators of custom calls as public functions.
     if (!func.isPublic() || isComputation(func))
       continue;
     if (graph) {
@@ -40,7 +40,7 @@ func::FuncOp importer::findGraph(ModuleOp module) {
 DictionaryAttr importer::getScopeAndRole(Operation *op) {
   DictionaryAttr all = op->getDiscardableAttrDictionary();
   SmallVector<NamedAttribute, 2> named;
-  // The dictionary is sorted, and so is this.
+  // The dictionary is sorted, so this subset is too.
   for (NamedAttribute attribute : all)
     if (attribute.getName() == net::kRoleAttr || attribute.getName() == net::kScopeAttr)
       named.push_back(attribute);

@@ -1,4 +1,4 @@
-//===- Graph.h - the function that is the graph -----------------*- C++ -*-===//
+//===- Graph.h - the public function, and scopes of operations --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,16 +15,17 @@
 
 namespace meshwright::importer {
 
-/// Whether `func` is what an operation compares or combines with, and no function that is called.
+/// True if `func` is the comparator or combiner of an operation, rather than a function to call.
 bool isComputation(mlir::func::FuncOp func);
 
-/// The module's only public function but for such, whose body `verifyBody` accepts. Null after an error.
+/// The only public function of the module that is not a computation; `verifyBody` has accepted its body. Null after an
+/// error.
 mlir::func::FuncOp findGraph(mlir::ModuleOp module);
 
-/// The scope and the role of `op`, which is empty where it has neither.
+/// The scope and the role of `op`; an empty dictionary if it has neither.
 mlir::DictionaryAttr getScopeAndRole(mlir::Operation *op);
 
-/// Gives `op` the discardable attributes `added` beside its own, all at once: every change makes a dictionary.
+/// Adds the discardable attributes `added` to `op`, all at once because every change builds a new dictionary.
 void addAttributes(mlir::Operation *op, mlir::DictionaryAttr added);
 
 /// The scope `inner` below `outer`, either of which may be empty.

@@ -59,11 +59,12 @@ static FailureOr<net::ScatterDimsAttr> getScatterDims(Conversion &conversion) {
                                    *map, *vectorDim);
 }
 
-/// What the body of a scatter does with result `index` of `count`: its arguments are what is there, then the updates.
+/// The combiner of a scatter for result `index` of `count`. The body's arguments are the old elements, then the
+/// updates.
 static std::optional<net::ScatterKind> getScatterKind(Block &body, unsigned index, unsigned count) {
   if (body.back().getOperand(index) == body.getArgument(count + index))
     return net::ScatterKind::Assign;
-  // On i1 a sum is a maximum and a product a minimum.
+  // On i1, addition is maximum and multiplication is minimum.
   StringRef combiner = getCombiner(body, index, index, count + index);
   if (getElementTypeOrSelf(body.getArgument(index).getType()).isInteger(1))
     combiner = llvm::StringSwitch<StringRef>(combiner)

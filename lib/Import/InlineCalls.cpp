@@ -1,10 +1,10 @@
-//===- InlineCalls.cpp - private functions become part of the graph -------===//
+//===- InlineCalls.cpp - inlining of private functions --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls are taken from a list in order; a body that is copied adds its own calls to the list. So every operation is
-// copied once to its final place, however deep the calls are. That the list ends is checked before, and so is how many
-// operations there will be: a chain of functions that each call the next twice doubles them with every link.
+// Takes calls from a worklist in order; a copied body appends its own calls. Every operation is copied once, to its
+// final place, however deeply calls are nested. Recursion and the number of resulting operations are checked before: a
+// chain of functions that each call the next one twice doubles the operations with every link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,15 +33,15 @@ static SmallVector<func::CallOp> getCalls(Operation *op) {
 
 namespace {
 
-/// Functions and what they call, walked without recursion.
+/// Functions and their calls, traversed without recursion.
 class CallGraph {
 public:
   explicit CallGraph(ModuleOp module) : symbols(module) {}
 
   func::FuncOp getCallee(func::CallOp call) const { return symbols.lookup<func::FuncOp>(call.getCallee()); }
 
-  /// Checks that every function that is called has a body of one block, that none calls itself, and the number of
-  /// operations.
+  /// Checks that every called function has a body of one block, that there is no recursion, and that the number of
+  /// operations stays below the limit.
   LogicalResult verify(func::FuncOp graph) {
     SmallVector<func::FuncOp> stack = {graph};
     while (!stack.empty()) {
@@ -96,8 +96,7 @@ private:
   llvm::DenseMap<Operation *, State> states;
 };
 
-/// Makes calls of the functions that composite operations are explained by. Which operation a vendor means by its name
-/// need not be known then.
+/// Replaces composite operations by calls of their decompositions, so that the composite itself need not be known.
 LogicalResult callDecompositions(ModuleOp module) {
   SymbolTable symbols(module);
   auto result = module.walk([&](Operation *op) {
@@ -120,7 +119,8 @@ LogicalResult callDecompositions(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// Makes a region of the function that a custom call computes with, as operations have that compare or combine.
+/// Moves the function in `called_computations` of a custom call into a region, the form that comparators and combiners
+/// of other operations have.
 LogicalResult takeComputations(ModuleOp module) {
   SymbolTable symbols(module);
   auto result = module.walk([&](Operation *op) {
@@ -184,7 +184,7 @@ struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
     call.erase();
   }
 
-  /// Puts the scope, role and location of the call around those of the operation.
+  /// Prefixes the scope of the call, and adds its role and location to the operation.
   static void place(Operation *op, StringRef outer, func::CallOp call) {
     auto inner = op->getAttrOfType<StringAttr>(net::kScopeAttr);
     std::string scope = joinScopes(outer, inner ? inner.getValue() : StringRef());

@@ -1,4 +1,4 @@
-//===- Known.h - the operations that Import knows ---------------*- C++ -*-===//
+//===- Known.h - names of supported operations ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,20 +12,19 @@
 
 namespace meshwright::importer {
 
-/// Whether the operation called `name` acts on corresponding elements and is written with operands and types alone.
+/// True if the operation is elementwise and its short form consists of operands and types only.
 bool isElementwise(llvm::StringRef name);
 
-/// The operations of StableHLO that combine two operands element by element, and make what has their type.
+/// The mnemonics of binary elementwise operations of StableHLO, whose result has the type of the operands.
 llvm::ArrayRef<llvm::StringLiteral> getBinary();
 
-/// Whether the operation called `name` is one of CHLO that repeats its operands.
+/// True if the operation is one of CHLO with implicit broadcasting.
 bool isBroadcasting(llvm::StringRef name);
 
-/// Whether the operation called `name` is converted.
+/// True if a converter for the operation exists.
 bool isKnown(llvm::StringRef name);
 
-/// What is said of the operation called `name`, which is not known, after its name: what would do in its place, if
-/// something does.
+/// The end of the error about an unknown operation, after its name, with a remedy if there is one.
 llvm::StringRef describeUnknown(llvm::StringRef name);
 
 } // namespace meshwright::importer

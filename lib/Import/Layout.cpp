@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Layout operations map one to one to net. Constants are taken as they are, including those whose values are stored at
+// the end of the text; annotations of sharding are dropped if they are empty and rejected otherwise.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
@@ -11,7 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
-/// The elements of a value that stands at the end of the text, behind `dialect_resources`.
+/// The elements of a constant stored at the end of the text, in `dialect_resources`.
 static FailureOr<DenseElementsAttr> readResource(Conversion &conversion, DenseResourceElementsAttr value) {
   AsmResourceBlob *blob = value.getRawHandle().getBlob();
   if (!blob)
@@ -22,7 +25,7 @@ static FailureOr<DenseElementsAttr> readResource(Conversion &conversion, DenseRe
   auto type = cast<ShapedType>(value.getType());
   bool isSplat = false;
   bool isValid = DenseElementsAttr::isValidRawBuffer(type, blob->getData(), isSplat);
-  // One element does not stand for all here: the others are missing.
+  // A single element is not a splat here: the remaining bytes are missing.
   if (!isValid || (isSplat && type.getNumElements() != 1))
     return conversion.error() << "of " << type << " has " << blob->getData().size()
                               << " bytes of values in dialect_resources, which is not what it takes";
@@ -95,7 +98,8 @@ static Converted convertReshape(Conversion &conversion) {
   return SmallVector<Value>{conversion.reshape(conversion.getOp()->getOperand(0), conversion.getType().getShape())};
 }
 
-/// One that names no axis says nothing; JAX writes it for keys of random numbers. What another says would be lost.
+/// Drops a constraint that names no axis; JAX writes such constraints for random keys. Dropping any other would lose
+/// information, so it is an error.
 static Converted convertConstraint(Conversion &conversion) {
   if (failed(conversion.expect(1)))
     return failure();

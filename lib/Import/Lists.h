@@ -1,4 +1,4 @@
-//===- Lists.h - attributes that are lists of numbers -----------*- C++ -*-===//
+//===- Lists.h - lists of numbers in attributes -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,8 @@
 
 namespace meshwright::importer {
 
-/// Checks that the attribute `name`, a list of numbers about dimensions, is no longer than the operation's tensors
-/// explain, before its elements are looked at: `dense<0> : tensor<100000000000xi64>` states that many in a few bytes.
+/// Checks that the list `name` is not longer than the ranks of the operation's tensors allow, before its elements are
+/// read: `dense<0> : tensor<100000000000xi64>` declares that many in a few bytes.
 mlir::LogicalResult checkLength(Conversion &conversion, mlir::DenseElementsAttr list, llvm::StringRef name);
 
 } // namespace meshwright::importer

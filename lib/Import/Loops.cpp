@@ -1,11 +1,10 @@
-//===- Loops.cpp - loops stay loops or become straight code ---------------===//
+//===- Loops.cpp - unrolling and conversion of counted loops --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frameworks roll up short loops of integers: JAX prints the twenty rounds of threefry as five trips of four. Written
-// out, constants that a trip hands to the next fold, and the rounds of one element are one kernel. A loop that computes
-// with floats is one that the user wrote, over layers or over time, and stays one. How often a loop runs is counted as
-// the loop itself counts; what decides otherwise than by a counter is known at run time only.
+// Frameworks roll short integer loops: JAX prints the twenty rounds of threefry as five iterations of four. Unrolling
+// them folds constants between iterations and lets all rounds become one kernel. A loop that computes with floats was
+// written by the user, over layers or time, and stays a loop. The trip count must be known from a counter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
-/// What one loop and what all loops together may make.
+/// Limits on the operations from unrolling: of one loop, and of all loops together.
 static constexpr int64_t kMaxOperations = 10'000, kMaxOperationsOfAll = 10'000'000;
 
 void importer::unroll(const CountedLoop &loop) {
@@ -42,7 +41,7 @@ void importer::unroll(const CountedLoop &loop) {
   op->erase();
 }
 
-/// Whether a trip computes with floats.
+/// True if the body computes with floats.
 static bool computesFloats(const CountedLoop &loop) {
   auto isFloat = [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); };
   return llvm::any_of(loop.getBodyOperations(),
@@ -55,7 +54,7 @@ struct Loops : importer::impl::LoopsPassBase<Loops> {
   using LoopsPassBase::LoopsPassBase;
 
   void runOnOperation() override {
-    // Inner loops first, so that what the outer one holds is straight code.
+    // Post-order: an outer loop contains straight code when it is replaced.
     SmallVector<Operation *> loops;
     getOperation().walk([&](Operation *op) {
       if (op->getName().getStringRef() == "stablehlo.while")
@@ -81,10 +80,10 @@ struct Loops : importer::impl::LoopsPassBase<Loops> {
     int64_t operations = loop.countOperations(), trips = loop.getTrips();
     if (trips * operations > kMaxOperations)
       return loop.getOp()->emitError() << "stablehlo.while runs " << operations << " operations " << trips
-                                       << " times; what is written out has up to " << kMaxOperations << " operations";
+                                       << " times; an unrolled loop has up to " << kMaxOperations << " operations";
     numWritten += trips * operations;
     if (numWritten > kMaxOperationsOfAll)
-      return loop.getOp()->emitError() << "writing out loops makes more than " << kMaxOperationsOfAll << " operations";
+      return loop.getOp()->emitError() << "unrolling loops makes more than " << kMaxOperationsOfAll << " operations";
     importer::unroll(loop);
     ++numUnrolled;
     return success();

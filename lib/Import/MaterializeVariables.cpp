@@ -1,6 +1,11 @@
-//===- MaterializeVariables.cpp - parameters and state become variables ---===//
+//===- MaterializeVariables.cpp - variables for parameters and state ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns arguments of the graph into variables: the parameters that the options name, and carried state, whose next
+// value the graph returns (`CarriedState` finds the pairs). An argument becomes a `net.read` at the entry of the step,
+// its result a `net.assign` at the exit, and both leave the signature. Every glob must match, and names and signatures
+// are changed once for all arguments, so that the pass is linear in them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +30,11 @@ namespace meshwright::importer {
 
 namespace {
 
-/// An initializer and the variables it is for.
+/// An initializer and the glob of its variables.
 struct Rule {
   StringRef glob;
   net::InitializerAttr initializer;
-  /// Whether it is for a parameter. `*` is not meant for the state of an optimizer.
+  /// True if the glob matches a parameter. Such a rule, `*` for instance, does not apply to the state of an optimizer.
   bool isOfParameters = false;
 };
 
@@ -66,7 +71,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return results;
   }
 
-  /// Globs are matched once for each argument.
+  /// Matches each argument against the globs once.
   void findParameters(ArrayRef<Port> arguments) {
     parameterNames.clear();
     for (const std::string &name : variables)
@@ -78,7 +83,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
 
   bool isParameter(StringRef name) const { return parameterNames.contains(name); }
 
-  /// Finds what is carried from step to step: what the options say first, then what was donated.
+  /// Pairs carried state with results: by the options first, then by donation.
   LogicalResult pairState(func::FuncOp graph, CarriedState &state) {
     SmallVector<CarryRule> carryRules;
     for (const std::string &text : carries) {
@@ -119,8 +124,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return donated;
   }
 
-  /// Whether operations that keep the shape lead from an argument to a result. Followed for a bounded number of
-  /// operations, since a network may keep the shape of a variable throughout; "no" beyond.
+  /// True if elementwise operations lead from an argument to a result of the same shape. Follows a bounded number of
+  /// values, since a network may keep a variable's shape throughout, and returns false beyond the bound.
   static bool isElementwise(func::FuncOp graph, unsigned argument, unsigned result) {
     constexpr size_t kMost = 4096;
     Value from = graph.getArgument(argument), to = graph.front().getTerminator()->getOperand(result);
@@ -135,7 +140,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return reached.contains(to);
   }
 
-  /// Shows the rules to write for a tree that several trees of results fit.
+  /// Reports a tree that matches several trees of results, with a rule that would decide.
   static void reportAmbiguous(func::FuncOp graph, const AmbiguousTree &tree) {
     auto all = [](StringRef prefix) { return joinScopes(prefix, "*"); };
     InFlightDiagnostic diagnostic = emitError(graph.getArgument(tree.arguments.front()).getLoc());
@@ -157,7 +162,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     diagnostic << " }";
   }
 
-  /// `name` as it stands in quotes in a strategy.
+  /// Escapes `name` for quotes in a strategy file.
   static std::string escape(StringRef name) {
     std::string text;
     for (char c : name)
@@ -165,7 +170,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return text;
   }
 
-  /// Says once for a tree that it has no results. Without its parameters a step would train nothing.
+  /// Reports a tree without results, once per tree: an error if it has parameters, since the step would not train them.
   LogicalResult reportUnpaired(func::FuncOp graph, ArrayRef<unsigned> tree, StringRef obstacle) {
     const unsigned *parameter =
         llvm::find_if(tree, [&](unsigned argument) { return isParameter(getName(graph, argument)); });
@@ -182,7 +187,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return failure(parameter != tree.end());
   }
 
-  /// Makes the variables, and takes their arguments and results from the signature.
+  /// Creates the variables and removes their arguments and results from the signature.
   LogicalResult materialize(func::FuncOp graph, const CarriedState &state, ArrayRef<Rule> rules) {
     SymbolTable symbols(getOperation());
     OpBuilder reads = OpBuilder::atBlockBegin(&graph.getBody().front());
@@ -202,7 +207,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         continue;
       isAssigned.set(*result);
       ++numCarried;
-      // What is given back as it came needs no assignment.
+      // A value that is returned unchanged needs no assignment.
       if (Value next = results->getOperand(*result); next != read->getResult())
         net::AssignOp::create(assigns, argument.getLoc(), read->getVariableAttr(), next);
       if (read->getResult().use_empty())
@@ -220,14 +225,14 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       ++numCarried;
       net::AssignOp::create(assigns, loc, variable->getSymNameAttr(), next);
     }
-    // A variable's name is the user's, the function's is nobody's: nothing refers to it.
+    // A variable's name takes precedence, because no operation refers to the function's name.
     if (!symbols.lookup(kStepName))
       graph.setSymName(kStepName);
     results->eraseOperands(isAssigned);
     return success(succeeded(graph.eraseResults(isAssigned)) && succeeded(graph.eraseArguments(isVariable)));
   }
 
-  /// Whether `value` is a constant, reshaped or repeated: optax leaves such where it has no state to keep.
+  /// True if `value` is a constant, possibly reshaped or broadcast: optax returns constants in place of empty state.
   static bool isConstant(Value value) {
     while (auto *maker = value.getDefiningOp<net::ConstantOp>() ? nullptr : value.getDefiningOp()) {
       if (maker->getNumOperands() != 1)
@@ -246,7 +251,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return llvm::any_of(globs, [&](const std::string &glob) { return matchGlob(glob, name); });
   }
 
-  /// A graph of several replicas is the program of one of them, and its sums are not those of the whole.
+  /// With several replicas the graph is the program of one of them, and its sums do not cover the whole batch.
   LogicalResult checkReplicas() {
     auto replicas = getOperation()->getAttrOfType<IntegerAttr>("mhlo.num_replicas");
     if (replicas && !replicas.getValue().isOne())
@@ -271,7 +276,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return success();
   }
 
-  /// Checks that every glob matches something: arguments, or the variables among them.
+  /// Checks that every glob matches: arguments for parameters, variables for initializers.
   LogicalResult checkGlobs(func::FuncOp graph, ArrayRef<Port> arguments, const CarriedState &state,
                            MutableArrayRef<Rule> rules) {
     SmallVector<StringRef> names, variables;
@@ -323,7 +328,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       return emitError(loc) << "variable " << name << " is of " << describeType(portType) << ", " << *problem;
     auto type = cast<RankedTensorType>(portType);
     if (Operation *other = symbols.lookup(name)) {
-      auto diagnostic = emitError(loc) << "variable " << name << " is called like something else";
+      auto diagnostic = emitError(loc) << "variable " << name << " has the name of another symbol";
       diagnostic.attachNote(other->getLoc()) << "the other is here";
       return diagnostic;
     }
@@ -339,7 +344,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     return variable;
   }
 
-  /// What exporters attach for other compilers is not carried along.
+  /// Drops attributes that exporters attach for other compilers.
   void leaveOutForeignAttributes(func::FuncOp graph) {
     bool hasSharding = false;
     auto keepName = [&](DictionaryAttr attributes) {
@@ -364,7 +369,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
         getOperation()->removeDiscardableAttr(attribute.getName());
   }
 
-  /// Names of the arguments that become variables because the options say so.
+  /// Names of the arguments that the options turn into variables.
   llvm::StringSet<> parameterNames;
 };
 

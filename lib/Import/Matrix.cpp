@@ -1,11 +1,11 @@
-//===- Matrix.cpp - factors of matrices -----------------------------------===//
+//===- Matrix.cpp - Cholesky factors and triangular solves ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `net` knows lower triangular matrices on the left alone. Upper triangular ones become lower triangular where rows and
-// columns stand in the opposite order, and what stands on the right stands on the left of what is transposed. What JAX
-// calls LAPACK for on a CPU are these operations too. A matrix that is not positive definite has no factor: LAPACK
-// returns where it failed, from which JAX's graphs select NaN, and `stablehlo.cholesky` is NaN, as XLA computes it.
+// `net` only has lower triangular matrices on the left. An upper triangular system is reversed in rows and columns, and
+// a system on the right is transposed. Calls of LAPACK, which JAX makes on a CPU, become the same operations. For a
+// matrix that is not positive definite, LAPACK returns the index of the failing minor, from which JAX's graphs select
+// NaN; `stablehlo.cholesky` returns NaN, as in XLA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,12 @@ using namespace meshwright::importer;
 
 namespace {
 
-/// What a triangular system of equations looks like.
+/// The form of a triangular system of equations.
 struct System {
   bool leftSide, lower, transposed, unitDiagonal;
 };
 
-/// Expressions of the matrices in the last two dimensions.
+/// Builds expressions of matrices in the last two dimensions.
 class Matrices : public Expression {
 public:
   Matrices(Conversion &conversion, int64_t rank) : Expression(conversion), rank(rank) {}
@@ -40,10 +40,10 @@ public:
   Value cholesky(Value x, bool lower) {
     return lower ? build.unary<net::CholeskyOp>(x) : transpose(build.unary<net::CholeskyOp>(transpose(x)));
   }
-  /// The order of the first leading minor of every matrix that is not positive, of i32, as LAPACK's `info` has it; 0
-  /// where there is none. `factor` is the Cholesky factor, in either triangle.
+  /// The order of the first leading minor of every matrix that is not positive, as i32, like LAPACK's `info`; 0 if
+  /// there is none. `factor` is the Cholesky factor, in either triangle.
   Value failedMinor(Value factor);
-  /// `factor`, NaN in all matrices that have no factor.
+  /// `factor`, with NaN for all matrices without a Cholesky factor.
   Value orNaN(Value factor);
   Value solve(Value lhs, Value rhs, System system);
 
@@ -58,7 +58,7 @@ Value Matrices::failedMinor(Value factor) {
   ArrayRef<int64_t> shape = net::shapeOf(factor);
   Value row = build.iota(i32, shape, rank - 2), column = build.iota(i32, shape, rank - 1);
   Value onDiagonal = build.compare(net::CompareDirection::Eq, row, column);
-  // The root of what is left of the diagonal: 0 or NaN where that is not positive.
+  // The diagonal is the root of the remainder: 0 or NaN if that is not positive.
   Value isPositive = build.compare(net::CompareDirection::Gt, factor, build.splatLike(factor, 0));
   Value fails = build.binary<net::AndOp>(onDiagonal, build.unary<net::NotOp>(isPositive));
   auto beyond = static_cast<double>(shape.back() + 1);
@@ -80,7 +80,7 @@ Value Matrices::orNaN(Value factor) {
 Value Matrices::solve(Value lhs, Value rhs, System system) {
   if (system.unitDiagonal)
     lhs = withUnitDiagonal(lhs);
-  // X A = B is Aᵀ Xᵀ = Bᵀ.
+  // X A = B is equivalent to Aᵀ Xᵀ = Bᵀ.
   if (system.transposed == system.leftSide) {
     lhs = transpose(lhs);
     system.lower = !system.lower;
@@ -136,7 +136,7 @@ static Converted buildSolve(Conversion &conversion, System system) {
 static Converted convertCholesky(Conversion &conversion) {
   if (failed(conversion.expect(1)))
     return failure();
-  // Upper is what is not printed.
+  // The printer omits `lower` for upper triangles.
   bool isPrinted = conversion.getOp()->hasAttr("lower");
   FailureOr<bool> lower = isPrinted ? getFlag(conversion, "lower") : FailureOr<bool>(false);
   Converted factor = failed(lower) ? Converted(failure()) : buildCholesky(conversion, *lower);
@@ -162,7 +162,7 @@ static Converted convertTriangularSolve(Conversion &conversion) {
 // LAPACK, as JAX calls it on a CPU
 //===----------------------------------------------------------------------===//
 
-/// The letter that stands for an argument of a routine, 'U' or 'L' for instance.
+/// The letter of a LAPACK argument, 'U' or 'L' for instance.
 static FailureOr<char> getLetter(Conversion &conversion, StringRef name) {
   auto config = conversion.getOp()->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
   auto letter = config ? config.getAs<IntegerAttr>(name) : IntegerAttr();
@@ -171,7 +171,7 @@ static FailureOr<char> getLetter(Conversion &conversion, StringRef name) {
   return static_cast<char>(letter.getValue().getLimitedValue(127));
 }
 
-/// The second result of a factorization says whether it failed, which JAX turns into NaNs.
+/// The second result is LAPACK's `info`, which JAX turns into NaNs.
 Converted importer::convertLapackCholesky(Conversion &conversion) {
   if (failed(conversion.expect(1, 2)))
     return failure();

@@ -1,6 +1,10 @@
-//===- Names.cpp - names and scopes as users write them -------------------===//
+//===- Names.cpp - dotted names and scopes from JAX paths -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JAX names arguments and results by Python paths (`p['h'][0].mu`) and operations by slash-separated scopes
+// (`jit(f)/transformer/h/3/dot_general`). Both become dotted names, the form in which strategies match them. Every
+// function accepts any text: text that is not a path becomes one component.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +35,7 @@ std::pair<StringRef, StringRef> importer::splitComponent(StringRef name) {
   return {name, {}};
 }
 
-/// Takes a quoted key from the front of `text`, which starts with the quote. Nothing if it does not end.
+/// Consumes a quoted key from the front of `text`, which starts with the quote. Empty if the quote is not closed.
 static std::optional<std::string> takeQuoted(StringRef &text) {
   char quote = text.front();
   std::string key;
@@ -47,7 +51,7 @@ static std::optional<std::string> takeQuoted(StringRef &text) {
   return std::nullopt;
 }
 
-/// Takes `.attribute`, `['key']` or `[0]` from the front of `text`.
+/// Consumes `.attribute`, `['key']` or `[0]` from the front of `text`.
 static std::optional<std::string> takeKey(StringRef &text) {
   if (text.consume_front(".")) {
     StringRef name = text.take_while([](char c) { return c != '.' && c != '['; });
@@ -89,7 +93,7 @@ std::string importer::getDottedName(StringRef path) {
 }
 
 std::string importer::getResultName(StringRef path) {
-  // Before version 0.5 JAX wrote what comes behind the word alone.
+  // JAX before version 0.5 omitted the root `result`.
   if (path.empty())
     return "result";
   StringRef below = path;
@@ -99,7 +103,7 @@ std::string importer::getResultName(StringRef path) {
   return keys ? join(*keys, ".") : getDottedName(path);
 }
 
-/// Cuts `name` at the slashes outside of parentheses; old versions of JAX put arguments behind primitives in brackets.
+/// Splits `name` at slashes outside of brackets; old versions of JAX print arguments of primitives in brackets.
 static SmallVector<StringRef> splitScope(StringRef name) {
   SmallVector<StringRef> parts;
   size_t start = 0;
@@ -118,7 +122,7 @@ static SmallVector<StringRef> splitScope(StringRef name) {
   return parts;
 }
 
-/// What `name(inner)` holds, if it is `transpose`, `jvp` or the like.
+/// The inner name of `transpose(inner)`, `jvp(inner)` and other transformations.
 static std::optional<StringRef> getTransformed(StringRef part) {
   auto [transform, rest] = part.split('(');
   if (!rest.consume_back(")"))

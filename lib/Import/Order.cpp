@@ -1,9 +1,9 @@
-//===- Order.cpp - operations of StableHLO that reorder -------------------===//
+//===- Order.cpp - sorting, reversing and top-k ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sort is the order of its keys and a gather of every operand in that order: what is sorted along has a derivative,
-// that of the gather, and who only asks for the order, as argsort does, gets nothing else.
+// A sort becomes an argsort of its keys and a gather of every operand. The gather has a derivative, and a program that
+// only uses the order, as argsort does, pays for nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,17 +27,17 @@ static Converted convertReverse(Conversion &conversion) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a comparator orders by
+// The order of a comparator
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The order that the body of a sort describes.
+/// The order that the comparator of a sort computes.
 struct Order {
-  /// The operands that are compared, the first one first.
+  /// The operands with the keys, the most significant first.
   SmallVector<unsigned> keys;
   bool descending = false;
-  /// Whether floats are compared by the total order as they are, where there are floats.
+  /// True if floats are compared by the total order of their bits; empty without float keys.
   std::optional<bool> isTotal;
 };
 
@@ -56,7 +56,7 @@ static bool isNamed(Operation *op, StringRef name, unsigned operands) {
   return op && op->getName().getStringRef() == name && op->getNumOperands() == operands;
 }
 
-/// The operands of `value`, the comparison in that direction that made it; nothing if it is not one.
+/// The operands of `value` if it is a comparison in that direction.
 static std::optional<std::pair<Value, Value>> matchCompare(Value value, StringRef direction) {
   Operation *op = value.getDefiningOp();
   auto word = op ? op->getAttrOfType<StringAttr>("comparison_direction") : StringAttr();
@@ -65,7 +65,7 @@ static std::optional<std::pair<Value, Value>> matchCompare(Value value, StringRe
   return std::pair(op->getOperand(0), op->getOperand(1));
 }
 
-/// The float that the constant `value` is.
+/// The value of a scalar float constant.
 static std::optional<APFloat> getFloat(Value value) {
   Operation *op = value.getDefiningOp();
   auto elements =
@@ -75,8 +75,8 @@ static std::optional<APFloat> getFloat(Value value) {
   return *elements.value_begin<APFloat>();
 }
 
-/// The argument that `value` is, but for zeros of either sign and NaNs, which it makes one each, as JAX does before it
-/// compares: `select(x != x, NaN, select(x == 0, 0, x))`.
+/// The argument x under JAX's canonicalization of zeros and NaNs before a comparison: `select(x != x, NaN, select(x ==
+/// 0, 0, x))`. Null if `value` has another form.
 static BlockArgument skipCanonical(Value value) {
   Operation *outer = value.getDefiningOp();
   if (!isNamed(outer, "stablehlo.select", 3))
@@ -94,7 +94,7 @@ static BlockArgument skipCanonical(Value value) {
   return isCanonical ? x : BlockArgument();
 }
 
-/// Reads `value` as a comparison of both elements of an operand.
+/// Matches a comparison of the two elements of one operand.
 static std::optional<KeyComparison> matchKey(Value value, Block &body) {
   Operation *op = value.getDefiningOp();
   auto direction = op ? op->getAttrOfType<StringAttr>("comparison_direction") : StringAttr();
@@ -118,7 +118,7 @@ static std::optional<KeyComparison> matchKey(Value value, Block &body) {
   return KeyComparison{first / 2, direction.getValue(), left.getArgNumber() != first, isTotal};
 }
 
-/// Adds the key of a comparison by less or greater to `order`, with which it has to agree.
+/// Adds the key of a comparison by `LT` or `GT` to `order`; false if it contradicts the keys before.
 static bool addKey(Order &order, const KeyComparison &comparison) {
   bool descends = (comparison.direction == "GT") != comparison.isSwapped;
   if (comparison.direction != "LT" && comparison.direction != "GT")
@@ -134,7 +134,7 @@ static bool addKey(Order &order, const KeyComparison &comparison) {
   return true;
 }
 
-/// Matches `x < x'`, or `x < x' or (x = x' and rest)`, where `rest` is of the same form, for as many keys as there are.
+/// Matches `x < x'` or `x < x' or (x = x' and rest)`, where `rest` has the same form for the next key.
 static std::optional<Order> matchOrder(Block &body) {
   Order order;
   Value value = body.back().getOperand(0);
@@ -160,7 +160,7 @@ static std::optional<Order> matchOrder(Block &body) {
 // Sorting
 //===----------------------------------------------------------------------===//
 
-/// The element of `x` at every position along `dim` that `positions` holds, whose other dimensions are those of `x`.
+/// Gathers the elements of `x` at `positions` along `dim`.
 static Value takeAlong(net::NetBuilder &b, Value x, Value positions, int64_t dim) {
   SmallVector<int64_t> shape(net::shapeOf(positions)), others, vectors(shape);
   int64_t rank = shape.size();
@@ -174,7 +174,7 @@ static Value takeAlong(net::NetBuilder &b, Value x, Value positions, int64_t dim
                                dims, SmallVector<int64_t>(rank, 1));
 }
 
-/// `positions` along `dim` in `x`; what counts along it already need not be read.
+/// Gathers `x` at `positions` along `dim`; an `x` that is its own index is not read.
 static Value inOrder(net::NetBuilder &b, Value x, Value positions, int64_t dim) {
   if (isIndexAlong(x, dim))
     return b.convert(positions, net::elementTypeOf(x));
@@ -223,7 +223,7 @@ static Converted convertSort(Conversion &conversion) {
   return results;
 }
 
-/// The first of the order, largest elements first, as values and positions.
+/// The `k` largest elements of the last dimension, in descending order, and their positions.
 static Converted convertTopK(Conversion &conversion) {
   if (failed(conversion.expect(1, 2)))
     return failure();
@@ -250,8 +250,7 @@ static Converted convertTopK(Conversion &conversion) {
   return SmallVector<Value>{takeAlong(b, x, positions, rank - 1), positions};
 }
 
-/// The largest elements that are found, by another order than sorting is asked for if there is one: all of them are,
-/// which is no worse than nearly all.
+/// Computes the exact top k in place of an approximation, by the order of the comparator.
 Converted importer::convertApproxTopK(Conversion &conversion) {
   Operation *op = conversion.getOp();
   unsigned count = op->getNumResults();

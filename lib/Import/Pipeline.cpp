@@ -1,6 +1,10 @@
-//===- Pipeline.cpp - the stage Import ------------------------------------===//
+//===- Pipeline.cpp - pass pipeline and parser of the stage Import --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stage runs on the text of one module: check the text, parse it, locate every operation at its line, then run the
+// passes in the order of `buildImportPipeline`. Locations come first because every error of the compiler refers to a
+// line of the user's text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +20,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
 
-/// The text of a rule as the pass's option takes it; 17 digits are enough to read the same number again.
+/// The text of a rule as an option of the pass; 17 digits reproduce every double.
 static std::string printRule(const InitRule &rule) {
   std::string text;
   llvm::raw_string_ostream(text) << rule.match << ":" << net::stringifyInitializerKind(rule.kind) << ":"
@@ -25,11 +29,11 @@ static std::string printRule(const InitRule &rule) {
 }
 
 void importer::buildImportPipeline(OpPassManager &passes, const Options &options) {
-  // Names first: they stand in locations, which everything after this may fuse or drop.
+  // Names first: they are stored in locations, which later passes may fuse or drop.
   passes.addPass(createAnnotateNamesPass());
-  // Before conversion, so that a function that is called many times is looked at with the constants it is given.
+  // Before conversion, so that each call of a function is converted with its own constants.
   passes.addPass(createInlineCallsPass());
-  // After calls, which conditionals and loops have in their bodies; a loop with a conditional in it is straight then.
+  // After calls, which may be in the bodies of conditionals and loops. A loop then contains no conditional.
   passes.addPass(createConditionalsPass());
   passes.addPass(createLoopsPass({.unroll = options.unrollLoops}));
   passes.addPass(createConvertStableHLOPass());
@@ -41,9 +45,9 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   for (const CarryRule &rule : options.carries)
     variables.carries.push_back(rule.argument + "=" + rule.result);
   passes.addPass(createMaterializeVariablesPass(variables));
-  // What is state, and what updates it, is seen by what is assigned.
+  // State and updates are recognized by assignments.
   passes.addPass(createRecognizeStepPass());
-  // Blocks are looked for in forward alone.
+  // After roles are known, since blocks are found in forward.
   passes.addPass(createFindBlocksPass());
   passes.addPass(createVerifyImportPass());
 }
@@ -67,8 +71,8 @@ void importer::registerImportPipeline() {
 
 namespace {
 
-/// Finds the lines and columns of a text. `llvm::SourceMgr` looks for the start of a line from every place in it, which
-/// takes time quadratic in a line that holds all arguments of a graph.
+/// Finds the line and column of a place in a text. `llvm::SourceMgr` searches the start of a line from every place,
+/// which is quadratic for a line with all arguments of a graph.
 class LineIndex {
 public:
   explicit LineIndex(StringRef text) : starts{text.begin()} {
@@ -89,11 +93,11 @@ private:
 
 } // namespace
 
-/// The line of the text `name` that `loc` is in, in front of the location that stands there.
+/// Fuses the line of `loc` in the text `name` with the location that the exporter wrote.
 static Location locate(const LineIndex &lines, StringAttr name, SMLoc loc, Location written) {
   auto [line, column] = lines.find(loc);
   Location text = FileLineColLoc::get(name, line, column);
-  // Without a location of its own an operation has that of the text already.
+  // The parser gives operations without a location their place in the text.
   auto place = dyn_cast<FileLineColRange>(static_cast<LocationAttr>(written));
   if (isa<UnknownLoc>(static_cast<LocationAttr>(written)) || (place && place.getFilename() == name))
     return text;
@@ -111,7 +115,7 @@ OwningOpRef<ModuleOp> importer::parseGraph(const llvm::SourceMgr &sources, MLIRC
   context->loadDialect<func::FuncDialect>();
   Block block;
   AsmParserState positions;
-  // The verifier runs below, when its errors can be located.
+  // The verifier runs below, after locations are set.
   ParserConfig config(context, /*verifyAfterParse=*/false);
   if (failed(parseAsmSourceFile(sources, &block, config, &positions)))
     return {};
@@ -144,7 +148,7 @@ OwningOpRef<ModuleOp> importer::importGraph(const llvm::SourceMgr &sources, MLIR
   if (!module)
     return {};
   PassManager passes(context, ModuleOp::getOperationName());
-  // The stage ends in a gate of its own, which the verifier follows.
+  // The stage ends with its own verifier; MLIR's runs once after it.
   passes.enableVerifier(false);
   buildImportPipeline(passes, options);
   if (failed(passes.run(*module)) || failed(mlir::verify(*module)))

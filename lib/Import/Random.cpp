@@ -1,12 +1,11 @@
-//===- Random.cpp - random bits of StableHLO ------------------------------===//
+//===- Random.cpp - counter-based random bits: Philox and Threefry --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random bits are arithmetic on the index of every element: the generators are counter-based (Salmon et al., Parallel
-// Random Numbers: As Easy as 1, 2, 3, 2011), and which block of their output an element takes follows from the
-// element's place in the whole tensor. Written so, in the integers of net, a rank draws for its part what the serial
-// program draws there, and masks are computed where they are used. Which element takes what of which block is as in JAX
-// on a CPU.
+// Expands random bits into integer arithmetic on the index of every element. The generators are counter-based (Salmon
+// et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011), so the block of an element follows from its index in the
+// whole tensor: a rank draws for its part the numbers of the serial program, and masks are computed where they are
+// used. The assignment of elements to blocks and words is that of JAX on a CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +20,7 @@ using Key = std::array<Value, 2>;
 
 namespace {
 
-/// What a generator gives: the elements, and how many blocks they took.
+/// Drawn elements, and the number of blocks that they used.
 struct Draw {
   Value elements;
   uint64_t blocks;
@@ -29,7 +28,7 @@ struct Draw {
 
 } // namespace
 
-/// The two halves of the state's first element.
+/// The key: both halves of the first element of the state.
 static Key getKey(Bits &bits, Value state) {
   Value key = bits.take(state, 0);
   return {bits.low(key), bits.high(key)};
@@ -43,7 +42,7 @@ static Value isNumber(Bits &bits, Value index, uint64_t number) {
 // Philox
 //===----------------------------------------------------------------------===//
 
-/// Ten rounds on blocks of four words.
+/// Philox-4x32: ten rounds on blocks of four words.
 static void philox(Bits &bits, std::array<Value, 4> &words, Key key) {
   constexpr int kRounds = 10;
   constexpr uint64_t kFactors[] = {0xD2511F53, 0xCD9E8D57}, kSteps[] = {0x9E3779B9, 0xBB67AE85};
@@ -63,7 +62,7 @@ static void philox(Bits &bits, std::array<Value, 4> &words, Key key) {
   }
 }
 
-/// The words of the block `block`: the state's second element counts blocks, and carries into the first.
+/// The words of block number `block`: the state's second element is the block counter and carries into the first.
 static std::array<Value, 4> drawBlock(Bits &bits, Value state, Value block) {
   ArrayRef<int64_t> shape = net::shapeOf(block);
   Value upper = bits.build.broadcast(bits.take(state, 0), shape);
@@ -76,7 +75,8 @@ static std::array<Value, 4> drawBlock(Bits &bits, Value state, Value block) {
   return words;
 }
 
-/// Blocks in the order of the elements: of 64 bits two to a block, else four, shorter ones the last bits of a word.
+/// Assigns blocks in the order of elements: two elements of 64 bits per block, or four shorter ones, which take the low
+/// bits of a word.
 static Draw drawPhilox(Bits &bits, Value state, ArrayRef<int64_t> shape, unsigned width) {
   Value index = bits.countElements(shape);
   unsigned digits = width == 64 ? 1 : 2;
@@ -98,7 +98,7 @@ static Draw drawPhilox(Bits &bits, Value state, ArrayRef<int64_t> shape, unsigne
 // Threefry
 //===----------------------------------------------------------------------===//
 
-/// Twenty rounds on blocks of two words.
+/// Threefry-2x32: twenty rounds on blocks of two words.
 static void threefry(Bits &bits, std::array<Value, 2> &words, Key key) {
   constexpr int kGroups = 5;
   constexpr uint64_t kParity = 0x1BD11BDA, kDistances[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -121,7 +121,7 @@ static void threefry(Bits &bits, std::array<Value, 2> &words, Key key) {
   }
 }
 
-/// The dimension along which neighbours share a block: the first of even size, else the first of the largest.
+/// The dimension along which neighbours share a block: the first of even size, otherwise the first of the largest size.
 static std::optional<int64_t> findPaired(ArrayRef<int64_t> shape) {
   if (shape.empty())
     return std::nullopt;
@@ -129,7 +129,8 @@ static std::optional<int64_t> findPaired(ArrayRef<int64_t> shape) {
   return (even != shape.end() ? even : llvm::max_element(shape)) - shape.begin();
 }
 
-/// Elements of 64 bits have a block each; of shorter ones two neighbours share one. The state's second element counts.
+/// An element of 64 bits takes a block; two neighbours of fewer bits share one. The state's second element is the block
+/// counter.
 static Draw drawThreefry(Bits &bits, Value state, ArrayRef<int64_t> shape, unsigned width) {
   std::optional<int64_t> paired = width == 64 ? std::nullopt : findPaired(shape);
   Value block = bits.countElements(shape, paired);
@@ -151,10 +152,10 @@ static Draw drawThreefry(Bits &bits, Value state, ArrayRef<int64_t> shape, unsig
 }
 
 //===----------------------------------------------------------------------===//
-// The operation
+// rng_bit_generator
 //===----------------------------------------------------------------------===//
 
-/// Whether the algorithm is threefry, the other being Philox, which is the default of JAX on a CPU.
+/// True for threefry. The default is Philox, as in JAX on a CPU.
 static FailureOr<bool> isThreefry(Conversion &conversion) {
   FailureOr<StringRef> algorithm = conversion.getWord("rng_algorithm");
   if (failed(algorithm))

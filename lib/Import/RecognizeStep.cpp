@@ -1,10 +1,10 @@
-//===- RecognizeStep.cpp - the parts of a whole training step -------------===//
+//===- RecognizeStep.cpp - roles and gradients of a whole step ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A graph that assigns its variables itself says as much about them as a strategy would: what reads them, what their
-// new values depend on. Later stages ask for roles, kinds and the names of gradients, and nothing here is needed for
-// the step to be right: what is not recognized is distributed like any other value.
+// A graph that assigns its variables itself shows their roles by data flow. Later stages use roles, kinds and the names
+// of gradients for better plans only: a value that is not recognized is distributed like any other, and the step stays
+// correct.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +32,9 @@ static bool isBackward(Operation *op) { return op && net::getRole(op) == net::Ro
 
 static bool isUpdate(Operation *op) { return op && net::getRole(op) == net::Role::Optimize; }
 
-/// The parts of `func`, once roles are known from scopes as far as they say them.
+/// The operations of the update, given the roles that scopes state.
 static SmallVector<Operation *> findUpdate(func::FuncOp func) {
-  // Forward in program order: what depends on backward, without being of it.
+  // Forward pass in program order: operations that depend on backward and are not part of it.
   llvm::DenseSet<Operation *> behind;
   for (Operation &op : func.getBody().front().without_terminator())
     if (!isBackward(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -42,7 +42,7 @@ static SmallVector<Operation *> findUpdate(func::FuncOp func) {
           return isBackward(maker) || behind.contains(maker);
         }))
       behind.insert(&op);
-  // In reverse: what a result or backward reads is needed before the update, unless it lies behind backward.
+  // Reverse pass: operations that a result or backward needs precede the update, unless they depend on backward.
   llvm::DenseSet<Operation *> before;
   auto need = [&](Operation *reader) {
     for (Value operand : reader->getOperands())
@@ -51,7 +51,7 @@ static SmallVector<Operation *> findUpdate(func::FuncOp func) {
   };
   SmallVector<Operation *> update;
   for (Operation &op : llvm::reverse(func.getBody().front())) {
-    // What forward assigns, as statistics of the batch, is not of the update either.
+    // Assignments of forward, such as batch statistics, are not part of the update.
     bool isForwardAssign = isa<net::AssignOp>(op) && !behind.contains(&op);
     if (isa<func::ReturnOp>(op) || isBackward(&op) || before.contains(&op) || isForwardAssign)
       need(&op);
@@ -64,12 +64,11 @@ static SmallVector<Operation *> findUpdate(func::FuncOp func) {
 
 namespace {
 
-/// Finds the gradients that an update works on, each operation of it visited once.
+/// Finds the gradient of each update; visits each operation of the update once.
 class GradientFinder {
 public:
-  /// The one value of backward from which, beside values that are no gradients, the value of `assign` is computed, and
-  /// that has its shape. Null where there is none, several, or one that another variable's update reads too. Scalars
-  /// are not followed: a norm depends on all gradients.
+  /// The value of backward from which `assign` computes its value, if it is unique, has the same shape, and is not read
+  /// by another variable's update. Null otherwise. Does not follow scalars: a global norm depends on all gradients.
   Value find(net::AssignOp assign);
 
 private:
@@ -81,16 +80,16 @@ private:
   bool isShared = false;
 };
 
-/// The parameters of a module by the ends of their names.
+/// Looks up parameters by suffixes of their names.
 class ParameterIndex {
 public:
   explicit ParameterIndex(ModuleOp module);
 
-  /// The parameter whose name has the longest end in common with that of `state`, if it has its shape too.
+  /// The parameter whose name shares the longest suffix with that of `state`, if it has the same shape too.
   net::VariableOp findLike(net::VariableOp state) const;
 
 private:
-  /// Null where several parameters have the end in common.
+  /// Null if several parameters share the suffix.
   llvm::StringMap<net::VariableOp> byEnd;
 };
 
@@ -104,7 +103,7 @@ void GradientFinder::follow(Value value, Operation *assign) {
     found.insert(value);
     return;
   }
-  // What is made of scalars alone, several updates may share.
+  // Broadcasts of scalars may be shared between updates.
   bool isSpread = llvm::all_of(maker->getOperands(), [](Value operand) { return getShape(operand).empty(); });
   if (!isUpdate(maker) || isSpread)
     return;
@@ -157,7 +156,7 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
     if (!graph)
       return signalPassFailure();
     Block &body = graph.getBody().front();
-    // A step that was recognized before, or without a part of backward, stays as it is.
+    // Leaves a step alone that was recognized before or has no backward.
     if (body.getOps<net::AssignOp>().empty() || llvm::any_of(body, [](Operation &op) { return isUpdate(&op); }))
       return;
     auto hasBackward = [&] { return llvm::any_of(body, [](Operation &op) { return isBackward(&op); }); };
@@ -165,10 +164,10 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
       markBackward(graph);
     if (!hasBackward())
       return;
-    // What had one dictionary of attributes has one afterwards.
+    // Operations that shared a dictionary of attributes share one afterwards too.
     llvm::DenseMap<DictionaryAttr, DictionaryAttr> changed;
     for (Operation *op : findUpdate(graph)) {
-      // A loop ends where it began: nothing reads that.
+      // A loop ends with the role with which it began: no operation reads its end.
       auto end = dyn_cast<net::EndLoopOp>(op);
       if (Operation *begin = end ? end.getIndex().getDefiningOp() : nullptr)
         net::setRole(op, net::getRole(begin).value_or(net::Role::Forward));
@@ -208,7 +207,7 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
       if (variable.getKind() != net::VariableKind::Buffer)
         continue;
       variable.setKind(chooseKind(variable, read, isUpdate(assign), hasParameters));
-      // State that no step reads may begin as anything.
+      // State that no step reads may start with any value.
       if (!read && !variable.getInitAttr())
         variable.setInitAttr(net::InitializerAttr::get(&getContext(), net::InitializerKind::Constant, 0.0, 0.0));
     }
@@ -226,7 +225,7 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
     return hasParameters || !read || isUpdate(read) ? net::VariableKind::OptimizerState : net::VariableKind::Parameter;
   }
 
-  /// What Train would have said of state of its own.
+  /// Adds the initializer and the parameter (`like`) that Train adds to its own state.
   static void describeState(net::VariableOp variable, const ParameterIndex &parameters) {
     net::VariableKind kind = variable.getKind();
     if (kind != net::VariableKind::OptimizerState && kind != net::VariableKind::Counter)

@@ -1,9 +1,9 @@
-//===- Reduction.cpp - reductions of StableHLO ----------------------------===//
+//===- Reduction.cpp - conversion of reduce, argmax and argmin ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction of several tensors is several reductions if its body combines each tensor with itself alone. The one body
-// known that does not is that of argmax and argmin.
+// A reduction of several tensors becomes one reduction per tensor if its body combines each tensor only with itself.
+// The only other supported body is that of argmax and argmin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using namespace meshwright;
 using namespace meshwright::importer;
 using dist::ReduceKind;
 
-/// What combining elements of a type with the operation called `combiner` makes of many; nothing for an operation that
-/// is not known. On i1 arithmetic is logical.
+/// The reduction whose elementwise combiner is the operation `combiner`; empty if there is none. Arithmetic on i1 is
+/// logical.
 static std::optional<ReduceKind> getReduceKind(StringRef combiner, Type element) {
   bool isLogical = element.isInteger(1);
   return llvm::StringSwitch<std::optional<ReduceKind>>(combiner)
@@ -38,7 +38,7 @@ Attribute importer::getSplat(Value value) {
   return elements.getSplatValue<Attribute>();
 }
 
-/// The smallest (or largest) integer of a type.
+/// The smallest or the largest integer of a type.
 static APInt getExtreme(IntegerType type, bool smallest) {
   unsigned width = type.getWidth();
   if (type.isUnsigned() || width == 1)
@@ -110,7 +110,7 @@ Value importer::combineInit(Conversion &conversion, ReduceKind kind, Value init,
   return combine(conversion, kind, repeated, result);
 }
 
-/// Reduces operand `index` from its neutral element, and combines with the initial value if that is another.
+/// Reduces operand `index` from the neutral element, then combines the result with any other initial value.
 static Value reduceOne(Conversion &conversion, unsigned index, ReduceKind kind, ArrayRef<int64_t> dims) {
   Operation *op = conversion.getOp();
   RankedTensorType type = conversion.getType(index);
@@ -148,7 +148,7 @@ std::optional<std::pair<Value, Value>> importer::matchBinary(Value value, String
   return std::pair(op->getOperand(0), op->getOperand(1));
 }
 
-/// Whether `value` is select(predicate, onTrue, onFalse), for the predicate that is returned.
+/// The predicate if `value` is select(predicate, onTrue, onFalse); null otherwise.
 static Value matchSelect(Value value, Value onTrue, Value onFalse) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getName().getStringRef() != "stablehlo.select" || op->getNumOperands() != 3 ||
@@ -157,10 +157,10 @@ static Value matchSelect(Value value, Value onTrue, Value onFalse) {
   return op->getOperand(0);
 }
 
-/// Matches a body that, of (value, index) pairs (v, i) and (w, j), takes
+/// Matches a body that combines the (value, index) pairs (v, i) and (w, j) into
 ///   value: wins ? v : w           where wins = v > w or v != v
 ///   index: wins or (v == w and i < j) ? i : j
-/// (with < for >), which is the pair with the largest value, NaN above all, and among equals the lowest index.
+/// (with < for >): the pair with the largest value, NaN above all numbers, and the lowest index among equal values.
 static std::optional<net::ArgKind> matchArgBody(Block &body) {
   Value v = body.getArgument(0), i = body.getArgument(1), w = body.getArgument(2), j = body.getArgument(3);
   Value wins = matchSelect(body.back().getOperand(0), v, w);
@@ -190,7 +190,7 @@ bool importer::isIndexAlong(Value value, int64_t dim) {
   return iota && static_cast<int64_t>(iota.getDim()) == dim;
 }
 
-/// Converts argmax and argmin. Nothing, without an error, if it is neither.
+/// Converts argmax and argmin. Returns nothing, without an error, for any other reduction.
 static std::optional<SmallVector<Value>> convertArg(Conversion &conversion, Block &body, ArrayRef<int64_t> dims) {
   Operation *op = conversion.getOp();
   if (op->getNumResults() != 2 || dims.size() != 1)
@@ -198,7 +198,7 @@ static std::optional<SmallVector<Value>> convertArg(Conversion &conversion, Bloc
   std::optional<net::ArgKind> kind = matchArgBody(body);
   if (!kind || !isIndexAlong(op->getOperand(1), dims.front()))
     return std::nullopt;
-  // The initial pair never wins: its value is the worst, its index the lowest there is.
+  // The initial pair must never win: its value is the worst, its index the lowest.
   ReduceKind reduce = *kind == net::ArgKind::Max ? ReduceKind::Max : ReduceKind::Min;
   if (conversion.getOperandType(0).getElementType().isInteger(1))
     reduce = *kind == net::ArgKind::Max ? ReduceKind::Or : ReduceKind::And;
@@ -212,10 +212,10 @@ static std::optional<SmallVector<Value>> convertArg(Conversion &conversion, Bloc
 }
 
 //===----------------------------------------------------------------------===//
-// The operation
+// The conversion
 //===----------------------------------------------------------------------===//
 
-/// Checks the dimensions and the initial values, which are scalars of the operands' element types.
+/// Sorts and checks the dimensions, and checks the initial values, which are scalars of the operands' element types.
 static LogicalResult verifyReduce(Conversion &conversion, MutableArrayRef<int64_t> dims) {
   unsigned count = conversion.getOp()->getNumResults();
   llvm::sort(dims);

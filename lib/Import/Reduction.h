@@ -1,4 +1,4 @@
-//===- Reduction.h - what reductions of StableHLO have in common *- C++ -*-===//
+//===- Reduction.h - helpers for reductions and windows ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,24 +11,24 @@
 
 namespace meshwright::importer {
 
-/// What `body` makes of the elements of every operand, each combined with its own alone. Otherwise emits an error,
-/// which says that `other` bodies are known besides.
+/// The reduction of every operand, if `body` combines each operand only with itself. Otherwise emits an error, which
+/// lists `other` as further supported bodies.
 mlir::FailureOr<llvm::SmallVector<dist::ReduceKind>> getReduceKinds(Conversion &conversion, mlir::Block &body,
                                                                     llvm::StringRef other);
 
-/// The element that every element of `value` is, if it is a constant.
+/// The value of all elements if `value` is a splat constant; null otherwise.
 mlir::Attribute getSplat(mlir::Value value);
-/// Whether combining with `element` changes nothing.
+/// True if combining with `element` changes nothing.
 bool isNeutral(mlir::Attribute element, dist::ReduceKind kind);
 
-/// The values combined element by element.
+/// Combines two values element by element.
 mlir::Value combine(Conversion &conversion, dist::ReduceKind kind, mlir::Value lhs, mlir::Value rhs);
-/// `result`, a reduction from the neutral element, combined with the scalar `init` if that is another.
+/// Combines `result`, a reduction from the neutral element, with the scalar `init` unless that is neutral.
 mlir::Value combineInit(Conversion &conversion, dist::ReduceKind kind, mlir::Value init, mlir::Value result);
 
-/// Whether `value` compares `lhs` with `rhs` (or the other way round, mirrored) in that direction.
+/// True if `value` compares `lhs` with `rhs` in that direction, or `rhs` with `lhs` in the mirrored one.
 bool isCompare(mlir::Value value, llvm::StringRef direction, mlir::Value lhs, mlir::Value rhs);
-/// The operands of `value` if the operation called `name` with two of them made it.
+/// The operands of `value` if it is the result of the binary operation `name`.
 std::optional<std::pair<mlir::Value, mlir::Value>> matchBinary(mlir::Value value, llvm::StringRef name);
 
 } // namespace meshwright::importer

@@ -1,14 +1,15 @@
-//===- RepeatedBlocks.cpp - the layers of a network by structure ----------===//
+//===- RepeatedBlocks.cpp - repeated blocks of a network ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations that apply parameters to data, in program order, are a sequence whose repetitions are rows of blocks:
+// The operations that apply parameters to data (anchors), in program order, form a sequence; its repetitions are rows
+// of blocks:
 //
 //   embed | ln qkv out ln up down | ln qkv out ln up down | ln head
-//           └── period 6 ───────┘                           ↑ belongs to the repetition, but to no whole period
+//           └── period 6 ───────┘                           ↑ part of the repetition, but of no whole period
 //
-// Every repetition can be cut at several places. Bytes tell which: one activation is alive between two blocks, several
-// inside of them.
+// A repetition can be cut at several places. The best one has the fewest live bytes: one activation is alive between
+// two blocks, several are alive inside a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ using llvm::SmallVectorImpl;
 // Repetitions
 //===----------------------------------------------------------------------===//
 
-/// For every position the length of the longest common prefix of `text` and of what begins there.
+/// The Z function: for every position the length of the longest common prefix of `text` and its suffix from there.
 static SmallVector<unsigned, 0> matchPrefix(ArrayRef<uint64_t> text) {
   SmallVector<unsigned, 0> length(text.size(), 0);
   if (!text.empty())
@@ -47,7 +48,7 @@ static SmallVector<unsigned, 0> matchPrefix(ArrayRef<uint64_t> text) {
   return length;
 }
 
-/// For every position of `text` the length of the longest common prefix of `pattern` and of what begins there.
+/// For every position of `text` the length of the longest common prefix of `pattern` and the suffix from there.
 static SmallVector<unsigned, 0> matchPattern(ArrayRef<uint64_t> pattern, ArrayRef<uint64_t> text) {
   SmallVector<uint64_t, 0> joined(pattern);
   llvm::append_range(joined, text);
@@ -62,8 +63,8 @@ static SmallVector<uint64_t, 0> reversed(ArrayRef<uint64_t> text) {
   return SmallVector<uint64_t, 0>(text.rbegin(), text.rend());
 }
 
-/// Adds the repetitions of [begin, end) that touch its middle. One of period p that begins at least p before the middle
-/// matches itself shifted from `middle - p` to both sides, any other one from `middle`.
+/// Adds the repetitions of [begin, end) that touch its middle. A repetition of period p that begins at least p before
+/// the middle is found by comparing the sequence shifted by p around `middle - p`, any other one around `middle`.
 static void addMiddle(ArrayRef<uint64_t> sequence, unsigned begin, unsigned end, SmallVectorImpl<Repetition> &found) {
   unsigned middle = begin + (end - begin) / 2;
   ArrayRef<uint64_t> left = sequence.slice(begin, middle - begin), right = sequence.slice(middle, end - middle);
@@ -99,7 +100,7 @@ SmallVector<Repetition, 0> importer::findRepetitions(ArrayRef<uint64_t> sequence
     pending.push_back({begin, middle});
     pending.push_back({middle, end});
   }
-  // Two with one period overlap by less than a period, so of those that touch, the longer one contains the other.
+  // Two repetitions with the same period overlap by less than a period, so if two share an end, one contains the other.
   llvm::sort(found, [](const Repetition &a, const Repetition &b) {
     return std::tuple(a.period, a.begin, b.end) < std::tuple(b.period, b.begin, a.end);
   });
@@ -117,12 +118,12 @@ SmallVector<Repetition, 0> importer::findRepetitions(ArrayRef<uint64_t> sequence
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// The bytes of a place that no block may begin at.
+/// The live bytes of a place where no block may begin.
 static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
 
 namespace {
 
-/// Cuts repetitions of anchors into blocks.
+/// Cuts repetitions of anchors into rows of blocks.
 class BlockCutter {
 public:
   explicit BlockCutter(const NetworkShape &network);
@@ -142,11 +143,12 @@ private:
   SmallVector<unsigned, 0> anchors;
   /// The operations that read the results of each operation, in program order.
   SmallVector<SmallVector<unsigned, 2>, 0> readers;
-  /// Where a block may begin that begins with anchor i: between it and the one before it. The last is the end.
+  /// For anchor i, the best first operation of a block whose first anchor it is. The last entry is the end of such a
+  /// block.
   SmallVector<unsigned, 0> places;
-  /// Bytes of the activations that are made before each operation and read by it or after it.
+  /// Bytes of the activations that are alive before each operation.
   SmallVector<int64_t, 0> alive;
-  /// Anchors that are in blocks.
+  /// Anchors that already belong to a block.
   llvm::BitVector used;
 };
 
@@ -164,14 +166,14 @@ BlockCutter::BlockCutter(const NetworkShape &network) : network(network), reader
   findPlaces();
 }
 
-/// Finds for each anchor the place before it, after the anchor before that, where the fewest bytes are alive; the last
-/// of several. And such a place after the last anchor.
+/// Finds for each anchor the place between the previous anchor and itself where the fewest bytes are alive, the last
+/// one of several; and such a place after the last anchor.
 void BlockCutter::findPlaces() {
   SmallVector<int64_t, 0> ending(network.ops.size() + 1, 0);
   int64_t bytes = 0;
   unsigned best = 0;
   auto visit = [&](unsigned op, bool mayBegin) {
-    // A value that the operation before was the last to read is not alive any more.
+    // A value dies after its last reader.
     bytes -= ending[op];
     alive.push_back(mayBegin ? bytes : kNowhere);
     if (alive[op] <= alive[best])
@@ -199,8 +201,8 @@ int64_t BlockCutter::getMostBytes(unsigned first, unsigned period, unsigned bloc
   return most;
 }
 
-/// The row whose blocks have `period` anchors each. Its outer borders are as far from the anchors as the first inner
-/// one, where no more bytes are alive there: the first norm of a head is not of the last block.
+/// The row of blocks with `period` anchors each. Its outer borders are as far from their anchors as the first inner
+/// border, unless more bytes are alive there: the first norm of a head does not belong to the last block.
 BlockRow BlockCutter::getRow(unsigned first, unsigned period, unsigned blocks) const {
   BlockRow row;
   for (unsigned block = 0; block <= blocks; ++block)
@@ -215,8 +217,8 @@ BlockRow BlockCutter::getRow(unsigned first, unsigned period, unsigned blocks) c
   return row;
 }
 
-/// Whether `value` is read in the block that makes it and the next one alone, or alike in all blocks after it; one from
-/// before the row in the first block alone, or alike in all.
+/// True if `value` is only read in its own block and the next one, or in the same way in all blocks after its own. A
+/// value from before the row is read in the first block only, or in the same way in all.
 bool BlockCutter::isReadAlike(unsigned value, ArrayRef<unsigned> row) const {
   auto getBlock = [&](unsigned op) -> int { return llvm::upper_bound(row, op) - row.begin() - 1; };
   int maker = getBlock(value);
@@ -233,7 +235,8 @@ bool BlockCutter::isReadAlike(unsigned value, ArrayRef<unsigned> row) const {
          llvm::all_of(kinds, [&](const auto &entry) { return entry.second == kinds.begin()->second; });
 }
 
-/// Whether every block has a product and reads an activation of the block before it, and all values are read alike.
+/// True if every block has a GEMM and reads an activation of the block before it, and `isReadAlike` holds for all
+/// values.
 bool BlockCutter::isRow(ArrayRef<unsigned> row) const {
   for (unsigned block = 0; block + 1 < row.size(); ++block) {
     bool hasProduct = false, isChained = block == 0;
@@ -253,7 +256,8 @@ bool BlockCutter::isRow(ArrayRef<unsigned> row) const {
   return true;
 }
 
-/// The blocks of a repetition: of as few periods each as make a row, cut where the fewest bytes cross any border.
+/// The blocks of a repetition: as few periods per block as make a valid row, cut where the fewest bytes cross the worst
+/// border.
 std::optional<BlockRow> BlockCutter::cut(const Repetition &repetition) const {
   constexpr unsigned kMostPeriods = 8;
   unsigned length = repetition.end - repetition.begin;
@@ -275,11 +279,11 @@ SmallVector<BlockRow, 0> BlockCutter::run() {
   for (unsigned anchor : anchors)
     kinds.push_back(network.ops[anchor].kind);
   SmallVector<BlockRow, 0> rows;
-  // Each attempt looks at the whole network; the longest repetitions come first.
+  // Each attempt visits the whole network, so their number is bounded; the longest repetitions come first.
   constexpr unsigned kMostAttempts = 64;
   unsigned longest = 0, attempts = 0;
   for (const Repetition &repetition : findRepetitions(kinds)) {
-    // Two small layers of one kind beside many large blocks are no blocks of their own.
+    // Two small layers of one kind next to many large blocks do not form blocks.
     if (4 * (repetition.end - repetition.begin) < longest || attempts == kMostAttempts)
       break;
     if (!isFree(repetition))

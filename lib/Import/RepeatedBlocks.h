@@ -1,4 +1,4 @@
-//===- RepeatedBlocks.h - the layers of a network by structure --*- C++ -*-===//
+//===- RepeatedBlocks.h - repeated blocks of a network ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,20 +13,20 @@
 
 namespace meshwright::importer {
 
-/// A network in program order, as far as its repeated structure depends on it.
+/// The properties of a network's operations, in program order, that determine its repeated structure.
 struct NetworkShape {
   struct Op {
-    /// Equal for operations that do the same with values of the same types.
+    /// A hash of the operation and its types; equal for operations that do the same.
     uint64_t kind = 0;
-    /// The operations whose results it reads, each of them earlier.
+    /// The earlier operations whose results it reads.
     llvm::SmallVector<unsigned, 2> operands;
-    /// Bytes of its results where they are activations, which depend on inputs and on parameters; else 0.
+    /// Bytes of the results that are activations, that is, depend on inputs and on parameters.
     int64_t bytes = 0;
-    /// Whether it applies a parameter to data. Blocks are told by the sequence of these.
+    /// True if the operation applies a parameter to data. Blocks are recognized by the sequence of anchors.
     bool isAnchor = false;
-    /// Whether it is a product: a block has one at least.
+    /// True for products such as GEMMs; every block has at least one.
     bool isHeavy = false;
-    /// Whether a block may begin with it: not inside of a loop.
+    /// True if a block may begin with the operation: it is not inside a loop.
     bool mayBegin = true;
   };
   llvm::SmallVector<Op, 0> ops;
@@ -39,18 +39,18 @@ struct Repetition {
   bool operator==(const Repetition &) const = default;
 };
 
-/// The longest repetitions of a sequence with every period, those that others contain with the same period left out; in
-/// O(n log n) by the algorithm of Main and Lorentz (1984). Ordered by length, longest first, then by period and place.
+/// The maximal repetitions of a sequence for all periods, by the algorithm of Main and Lorentz (1984), in O(n log n).
+/// Ordered by descending length, then by period and position.
 llvm::SmallVector<Repetition, 0> findRepetitions(llvm::ArrayRef<uint64_t> sequence);
 
 /// Consecutive blocks: block i is operations [begins[i], begins[i + 1]).
 using BlockRow = llvm::SmallVector<unsigned, 0>;
 
-/// The rows of repeated blocks of `network`, in program order. Two blocks of a row have the same anchors. Blocks begin
-/// where the fewest bytes of activations are alive, at the last such place; where a repetition can be cut at several
-/// anchors likewise. A value that crosses more than one border, such as the output of an encoder that all blocks of the
-/// decoder read, is read alike by all blocks of the row, else that repetition is no row of blocks: the halves of a
-/// residual block are alike too, but for what the sum in the second one reads.
+/// The rows of repeated blocks of `network`, in program order. All blocks of a row have the same anchors. A block
+/// begins where the fewest bytes of activations are alive, at the last of several such places, and so does the row. A
+/// value that crosses more than one border, such as the output of an encoder that all blocks of the decoder read, must
+/// be read in the same way by all blocks of the row. That rejects the halves of a residual block, which are alike
+/// except for the operands of the second sum.
 llvm::SmallVector<BlockRow, 0> findRepeatedBlocks(const NetworkShape &network);
 
 } // namespace meshwright::importer

@@ -1,10 +1,10 @@
-//===- RollLoops.cpp - counted loops of the serial network ----------------===//
+//===- RollLoops.cpp - conversion of counted loops to net.loop ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frameworks write a scan as a loop that reads element i of what it goes through by a dynamic slice, and writes element
-// i of what it makes by an update of a slice. Both are recognized by what the index is in every trip, which is a linear
-// form of the trip's number.
+// Frameworks write a scan as a loop that reads element i of its input by a dynamic slice and writes element i of its
+// output by an update of a slice. Both are recognized by their index, which is a linear function of the iteration
+// number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@ using llvm::APSInt;
 
 namespace {
 
-/// What a number is in the trip that is done as the n-th, from 0 on: `start` + `slope` · n.
+/// The value `start` + `slope` · n of a scalar in the n-th executed iteration, n = 0, 1, ….
 struct Linear {
   int64_t start = 0, slope = 0;
 };
 
-/// Puts one loop between `net.loop` and `net.end_loop`.
+/// Converts one loop to operations between `net.loop` and `net.end_loop`.
 class Roller : public OpBuilder::Listener {
 public:
   explicit Roller(const CountedLoop &loop)
@@ -55,20 +55,20 @@ private:
   OpBuilder builder;
   net::LoopOp begin;
   bool reverse = false;
-  /// What stands for the values that trips hand on.
+  /// The `net.carry` of each value that iterations pass on.
   SmallVector<Value> carried;
 };
 
 } // namespace
 
-/// What is built has the name of the loop's place.
+/// Gives every built operation the scope and role of the loop.
 void Roller::notifyOperationInserted(Operation *made, OpBuilder::InsertPoint) {
   addAttributes(made, getScopeAndRole(op));
 }
 
 static StringRef nameOf(Operation *op) { return op ? op->getName().getStringRef() : StringRef(); }
 
-/// Whether the comparison has one result in all trips, and which.
+/// The result of the comparison if it is the same in all iterations.
 std::optional<bool> Roller::evaluateCompare(Operation *compare) const {
   auto word = compare->getAttrOfType<StringAttr>("comparison_direction");
   if (nameOf(compare) != "stablehlo.compare" || compare->getNumOperands() != 2 || !word)
@@ -76,7 +76,7 @@ std::optional<bool> Roller::evaluateCompare(Operation *compare) const {
   std::optional<Linear> lhs = evaluate(compare->getOperand(0)), rhs = evaluate(compare->getOperand(1));
   if (!lhs || !rhs)
     return std::nullopt;
-  // A linear form that has one sign at both ends has it between them.
+  // A linear function that has one sign at both ends has it in between.
   int64_t before = lhs->start - rhs->start, behind = before + (lhs->slope - rhs->slope) * (loop.getTrips() - 1);
   auto holds = [&](auto relation) -> std::optional<bool> {
     return relation(before) == relation(behind) ? std::optional<bool>(relation(before)) : std::nullopt;
@@ -92,11 +92,11 @@ std::optional<bool> Roller::evaluateCompare(Operation *compare) const {
   return std::nullopt;
 }
 
-/// What a scalar of the body is in every trip, if that is a linear form of small numbers.
+/// The value of a scalar of the body in every iteration, if it is a linear function with small coefficients.
 std::optional<Linear> Roller::evaluate(Value value) const {
   static constexpr int64_t kLargest = int64_t(1) << 30;
   auto bounded = [&](std::optional<Linear> form) {
-    // Nothing wraps around in 32 bits; JAX counts in those or wider ones.
+    // With this bound 32-bit arithmetic does not wrap around; JAX counts in 32 bits or more.
     bool isSmall = form && std::abs(form->start) < kLargest && std::abs(form->slope) < kLargest &&
                    std::abs(form->start + form->slope * loop.getTrips()) < kLargest;
     return isSmall ? form : std::nullopt;
@@ -131,8 +131,8 @@ std::optional<Linear> Roller::evaluate(Value value) const {
   return bounded(Linear{lhs->start + sign * rhs->start, lhs->slope + sign * rhs->slope});
 }
 
-/// Whether `index` goes through `extent` elements from the last to the first (true) or from the first to the last
-/// (false), one with every trip; nothing if it does neither.
+/// The direction in which `index` visits `extent` elements, one per iteration: true from the last to the first, false
+/// from the first to the last; empty if it does neither.
 std::optional<bool> Roller::getDirection(Value index, int64_t extent) const {
   std::optional<Linear> form = evaluate(index);
   if (!form || extent != loop.getTrips())
@@ -144,8 +144,8 @@ std::optional<bool> Roller::getDirection(Value index, int64_t extent) const {
   return std::nullopt;
 }
 
-/// In which direction `access` goes through the elements along the first dimension of its first operand, taking
-/// or writing `part`, which is all of one element. Its indices are its operands from `firstIndex` on.
+/// The direction in which `access` visits the elements along the first dimension of its first operand, reading or
+/// writing `part`, a whole element. Its indices are its operands from `firstIndex` on.
 std::optional<bool> Roller::getElementDirection(Operation *access, unsigned firstIndex, RankedTensorType part) const {
   auto whole = dyn_cast<RankedTensorType>(access->getOperand(0).getType());
   if (!whole || !part || whole.getRank() == 0 || part.getRank() != whole.getRank() || part.getDimSize(0) != 1 ||
@@ -155,7 +155,7 @@ std::optional<bool> Roller::getElementDirection(Operation *access, unsigned firs
   return getDirection(access->getOperand(firstIndex), whole.getDimSize(0));
 }
 
-/// The same of the update that makes value `index` of the next trip of what it was in this one, and of nothing else.
+/// The direction of the update that computes value `index` for the next iteration, if that value has no other use.
 std::optional<bool> Roller::getUpdateDirection(unsigned index) const {
   Operation *update = loop.getNext(index).getDefiningOp();
   Value before = loop.getBody().getArgument(index);
@@ -166,7 +166,7 @@ std::optional<bool> Roller::getUpdateDirection(unsigned index) const {
   return getElementDirection(update, 2, dyn_cast<RankedTensorType>(update->getOperand(1).getType()));
 }
 
-/// What no trip changes is what it was before the loop.
+/// Replaces loop-invariant values by their initial values.
 void Roller::replaceInvariants() {
   for (BlockArgument argument : loop.getBody().getArguments())
     if (loop.getNext(argument.getArgNumber()) == argument) {
@@ -176,7 +176,7 @@ void Roller::replaceInvariants() {
     }
 }
 
-/// Whether the loop goes through stacks from the last element to the first: as the first access does that is found.
+/// True if the loop visits stacks from the last element to the first, as its first recognized access does.
 bool Roller::findDirection() const {
   for (Operation &inner : loop.getBodyOperations())
     if (nameOf(&inner) == "stablehlo.dynamic_slice" && inner.getNumOperands() > 0 && inner.getNumResults() == 1)
@@ -188,7 +188,7 @@ bool Roller::findDirection() const {
   return false;
 }
 
-/// `number` so many times, in its type.
+/// `number` · `count`, wrapping around in the type of `number`.
 static APSInt times(const APSInt &number, int64_t count) {
   APInt factor(number.getBitWidth(), count, /*isSigned=*/false, /*implicitTrunc=*/true);
   return number * APSInt(factor, number.isUnsigned());
@@ -200,7 +200,7 @@ Value Roller::createConstant(const APSInt &number) {
   return net::ConstantOp::create(builder, op->getLoc(), type, DenseElementsAttr::get(type, static_cast<APInt>(number)));
 }
 
-/// The loop's own counter, made of the number of the trip.
+/// Computes the counter of the original loop from the iteration number.
 Value Roller::countUp() {
   APSInt first = loop.getFirst(), step = loop.getStep();
   if (reverse) {
@@ -214,7 +214,7 @@ Value Roller::countUp() {
   return first.isZero() ? grown : build.add(grown, createConstant(first));
 }
 
-/// Replaces dynamic slices that take the trip's element of a stack that is there before the loop.
+/// Replaces dynamic slices of this iteration's element of a stack from before the loop by `net.take`.
 void Roller::takeElements() {
   for (Operation &inner : llvm::make_early_inc_range(loop.getBodyOperations())) {
     if (nameOf(&inner) != "stablehlo.dynamic_slice" || inner.getNumOperands() == 0 || inner.getNumResults() != 1)
@@ -233,7 +233,7 @@ void Roller::takeElements() {
   }
 }
 
-/// Gives the body's arguments what they are in a trip.
+/// Replaces the arguments of the body by carried values, and the counter by its value.
 void Roller::carry(ArrayRef<bool> stacked) {
   for (auto [index, argument] : llvm::enumerate(loop.getBody().getArguments())) {
     if (stacked[index])
@@ -250,14 +250,14 @@ void Roller::carry(ArrayRef<bool> stacked) {
   }
 }
 
-/// Moves the body in front of the loop.
+/// Moves the operations of the body before the loop.
 void Roller::moveBody() {
   Block &body = loop.getBody();
   op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations(), body.begin(),
                                          body.back().getIterator());
 }
 
-/// What the loop's value `index` is behind it; null where nobody asks.
+/// The value of loop result `index` after the loop, or null if it is unused.
 Value Roller::leave(unsigned index, bool isStacked) {
   Value next = loop.getNext(index);
   auto type = cast<RankedTensorType>(next.getType());
@@ -277,7 +277,7 @@ void Roller::run() {
   reverse = findDirection();
   begin = net::LoopOp::create(builder, op->getLoc(), loop.getTrips(), reverse);
   takeElements();
-  // Indices are made of the counter, so they are looked at before that is replaced.
+  // The directions depend on the counter, so they are computed before the counter is replaced.
   SmallVector<bool> stacked(op->getNumOperands());
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
     stacked[index] = getUpdateDirection(index) == reverse;
@@ -287,7 +287,7 @@ void Roller::run() {
     if (Value value = leave(index, stacked[index]))
       op->getResult(index).replaceAllUsesWith(value);
   net::EndLoopOp::create(builder, op->getLoc(), begin.getIndex());
-  // The updates that became stacks read arguments of the body, which goes with the loop.
+  // The updates that became stacks still read arguments of the body, so they are erased with the loop.
   SmallVector<Operation *> updates;
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
     if (stacked[index])

@@ -1,9 +1,9 @@
-//===- ShortForm.cpp - the short forms of StableHLO's operations ----------===//
+//===- ShortForm.cpp - parsers of the short forms of StableHLO operations -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses what JAX prints by default. The result is what the generic form of the same operation gives, so that whoever
-// converts an operation need not know how it was written.
+// Parses the form that JAX prints by default into the attributes and regions of the generic form, so that converters do
+// not depend on how an operation was written. There is one parser per form, and a table from names to parsers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ ParseResult importer::parseTypes(OpAsmParser &parser, OperationState &state,
     state.addTypes(function.getResults());
     return parser.resolveOperands(operands, function.getInputs(), loc, state.operands);
   }
-  // `select` says the predicate's type and that of all else.
+  // `select` lists the type of the predicate and one type for all other values.
   if (operands.size() == 3 && types.size() == 2)
     types.push_back(types.back());
   Type result = types.back();
@@ -175,7 +175,7 @@ static ParseResult parseConcatenate(OpAsmParser &parser, OperationState &state) 
   return parseTypes(parser, state, operands);
 }
 
-/// `compare LT, %a, %b, FLOAT : types`, the kind left out or not
+/// `compare LT, %a, %b, FLOAT : types`, with an optional kind
 static ParseResult parseCompare(OpAsmParser &parser, OperationState &state) {
   StringRef direction, kind;
   Operands operands(2);
@@ -218,7 +218,7 @@ static ParseResult parseDot(OpAsmParser &parser, OperationState &state) {
       if (parsePairedDims(parser, entries, isBatch ? "batching_dimensions" : "contracting_dimensions"))
         return failure();
     } else if (keyword == "precision") {
-      // Products are computed in at least the operands' type, whatever is asked for.
+      // Ignored: products are computed at least in the operands' type.
       StringRef precision;
       if (parser.parseEqual() ||
           parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseKeyword(&precision); }))
@@ -232,13 +232,13 @@ static ParseResult parseDot(OpAsmParser &parser, OperationState &state) {
   return parseTypes(parser, state, operands);
 }
 
-/// Builds the body that `applies stablehlo.add` stands for.
+/// Builds the body of `applies stablehlo.add`.
 static void buildBody(OpAsmParser &parser, OperationState &state, StringRef applied, Type elementType) {
   Location loc = parser.getEncodedSourceLoc(parser.getNameLoc());
   Block &body = state.addRegion()->emplaceBlock();
   Type scalar = RankedTensorType::get({}, elementType);
   body.addArguments({scalar, scalar}, {loc, loc});
-  // The region has no parent yet from which a builder could take the context.
+  // The region has no parent yet, from which a builder would take the context.
   OpBuilder builder(parser.getContext());
   builder.setInsertionPointToEnd(&body);
   OperationState combine(loc, applied, body.getArguments(), {scalar});
@@ -246,8 +246,8 @@ static void buildBody(OpAsmParser &parser, OperationState &state, StringRef appl
   builder.create(OperationState(loc, "stablehlo.return", {result}, {}));
 }
 
-/// Parses `reducer(%p: type, %q: type) (...) { ... }`: a pair of arguments per operand. The block has all first ones,
-/// then all second.
+/// Parses `reducer(%p: type, %q: type) (...) { ... }`, with one pair of arguments per operand. The arguments of the
+/// block are all first ones, then all second ones.
 static ParseResult parseReducer(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> first, second;
   if (parser.parseLParen())
@@ -326,7 +326,7 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
                  parser.parseKeyword("do") || parser.parseRegion(*state.addRegion(), arguments));
 }
 
-/// `sdy.mesh @mesh = <["dp"=2, "tp"=2]>`, of which the number of axes is kept.
+/// Parses `sdy.mesh @mesh = <["dp"=2, "tp"=2]>` and keeps the number of axes.
 static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
   StringAttr name;
   std::string axis;
@@ -344,7 +344,7 @@ static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// `sdy.sharding_constraint %a <@mesh, [{"dp", ?}, {}]> : type`, of which the quoted names of the axes are kept.
+/// Parses `sdy.sharding_constraint %a <@mesh, [{"dp", ?}, {}]> : type` and keeps the quoted names of axes.
 static ParseResult parseSdyConstraint(OpAsmParser &parser, OperationState &state) {
   OpAsmParser::UnresolvedOperand operand;
   StringAttr mesh;
@@ -378,7 +378,7 @@ static ParseResult parseReturn(OpAsmParser &parser, OperationState &state) {
   return parser.resolveOperands(operands, types, loc, state.operands);
 }
 
-/// Operations whose form is not that of elementwise ones. Gather and scatter have the generic form alone.
+/// The parser of an operation with a form of its own. Gather and scatter have only the generic form.
 static ParseFn getOwnForm(StringRef name) {
   static const llvm::StringMap<ParseFn> forms = {{"chlo.top_k", parseTopK},
                                                  {"stablehlo.broadcast_in_dim", parseBroadcast},
@@ -417,8 +417,8 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
                                           "chlo.next_after",   "stablehlo.dynamic_update_slice"};
   if (isElementwise(name) || isBroadcasting(name) || alike.contains(name))
     return parseElementwise(parser, state);
-  // The parser puts the operation's name in front.
+  // The parser prefixes messages with the operation's name.
   if (isKnown(name))
-    return parser.emitError(parser.getNameLoc()) << "has the generic form alone";
+    return parser.emitError(parser.getNameLoc()) << "only has the generic form";
   return parser.emitError(parser.getNameLoc()) << describeUnknown(name);
 }

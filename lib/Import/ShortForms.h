@@ -1,4 +1,4 @@
-//===- ShortForms.h - private to the parsers of short forms -----*- C++ -*-===//
+//===- ShortForms.h - parsers shared by the short forms ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,13 +11,13 @@
 
 namespace meshwright::importer {
 
-/// Parses the types that follow an operation's colon and resolves its operands. Either a function type; or one type per
-/// operand, the same for all if there is one, then `->` and the result's type, which is that of the operands if it is
-/// left out.
+/// Parses the types after an operation's colon and resolves its operands. The types are a function type; or one type
+/// per operand (a single one applies to all), then optionally `->` and the type of the result, which defaults to that
+/// of the operands.
 mlir::ParseResult parseTypes(mlir::OpAsmParser &parser, mlir::OperationState &state,
                              llvm::ArrayRef<mlir::OpAsmParser::UnresolvedOperand> operands);
 
-/// `optimization_barrier %a, %b : types`, each the type of an operand and of the result of its number
+/// `optimization_barrier %a, %b : types`, with one type per operand, which is also that of its result
 mlir::ParseResult parseBarrier(mlir::OpAsmParser &parser, mlir::OperationState &state);
 /// `cholesky %a, lower = true : types`
 mlir::ParseResult parseCholesky(mlir::OpAsmParser &parser, mlir::OperationState &state);

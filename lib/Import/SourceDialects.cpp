@@ -1,4 +1,4 @@
-//===- SourceDialects.cpp - the dialects of exported text -----------------===//
+//===- SourceDialects.cpp - attributes of exported text -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -28,7 +28,7 @@ static ParseResult parseEntry(AsmParser &parser, NamedAttrList &entries) {
   if (parser.parseKeyword(&name) || parser.parseEqual())
     return failure();
   if (entries.get(name))
-    return parser.emitError(loc) << "\"" << name << "\" stands twice";
+    return parser.emitError(loc) << "\"" << name << "\" is given twice";
   Builder &builder = parser.getBuilder();
   int64_t number;
   OptionalParseResult parsed = parser.parseOptionalInteger(number);

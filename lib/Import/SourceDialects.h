@@ -1,4 +1,4 @@
-//===- SourceDialects.h - the dialects of exported text ---------*- C++ -*-===//
+//===- SourceDialects.h - dialects of exported text -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,19 +13,20 @@
 
 namespace meshwright::importer {
 
-/// Parses the short form of an operation whose name is in `state` to what the generic form gives: the same attributes
-/// and regions. Emits an error for an operation that has no short form or is not known.
+/// Parses the short form of the operation named in `state` into the attributes and regions of its generic form. Emits
+/// an error if the operation is unknown or has no short form.
 mlir::ParseResult parseShortForm(mlir::OpAsmParser &parser, mlir::OperationState &state);
 
 /// Parses `convolution(%a, %b) dim_numbers = …, window = {…} {…} : types`.
 mlir::ParseResult parseConvolution(mlir::OpAsmParser &parser, mlir::OperationState &state);
-/// Parses `[b, 0, f]x[0, i, o]->[b, 0, f]` into one entry for each kind of dimension.
+/// Parses `[b, 0, f]x[0, i, o]->[b, 0, f]` into one entry per kind of dimension.
 mlir::ParseResult parseConvolutionNumbers(mlir::AsmParser &parser, mlir::NamedAttrList &entries);
 
-/// A dialect of text that is read and then converted. Its operations are not registered: they have attributes, operands
-/// and regions and no verifier, and whoever converts them checks what it uses. Attributes become builtin ones:
-/// `#stablehlo.gather<a = [0], b = 1>` and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` a dictionary of
-/// `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string "DEFAULT", and any other the string of its text.
+/// A dialect of exported text, which is parsed and then converted. Its operations are not registered: they have
+/// attributes, operands and regions but no verifier, so every converter checks what it uses. Attributes become builtin
+/// ones: `#stablehlo.gather<a = [0], b = 1>` and `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` become a dictionary
+/// of `array<i64>` and i64, `#stablehlo<precision DEFAULT>` the string "DEFAULT", and any other attribute the string of
+/// its text.
 class SourceDialect : public mlir::Dialect {
 public:
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser, mlir::Type type) const override;
@@ -59,7 +60,7 @@ public:
       : SourceDialect(getDialectNamespace(), context, mlir::TypeID::get<SdyDialect>()) {}
 };
 
-/// Dialects that are told apart to say what makes StableHLO of them.
+/// Dialects that are only registered for errors that name the tool that converts them to StableHLO.
 class MHLODialect : public SourceDialect {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MHLODialect)

@@ -1,6 +1,9 @@
-//===- SpecialFunctions.cpp - functions that are series -------------------===//
+//===- SpecialFunctions.cpp - zeta, polygamma, Bessel functions -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The series and their ranges are chosen so that every branch stays finite wherever another one is selected: gradients
+// of a selection pass through both branches. Functions of 16-bit floats are computed in f32 and rounded once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +28,11 @@ static Value isWhole(net::NetBuilder &b, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// The zeta function of Hurwitz
+// Hurwitz zeta function
 //===----------------------------------------------------------------------===//
 
-/// Of the Euler-Maclaurin formula: how many terms are added one by one, and the Bernoulli numbers B2, B4, … over the
-/// factorials of 2, 4, ….
+/// Parameters of the Euler-Maclaurin formula: the number of terms that are added one by one, and the Bernoulli numbers
+/// B2, B4, … divided by 2!, 4!, ….
 static constexpr int kTerms = 10;
 static constexpr double kBernoulli[] = {
     1.0 / 6 / 2,
@@ -44,7 +47,7 @@ static constexpr double kBernoulli[] = {
     -174611.0 / 330 / 2432902008176640000,
 };
 
-/// The sum of (q + k)^-x over all k from 0 on: the first ones themselves, the rest by the integral and its corrections.
+/// The sum of (q + k)^-x over k = 0, 1, …: the first terms directly, the rest by the integral and its corrections.
 static Value sumPowers(net::NetBuilder &b, Value x, Value q) {
   Value exponent = b.negate(x), sum;
   auto power = [&](Value base) { return b.binary<net::PowerOp>(base, exponent); };
@@ -55,7 +58,7 @@ static Value sumPowers(net::NetBuilder &b, Value x, Value q) {
   Value a = b.add(q, b.splatLike(q, kTerms)), last = power(a);
   sum = b.add(sum, b.divide(b.multiply(last, a), b.subtract(x, b.splatLike(x, 1))));
   sum = b.add(sum, b.scale(last, 0.5));
-  // Each correction has two more factors x + i on top, and two more of a below.
+  // Each correction has two more factors x + i in the numerator and two more factors a in the denominator.
   Value factor = b.multiply(x, b.divide(last, a)), square = b.multiply(a, a);
   for (auto [index, number] : llvm::enumerate(kBernoulli)) {
     sum = b.add(sum, b.scale(factor, number));
@@ -66,7 +69,7 @@ static Value sumPowers(net::NetBuilder &b, Value x, Value q) {
   return sum;
 }
 
-/// Infinite at its pole x = 1, and at poles of even powers; where powers of negative numbers are none, neither is this.
+/// zeta(x, q): infinite at the pole x = 1 and at poles of even powers; NaN where a power of a negative number is NaN.
 static Value zeta(net::NetBuilder &b, Value x, Value q) {
   Value infinity = b.splatLike(x, kInfinity), nan = b.splatLike(x, kNaN), half = b.scale(x, 0.5);
   Value isNegative = compareWith(b, CompareDirection::Le, q, 0);
@@ -78,10 +81,10 @@ static Value zeta(net::NetBuilder &b, Value x, Value q) {
   return b.select(compareWith(b, CompareDirection::Eq, x, 1), infinity, result);
 }
 
-/// (-1)^(n+1) n! zeta(n + 1, x), and for n = 0 the digamma function.
+/// (-1)^(n+1) n! zeta(n + 1, x); the digamma function for n = 0.
 static Value polygamma(net::NetBuilder &b, Value n, Value x) {
   Value isZero = compareWith(b, CompareDirection::Eq, n, 0);
-  // Where digamma is taken the pole of zeta is kept out of the other branch, so that no gradient meets it.
+  // For n = 0 the other branch is evaluated away from the pole of zeta, which would spoil gradients.
   Value next = b.select(isZero, b.splatLike(n, 2), b.add(n, b.splatLike(n, 1))), half = b.scale(next, 0.5);
   Value sign = b.select(isWhole(b, half), b.splatLike(n, 1), b.splatLike(n, -1));
   Value factorial = b.unary<net::ExpOp>(b.unary<net::LgammaOp>(next));
@@ -92,11 +95,11 @@ static Value polygamma(net::NetBuilder &b, Value n, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// The modified Bessel function
+// Modified Bessel function I1
 //===----------------------------------------------------------------------===//
 
-/// Chebyshev series, by interpolation in 50 digits: of e^-x I1(x) / x in x/4 - 1 for x from 0 to 8, and of e^-x I1(x)
-/// sqrt(x) in 16/x - 1 from there on.
+/// Chebyshev series, interpolated with 50 digits: e^-x I1(x) / x in x/4 - 1 for 0 ≤ x ≤ 8, and e^-x I1(x) sqrt(x) in
+/// 16/x - 1 for x ≥ 8.
 static constexpr double kNearSeries[] = {
     0.12629359322181682,    -0.17641651835783406,    0.1026436586898471,     -0.05294598120809499,
     0.024726449030626516,   -0.010564084894626197,   0.004156422944312888,   -0.0015135724506312532,
@@ -113,7 +116,7 @@ static constexpr double kFarSeries[] = {
     1.0420276984128972e-14,  -3.814403072437366e-15,  -1.8803547755108634e-15, 3.3082023109361146e-16,
     2.962628997625507e-16,   -3.209525922280163e-17,  -4.650305367239895e-17};
 
-/// The sum of the series at `t`, by Clenshaw's recurrence.
+/// Evaluates the series at `t` by Clenshaw's recurrence.
 static Value sumChebyshev(net::NetBuilder &b, Value t, ArrayRef<double> series) {
   Value twice = b.scale(t, 2), sum = b.splatLike(t, 0), before = sum;
   for (double coefficient : llvm::reverse(series.drop_front())) {
@@ -127,7 +130,7 @@ static Value sumChebyshev(net::NetBuilder &b, Value t, ArrayRef<double> series) 
 static Value besselI1e(net::NetBuilder &b, Value x) {
   constexpr double kBorder = 8;
   Value magnitude = b.unary<net::AbsOp>(x), border = b.splatLike(x, kBorder), one = b.splatLike(x, 1);
-  // Each series keeps to its own side of the border, so that none makes what is no number.
+  // Clamps the argument of each series to its own range, so that neither overflows.
   Value near = b.binary<net::MinimumOp>(magnitude, border), far = b.binary<net::MaximumOp>(magnitude, border);
   Value small = b.multiply(near, sumChebyshev(b, b.subtract(b.scale(near, 0.25), one), kNearSeries));
   Value inverse = b.divide(b.splatLike(x, 16), far);
@@ -137,11 +140,11 @@ static Value besselI1e(net::NetBuilder &b, Value x) {
 }
 
 //===----------------------------------------------------------------------===//
-// The operations
+// The conversions
 //===----------------------------------------------------------------------===//
 
-/// Builds `function` of the operands, which are floats of one type; digits that 16 bits do not hold are lost once, at
-/// the end.
+/// Builds `function` of the operands, which are floats of one type. Computes in f32 or wider, so that 16-bit types
+/// round once, at the end.
 static Converted buildSeries(Conversion &conversion, unsigned operands,
                              function_ref<Value(net::NetBuilder &, ArrayRef<Value>)> function) {
   if (failed(conversion.expect(operands)) || failed(expectOneType(conversion)))

@@ -1,9 +1,9 @@
-//===- StepFlow.cpp - parts of a step without scopes ----------------------===//
+//===- StepFlow.cpp - backward found by data flow -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Optimizers work on every element by itself, in the shape of the parameter, and on scalars that all parameters share.
-// Products, reductions and scatters make gradients. The border between the two is where a gradient is known:
+// Optimizers compute element by element in the shape of the parameter, and with scalars that all parameters share.
+// Products, reductions and scatters compute gradients. A gradient is found at the border between the two:
 //
 //   x, dy ──▶ dot ──▶ g ──▶ clip ──▶ mu ──▶ … ──▶ p − rate·u ──▶ assign
 //             backward  │    elementwise, in the shape of p
@@ -23,7 +23,7 @@ static ArrayRef<int64_t> getShape(Value value) { return cast<RankedTensorType>(v
 
 namespace {
 
-/// What follows from the data flow of one graph.
+/// The data flow of one graph.
 class StepFlow {
 public:
   explicit StepFlow(func::FuncOp graph);
@@ -44,7 +44,7 @@ private:
   Block &body;
   SymbolTable symbols;
   llvm::DenseMap<Operation *, unsigned> positions;
-  /// Values that depend on an input, and on the state of an optimizer.
+  /// Values that depend on an input, and values that depend on the state of an optimizer.
   llvm::DenseSet<Value> fed, updated;
 };
 
@@ -76,14 +76,14 @@ void StepFlow::findOrigins(func::FuncOp graph) {
   }
 }
 
-/// Whether an elementwise operation of that shape makes `value`.
+/// True if `value` is the result of an elementwise operation in that shape.
 bool StepFlow::isWithin(Value value, ArrayRef<int64_t> shape) const {
   Operation *maker = value.getDefiningOp();
   return maker && maker->hasTrait<OpTrait::Elementwise>() && getShape(value) == shape;
 }
 
-/// The values from which elementwise operations, those `within`, make the next value of a parameter: not those of an
-/// optimizer, and not what is repeated from scalars.
+/// The values from which the elementwise operations `within` compute the next value of a parameter; without values that
+/// depend on optimizer state, and without broadcasts of scalars.
 SmallVector<Value> StepFlow::findSources(net::AssignOp assign, SetVector<Value> &within) const {
   ArrayRef<int64_t> shape = getShape(assign.getValue());
   SetVector<Value> sources, pending;
@@ -103,7 +103,7 @@ SmallVector<Value> StepFlow::findSources(net::AssignOp assign, SetVector<Value> 
   return sources.takeVector();
 }
 
-/// Leaves out what is made of another source, as means of the rows of a gradient are.
+/// Removes sources that are computed from another source, such as the means of the rows of a gradient.
 void StepFlow::dropDependent(SmallVectorImpl<Value> &sources) const {
   if (sources.size() < 2)
     return;
@@ -126,13 +126,13 @@ void StepFlow::dropDependent(SmallVectorImpl<Value> &sources) const {
   sources.assign(kept.begin(), kept.end());
 }
 
-/// The first value of that type that depends on all sources, if nothing within reads them otherwise.
+/// The first value of that type that depends on all sources, if no operation `within` reads them in another way.
 Value StepFlow::join(ArrayRef<Value> sources, const SetVector<Value> &within, Type type) const {
   if (sources.size() == 1 && sources.front().getType() == type)
     return sources.front();
   auto ordered = llvm::to_vector(within);
   llvm::sort(ordered, [&](Value a, Value b) { return getPosition(a) < getPosition(b); });
-  // What each value is made of, as bits; more sources than those are no sum of gradients.
+  // The sources of each value, as bits. More sources than that are not a sum of gradients.
   if (sources.size() > 32)
     return {};
   uint64_t all = (uint64_t(1) << sources.size()) - 1;
@@ -160,7 +160,7 @@ Value StepFlow::join(ArrayRef<Value> sources, const SetVector<Value> &within, Ty
 
 Value StepFlow::findGradient(net::AssignOp assign) const {
   auto variable = symbols.lookup<net::VariableOp>(assign.getVariable());
-  // Scalar parameters look like what all updates share.
+  // Scalar parameters look like the scalars that all updates share.
   if (!variable || variable.getKind() != net::VariableKind::Parameter || getShape(assign.getValue()).empty())
     return {};
   SetVector<Value> within;
@@ -178,8 +178,8 @@ llvm::DenseSet<Operation *> StepFlow::findAncestors(ArrayRef<Value> values) cons
   return ancestors;
 }
 
-/// The position after the first scalar result that is made from `begin` on, the loss; 0 where a gradient is made before
-/// it, and so it is another number.
+/// The position after the loss, which is the first scalar result computed from `begin` on; 0 if a gradient is computed
+/// before it, since it cannot be the loss then.
 unsigned StepFlow::findLossEnd(ArrayRef<Value> outcome, ArrayRef<Value> gradients, unsigned begin) const {
   unsigned loss = positions.size();
   for (Value value : outcome)
@@ -215,7 +215,7 @@ void StepFlow::mark() {
   for (Operation &op : body) {
     auto end = dyn_cast<net::EndLoopOp>(op);
     Operation *of = end ? end.getIndex().getDefiningOp() : &op;
-    // Variables are read where the step begins, whoever reads them.
+    // Reads stay at the beginning of the step, in forward.
     if (needed.contains(of) && !forward.contains(of) && positions.lookup(of) >= begin && !isa<net::ReadOp>(op))
       net::setRole(&op, net::Role::Backward);
   }

@@ -1,4 +1,4 @@
-//===- StepFlow.h - backward, as the flow of data tells it ------*- C++ -*-===//
+//===- StepFlow.h - backward found by data flow -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,13 +11,14 @@
 
 namespace meshwright::importer {
 
-/// Gives the operations of backward their role in a whole training step whose scopes do not say it.
+/// Gives the operations of backward their role in a whole training step without scopes.
 ///
-/// The next value of a parameter is followed back through elementwise operations of its shape to what other operations
-/// make: its gradient, where that depends on an input and on no state of an optimizer. Backward is what gradients
-/// depend on, less what the remaining results do, which is forward, and less what stands before the loss, or else
-/// before the last operation of forward that gradients depend on: values that forward keeps. Without a gradient nothing
-/// is changed. Linear in the number of operations, but for parameters that have several gradients to add up.
+/// Follows the next value of each parameter back through elementwise operations of its shape to the values that other
+/// operations compute. Such a value is the gradient if it depends on an input but not on optimizer state. Backward
+/// consists of the operations that gradients depend on, except forward, which the remaining results depend on, and
+/// except operations before the loss, or without a loss before the last operation of forward that gradients depend on:
+/// forward keeps their values. Changes nothing if there is no gradient. Linear in the number of operations, except for
+/// parameters with several gradients to add up.
 void markBackward(mlir::func::FuncOp graph);
 
 } // namespace meshwright::importer

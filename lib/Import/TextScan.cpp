@@ -1,10 +1,10 @@
-//===- TextScan.cpp - what a text has to be before it is parsed -----------===//
+//===- TextScan.cpp - checks of a text before MLIR parses it --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's parser calls itself for what stands in brackets, and so does whoever walks nested attributes: how deep a text
-// may nest is decided here, before a stack overflows. One pass over the bytes finds strings, comments, brackets and
-// aliases as the parser's own lexer does. Where the text is no MLIR at all the parser says what is wrong.
+// MLIR's parser recurses on brackets, and so do traversals of nested attributes, so the nesting of a text is limited
+// here, before a stack overflows. One pass over the bytes finds strings, comments, brackets and aliases as the parser's
+// lexer does. Errors in text that is not MLIR at all are left to the parser.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@
 using namespace mlir;
 using namespace meshwright;
 
-/// Brackets inside one another. JAX's own texts stay below 20.
+/// The limit on nested brackets. Exports of JAX stay below 20.
 static constexpr unsigned kMaxDepth = 256;
-/// The same with the brackets of aliases counted where they are used: a stack of calls is a chain of such locations.
+/// The limit with the brackets of aliases counted at their uses: a call stack is a chain of such locations.
 static constexpr unsigned kMaxAliasDepth = 4096;
-/// The parser of affine expressions calls itself for every operator. Exported graphs have no affine maps, and those of
+/// The limit on affine maps, whose parser recurses on every operator. Exported graphs have no affine maps, and those of
 /// later stages are short.
 static constexpr size_t kMaxAffineBytes = 4096;
 
 namespace {
 
-/// A text and the errors at places of it.
+/// A text and the locations of errors in it.
 class Text {
 public:
   Text(StringRef bytes, StringRef name, MLIRContext *context) : bytes(bytes), name(name), context(context) {}
@@ -48,7 +48,7 @@ private:
   MLIRContext *context;
 };
 
-/// Measures how deep a text nests.
+/// Checks how deeply a text nests.
 class NestingScan {
 public:
   explicit NestingScan(const Text &text) : text(text), bytes(text.bytes) {}
@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// Goes on to the next byte that `step` looks at: most of a text is none.
+  /// Advances to the next byte that matters to `step`; most bytes do not.
   void skip() {
     static constexpr auto isMeant = [] {
       std::array<bool, 256> table = {};
@@ -83,7 +83,7 @@ private:
       at = bytes.substr(at).starts_with("//") ? std::min(bytes.find('\n', at), bytes.size()) : at + 1;
       return success();
     case '-':
-      // The arrow is no bracket.
+      // The arrow is not a bracket.
       at += bytes.substr(at).starts_with("->") ? 2 : 1;
       return success();
     case '(':
@@ -108,7 +108,7 @@ private:
     }
   }
 
-  /// A string ends with its line at the latest, where the parser complains.
+  /// A string ends at the end of its line at the latest; the parser reports that.
   void skipString() {
     for (++at; at < bytes.size() && bytes[at] != '"' && bytes[at] != '\n'; ++at)
       if (bytes[at] == '\\')
@@ -118,14 +118,14 @@ private:
 
   LogicalResult open(char bracket) {
     if (brackets.size() == kMaxDepth)
-      return text.error(at) << "brackets are " << kMaxDepth + 1 << " deep inside one another here, and " << kMaxDepth
+      return text.error(at) << "brackets are nested " << kMaxDepth + 1 << " deep here, and " << kMaxDepth
                             << " deep at most can be read";
     brackets.push_back(bracket);
     ++at;
     return bracket == '<' ? checkShape() : success();
   }
 
-  /// A shape follows the bracket as `4x8x`. For every dimension the parser's lexer looks at all that come after it.
+  /// A shape such as `4x8x` may follow the bracket. The parser's lexer looks ahead over all of it for every dimension.
   LogicalResult checkShape() const {
     int64_t rank = 0;
     for (size_t next = at; next < bytes.size() && (llvm::isDigit(bytes[next]) || bytes[next] == 'x'); ++next)
@@ -134,7 +134,7 @@ private:
     return success();
   }
 
-  /// What does not fit the last bracket closes nothing: the parser says so.
+  /// A bracket that does not match the last one closes nothing; the parser reports that.
   LogicalResult close(char bracket) {
     if (failed(checkAffine()))
       return failure();
@@ -149,7 +149,7 @@ private:
 
   static bool isPartOfName(char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-'; }
 
-  /// `#name = ` at the top defines an alias, `#name` elsewhere stands for what was defined before.
+  /// `#name = ` at the top level defines an alias; `#name` elsewhere refers to an earlier definition.
   LogicalResult visitAlias() {
     StringRef alias = bytes.substr(at, 1 + bytes.substr(at + 1).take_while(isPartOfName).size());
     StringRef rest = bytes.substr(at + alias.size()).ltrim(" \t");
@@ -196,18 +196,18 @@ private:
   StringRef bytes;
   size_t at = 0;
   SmallVector<char, kMaxDepth> brackets;
-  /// How deep each alias nests that was defined so far.
+  /// The nesting depth of each alias defined so far.
   llvm::StringMap<unsigned> depths;
-  /// That of the last alias that was defined; what stands between two definitions counts for the first.
+  /// The depth of the last defined alias; text between two definitions counts for the first.
   unsigned *defined = nullptr;
-  /// Where the affine map begins that this place is in, and the brackets around it.
+  /// The start of the affine map around this place, and the brackets around that map.
   std::optional<size_t> affineBegin;
   size_t affineDepth = 0;
 };
 
 } // namespace
 
-/// What stands at the beginning of files that are exported too, and what to do with them.
+/// Recognizes other file formats that exporters write, and says how to export text.
 static std::optional<StringRef> recognize(StringRef bytes) {
   if (bytes.starts_with("ML\xEFR"))
     return "the file is MLIR bytecode, as a serialized export is; write the text of it, which as_text() of JAX's "
@@ -221,7 +221,7 @@ static std::optional<StringRef> recognize(StringRef bytes) {
   return std::nullopt;
 }
 
-/// Where the first byte from `at` on is that is no ASCII, of which texts hardly have another.
+/// The position of the first byte from `at` on that is not ASCII; texts hardly have any.
 static size_t findWide(StringRef bytes, size_t at) {
   for (uint64_t word; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {
     std::memcpy(&word, bytes.data() + at, sizeof(word));
@@ -233,7 +233,7 @@ static size_t findWide(StringRef bytes, size_t at) {
   return at;
 }
 
-/// Where the first byte is that belongs to no character of UTF-8.
+/// The position of the first byte that is not part of a UTF-8 character.
 static std::optional<size_t> findIllegal(StringRef bytes) {
   const auto *begin = reinterpret_cast<const llvm::UTF8 *>(bytes.begin());
   const auto *end = reinterpret_cast<const llvm::UTF8 *>(bytes.end());
@@ -252,7 +252,7 @@ static LogicalResult checkBytes(const Text &text) {
     return text.error(zero) << "the text has a byte 0";
   if (std::optional<size_t> illegal = findIllegal(text.bytes))
     return text.error(*illegal) << "byte 0x" << llvm::utohexstr(static_cast<uint8_t>(text.bytes[*illegal]))
-                                << " is no UTF-8 here";
+                                << " is not UTF-8 here";
   return success();
 }
 

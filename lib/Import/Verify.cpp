@@ -1,4 +1,4 @@
-//===- Verify.cpp - the gate of Import ------------------------------------===//
+//===- Verify.cpp - verifier of the stage Import --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ namespace meshwright::importer {
 #include "meshwright/Import/Passes.h.inc"
 } // namespace meshwright::importer
 
-/// Operations of other dialects are known by their sharding rule.
+/// Operations of other dialects are accepted if they have a sharding rule.
 static bool isUnderstood(Operation *op) {
   return isa_and_nonnull<net::NetDialect, dist::DistDialect>(op->getDialect()) ||
          isa<ModuleOp, func::FuncOp, func::ReturnOp, dist::ShardingOpInterface>(op);

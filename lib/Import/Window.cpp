@@ -1,6 +1,9 @@
-//===- Window.cpp - convolutions and windows of StableHLO -----------------===//
+//===- Window.cpp - convolutions, windows, select_and_scatter -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Windows of StableHLO list padding and dilation per dimension. A window that covers a whole dimension up to its
+// position is a cumulative operation and becomes a scan (`Cumulative.h`); other windows become `net.reduce_window`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +16,7 @@ using namespace meshwright;
 using namespace meshwright::importer;
 using dist::ReduceKind;
 
-/// The list `name`, which has `count` entries; all are `standard` where it is left out.
+/// The list `name` with `count` entries; all entries are `standard` if the attribute is missing.
 static FailureOr<SmallVector<int64_t>> getList(Conversion &conversion, StringRef name, size_t count, int64_t standard) {
   if (!conversion.getOp()->hasAttr(name))
     return SmallVector<int64_t>(count, standard);
@@ -23,7 +26,7 @@ static FailureOr<SmallVector<int64_t>> getList(Conversion &conversion, StringRef
   return list;
 }
 
-/// Every second number, from `first` on: padding lists the low and the high one of each dimension.
+/// Every second number, from `first` on: padding alternates between low and high.
 static SmallVector<int64_t> everySecond(ArrayRef<int64_t> numbers, size_t first) {
   SmallVector<int64_t> result;
   for (size_t index = first; index < numbers.size(); index += 2)
@@ -60,7 +63,7 @@ static FailureOr<net::ConvolutionDimsAttr> getConvolutionDims(Conversion &conver
                                        numbers[3], lists[1], numbers[4], numbers[5], lists[2]);
 }
 
-/// Along which spatial dimensions the kernel runs backwards.
+/// The spatial dimensions along which the kernel is reversed.
 static FailureOr<SmallVector<bool>> getReversals(Conversion &conversion, size_t count) {
   SmallVector<bool> reversals(count, false);
   Attribute attribute = conversion.getOp()->getAttr("window_reversal");
@@ -135,7 +138,7 @@ static LogicalResult verifyInit(Conversion &conversion, unsigned index, unsigned
   return conversion.error() << "reduces " << type << " from " << scalar << " to " << conversion.getType(result);
 }
 
-/// Reduces operand `index` in windows of which each reaches from the end of a dimension to its place.
+/// Reduces operand `index` in the windows of a cumulative operation.
 static Value cumulateOne(Conversion &conversion, unsigned index, Cumulation cumulation,
                          function_ref<Value(net::NetBuilder &, Value, Value)> combine) {
   Expression expression(conversion);
@@ -157,7 +160,7 @@ static Value reduceOne(Conversion &conversion, unsigned index, ReduceKind kind, 
   return combineInit(conversion, kind, op->getOperand(op->getNumResults() + index), result);
 }
 
-/// Converts a running log of sums of exponentials. Nothing, without an error, if it is something else.
+/// Converts a cumulative logsumexp. Returns null, without an error, for any other window.
 static Value convertCumulativeLogSumExp(Conversion &conversion, Block &body, const WindowLists &windows) {
   auto init = dyn_cast_or_null<FloatAttr>(getSplat(conversion.getOp()->getOperand(1)));
   auto cumulation = findCumulation(windows, conversion.getOperandType(0).getShape());

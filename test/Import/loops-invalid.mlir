@@ -45,7 +45,7 @@ func.func @doubles(%0: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @too_many_operations(%0: tensor<4xf32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  // expected-error @below {{stablehlo.while runs 3 operations 3334 times; what is written out has up to 10000 operations}}
+  // expected-error @below {{stablehlo.while runs 3 operations 3334 times; an unrolled loop has up to 10000 operations}}
   %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
   cond {
     %bound = stablehlo.constant dense<3334> : tensor<i32>

@@ -37,7 +37,7 @@ func.func public @main(%arg0: tensor<?xf32> {net.name = "p.w"}) {
 
 // expected-note @below {{the other is here}}
 net.variable counter @p.w : tensor<i64>
-// expected-error @below {{variable p.w is called like something else}}
+// expected-error @below {{variable p.w has the name of another symbol}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) {
   return
 }

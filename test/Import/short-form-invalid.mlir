@@ -3,7 +3,7 @@
 // Tests that text that no exporter writes is an error at its place.
 
 func.func @entry_twice(%arg0: tensor<97xf32>, %arg1: tensor<8x1xi32>) {
-  // expected-error @below {{"index_vector_dim" stands twice}}
+  // expected-error @below {{"index_vector_dim" is given twice}}
   %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<index_vector_dim = 1, index_vector_dim = 2>}> : (tensor<97xf32>, tensor<8x1xi32>) -> tensor<8xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @operand_count(%arg0: tensor<3xf32>) {
 // -----
 
 func.func @gather_has_no_short_form(%arg0: tensor<3xf32>, %arg1: tensor<1xi32>) {
-  // expected-error @below {{custom op 'stablehlo.gather' has the generic form alone}}
+  // expected-error @below {{custom op 'stablehlo.gather' only has the generic form}}
   %0 = stablehlo.gather %arg0, %arg1 : (tensor<3xf32>, tensor<1xi32>) -> tensor<f32>
   return
 }

@@ -1,4 +1,4 @@
-//===- Import.h - from a framework's text to the serial network -*- C++ -*-===//
+//===- Import.h - entry points of the stage Import --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ class SourceMgr;
 
 namespace meshwright::importer {
 
-/// How the initial values of the variables whose name matches a glob are made.
+/// Initializer of the variables whose name matches a glob.
 struct InitRule {
   std::string match;
   net::InitializerKind kind = net::InitializerKind::Constant;
@@ -28,35 +28,36 @@ struct InitRule {
   double a = 0, b = 0;
 };
 
-/// Arguments of a whole training step and the results that are their next values: what `*` and `?` stand for in the
-/// name of an argument they stand for in that of its result.
+/// Pairs arguments of a whole training step with the results that are their next values. A `*` or `?` in `result`
+/// stands for the text that it matched in `argument`.
 struct CarryRule {
   std::string argument, result;
 };
 
-/// What a strategy says about the graph's arguments. Names are matched as Glob.h says.
+/// Import options from the strategy file. Names are matched as in Glob.h.
 struct Options {
   /// Arguments that become variables; the others are the inputs of a step.
   std::vector<std::string> parameters;
   /// Names, not globs, of further arguments that become variables where the graph has them.
   std::vector<std::string> variables;
-  /// The first rule that matches counts; a variable without one has no initializer.
+  /// The first matching rule applies; a variable that matches no rule has no initializer.
   std::vector<InitRule> inits;
-  /// Every loop is written as often as it runs, instead of those of integers alone.
+  /// Unrolls every loop. By default only loops that compute with integers alone are unrolled.
   bool unrollLoops = false;
-  /// State that the graph gives back, beside what it was exported with as donated. The first rule that matches counts.
+  /// Next values of arguments, in addition to those that follow from donated arguments. The first matching rule
+  /// applies.
   std::vector<CarryRule> carries;
 };
 
-/// The name of the function that a graph becomes, unless a variable has it.
+/// The name of the imported function, unless a variable has that name.
 inline constexpr llvm::StringLiteral kStepName = "step";
 
-/// Parses the main buffer of `sources`, which `checkText` has to accept. Every operation and argument is located at its
-/// line of the text, fused with the location that the exporter wrote. Errors are emitted to the context. `sources`
-/// outlives the call only for diagnostics.
+/// Parses the main buffer of `sources`, which `checkText` must have accepted. The location of every operation and
+/// argument is its line in the text, fused with the location that the exporter wrote. Emits errors to the context. Keep
+/// `sources` alive as long as diagnostics are printed.
 mlir::OwningOpRef<mlir::ModuleOp> parseGraph(const llvm::SourceMgr &sources, mlir::MLIRContext *context);
 
-/// The whole stage on text: `parseGraph`, then the passes of `buildImportPipeline`. Null after an error.
+/// Runs the whole stage on text: `parseGraph`, then the passes of `buildImportPipeline`. Returns null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(const llvm::SourceMgr &sources, mlir::MLIRContext *context,
                                               const Options &options);
 

@@ -1,4 +1,4 @@
-//===- Names.h - names and scopes as users write them -----------*- C++ -*-===//
+//===- Names.h - dotted names and scopes from JAX paths ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,30 +14,30 @@
 
 namespace meshwright::importer {
 
-/// A component of a dotted name: `key` with a backslash before each dot.
+/// Escapes `key` for use as a component of a dotted name: writes a backslash before each dot.
 std::string escapeComponent(llvm::StringRef key);
 
-/// The first component of a dotted name, and what follows its dot, if any.
+/// Splits a dotted name at its first unescaped dot; the second part is empty if there is no such dot.
 std::pair<llvm::StringRef, llvm::StringRef> splitComponent(llvm::StringRef name);
 
-/// The dotted name of a path in a tree as Python writes it: `p['h'][0].mu` is `p.h.0.mu`, `['a.b']` is `a\.b`. A text
-/// that is no such path is one component.
+/// The dotted name of a path in a Python tree: `p['h'][0].mu` becomes `p.h.0.mu`, `['a.b']` becomes `a\.b`. Text that
+/// is not such a path becomes a single component.
 std::string getDottedName(llvm::StringRef path);
 
-/// The same for a path below a result: without the root, which is `result` for all, or nothing in old versions of JAX
-/// (but a single result is `result`).
+/// The dotted name of a result's path, without its root. The root is `result`, or empty in old versions of JAX; a
+/// single result keeps the name `result`.
 std::string getResultName(llvm::StringRef path);
 
-/// The scope that the name of an operation's location gives: `jit(f)/transformer/h/3/attn/dot_general` is in
-/// `transformer.h.3.attn`. The last component is the primitive; transformations are seen through (`transpose(jvp(h))`
-/// is `h`), `jit(f)` is none.
+/// The scope in the name of an operation's location: `jit(f)/transformer/h/3/attn/dot_general` is in
+/// `transformer.h.3.attn`. The last component is the primitive and is dropped, and so is `jit(f)`; the wrappers of
+/// other transformations are removed (`transpose(jvp(h))` becomes `h`).
 std::string getScope(llvm::StringRef name);
 
-/// Whether the name says the whole way from the graph, in private functions too, as JAX before version 0.7 prints it:
-/// `jit(f)/jit(main)/…`. Later ones say the way from the function on.
+/// True if the name starts at the graph even inside private functions, as JAX before version 0.7 prints it:
+/// `jit(f)/jit(main)/…`. Later versions start at the enclosing function.
 bool isWhole(llvm::StringRef name);
 
-/// Whether the name is that of an operation that differentiation in reverse made.
+/// True if reverse-mode differentiation made the operation of that name.
 bool isTransposed(llvm::StringRef name);
 
 } // namespace meshwright::importer

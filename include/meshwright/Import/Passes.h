@@ -1,4 +1,4 @@
-//===- Passes.h - passes of the stage Import --------------------*- C++ -*-===//
+//===- Passes.h - pass pipeline of the stage Import -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,10 +16,10 @@ namespace meshwright::importer {
 #define GEN_PASS_DECL
 #include "meshwright/Import/Passes.h.inc"
 
-/// Adds the stage's passes, its gate last. A module that is a network already passes through.
+/// Adds the passes of the stage, with its verifier last. They leave a module that is already a network as it is.
 void buildImportPipeline(mlir::OpPassManager &passes, const Options &options);
 
-/// Makes the whole stage known as `--dist-import="parameters=p.*"`.
+/// Registers the whole stage as a pipeline, `--dist-import="parameters=p.*"`.
 void registerImportPipeline();
 
 #define GEN_PASS_REGISTRATION

@@ -12,10 +12,12 @@ include "mlir/Pass/PassBase.td"
 def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
   let summary = "Name arguments, results and the scopes of operations";
   let description = [{
-    Arguments of the graph get `net.name` from their location (`p['w'][0]` becomes `p.w.0`, without one `arg3`), results from
-    `jax.result_info` (without it `out3`), operations `net.scope` and `net.role` from the name in theirs. Two equal
-    names are an error. What stands in front of the parameters' names in every scope, as Flax's class of the model does, is left
-    out: operations of `p.transformer.h.0` are in scope `transformer.h.0`.
+    Names the arguments of the graph (`net.name`) from their locations: `p['w'][0]` becomes `p.w.0`, an
+    argument without a name becomes `arg3`. Names the results from `jax.result_info`, or `out3` without it.
+    Gives operations a scope (`net.scope`) and a role (`net.role`) from the names in their locations. Two
+    equal names are an error. A component that precedes the names of the parameters in every scope is dropped,
+    such as the class of the model that Flax writes: operations of `p.transformer.h.0` are in scope
+    `transformer.h.0`.
 
     ```mlir
     func.func public @main(%arg0: tensor<4xf32> loc("p['w']")) -> (tensor<4xf32> {jax.result_info = "result[0]"})
@@ -31,9 +33,10 @@ def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
 def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Replace calls of private functions by their bodies";
   let description = [{
-    Afterwards the graph's function, the only public one, is the module's only function. An operation's scope is that of the call
-    followed by its own, its location keeps that of the call. Every operation of the result is made once. Recursion
-    is an error, and so is a result of more than ten million operations.
+    Leaves the graph's function, the only public one, as the only function of the module. The scope of an
+    inlined operation is the scope of the call followed by its own; its location keeps the location of the
+    call. Every operation of the result is created once. Recursion is an error, and so is a result of more
+    than ten million operations.
 
     ```mlir
     %1 = call @relu(%0) {net.scope = "mlp"} : (tensor<4xf32>) -> tensor<4xf32>
@@ -44,13 +47,15 @@ def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
 }
 
 def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
-  let summary = "Make a loop of net, or straight code, of every counted loop";
+  let summary = "Convert every counted loop to a net loop or to straight code";
   let description = [{
-    A loop is counted if it compares a number with a constant, and its body adds a constant to that number, which starts as one. What is not
-    counted is an error. A loop that computes with floats becomes a `net.loop`: what no trip changes is read from in front of
-    it; a dynamic slice of element i of such a value becomes `net.take`, the update of slice i of a value that is for nothing else
-    `net.stack`, anything else `net.carry` and `net.next`. A loop of integers alone, as JAX prints the rounds of threefry,
-    is written as often as it runs, and so is any with `unroll`; more than ten thousand operations are an error then.
+    A counted loop compares a counter with a constant and adds a constant to it in every iteration; the
+    counter starts at a constant. Any other loop is an error. A loop that computes with floats becomes a
+    `net.loop`. Its body reads values that do not change directly from before the loop. A dynamic slice of
+    element i of such a value becomes a `net.take`; an update of slice i of a value with no other use becomes
+    a `net.stack`; every other value becomes a `net.carry` with a `net.next`. A loop that computes with
+    integers alone, such as the rounds of threefry as JAX prints them, is unrolled; `unroll` unrolls every
+    loop. Unrolling into more than ten thousand operations is an error.
 
     ```mlir
     %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
@@ -74,18 +79,19 @@ def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
     net.end_loop %i
     ```
   }];
-  let options = [Option<"unroll", "unroll", "bool", "false", "Write out every loop">];
-  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were written out">,
-                    Statistic<"numRolled", "num-rolled", "Loops that stay loops">];
+  let options = [Option<"unroll", "unroll", "bool", "false", "Unroll every loop">];
+  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were unrolled">,
+                    Statistic<"numRolled", "num-rolled", "Loops that became net loops">];
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
 def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
   let summary = "Compute all branches of a conditional and select among their results";
   let description = [{
-    A predicate that is a constant leaves its branch alone; otherwise the operations of all branches take place, whatever the predicate,
-    and the results are selected. So nothing that ranks do together depends on data. A branch that is not taken computes with 1 instead of the
-    floats from outside: gradients that pass it are zero, as JAX's are, whatever is not finite in it.
+    A constant predicate selects its branch at compile time. Otherwise the operations of all branches are
+    computed and the results are selected, so that the operations that ranks do together never depend on data.
+    A branch that is not taken computes with 1 in place of the floats from outside: gradients through it are
+    zero, as in JAX, even where its values are not finite.
 
     ```mlir
     %1 = "stablehlo.if"(%p) ({
@@ -110,8 +116,8 @@ def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
 def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
   let summary = "Turn operations of StableHLO and CHLO into operations of net";
   let description = [{
-    Every operation is converted on its own, in order; what is not known is an error at its line. Reshapes of reshapes and broadcasts
-    of broadcasts are joined, operations that nobody uses are left out.
+    Converts operations one by one, in order; an unknown operation is an error at its line. Joins reshapes of
+    reshapes and broadcasts of broadcasts, and leaves out operations without uses.
 
     ```mlir
     %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
@@ -129,16 +135,21 @@ def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::Module
 def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir::ModuleOp"> {
   let summary = "Make variables of parameters and of state that is carried from step to step";
   let description = [{
-    An argument whose name matches a glob of `parameters` becomes a `net.variable` and a `net.read` at the entry; the function is then
-    called `@step`, unless a variable is. A glob that matches nothing is an error.
+    An argument that matches a glob of `parameters` becomes a `net.variable` with a `net.read` at the entry;
+    the function is then called `@step`, unless a variable has that name. A glob that matches nothing is an
+    error.
 
-    So does an argument that the graph gives back: its result is assigned to it instead of returned. Those are the arguments that `carry` pairs with
-    results, and those that were donated (`tf.aliasing_output`, `jax.buffer_donor`), paired tree by tree by their paths:
-    `opt_state.0.mu.w` with `1.0.mu.w` if all of `opt_state` is found below `1`. Where several trees of results fit, `tf.aliasing_output` decides, if it
-    is consistent; else the choice is an error that shows the rule to write. A result of such a tree whose argument the exporter left out, because nothing reads it,
-    becomes a variable that is written alone. A donated parameter without a result is an
-    error, another donated argument stays an input with a warning. What is no parameter is a buffer so far; initializers that match a
-    parameter are not for it.
+    An argument whose next value the graph returns also becomes a variable; the result is assigned to it
+    instead of returned. Such pairs come from the rules `carry` and from donated arguments
+    (`tf.aliasing_output`, `jax.buffer_donor`). Donated arguments are paired tree by tree by their paths:
+    `opt_state.0.mu.w` with `1.0.mu.w` if all of `opt_state` is found below `1`. If several trees of results
+    fit, a consistent `tf.aliasing_output` decides; without one the choice is an error that shows the rule to
+    write. A result in such a tree whose argument the exporter left out, because the step does not read it,
+    becomes a variable that is only assigned. A donated parameter without a result is an error; any other
+    donated argument without one stays an input, with a warning.
+
+    State that is not a parameter becomes a buffer, for now. An initializer whose glob matches a parameter
+    applies to parameters alone.
 
     ```mlir
     func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}, %arg1: tensor<4xf32> {net.name = "x"})
@@ -162,24 +173,27 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
                "Arguments and the results that are their next values, as GLOB=GLOB, for instance state.*=0.*">
   ];
   let statistics = [
-    Statistic<"numVariables", "num-variables", "Variables that were made">,
-    Statistic<"numCarried", "num-carried", "Variables that the graph gives back">
+    Statistic<"numVariables", "num-variables", "Variables that were created">,
+    Statistic<"numCarried", "num-carried", "Variables whose next value the graph returns">
   ];
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
 def RecognizeStepPass : Pass<"dist-import-recognize-step", "::mlir::ModuleOp"> {
-  let summary = "Tell forward, backward and update of a whole training step apart";
+  let summary = "Separate forward, backward and update of a whole training step";
   let description = [{
-    For a graph that assigns variables and has operations of role backward, which the exporter's scopes say (`transpose(jvp(…))`). Where no scope does, backward is
-    found by the flow of data: what makes the values from which elementwise operations in the shape of a parameter make its next value. What depends on those
-    is of role optimize, and so is what only updates read. The value of backward from which alone a parameter is updated, and that has its shape, is
-    named `grad/…`.
+    Applies to a graph that assigns variables and has operations of role backward, which the exporter's scopes
+    mark (`transpose(jvp(…))`). Without such scopes, backward is found by data flow: it consists of the
+    operations that compute the inputs of the update, where the update of a parameter is the elementwise
+    operations in the parameter's shape that compute its next value. Operations that depend on these inputs
+    get role optimize, and so do operations that only the update reads. The value of backward from which alone
+    a parameter is updated, if it has the parameter's shape, is named `grad/…`.
 
-    Variables that are no parameters get their kind: optimizer state, if they are floats that are read and whose new value depends on a
-    gradient; a counter, if they are integers without dimensions; else they stay buffers. State is `like` the parameter that shares the end of its name
-    and the shape. Optimizer state and counters without initializer begin at 0. Without any parameter, floats that forward reads and
-    gradients update are parameters.
+    Variables that are not parameters get a kind: optimizer state, if they are floats that are read and whose
+    next value depends on a gradient; a counter, if they are integer scalars; otherwise they stay buffers. A
+    state is `like` the parameter whose name has the same end and whose shape is equal. Optimizer state and
+    counters without an initializer start at 0. If the graph has no parameters, floats that forward reads and
+    gradients update are the parameters.
 
     ```mlir
     %g = net.reduce %d sum dims = [0] {net.role = #net.role<backward>} : tensor<8x4xf32> -> tensor<4xf32>
@@ -203,12 +217,14 @@ def RecognizeStepPass : Pass<"dist-import-recognize-step", "::mlir::ModuleOp"> {
 }
 
 def FindBlocksPass : Pass<"dist-import-find-blocks", "::mlir::ModuleOp"> {
-  let summary = "Find the repeated blocks of a network whose scopes do not say them";
+  let summary = "Find the repeated blocks of a network without numbered scopes";
   let description = [{
-    For a network without a scope that ends in a number. Operations that apply variables to data, in program order, are a sequence; where it
-    repeats, each period is a block, cut where the fewest bytes of activations are alive. Operations of a block get a scope: the part of
-    the names of its variables that ends in a number (`layers.3` of `p.layers.3.w`) if each block has its own, else `block0`, `block1` and so on. Those of
-    backward get that of the block whose activations or variables they read. Loops stay as they are: no block begins in one.
+    Applies to a network without a scope that ends in a number. The operations that apply variables to data,
+    in program order, form a sequence; where it repeats, each period is a block, cut where the fewest bytes of
+    activations are alive. The operations of a block get a scope: the part of its variables' names that ends
+    in a number (`layers.3` of `p.layers.3.w`) if that differs for every block, otherwise `block0`, `block1`
+    and so on. Operations of backward get the scope of the block whose activations or variables they read.
+    Loops stay whole: no block begins inside one.
 
     ```mlir
     %a = net.dot %x, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
@@ -223,10 +239,10 @@ def FindBlocksPass : Pass<"dist-import-find-blocks", "::mlir::ModuleOp"> {
 }
 
 def VerifyImportPass : Pass<"dist-import-verify", "::mlir::ModuleOp"> {
-  let summary = "Check what later stages rely on";
+  let summary = "Check the invariants that later stages rely on";
   let description = [{
-    Afterwards there is no unknown operation (one that is neither of net nor has a sharding rule), no dynamic shape, and no
-    variable, input or output without a name. Reads only.
+    Rejects unknown operations (neither operations of net nor operations with a sharding rule), dynamic
+    shapes, and variables, inputs and outputs without a name. Changes nothing.
   }];
 }
 

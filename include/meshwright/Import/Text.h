@@ -13,10 +13,10 @@
 
 namespace meshwright::importer {
 
-/// Registers the dialects that exported text is written in (stablehlo, chlo, sdy). They are read, never printed.
+/// Registers the dialects of exported text (stablehlo, chlo, sdy). They are only parsed, never printed.
 void registerSourceDialects(mlir::DialectRegistry &registry);
 
-/// Checks what any text has to be before MLIR parses it: UTF-8 without zero bytes, and not so deeply nested that a
+/// Rejects text that MLIR's parser must not see: bytes that are not UTF-8, zero bytes, and nesting so deep that a
 /// recursive parser overflows its stack. Errors are located in the file `name`.
 llvm::LogicalResult checkText(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 

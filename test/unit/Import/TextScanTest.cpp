@@ -53,7 +53,7 @@ struct TextScan : testing::Test {
   std::string error;
 };
 
-const char *const kTooDeep = "brackets are 257 deep inside one another here, and 256 deep at most can be read";
+const char *const kTooDeep = "brackets are nested 257 deep here, and 256 deep at most can be read";
 const char *const kAffine =
     "an affine map or set goes on for more than 4096 bytes, which are the most that can be read";
 
@@ -126,6 +126,6 @@ TEST_F(TextScan, SaysWhichOtherFileItIs) {
 
 TEST_F(TextScan, WantsUtf8) {
   EXPECT_EQ(scan("// \xC3\xA9\n"), "");
-  EXPECT_EQ(scan("module {\n \xC3(}"), "2:2: byte 0xC3 is no UTF-8 here");
+  EXPECT_EQ(scan("module {\n \xC3(}"), "2:2: byte 0xC3 is not UTF-8 here");
   EXPECT_EQ(scan(StringRef("module {\n\0}", 11)), "2:1: the text has a byte 0");
 }
