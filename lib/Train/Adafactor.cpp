@@ -1,15 +1,17 @@
-//===- Adafactor.cpp - scales by factored mean squares --------------------===//
+//===- Adafactor.cpp - Adafactor: factored second moments -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With optax's formulas: where the second largest dimension has enough indices, the mean squares s = g² + ε of an
-// element are estimated from those of its row and its column, whose sizes add up where those of the elements multiply:
+// With optax's formulas. If the second largest dimension is large enough, the mean squares s = g² + ε of an element are
+// estimated from those of its row and its column, so that the state has the size of a row plus a column instead of a
+// matrix:
 //
 //   r ← δ r + (1 − δ) mean of s along the largest dimension,  c ← the same along the second largest
 //   u = g / sqrt(r / mean of r · c),  δ = 1 − n^(−decay-rate) for the n-th update
 //
-// Elsewhere v ← δ v + (1 − δ) s and u = g / sqrt(v). Then u is scaled down to a bounded root mean square. The states r
-// and c have size 1 where they are means, and so are split where the parameter is.
+// Otherwise v ← δ v + (1 − δ) s and u = g / sqrt(v). Then u is scaled down to a bounded root mean square. The states r
+// and c keep the dimensions of the parameter, with size 1 where they are means, so that they are split as the parameter
+// is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +46,8 @@ public:
   }
 
 private:
-  /// The second largest dimension and the largest, the later of equal ones counting as larger.
+  /// The second largest and the largest dimension; among equal ones the later one counts as larger. Empty if not
+  /// factored.
   std::optional<std::pair<int64_t, int64_t>> getFactoredDims(ArrayRef<int64_t> shape) const {
     if (shape.size() < 2)
       return std::nullopt;
@@ -56,7 +59,7 @@ private:
     return std::pair(second, order.back());
   }
 
-  /// The state after this update, which takes in `value`.
+  /// Updates the moving average `name` with `value` and returns its new value.
   Value follow(UpdateBuilder &step, net::NetBuilder &build, Update &u, StringRef name, Value value) {
     Value old = step.readState(name, u.parameter, net::shapeOf(value));
     Value next = build.add(build.multiply(UpdateBuilder::broadcastLike(build, kept, old), old),
@@ -65,7 +68,7 @@ private:
     return next;
   }
 
-  /// The mean along `dim`, which stays with size 1.
+  /// The mean along `dim`, which keeps size 1.
   static Value mean(net::NetBuilder &build, Value x, int64_t dim) {
     SmallVector<int64_t> shape(net::shapeOf(x));
     auto size = static_cast<double>(shape[dim]);

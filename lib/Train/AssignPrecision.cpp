@@ -1,18 +1,17 @@
-//===- AssignPrecision.cpp - computes in 16 bit ---------------------------===//
+//===- AssignPrecision.cpp - mixed precision: forward in 16 bits ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Variables keep their type: a parameter is converted right behind its read, so that what is made of the read alone can
-// be made where the parameter is kept. Operations are visited in order and say of which class they are
-// (`PrecisionOpInterface`):
+// Variables keep their type; a parameter is converted right after its read, so that operations on the read alone can
+// run where the parameter is stored. Operations are visited in order. Each states its class (`PrecisionOpInterface`):
 //
-//   narrow    operands are converted, the result is in 16 bit
-//   wide      operands are converted back; so are those of operations that are to keep their type
-//   follow    in 16 bit if all operands are, but for constants, which take either type
+//   narrow    operands are converted, the result has 16 bits
+//   wide      operands are converted back; operations in `keep` are of this class
+//   follow    16 bits if all operands have, except constants, which take either type
 //
-// What a loop carries is in 16 bit if it comes in so and every trip leaves it so, which is known behind the body: first
-// it is decided what is in 16 bit, then everything is rewritten. A value is converted once in either direction, where
-// it is defined; what leaves a loop behind it.
+// A value carried by a loop has 16 bits if its initial value and its value after every iteration have, which is known
+// only after the body: so a fixed point first decides the types, then everything is rewritten. A value is converted
+// once in either direction, where it is defined, or after the loop that it leaves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +65,7 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
   }
 
 private:
-  /// Whether `value` is of floats that 16 bit are narrower than.
+  /// True if `value` consists of floats wider than 16 bits.
   bool isWide(Value value) const {
     return net::isFloat(value) && net::elementTypeOf(value).getIntOrFloatBitWidth() > narrow.getIntOrFloatBitWidth();
   }
@@ -81,9 +80,9 @@ private:
     return interface ? interface.getPrecision() : Precision::Wide;
   }
 
-  /// Decides which operations, reads of parameters among them, make values in 16 bit. Once more where it says so:
-  /// something is carried in 16 bit that a trip leaves wide, which it now knows. As often as carried values take their
-  /// type from each other, which is once in all but made-up programs.
+  /// Decides which operations, including reads of parameters, have results in 16 bits. Returns true to be repeated: a
+  /// value carried in 16 bits turned out to be wide at the end of an iteration. Each repetition makes at least one more
+  /// carried value wide; programs from frameworks need one.
   bool decide(Block &block, const SymbolTable &symbols) {
     isNarrow.clear();
     bool isAgain = false;
@@ -114,12 +113,12 @@ private:
     return precision == Precision::Narrow || (precision == Precision::Follow && follows(op));
   }
 
-  /// Whether `value`, which is still of the type that was written, is decided to be in 16 bit.
+  /// True if `value`, which still has its original type, will have 16 bits.
   bool isInNarrow(Value value) const {
     return value.getDefiningOp() && isNarrow.contains(value.getDefiningOp()) && isWide(value);
   }
 
-  /// The parameter's value in 16 bit takes the place of the read.
+  /// Replaces the uses of a read by the converted parameter.
   void convertRead(net::ReadOp read) {
     if (!isNarrow.contains(read))
       return;
@@ -129,7 +128,7 @@ private:
     wide[value] = read.getResult();
   }
 
-  /// Whether `op` is computed in 16 bit as its operands are.
+  /// True if an operation of class `follow` computes in 16 bits.
   bool follows(Operation *op) const {
     bool any = false;
     for (Value operand : op->getOperands()) {
@@ -142,7 +141,7 @@ private:
     return any;
   }
 
-  /// Whether `value` is a constant that stays finite in 16 bit.
+  /// True if `value` is a constant that stays finite in 16 bits.
   bool fits(Value value) const {
     net::ConstantOp constant = net::getConstant(value);
     auto elements = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
@@ -202,16 +201,16 @@ private:
 
   Type narrow;
   net::LoopNest loops;
-  /// What makes values in 16 bit, as far as is decided.
+  /// Operations with results in 16 bits, as far as decided.
   llvm::DenseSet<Operation *> isNarrow;
-  /// What loops carry that a trip does not leave in 16 bit.
+  /// Carried values that an iteration leaves wide.
   llvm::DenseSet<Operation *> staysWide;
-  /// The type that a value which is in 16 bit had before.
+  /// The original element type of values in 16 bits.
   llvm::DenseMap<Value, Type> written;
-  /// What values are converted to, in either direction.
+  /// Conversions of values, in either direction.
   llvm::DenseMap<Value, Value> wide, narrowed;
   SmallVector<bool> used;
-  /// Where `keep` was written.
+  /// The locations of the globs in `keep`.
   std::vector<Location> locations;
 };
 

@@ -1,13 +1,12 @@
-//===- ClipByGlobalNorm.cpp - bounds the norm of all gradients ------------===//
+//===- ClipByGlobalNorm.cpp - clipping by the global norm -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With optax's formula: a gradient stays what it is where the norm is below the bound, otherwise it is g / norm ·
-// bound.
+// With optax's formula: a gradient is unchanged if the norm is below the bound, otherwise it becomes g / norm · bound.
 //
-// The squared norms are added in one chain that partial values travel along to its end (`dist.travels`): whatever
-// splits the gradients, and however differently, the sum is reduced once, over all the axes at a time. What a rank
-// shares with others counts once in it, because a replicated value becomes partial by one of its holders keeping it.
+// The squared norms are added in one chain of deferred reductions (`dist.travels`): however the gradients are split,
+// the sum is reduced once, over all axes. A value that several ranks hold counts once, because conversion to a partial
+// sum lets one of its owners keep it.
 //
 //===----------------------------------------------------------------------===//
 

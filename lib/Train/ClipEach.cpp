@@ -1,4 +1,4 @@
-//===- ClipEach.cpp - bounds gradients one by one -------------------------===//
+//===- ClipEach.cpp - clipping of single gradients ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,7 @@ using namespace meshwright::train;
 
 namespace {
 
-/// Every element is cut to [−bound, bound].
+/// Clamps every element to [−bound, bound].
 class ClipByValue : public GradientTransform {
 public:
   explicit ClipByValue(double bound) : bound(bound) {}
@@ -27,7 +27,7 @@ private:
   double bound;
 };
 
-/// Every gradient stays what it is where its norm is below the bound, otherwise it is g / norm · bound.
+/// Leaves a gradient unchanged if its norm is below the bound; otherwise makes it g / norm · bound.
 class ClipByTensorNorm : public GradientTransform {
 public:
   explicit ClipByTensorNorm(double bound) : bound(bound) {}

@@ -1,13 +1,13 @@
-//===- CotangentSum.cpp - adds up the cotangents of a value ---------------===//
+//===- CotangentSum.cpp - sums of cotangents ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value that is cut into slices, as the fused query, key and value of attention are, gets back one cotangent per
-// slice, padded with zeros to the whole. Adding them would read and write the whole several times, and would hide from
-// Partition that nothing but a regrouping happens; where the slices tile a dimension their cotangents are concatenated.
+// The cotangents of slices of a value, such as the query, key and value of a fused projection, are padded with zeros to
+// the whole. Their sum would read and write the whole several times and hide from Partition that elements are only
+// regrouped; so cotangents of slices that tile a dimension are concatenated.
 //
-// A value from which rows are gathered gets back a scatter into zeros, often beside a cotangent of another kind: a tied
-// embedding, logits of which the label's is picked. The scatter goes into that one instead.
+// The cotangent of a gather is a scatter into zeros, often added to another cotangent (tied embeddings; logits from
+// which the label's is picked). The scatter goes directly into the other cotangent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ struct Piece {
 
 } // namespace
 
-/// The one dimension that `pad` pads with zeros, and nothing else; -1 if it is of another kind.
+/// The only dimension that `pad` pads, with zeros; -1 for any other pad.
 static int64_t paddedDim(net::PadOp pad) {
   std::optional<APFloat> value = net::getFloatSplat(pad.getValue());
   if (!value || !value->isPosZero())
@@ -50,7 +50,7 @@ static int64_t paddedDim(net::PadOp pad) {
 
 static std::optional<Piece> asPiece(Value cotangent) {
   auto pad = cotangent.getDefiningOp<net::PadOp>();
-  // A pad that others use too is kept for them, and nothing is saved.
+  // A pad with other uses stays anyway, so concatenation would save nothing.
   int64_t dim = pad && pad->use_empty() ? paddedDim(pad) : -1;
   if (dim < 0)
     return std::nullopt;
@@ -58,7 +58,7 @@ static std::optional<Piece> asPiece(Value cotangent) {
   return Piece{pad, dim, start, start + net::shapeOf(pad.getOperand())[dim]};
 }
 
-/// The concatenation of pieces if they tile their dimension, otherwise null.
+/// The concatenation of pieces if they tile their dimension; null otherwise.
 static Value concatenatePieces(net::NetBuilder &build, SmallVector<Piece> pieces) {
   if (pieces.size() < 2)
     return {};
@@ -76,7 +76,8 @@ static Value concatenatePieces(net::NetBuilder &build, SmallVector<Piece> pieces
   return build.concatenate(parts, dim);
 }
 
-/// The scatter by which `cotangent` adds into zeros, rounded afterwards or not, if nobody else uses it.
+/// The additive scatter into zeros that computes `cotangent`, possibly followed by a conversion, if it has no other
+/// use.
 static net::ScatterOp asScatter(Value cotangent) {
   auto convert = cotangent.getDefiningOp<net::ConvertOp>();
   auto scatter = (convert ? convert.getOperand() : cotangent).getDefiningOp<net::ScatterOp>();
@@ -88,7 +89,7 @@ static net::ScatterOp asScatter(Value cotangent) {
   return operand && operand->isZero() ? scatter : net::ScatterOp();
 }
 
-/// `value` in another type, on which ranks agree no earlier than behind that.
+/// Converts `value`, deferring its reduction until after the conversion.
 static Value convertPartial(net::NetBuilder &build, Value value, Type type) {
   Value converted = build.convert(value, type);
   if (converted != value)
@@ -96,14 +97,14 @@ static Value convertPartial(net::NetBuilder &build, Value value, Type type) {
   return converted;
 }
 
-/// `sum` and what `scatter` adds to zeros.
+/// Applies `scatter` to `sum` instead of zeros.
 static Value scatterInto(net::NetBuilder &build, Value sum, net::ScatterOp scatter) {
   Value into = convertPartial(build, sum, net::elementTypeOf(scatter.getResult()));
   return net::ScatterOp::create(build.builder, build.location, into.getType(), scatter.getKind(), into,
                                 scatter.getIndices(), scatter.getUpdates(), scatter.getDims());
 }
 
-/// The sum of all terms in order, those that scatter last.
+/// The sum of all terms in order; scatters are applied last.
 static Value addUp(net::NetBuilder &build, ArrayRef<Value> terms) {
   SmallVector<net::ScatterOp> scatters;
   Value sum;

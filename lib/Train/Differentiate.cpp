@@ -1,8 +1,9 @@
-//===- Differentiate.cpp - the gradients of a loss ------------------------===//
+//===- Differentiate.cpp - gradients of a loss ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Afterwards the gradient of every parameter that has one is the first result of an operation named `grad/…`.
+// Appends the backward pass of the loss (`ReverseMode`). Afterwards the gradient of every parameter that has one is the
+// first result of an operation named `grad/…`. Parameters without a gradient are reported and keep their values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ using namespace meshwright::train;
 
 static bool isScalarFloat(Value value) { return net::isFloat(value) && net::typeOf(value).getRank() == 0; }
 
-/// The only scalar float among the results.
+/// The only scalar float among the results; an error if there is none or more than one.
 static FailureOr<Value> findOnlyScalar(func::FuncOp func, func::ReturnOp results) {
   auto scalars = llvm::to_vector(llvm::make_filter_range(results.getOperands(), isScalarFloat));
   if (scalars.size() == 1)
@@ -55,8 +56,8 @@ static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
   return value;
 }
 
-/// Names the operation that makes a gradient. One that already bears another name, or that stands in a loop which the
-/// gradient leaves, is followed by one of the gradient's own.
+/// Names the operation that computes a gradient. An operation that already has a name, or whose result leaves a loop,
+/// is followed by a reshape to the same shape, which takes the name.
 static void nameGradient(RoleBuilder &builder, StringRef parameter, Value gradient) {
   auto name = builder.getStringAttr(net::kGradientPrefix + parameter);
   Operation *op = gradient.getDefiningOp();
@@ -110,7 +111,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
     return success();
   }
 
-  /// The cotangent of the loss: what the options say, times the scale, which may be program state.
+  /// The cotangent of the loss: the option `seed`, times the loss scale, which may be a variable.
   Value makeSeed(func::FuncOp func, RoleBuilder &builder, Value lossValue) {
     net::NetBuilder build(builder, lossValue.getLoc());
     if (lossScale == 0)
@@ -135,7 +136,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
     return build.scale(build.convert(scale, net::elementTypeOf(lossValue)), seed);
   }
 
-  /// The reads of the parameters that are to be trained, in the order of the variables.
+  /// The reads of the parameters to train, in the order of the variables.
   FailureOr<SmallVector<net::ReadOp>> findParameters(func::FuncOp func) {
     auto reads = collectReads(func);
     SmallVector<net::ReadOp> parameters;

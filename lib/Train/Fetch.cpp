@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// Appends `values` to the results of `func` under the names of the operations that make them.
+/// Appends `values` to the results of `func`, under the names of the operations that compute them.
 static void appendResults(func::FuncOp func, ArrayRef<Value> values) {
   Operation *terminator = func.getBody().front().getTerminator();
   unsigned first = func.getNumResults();
@@ -62,7 +62,7 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
     appendResults(*func, fetched);
   }
 
-  /// Warns of globs that match only what earlier ones match.
+  /// Warns about globs that only match values of earlier globs.
   void warnOfShadowed(ArrayRef<bool> decides) {
     for (auto [index, glob] : llvm::enumerate(values))
       if (!decides[index])
@@ -70,7 +70,7 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
             << "fetch glob \"" << glob << "\" has no effect: earlier globs match all that it matches";
   }
 
-  /// Where `values` were written.
+  /// The locations of the globs in `values`.
   std::vector<Location> locations;
 };
 

@@ -1,9 +1,9 @@
-//===- Fold.cpp - simpler forms of operations -----------------------------===//
+//===- Fold.cpp - folding of single operations ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every fold looks at an operation and what defines its operands, never further. Constants stay splats: a fold never
-// makes an attribute with more elements than those it started from.
+// Every fold looks only at an operation and the definitions of its operands. Constants stay splats: no fold builds an
+// attribute with more elements than its inputs have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static Value makeConstant(OpBuilder &builder, Value like, DenseElementsAttr valu
   return ConstantOp::create(builder, like.getLoc(), like.getType(), value);
 }
 
-/// Whether every element of `value` is the number; zeros of either sign are 0.
+/// True if every element of `value` is `number`; 0 matches zeros of either sign.
 static bool isSplatOf(Value value, double number) {
   SplatElementsAttr splat = getSplat(value);
   if (!splat)
@@ -67,7 +67,7 @@ static Value foldMultiply(MultiplyOp op) {
   return {};
 }
 
-/// max(x, −∞) and min(x, ∞) are x; NaN stays what it is.
+/// max(x, −∞) and min(x, ∞) are x, also for NaN.
 template <typename OpT> static Value foldExtremum(OpT op, bool largest) {
   for (auto [value, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
     SplatElementsAttr splat = getSplat(value);
@@ -93,7 +93,7 @@ static Value foldSelect(SelectOp op) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// The layout of a splat is a splat.
+/// A layout operation on a splat gives a splat.
 static Value foldSplatLayout(Operation *op, OpBuilder &builder) {
   SplatElementsAttr splat = getSplat(op->getOperand(0));
   if (!splat)
@@ -121,8 +121,8 @@ static Value foldReshape(ReshapeOp op, NetBuilder &build) {
   return {};
 }
 
-/// The transposed product is that of the factors in the other order, where only the two groups of free dimensions
-/// change places. A product that others use stays.
+/// A transpose that only exchanges the two groups of free dimensions of a product is the product of the operands in the
+/// opposite order. A product with other uses stays.
 static Value foldTransposedDot(TransposeOp op, NetBuilder &build) {
   auto dot = op.getOperand().getDefiningOp<DotOp>();
   if (!dot || !dot->hasOneUse())
@@ -149,7 +149,7 @@ static Value foldTranspose(TransposeOp op, NetBuilder &build) {
   return foldTransposedDot(op, build);
 }
 
-/// One element of a constant is a splat.
+/// A single element of a constant is a splat.
 static Value foldElement(SliceOp op, OpBuilder &builder) {
   auto constant = op.getOperand().getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
@@ -161,7 +161,7 @@ static Value foldElement(SliceOp op, OpBuilder &builder) {
   return makeConstant(builder, op.getResult(), DenseElementsAttr::get(typeOf(op.getResult()), element));
 }
 
-/// A slice that lies in one of the tensors that were joined is a slice of that one.
+/// A slice within one operand of a concatenation is a slice of that operand.
 static Value foldSliceOfParts(SliceOp op, NetBuilder &build) {
   auto parts = op.getOperand().getDefiningOp<ConcatenateOp>();
   if (!parts)
@@ -188,7 +188,7 @@ static Value foldSlice(SliceOp op, NetBuilder &build) {
   return foldSliceOfParts(op, build);
 }
 
-/// Padding by nothing, and padding a splat with itself.
+/// Folds empty padding, and padding of a splat with its own value.
 static Value foldPad(PadOp op, OpBuilder &builder) {
   SplatElementsAttr inside = getSplat(op.getOperand()), outside = getSplat(op.getValue());
   if (inside && outside && inside.getSplatValue<Attribute>() == outside.getSplatValue<Attribute>())
@@ -203,7 +203,7 @@ static Value foldPad(PadOp op, OpBuilder &builder) {
 // Contraction, reduction and indexing
 //===----------------------------------------------------------------------===//
 
-/// A reduction of nothing or of dimensions of size 1 only moves elements.
+/// A reduction over no dimensions, or over dimensions of size 1, is a reshape.
 static Value foldReduce(ReduceOp op, NetBuilder &build) {
   bool trivial = llvm::all_of(op.getDims(), [&](int64_t dim) { return shapeOf(op.getOperand())[dim] == 1; });
   return trivial ? build.reshape(op.getOperand(), shapeOf(op.getResult())) : Value();
@@ -211,12 +211,12 @@ static Value foldReduce(ReduceOp op, NetBuilder &build) {
 
 namespace {
 
-/// A factor of a product and the dimensions that it pairs with the other one.
+/// An operand of a product, with its batch and contracted dimensions.
 struct Factor {
   Value value;
   SmallVector<int64_t> batch, contract;
 
-  /// Reads the operand of a transposition instead, where that leaves the free dimensions in order.
+  /// Skips a transpose of the operand if the free dimensions stay in order.
   bool skipTranspose();
 };
 
@@ -251,7 +251,8 @@ static Value foldDot(DotOp op, NetBuilder &build) {
                    elementTypeOf(op.getResult()));
 }
 
-/// A gather of one box that leaves its positions no choice drops dimensions of size 1.
+/// A gather of a single slice as large as the operand leaves no choice of positions; it only drops dimensions of size
+/// 1.
 static Value foldGather(GatherOp op, NetBuilder &build) {
   GatherDimsAttr dims = op.getDims();
   bool oneBox = typeOf(op.getResult()).getRank() == static_cast<int64_t>(dims.getOffsetDims().size());

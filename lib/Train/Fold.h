@@ -1,4 +1,4 @@
-//===- Fold.h - simpler forms of operations ---------------------*- C++ -*-===//
+//===- Fold.h - folding of single operations --------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,12 +11,12 @@
 
 namespace meshwright::train {
 
-/// A simpler value that equals the only result of `op`, built in front of it where it is new; null if there is none.
-/// The operands of `op` have been folded before.
+/// A simpler value equal to the only result of `op`, built before `op` if it is new; null if there is none. The
+/// operands of `op` must have been folded already.
 mlir::Value foldOperation(mlir::Operation *op, mlir::OpBuilder &builder);
 
-/// The splat constant that an elementwise operation makes of splat constants, where that needs no rounding but the one
-/// of its own; comparisons and logic whose result is known; null if there is none.
+/// The splat result of an elementwise operation on splat constants, if it needs no rounding other than the operation's
+/// own; also comparisons and logic with a known result. Null if there is none.
 mlir::Value foldConstants(mlir::Operation *op, net::NetBuilder &build);
 
 /// The splat constant that defines `value`, or null.

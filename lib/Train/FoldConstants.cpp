@@ -1,10 +1,9 @@
-//===- FoldConstants.cpp - operations on splat constants ------------------===//
+//===- FoldConstants.cpp - folding of splat constants ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Frameworks spell out masks that are known when the graph is exported: all positions of a text are attended to, an
-// index 0 is not negative. Arithmetic here rounds as the operation does, to nearest and ties to even, so that no bit
-// changes.
+// Frameworks write out masks that are known at export: all positions of a text are attended to, an index 0 is not
+// negative. Arithmetic rounds as the operation does at run time, to nearest with ties to even, so that no bit changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +24,11 @@ static Value makeBool(NetBuilder &build, Operation *op, bool value) {
   return makeSplat(build, op, build.builder.getBoolAttr(value));
 }
 
-/// Whether integers of a type compare without sign.
+/// True if integers of the type compare as unsigned.
 static bool isUnsigned(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
 
 //===----------------------------------------------------------------------===//
-// Values of all operands known
+// All operands known
 //===----------------------------------------------------------------------===//
 
 static std::optional<APFloat> combine(Operation *op, APFloat x, const APFloat &y) {
@@ -63,7 +62,7 @@ static std::optional<APInt> combine(Operation *op, bool isUnsigned, const APInt 
       .Default(std::nullopt);
 }
 
-/// What a direction says of two values in their order; NaN is in none of the three.
+/// Evaluates a comparison given the order of its operands; NaN is in none of the three orders.
 static bool holds(CompareDirection direction, bool less, bool equal, bool greater) {
   switch (direction) {
   case CompareDirection::Eq:
@@ -113,7 +112,7 @@ static Value foldBinary(Operation *op, NetBuilder &build) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// A float towards zero; one that the type cannot hold is left to whoever computes it.
+/// Truncates towards zero; leaves values that do not fit to the run time.
 static Value convertToInteger(ConvertOp op, NetBuilder &build, const APFloat &value, IntegerType to) {
   if (to.getWidth() == 1)
     return makeBool(build, op, !value.isZero());
@@ -152,16 +151,16 @@ static Value foldConvert(ConvertOp op, NetBuilder &build) {
 }
 
 //===----------------------------------------------------------------------===//
-// Logic of which one operand is known
+// Logic with one known operand
 //===----------------------------------------------------------------------===//
 
-/// Whether every element of `value`, of i1, is known to be `expected`.
+/// True if every element of the i1 `value` is known to be `expected`.
 static bool isKnown(Value value, bool expected) {
   SplatElementsAttr splat = getSplat(value);
   return splat && splat.getSplatValue<APInt>().isOne() == expected;
 }
 
-/// true and x, false or x: x; false and x, true or x: the constant.
+/// Folds (true and x) and (false or x) to x, and (false and x) and (true or x) to the constant.
 static Value foldLogic(Operation *op) {
   if (!elementTypeOf(op->getResult(0)).isInteger(1))
     return {};
@@ -175,7 +174,7 @@ static Value foldLogic(Operation *op) {
   return {};
 }
 
-/// A truth value that was converted to a number, which is 0 or 1, and is compared with 0 is itself.
+/// An i1 value that is converted to a number, 0 or 1, and compared with 0 is the value itself.
 static Value foldTruthTest(CompareOp op) {
   auto converted = op.getLhs().getDefiningOp<ConvertOp>();
   SplatElementsAttr zero = getSplat(op.getRhs());
@@ -187,7 +186,7 @@ static Value foldTruthTest(CompareOp op) {
   return isZero && tests ? converted.getOperand() : Value();
 }
 
-/// The conjunction or disjunction of equal truth values, of which there is one at least, is that value.
+/// The conjunction or disjunction of at least one equal i1 values is that value.
 static Value foldReducedLogic(ReduceOp op, NetBuilder &build) {
   bool logic = op.getKind() == dist::ReduceKind::And || op.getKind() == dist::ReduceKind::Or;
   SplatElementsAttr splat = getSplat(op.getOperand());

@@ -1,4 +1,4 @@
-//===- GradientTransforms.cpp - from gradients to updates -----------------===//
+//===- GradientTransforms.cpp - formulas of the optimizers ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -25,7 +25,7 @@ using namespace meshwright::train;
 
 namespace {
 
-/// The gradient gives way to a decaying sum of gradients.
+/// Replaces the gradient by a decaying sum of gradients.
 class FollowMomentum : public GradientTransform {
 public:
   FollowMomentum(std::string name, double decay, bool nesterov)
@@ -44,7 +44,7 @@ private:
   bool nesterov;
 };
 
-/// Adam: the mean of gradients over the root of the mean of their squares.
+/// Adam: a moving average of gradients divided by the root of a moving average of their squares.
 class ScaleByMoments : public GradientTransform {
 public:
   ScaleByMoments(std::string name, const OptimizerPassOptions &options) : name(std::move(name)), options(options) {}
@@ -76,7 +76,7 @@ private:
   Value meanCorrection, squareCorrection, nextCorrection;
 };
 
-/// Lion: the sign of a mean of gradients that weighs the last one more than the mean that is kept does.
+/// Lion: the sign of a moving average that weights the newest gradient by β₁ instead of the stored average's β₂.
 class TakeSign : public GradientTransform {
 public:
   TakeSign(double beta1, double beta2) : beta1(beta1), beta2(beta2) {}
@@ -92,7 +92,7 @@ private:
   double beta1, beta2;
 };
 
-/// RMSProp: the gradient over the root of a decaying mean of squares.
+/// RMSProp: the gradient divided by the root of a moving average of squares.
 class ScaleByMeanSquare : public GradientTransform {
 public:
   ScaleByMeanSquare(double decay, double eps) : decay(decay), eps(eps) {}
@@ -108,7 +108,7 @@ private:
   double decay, eps;
 };
 
-/// Adagrad: the gradient over the root of the sum of all squares.
+/// Adagrad: the gradient divided by the root of the sum of all squares.
 class ScaleBySumOfSquares : public GradientTransform {
 public:
   ScaleBySumOfSquares(double initial, double eps) : initial(initial), eps(eps) {}
@@ -126,7 +126,7 @@ private:
   double initial, eps;
 };
 
-/// LAMB: the update gets the norm of its parameter, where neither is 0.
+/// LAMB: scales the update to the norm of its parameter, unless either norm is 0.
 class ScaleByTrustRatio : public GradientTransform {
 public:
   void apply(UpdateBuilder &step, Update &u) override {
@@ -141,8 +141,8 @@ public:
   }
 };
 
-/// A part of the parameter is added, where it decays: to the gradient it is L2 regularization, to the update the decay
-/// of AdamW.
+/// Adds a multiple of the parameter if weight decay applies: to the gradient for L2 regularization, to the update for
+/// decoupled decay as in AdamW.
 class AddDecayedWeights : public GradientTransform {
 public:
   explicit AddDecayedWeights(double rate) : rate(rate) {}
@@ -182,7 +182,7 @@ private:
   Value rate;
 };
 
-/// Adafactor: the update grows with the root mean square of its parameter.
+/// Adafactor: scales the update by the root mean square of its parameter.
 class ScaleByParameter : public GradientTransform {
 public:
   void apply(UpdateBuilder &step, Update &u) override {
@@ -233,7 +233,7 @@ GradientTransforms train::makeTransforms(const OptimizerPassOptions &options, bo
     list.push_back(std::make_unique<ScaleBySumOfSquares>(options.initial, options.eps));
     break;
   case OptimizerKind::Adafactor:
-    // The learning rate does not scale the decay.
+    // In optax the learning rate does not scale the decay.
     list.push_back(makeScaleByFactoredMoments(options));
     list.push_back(rate());
     if (options.scaleByParameter)

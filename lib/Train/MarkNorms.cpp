@@ -1,8 +1,9 @@
-//===- MarkNorms.cpp - norms that a step computes itself ------------------===//
+//===- MarkNorms.cpp - defers reductions of norms in exported steps -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes alone would reduce the terms of a norm wherever they come in, which sends little and waits often.
+// Without the marks Partition would choose by bytes and reduce each term of a norm on its own: little traffic, but one
+// wait per parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// Whether `value` is a sum over the elements of something, or of such sums.
+/// True if `value` is a reduction to a sum, or a marked sum of such.
 static bool isSum(Value value) {
   if (auto reduce = value.getDefiningOp<net::ReduceOp>())
     return reduce.getKind() == dist::ReduceKind::Sum;

@@ -1,15 +1,16 @@
-//===- MergeGradients.cpp - one gradient of several steps -----------------===//
+//===- MergeGradients.cpp - gradient accumulation -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps of a merge are times of the program: coordinates of an axis of the mesh, on which the accumulator is the
-// sum so far. What comes behind finds the merged gradient under the gradient's name, so that the scale of the loss,
-// clipping and the optimizer need to know of nothing.
+// The accumulated steps are coordinates of an axis of times of the mesh; the accumulator is the sum so far along it.
+// The accumulated gradient takes over the gradient's name, so that loss scaling, clipping and the optimizer do not
+// change.
 //
 //   every step   gradient > wider > + accumulator | > times 1/k > its own type > | clipping, optimizer
 //                                                 | the last step
 //
-// Reduced at the update, a gradient stays a partial sum up to the mean: the operations on the way travel.
+// If the reduction happens once per update, the gradient stays a partial sum up to the mean; the operations on the way
+// are marked `dist.travels`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +31,16 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// The element type of the sum of gradients of `own`: wide enough that small ones are not lost in it.
+/// The element type of the accumulator: at least 32 bits, so that small gradients are not lost in the sum.
 static Type getSumType(Type own) { return own.getIntOrFloatBitWidth() < 32 ? Float32Type::get(own.getContext()) : own; }
 
-/// Lets partial sums pass the operation that makes `value`, where that is none that a sum passes by itself.
+/// Marks the operation of `value` as one that partial sums pass, unless `value` is `from` itself.
 static void letPass(Value value, Value from) {
   if (value != from)
     dist::setTravels(value.getDefiningOp());
 }
 
-/// What `gradient` was before it was only laid out anew.
+/// The operand of the reshapes and transposes that `gradient` is a result of.
 static Value skipLayout(Value gradient) {
   while (isa_and_nonnull<net::ReshapeOp, net::TransposeOp>(gradient.getDefiningOp()) &&
          gradient.getDefiningOp()->getOperand(0).getDefiningOp())
@@ -68,7 +69,7 @@ struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPa
   }
 
 private:
-  /// Gives the module's mesh an axis of steps, or the module a mesh of them alone.
+  /// Adds an axis of steps to the mesh of the module, or creates a mesh with only that axis.
   LogicalResult addSteps() {
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     dist::Mesh mesh({dist::kMergeAxis.str()}, {steps}, {dist::AxisKind::Steps});
@@ -87,7 +88,7 @@ private:
   }
 
   LogicalResult merge(func::FuncOp func, const llvm::MapVector<StringRef, Value> &gradients) {
-    // What is behind the reduction of every step belongs to the update.
+    // After a reduction in every step, accumulation is local and belongs to the update.
     RoleBuilder builder(func, reducesLate() ? net::Role::Backward : net::Role::Optimize);
     SymbolTable symbols(getOperation());
     for (auto variable : getOperation().getOps<net::VariableOp>())
@@ -103,7 +104,7 @@ private:
       sums.push_back({*accumulator, rewrite(func, builder, *accumulator, gradient)});
       ++numMerged;
     }
-    // Together at the end, like other assignments.
+    // At the end of the function, together with the other assignments.
     builder.setInsertionPoint(func.getBody().front().getTerminator());
     DictionaryAttr allButLast = getTimes(steps - 1);
     for (auto [accumulator, sum] : sums) {
@@ -115,7 +116,7 @@ private:
 
   bool reducesLate() const { return reduce == MergeReduce::AtUpdate; }
 
-  /// The first `count` steps.
+  /// The attribute for the first `count` steps.
   DictionaryAttr getTimes(int64_t count) {
     Builder builder(&getContext());
     return builder.getDictionaryAttr(builder.getNamedAttr(
@@ -140,7 +141,7 @@ private:
     return lastVariable = variable;
   }
 
-  /// Lets the merged gradient have the name of `gradient`. Returns the sum so far.
+  /// Gives the name of `gradient` to the accumulated gradient. Returns the sum so far.
   Value rewrite(func::FuncOp func, RoleBuilder &builder, net::VariableOp accumulator, Value gradient) {
     Operation *op = gradient.getDefiningOp();
     builder.setScope(Attribute());
@@ -154,7 +155,7 @@ private:
     Type own = net::elementTypeOf(gradient), wide = net::elementTypeOf(before);
     Value addend = build.convert(gradient, wide);
     Value sum = net::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kMergeAxis);
-    // A name of its own keeps the gradient's from falling to it where nothing else stands between the two.
+    // With a name of its own the sum cannot take the gradient's name when Simplify merges the two.
     sum.getDefiningOp()->setDiscardableAttr(net::kNameAttr, accumulator.getSymNameAttr());
     Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;
     if (reducesLate()) {

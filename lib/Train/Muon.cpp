@@ -1,14 +1,14 @@
-//===- Muon.cpp - updates with singular values near 1 ---------------------===//
+//===- Muon.cpp - Muon: orthogonalized updates ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With optax's formulas: X begins as the mean of gradients (looking ahead with Nesterov) over its norm, and then goes
-// so many times through the quintic iteration
+// With optax's formulas: X starts as the moving average of gradients (with Nesterov's correction) divided by its norm,
+// and goes through `ns-steps` quintic Newton-Schulz iterations
 //
 //   X ← c₀ X + (c₁ A + c₂ A²) X,  A = X Xᵀ
 //
-// from the side on which A is smaller; the result is scaled by sqrt(max(1, columns/rows)), or by
-// sqrt(max(columns, rows)) times a root mean square that was asked for.
+// on the side on which A is smaller. The result is scaled by sqrt(max(1, columns/rows)), or by sqrt(max(columns, rows))
+// times the option `consistent-rms`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ public:
   }
 
 private:
-  /// One iteration, along the columns where there are fewer of them than rows: both give the same X.
+  /// One iteration; with X X^T or X^T X, whichever is smaller. Both give the same X.
   static Value iterate(net::NetBuilder &build, Value x) {
     Type type = net::elementTypeOf(x);
     bool isTall = net::shapeOf(x)[0] > net::shapeOf(x)[1];

@@ -1,8 +1,9 @@
-//===- Optimizer.cpp - the updates of the parameters ----------------------===//
+//===- Optimizer.cpp - updates of the parameters --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Afterwards every gradient is used and every parameter that has one is assigned.
+// Groups the parameters, applies clipping and the transforms of each group to the gradients, and assigns the
+// parameters. Afterwards every gradient is used and every parameter with a gradient is assigned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// Scalars are of f64 if a parameter is, otherwise of f32.
+/// The type of scalars: f64 if a parameter is f64, otherwise f32.
 static FloatType scalarTypeOf(MLIRContext *context, ArrayRef<Update> updates) {
   bool wide = llvm::any_of(updates, [](const Update &u) { return net::elementTypeOf(u.value).isF64(); });
   return wide ? FloatType(Float64Type::get(context)) : FloatType(Float32Type::get(context));
@@ -28,13 +29,13 @@ static FloatType scalarTypeOf(MLIRContext *context, ArrayRef<Update> updates) {
 
 namespace {
 
-/// Parameters that are updated by the same rule.
+/// Parameters with the same update rule.
 struct Group {
   Group() = default;
   Group(Group &&) = default;
 
   OptimizerPassOptions options;
-  /// Updates by their number.
+  /// Indices of updates.
   SmallVector<unsigned> members;
   GradientTransforms transforms;
 };
@@ -76,7 +77,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
         members.push_back(updates[member]);
         groupOf[member] = &group;
       }
-      // The last group names the learning rate, even where it has no parameters.
+      // The last group names the learning rate, even if it has no parameters.
       group.transforms = makeTransforms(group.options, &group == &groups.back());
       for (auto &transform : group.transforms)
         if (!members.empty() || &transform == &group.transforms.back())
@@ -94,7 +95,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     }
   }
 
-  /// The moving average of the parameter's values, which begins with its first one.
+  /// The moving average of the parameter's values; it starts at the first value.
   void average(UpdateBuilder &step, const Update &u, Value next) {
     Value isFirst =
         step.atStep().compare(net::CompareDirection::Eq, step.getCount(), step.atStep().splatLike(step.getCount(), 0));
@@ -104,7 +105,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     step.assignState("ema", u.parameter, blend(build, next, old, ema));
   }
 
-  /// The parameters that have a gradient, in the order of the variables.
+  /// The parameters with a gradient, in the order of the variables.
   FailureOr<SmallVector<Update>> collectUpdates(func::FuncOp func) {
     auto gradients = collectGradients(func);
     auto reads = collectReads(func);
@@ -125,7 +126,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     return updates;
   }
 
-  /// The options of every group: those of the pass with what the group says otherwise.
+  /// The options of every group: those of the pass, overridden by the group's text.
   FailureOr<std::vector<OptimizerPassOptions>> parseGroups() {
     std::vector<OptimizerPassOptions> result;
     for (const std::string &text : group) {
@@ -142,7 +143,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     return result;
   }
 
-  /// Every glob has to match a parameter, be it one without a gradient.
+  /// Every glob has to match a parameter, possibly one without a gradient.
   LogicalResult verifyGlobs(const OptimizerPassOptions &options) {
     SmallVector<bool> matched, decaying;
     for (auto variable : getOperation().getOps<net::VariableOp>()) {
@@ -155,7 +156,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
                    succeeded(verifyAllUsed(getOperation(), options.decay, decaying, "decay", "parameters")));
   }
 
-  /// Divides the updates into groups; the first that matches counts.
+  /// Divides the updates into groups; the first matching group applies.
   FailureOr<std::vector<Group>> makeGroups(MutableArrayRef<Update> updates) {
     auto parsed = parseGroups();
     if (failed(parsed))
@@ -192,7 +193,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     return groups;
   }
 
-  /// AdamW for what is no matrix.
+  /// The options of AdamW for parameters that are not matrices.
   static OptimizerPassOptions getOptionsBesideMuon(OptimizerPassOptions options) {
     options.kind = OptimizerKind::AdamW;
     options.beta1 = options.adamBeta1;

@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - the passes of Train in order ------------------------===//
+//===- Pipeline.cpp - order of the passes of Train ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,32 +10,32 @@ using namespace mlir;
 using namespace meshwright;
 
 void train::buildPipeline(OpPassManager &manager, const Options &options) {
-  // Folding first keeps what Import spelled out (scalars broadcast in steps, masks of constants) from being
+  // Fold first, so that the spelled-out forms of Import (repeated broadcasts of scalars, constant masks) are not
   // differentiated.
   manager.addPass(createSimplifyPass());
 
-  // Backward computes in the types of forward.
+  // Before differentiation: backward computes in the types of forward.
   manager.addPass(createAssignPrecisionPass(options.precision, options.keepLocations));
 
-  // Gradients, then what consumes them: without a consumer they would be dropped as dead.
+  // Gradients, then their consumers: without consumers they would be erased as dead.
   manager.addPass(createDifferentiatePass(options.differentiate));
-  // What is merged before it is reduced travels merged, and everything that happens on the way happens to the merged
-  // gradient; what is reduced in every step is merged behind the way.
+  // With one reduction per update, accumulation comes first, and scaling and conversion apply to the accumulated
+  // gradient; with a reduction in every step, accumulation comes last.
   if (options.merge.reduce == MergeReduce::AtUpdate)
     manager.addPass(createMergeGradientsPass(options.merge));
   manager.addPass(createReduceGradientsPass(options.reduce));
   if (options.merge.reduce == MergeReduce::EveryStep)
     manager.addPass(createMergeGradientsPass(options.merge));
-  // Scaled gradients are what travels.
+  // After the reduction: gradients are reduced scaled.
   manager.addPass(createUnscaleGradientsPass());
   manager.addPass(createOptimizerPass(options.optimizer));
   manager.addPass(createSkipUpdatesPass(options.skip));
 
-  // Fetched values become results before the cleanup, which keeps what results depend on.
+  // Before the cleanup, which keeps only the values that results depend on.
   if (!options.fetch.values.empty())
     manager.addPass(createFetchPass(options.fetch));
   manager.addPass(createSimplifyPass());
-  // All assignments and results are there.
+  // After all assignments and results exist.
   manager.addPass(createPutOffUpdatesPass());
 
   manager.addPass(createVerifyPass());
@@ -50,9 +50,9 @@ bool train::isWholeStep(ModuleOp module) {
 }
 
 void train::buildWholeStepPipeline(OpPassManager &manager, const FetchOptions &fetch) {
-  // What Import spelled out, and what exporters repeat for every parameter.
+  // Folds the spelled-out forms of Import and merges what exporters repeat per parameter.
   manager.addPass(createSimplifyPass());
-  // After cleanup, which leaves out the zero that a chain of additions begins with.
+  // After the cleanup, which removes the zero at the start of a chain of additions.
   manager.addPass(createMarkNormsPass());
   if (!fetch.values.empty())
     manager.addPass(createFetchPass(fetch));

@@ -1,4 +1,4 @@
-//===- Program.cpp - the step that Train extends --------------------------===//
+//===- Program.cpp - the step that Train extends: queries, names ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

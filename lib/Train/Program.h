@@ -13,16 +13,16 @@
 
 namespace meshwright::train {
 
-/// The name of the norm of all gradients, where the step computes it.
+/// The name of the norm of all gradients.
 inline constexpr llvm::StringLiteral kGradientNorm = "grad_norm";
 
-/// The names of what the loss is multiplied by, of 1 where a gradient is not finite and otherwise 0, and of how many
-/// steps were skipped for that.
+/// The names of the loss scale; of the overflow flag, which is 1 if a gradient is not finite and 0 otherwise; and of
+/// the number of steps skipped because of overflow.
 inline constexpr llvm::StringLiteral kLossScale = "loss_scale";
 inline constexpr llvm::StringLiteral kFoundInf = "found_inf";
 inline constexpr llvm::StringLiteral kSkippedSteps = "skipped_steps";
 
-/// The public function with a body, of which a program has one; otherwise emits an error.
+/// The only public function with a body. Emits an error if there is none or more than one.
 mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
 
 /// The first operation with results and that name in a function; null if there is none.
@@ -30,22 +30,22 @@ mlir::Operation *findNamed(mlir::func::FuncOp func, llvm::StringRef name);
 /// Gives the operation of a value a name.
 void setName(mlir::Value value, llvm::StringRef name);
 
-/// The reads of a function by the name of the variable.
+/// The reads of a function by variable.
 llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp func);
 
-/// The gradients of a function: the first results of operations named `grad/…`, by the parameter's name.
+/// The gradients of a function by parameter: the first results of operations named `grad/…`.
 llvm::MapVector<llvm::StringRef, mlir::Value> collectGradients(mlir::func::FuncOp func);
 
-/// Whether one of the globs matches; marks every glob that does in `used`, which grows to their number.
+/// True if a glob matches. Marks every matching glob in `used`, which is resized to the number of globs.
 bool matchesAny(llvm::ArrayRef<std::string> globs, llvm::StringRef name, llvm::SmallVectorImpl<bool> &used);
 
-/// Emits an error for the first glob that matched nothing; `what` are the things it was to match. It stands where the
-/// glob was written, or at `op` where that is not known.
+/// Emits an error for the first glob without a match, at the location of the glob if it is known, otherwise at `op`.
+/// `what` names the candidates in the message.
 mlir::LogicalResult verifyAllUsed(mlir::Operation *op, llvm::ArrayRef<std::string> globs, llvm::ArrayRef<bool> used,
                                   llvm::StringRef option, llvm::StringRef what,
                                   llvm::ArrayRef<mlir::Location> locations = {});
 
-/// A builder at the end of the function's body whose operations get a role, and the scope that is set.
+/// A builder at the end of the function's body that gives its operations a role and, if set, a scope.
 class RoleBuilder : public mlir::OpBuilder, public mlir::OpBuilder::Listener {
 public:
   RoleBuilder(mlir::func::FuncOp func, net::Role role);

@@ -1,9 +1,9 @@
-//===- PutOffUpdates.cpp - what the last of merged steps has --------------===//
+//===- PutOffUpdates.cpp - updates in the last accumulated step -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Says when the update takes place, once, for whatever optimizers, averages and scales have come to assign. What is
-// computed for it alone follows from that later.
+// States the time of all assignments of the update once, for every optimizer, average and scale. Later stages derive
+// the time of the operations that only these assignments need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// The values that depend on a merged gradient.
+/// The values that depend on an accumulated gradient.
 static llvm::DenseSet<Value> findMerged(func::FuncOp func) {
   llvm::DenseSet<Value> merged;
   for (Operation &op : func.getBody().front()) {

@@ -1,15 +1,15 @@
-//===- ReduceGradients.cpp - what happens to a gradient on its way --------===//
+//===- ReduceGradients.cpp - scale and type of gradient reductions --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Written in primitive operations, so that the serial program rounds as the distributed one does. `dist.travels` marks
-// those that a partial gradient passes before it is reduced:
+// Scaling and conversion are primitive operations, so that the serial program rounds as the distributed one does.
+// `dist.travels` marks the operations that a partial gradient passes before its reduction:
 //
 //   BEFORE   gradient > times 1/N > to the type > | reduced here | > back
 //   AFTER    gradient > to the type >             | reduced here | > back > times 1/N
 //
-// Where forward computes in 16 bit, the gradient is a cotangent in 16 bit that is widened. If that is not the type to
-// travel in, the widening is passed as well: the sum over the ranks is rounded as the strategy says, and no earlier.
+// If forward computes in 16 bits, the gradient is a 16-bit cotangent that is widened. If the reduction takes another
+// type, the widening is deferred as well: the sum over the ranks is rounded only as the strategy says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// The element type that a gradient of type `own` travels in.
+/// The element type in which a gradient of type `own` is reduced.
 static Type getTravelType(TravelType type, Type own) {
   MLIRContext *context = own.getContext();
   switch (type) {
@@ -46,7 +46,7 @@ static Type getTravelType(TravelType type, Type own) {
   return own;
 }
 
-/// `value`, whose partial operand is reduced behind the operation that makes it, if one was made of `from`.
+/// Marks the operation of `value`, if it is a new one, so that a reduction of its operand is deferred.
 static Value travelling(Value value, Value from) {
   if (value != from)
     dist::setTravels(value.getDefiningOp());
@@ -91,14 +91,13 @@ struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradient
       next = divide(build, next);
     if (next == gradient)
       return;
-    // What consumes gradients comes later and finds them by name; who uses this value otherwise goes on with it as it
-    // is.
+    // Consumers of gradients come later and find them by name; other uses of the original value keep it.
     next.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
     op->removeDiscardableAttr(net::kNameAttr);
     ++numRewritten;
   }
 
-  /// `value` over the number of replicas, which the cotangent of the loss was multiplied by.
+  /// `value` divided by the number of replicas, the factor by which the loss cotangent is too large.
   Value divide(net::NetBuilder &build, Value value) {
     return replicas == 1 ? value : build.scale(value, 1.0 / static_cast<double>(replicas));
   }

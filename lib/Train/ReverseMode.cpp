@@ -1,6 +1,10 @@
-//===- ReverseMode.cpp - cotangents of a block ----------------------------===//
+//===- ReverseMode.cpp - reverse-mode differentiation of a block ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Marks the active values (reachable from the sources through floats), then visits the active operations once, from
+// last to first. The contributions to a value's cotangent are complete when the operation that defines it is reached;
+// they are summed there. Loops become loops in the opposite direction (ReverseMode.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +22,8 @@ ReverseMode::ReverseMode(Block &block, const net::LoopNest &loops, ArrayRef<Valu
   activate(sources, stopped);
 }
 
-/// Goes from the sources to all that depends on them; what a trip hands to the next is carried back to its beginning.
+/// Marks all values that depend on the sources. A value passed to the next iteration activates the carried value at its
+/// beginning, so that loops are covered by the same worklist.
 void ReverseMode::activate(ArrayRef<Value> sources, const llvm::DenseSet<Value> &stopped) {
   SmallVector<Value> next;
   auto reach = [&](Value value) {
@@ -40,7 +45,7 @@ LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, Value seed) {
   if (!isActive(loss))
     return success();
   contributions[loss].push_back(seed);
-  // What the sweep makes comes after the last operation it started from.
+  // Collected first, because the sweep appends operations to the block.
   SmallVector<Operation *> forward;
   for (Operation &op : block)
     if (isa<net::LoopOp, net::EndLoopOp>(op) ||
@@ -75,7 +80,7 @@ void ReverseMode::contribute(Value value, Value cotangent, size_t depth) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The values that leave `loop` and nothing in it.
+/// The operations that take values out of `loop`, but not out of a loop inside it.
 static SmallVector<Operation *> getLeaving(net::LoopOp loop, net::EndLoopOp end, const net::LoopNest &loops) {
   SmallVector<Operation *> leaving;
   for (Operation *op = loop; op != end; op = op->getNextNode())
@@ -84,7 +89,7 @@ static SmallVector<Operation *> getLeaving(net::LoopOp loop, net::EndLoopOp end,
   return leaving;
 }
 
-/// Begins the loop of backward, if anything that leaves `loop` has a cotangent: what that is made of comes before.
+/// Opens the backward loop of `loop` if a value that leaves the loop has a cotangent. Values computed here precede it.
 void ReverseMode::enter(net::LoopOp loop, RoleBuilder &builder) {
   OpenLoop entered;
   entered.forward = loop;
@@ -94,7 +99,7 @@ void ReverseMode::enter(net::LoopOp loop, RoleBuilder &builder) {
       entered.leaving[op] = cotangent;
   if (entered.leaving.empty())
     return;
-  // What is carried may matter to a later trip only.
+  // A carried value without a cotangent after the loop may still affect later iterations.
   net::NetBuilder build(builder, loop.getLoc());
   for (Operation *op : leaving)
     if (isa<net::NextOp>(op) && isActive(op->getOperand(1)) && !entered.leaving.contains(op))
@@ -105,7 +110,8 @@ void ReverseMode::enter(net::LoopOp loop, RoleBuilder &builder) {
   open.push_back(std::move(entered));
 }
 
-/// Ends the innermost loop of backward: what its trips contribute to values from before leaves it as a sum.
+/// Closes the innermost backward loop. Contributions of its iterations to values from before the loop leave it as
+/// totals.
 void ReverseMode::leave(RoleBuilder &builder) {
   SmallVector<std::pair<Value, Value>> totals;
   for (auto &[value, parts] : open.back().captured) {
@@ -118,7 +124,7 @@ void ReverseMode::leave(RoleBuilder &builder) {
     contribute(value, total, open.size());
 }
 
-/// All that a trip makes of what it was handed is known.
+/// Called after all uses of the carried value in this iteration have contributed.
 void ReverseMode::visitCarry(net::CarryOp op, RoleBuilder &builder) {
   Value carried = open.back().carried.lookup(op);
   if (!carried)
@@ -156,7 +162,7 @@ LogicalResult ReverseMode::visit(Operation *op, RoleBuilder &builder) {
     return success();
   }
   net::LoopOp loop = loops.getLoop(op);
-  // Nothing leaves the loop that matters.
+  // No value with a cotangent leaves this loop.
   if (loop && (open.empty() || open.back().forward != loop))
     return success();
   if (isa<net::LoopOp>(op)) {
@@ -187,7 +193,7 @@ LogicalResult ReverseMode::visit(Operation *op, RoleBuilder &builder) {
     if (isActive(operand.get()))
       wanted.set(operand.getOperandNumber());
   if (wanted.none()) {
-    // A source: its cotangent is what was asked for.
+    // A source: its cotangent is a result.
     for (auto [result, cotangent] : llvm::zip_equal(op->getResults(), results))
       cotangents[result] = cotangent;
     return success();

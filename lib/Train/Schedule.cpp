@@ -1,4 +1,4 @@
-//===- Schedule.cpp - the learning rate of a step -------------------------===//
+//===- Schedule.cpp - learning-rate schedules -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -26,7 +26,7 @@ LogicalResult train::verifySchedule(Operation *op, const OptimizerPassOptions &o
   return success();
 }
 
-/// From `start` at count 0 to `peak` at count `warmup` and after.
+/// Linear from `start` at count 0 to `peak` at count `warmup`, then constant.
 static Value buildWarmup(net::NetBuilder &build, const OptimizerPassOptions &options, Value count) {
   if (options.warmup == 0)
     return build.splatLike(count, options.lr);

@@ -1,4 +1,4 @@
-//===- Schedule.h - the learning rate of a step -----------------*- C++ -*-===//
+//===- Schedule.h - learning-rate schedules ---------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,11 +12,11 @@
 
 namespace meshwright::train {
 
-/// Checks the numbers of the schedule; errors are emitted on `op`.
+/// Checks the options of the schedule; emits errors on `op`.
 mlir::LogicalResult verifySchedule(mlir::Operation *op, const OptimizerPassOptions &options);
 
-/// The learning rate of an update, a scalar of floats. `count`, a scalar of the same type, is the number of updates
-/// done before; a constant rate does not need it.
+/// The learning rate of an update, a scalar float. `count`, a scalar of the same type, is the number of earlier
+/// updates; it may be null for a constant rate.
 mlir::Value buildLearningRate(net::NetBuilder &build, const OptimizerPassOptions &options, mlir::Type elementType,
                               mlir::Value count);
 

@@ -1,19 +1,21 @@
-//===- ShiftInvariance.cpp - subtracted maxima without influence ----------===//
+//===- ShiftInvariance.cpp - maxima in softmax that need no gradient ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Softmax, log-softmax and logsumexp subtract the maximum m of a row so that no exponential overflows. The result does
-// not depend on m, and frameworks say so by stop_gradient, which exported graphs have lost. Differentiating through m
-// is right but wasteful: everything it contributes cancels.
+// Softmax, log-softmax and logsumexp subtract the maximum m of a row to avoid overflow. The result does not depend on
+// m, and frameworks mark it with stop_gradient, which exports lose. Differentiating through m would be correct but
+// wasteful: its contributions cancel.
 //
-// That m has no influence is proved, not guessed from a pattern. Values that depend on m are followed forward as
+// The independence is proved, not matched by a pattern. Values that depend on m are followed forward in one of the
+// forms
 //
 //   additive        v(m) = v(0) + k m
 //   multiplicative  v(m) = v(0) exp(k m)
 //
-// with m indexed by some of the dimensions of v. exp and log turn one into the other, sums, products and quotients
-// combine them, and with k = 0 the dependence is gone. Whatever is not understood keeps the gradient, so that exp(x −
-// max x) alone, which does depend on m, is differentiated in full.
+// with m indexed by some of the dimensions of v. exp and log convert between the forms; sums, products and quotients
+// combine them; k = 0 means that the dependence is gone. Any other operation ends the proof and keeps the gradient, so
+// that exp(x − max x) alone, which does depend on m, is differentiated in full. At most 100 operations are visited per
+// maximum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +29,14 @@ using namespace meshwright::train;
 
 namespace {
 
-/// How a value depends on the shift m. Dimension i of the value is dimension `dims[i]` of m, or none of it (-1).
+/// The dependence of a value on the shift m. Dimension i of the value is dimension `dims[i]` of m, or -1 if it is not
+/// one.
 struct Dependence {
   bool multiplicative = false;
   int64_t factor = 0;
   SmallVector<int64_t> dims;
 
-  /// Whether the value does not depend on m after all.
+  /// True if the value does not depend on m.
   bool isGone() const { return factor == 0; }
   bool matches(const Dependence &other) const {
     return multiplicative == other.multiplicative && factor == other.factor && dims == other.dims;
@@ -42,23 +45,23 @@ struct Dependence {
   Dependence with(SmallVector<int64_t> newDims) const { return {multiplicative, factor, std::move(newDims)}; }
 };
 
-/// Nothing where the dependence is not of a known form.
+/// Empty if the dependence has none of the known forms.
 using Result = std::optional<Dependence>;
 
 struct LaterInBlock {
   bool operator()(Operation *left, Operation *right) const { return right->isBeforeInBlock(left); }
 };
 
-/// Follows the values that depend on one shift.
+/// Propagates the dependence on one shift.
 class ShiftAnalysis {
 public:
   ShiftAnalysis(const llvm::DenseSet<Operation *> &relevant, Value loss) : relevant(relevant), loss(loss) {}
 
-  /// Whether `loss` does not depend on `shift`.
+  /// True if `loss` provably does not depend on `shift`.
   bool isIrrelevant(Value shift);
 
 private:
-  /// The cone of a softmax has some ten operations; a larger one is left alone so that the analysis stays linear.
+  /// A softmax takes about ten operations; the bound keeps the analysis linear.
   static constexpr unsigned kMaxOperations = 100;
 
   bool enter(Value value, Dependence dependence);
@@ -69,7 +72,7 @@ private:
   Result transferReduce(net::ReduceOp op) const;
   Result transferGather(net::GatherOp op) const;
   Result transferSelect(net::SelectOp op) const;
-  /// Two values of which each element is one or the other.
+  /// The dependence of a value whose elements are taken from either operand.
   Result join(Value first, Value second) const;
   const Dependence *get(Value value) const {
     auto found = known.find(value);
@@ -124,7 +127,7 @@ Result ShiftAnalysis::transferLayout(Operation *op) const {
       return from.with(std::move(*reshaped));
     return std::nullopt;
   }
-  // A slice keeps what m is indexed by whole.
+  // A slice must keep the dimensions that index m whole.
   for (auto [index, dim] : llvm::enumerate(from.dims))
     if (dim >= 0 && net::shapeOf(op->getOperand(0))[index] != net::shapeOf(op->getResult(0))[index])
       return std::nullopt;
@@ -174,7 +177,7 @@ Result ShiftAnalysis::transferReduce(net::ReduceOp op) const {
   return from.with(std::move(dims));
 }
 
-/// Boxes are taken whole in the dimensions that m is indexed by, or follow them as batching dimensions.
+/// The slices must be whole in the dimensions that index m, or these must be batching dimensions.
 Result ShiftAnalysis::transferGather(net::GatherOp op) const {
   const Dependence *from = get(op.getOperand());
   net::GatherDimsAttr attr = op.getDims();
@@ -202,7 +205,7 @@ Result ShiftAnalysis::transferGather(net::GatherOp op) const {
   return from->with(std::move(dims));
 }
 
-/// Whether adding to (multiplying) every element of a constant leaves it as it is.
+/// True if adding m to (or multiplying by exp(k m)) the constant does not change it.
 static bool isAbsorbing(Value value, bool multiplicative) {
   std::optional<APFloat> splat = net::getFloatSplat(value);
   return splat && (splat->isNaN() || splat->isInfinity() || (multiplicative && splat->isZero()));
@@ -217,7 +220,7 @@ Result ShiftAnalysis::join(Value first, Value second) const {
 }
 
 Result ShiftAnalysis::transferSelect(net::SelectOp op) const {
-  // What stands in for a value that is not finite does not matter: there is no derivative there.
+  // The replacement for a value that is not finite does not matter: there is no derivative there.
   auto finite = op.getPredicate().getDefiningOp<net::IsFiniteOp>();
   if (finite && finite.getOperand() == op.getOnTrue() && get(op.getOnTrue()) && !get(op.getOnFalse()))
     return *get(op.getOnTrue());
@@ -260,7 +263,7 @@ Result ShiftAnalysis::transfer(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// The walk
+// The traversal
 //===----------------------------------------------------------------------===//
 
 bool ShiftAnalysis::enter(Value value, Dependence dependence) {
@@ -282,7 +285,7 @@ bool ShiftAnalysis::enter(Value value, Dependence dependence) {
 bool ShiftAnalysis::isIrrelevant(Value shift) {
   Dependence self{false, 1, llvm::to_vector(llvm::seq<int64_t>(0, net::typeOf(shift).getRank()))};
   bool proved = enter(shift, self);
-  // Operations come in the order of the block, so that all operands that depend on m are known.
+  // The queue is ordered by position in the block, so all operands that depend on m are known.
   while (proved && !worklist.empty()) {
     Operation *op = worklist.top();
     worklist.pop();
@@ -292,7 +295,7 @@ bool ShiftAnalysis::isIrrelevant(Value shift) {
   return proved;
 }
 
-/// The operations through whose floats `loss` is reached.
+/// The operations that `loss` depends on through floats.
 static llvm::DenseSet<Operation *> findRelevant(Value loss) {
   llvm::DenseSet<Operation *> relevant;
   SmallVector<Value> worklist{loss};
@@ -304,12 +307,12 @@ static llvm::DenseSet<Operation *> findRelevant(Value loss) {
   return relevant;
 }
 
-/// Follows a maximum through what replaces it where it is not finite: that is the shift.
+/// Follows a maximum through operations that replace it where it is not finite; their result is the shift.
 static Value followShift(Value maximum, const llvm::DenseSet<Operation *> &relevant) {
   while (true) {
     Operation *only = nullptr;
     for (Operation *user : maximum.getUsers()) {
-      // The predicate of a select is no float, so such a use is not one that a gradient passes.
+      // The predicate of a select is not a float, so no gradient passes through such a use.
       if (!relevant.contains(user))
         continue;
       if (only && only != user)

@@ -1,11 +1,11 @@
-//===- Simplify.cpp - folds, merges and drops operations ------------------===//
+//===- Simplify.cpp - folding, CSE and dead code --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One sweep forward and one over what is needed; both are linear in the number of operations. Unlike MLIR's own
-// canonicalization and CSE this keeps names, lets operations of different roles and scopes be one, and visits every
-// operation once. What a loop computes without regard to the trip moves in front of it: so an operation behind a loop
-// is never merged with one that only a trip has.
+// One forward sweep folds and merges, one backward sweep erases; both are linear in the number of operations. In
+// contrast to MLIR's canonicalization and CSE, names are kept, operations of different roles and scopes may merge, and
+// every operation is visited once. Loop-invariant operations are hoisted before their loop, so that an operation after
+// a loop is never merged with one inside it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// The discardable attributes that make operations differ.
+/// True for discardable attributes that distinguish operations.
 static bool isSignificant(NamedAttribute attribute) {
   StringRef name = attribute.getName();
   return name != net::kRoleAttr && name != net::kScopeAttr && name != net::kNameAttr;
@@ -73,12 +73,12 @@ public:
   void dropDead();
 
 private:
-  /// Folds `op`, whose operands are folded, and merges it with an equal one. Returns what stands for its results, and
-  /// erases it where that is something else.
+  /// Folds `op`, whose operands are folded, and merges it with an equal earlier operation. Returns the values of its
+  /// results and erases it if they are other values.
   SmallVector<Value> visit(Operation *op);
-  /// The folded form of the only result of `op`, null if there is none.
+  /// The folded value of the only result of `op`; null if there is none.
   Value fold(Operation *op);
-  /// Replaces `op` and erases it, unless both have names, of which one would be lost.
+  /// Replaces and erases `op`, unless that would lose one of two names. Returns true on success.
   bool replace(Operation *op, ValueRange values);
 
   Block &block;
@@ -87,7 +87,7 @@ private:
   llvm::DenseSet<Operation *, EqualOperations> known;
 };
 
-/// Gives new operations the role, scope and location of what they replace.
+/// Gives new operations the role, scope and location of the operation that they replace.
 struct InheritingListener : OpBuilder::Listener {
   explicit InheritingListener(Operation *from) : from(from) {}
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -123,7 +123,7 @@ Value Simplifier::fold(Operation *op) {
   builder.setListener(&listener);
   Value folded = foldOperation(op, builder);
   builder.setListener(nullptr);
-  // What a fold makes may fold again; it is simpler than what it came from, so this ends.
+  // Operations built by a fold may fold again; each is simpler than the one it came from, so this terminates.
   for (Operation *made : listener.made) {
     loops.add(made, op);
     bool isResult = folded == made->getResult(0);
@@ -135,13 +135,14 @@ Value Simplifier::fold(Operation *op) {
 }
 
 SmallVector<Value> Simplifier::visit(Operation *op) {
-  // What a value from in front of a loop is repeated for stays with whom it is repeated for.
+  // A broadcast of a value from before a loop stays next to its use, so that only the small value is alive across the
+  // loop.
   if (!isa<net::BroadcastOp>(op))
     loops.hoist(op);
   if (Value folded = fold(op); folded && replace(op, folded))
     return {folded};
   auto [found, inserted] = known.insert(op);
-  // All operations see what the operands are made of, and so can the one that all have in common.
+  // The operands are visible to all equal operations, so they are visible where the hoisted one is placed.
   if (!inserted && !loops.contains(loops.getLoop(*found), op))
     loops.hoist(*found);
   auto values = llvm::to_vector_of<Value>((*found)->getResults());
@@ -156,7 +157,7 @@ void Simplifier::foldAndMerge() {
       visit(&op);
 }
 
-/// Whether an operation is needed only if something that is needed reads it, or is in its loop.
+/// True if the operation is only needed by operations that read its results or are in its loop.
 static bool isOnlyForReaders(Operation &op) {
   return isa<net::ReadOp, net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp>(op) ||
          (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>());

@@ -1,9 +1,9 @@
-//===- SkipUpdates.cpp - steps whose gradients are not finite -------------===//
+//===- SkipUpdates.cpp - skipped updates after overflow -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a gradient is not finite the step is skipped: everything that it assigns keeps its value. A dynamic scale
-// becomes smaller then, and larger after so many steps without.
+// If a gradient is not finite, all assigned variables keep their values. A dynamic loss scale is reduced after skipped
+// steps and raised after a number of consecutive good steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,14 +44,14 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
       updateScale(*func, build, skips);
   }
 
-  /// Every variable that is assigned keeps its value where the step is skipped.
+  /// Makes every assignment of the update select the old value in a skipped step.
   LogicalResult guard(func::FuncOp func, RoleBuilder &builder, Value skips) {
     auto reads = collectReads(func);
     SmallVector<net::AssignOp> assigns(func.getOps<net::AssignOp>());
     dist::MeshOp mesh = dist::findMesh(getOperation());
     bool merges = mesh && mesh.getMesh().find(dist::AxisKind::Steps);
     for (net::AssignOp assign : assigns) {
-      // While gradients are merged nobody knows yet whether they will be finite: what is assigned in every step is.
+      // Overflow is only known in the last accumulated step; assignments of every step happen regardless.
       if (merges && (assign->hasAttr(dist::kDuringAttr) || net::getRole(assign) != net::Role::Optimize))
         continue;
       net::ReadOp &read = reads[assign.getVariableAttr().getAttr()];
@@ -69,7 +69,7 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
     return success();
   }
 
-  /// A scalar of the program's state: its value in this step.
+  /// Creates a scalar variable and returns its value in this step.
   Value makeState(func::FuncOp func, StringRef name, net::VariableKind kind, Type type, double initial) {
     net::VariableOp last;
     for (auto variable : getOperation().getOps<net::VariableOp>())
@@ -95,8 +95,8 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
     assign(build, kSkippedSteps, after);
   }
 
-  /// After `hysteresis` skipped steps the scale becomes smaller, after `window` steps that are not, one after another,
-  /// larger; either way the counts begin anew.
+  /// Halves the scale once `hysteresis` steps were skipped, and on every further skipped step. Doubles it after `window`
+  /// consecutive steps that were not skipped; both counts then start over.
   void updateScale(func::FuncOp func, net::NetBuilder &build, Value skips) {
     Type i32 = IntegerType::get(&getContext(), 32);
     Value scale = findNamed(func, kLossScale)->getResult(0);

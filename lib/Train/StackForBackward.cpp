@@ -1,10 +1,10 @@
-//===- StackForBackward.cpp - what backward reads of the trips of forward -===//
+//===- StackForBackward.cpp - forward values for backward loops -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A trip of backward belongs to the trip of forward with the same number: it takes from stacks what that one left
-// there. Elements of stacks are taken again from where forward took them, and what only rearranges elements, or is made
-// of the number of the trip, is made again.
+// An iteration of backward reads values of the forward iteration with the same number from stacks. Elements of stacks
+// that forward took are taken from the same stack again. Operations that only rearrange elements or depend only on the
+// iteration number are recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// Of a chain of operations that are made again no more than so many are.
+/// The longest chain of operations that is recomputed.
 static constexpr int kLongest = 8;
 
 namespace {
 
-/// Sweeps over the block, and gives operations of backward what they are to read.
+/// Visits the block in order and replaces operands in backward loops that refer to forward loops.
 class Stacker {
 public:
   Stacker(Block &block, const llvm::DenseMap<Operation *, net::LoopOp> &forwardOf)
@@ -30,10 +30,10 @@ public:
   void run();
 
 private:
-  /// A loop that the sweep is in.
+  /// A loop around the current operation.
   struct OpenLoop {
     net::LoopOp loop;
-    /// What stands in it for values of a trip of forward.
+    /// Replacements in this loop of values of the forward iteration.
     llvm::DenseMap<Value, Value> known;
   };
 
@@ -45,21 +45,21 @@ private:
   Block &block;
   const llvm::DenseMap<Operation *, net::LoopOp> &forwardOf;
   net::LoopNest loops;
-  /// Innermost last.
+  /// The open loops, innermost last.
   SmallVector<OpenLoop> open;
   Operation *reader = nullptr;
 };
 
 } // namespace
 
-/// Gives what is made the role, and the scope of what it is made for.
+/// Gives `made` the role, and the scope of `like`.
 static void describe(Operation *made, net::Role role, Operation *like) {
   net::setRole(made, role);
   if (Attribute scope = like->getAttr(net::kScopeAttr))
     made->setAttr(net::kScopeAttr, scope);
 }
 
-/// Whether it costs less to do `op` again than to keep what it makes.
+/// True if recomputing `op` costs less than storing its result.
 static bool isCheap(Operation *op) {
   if (!isPure(op) || isa<net::TakeOp>(op))
     return false;
@@ -69,7 +69,7 @@ static bool isCheap(Operation *op) {
   return type.getRank() == 0 && type.getElementType().isIntOrIndex();
 }
 
-/// `value` by a copy of its operation, which reads what stands for its operands.
+/// Recomputes `value` by a clone of its operation with replaced operands.
 Value Stacker::makeAgain(OpResult value, OpBuilder &builder, int length) {
   Operation *maker = value.getOwner();
   IRMapping mapping;
@@ -81,7 +81,7 @@ Value Stacker::makeAgain(OpResult value, OpBuilder &builder, int length) {
   return clone->getResult(value.getResultNumber());
 }
 
-/// The values of all trips of `forward`.
+/// The stack of the values of all iterations of `forward`.
 Value Stacker::getStack(OpResult value, net::LoopOp forward) {
   if (auto take = dyn_cast<net::TakeOp>(value.getOwner()))
     return take.getStack();
@@ -95,7 +95,7 @@ Value Stacker::getStack(OpResult value, net::LoopOp forward) {
   return stack;
 }
 
-/// What stands for `value`, of a trip of forward, in the open loop `level`.
+/// The replacement of `value`, from a forward iteration, in the open loop `level`.
 Value Stacker::make(Value value, size_t level, int length) {
   Value index = open[level].loop.getIndex();
   net::LoopOp forward = forwardOf.lookup(open[level].loop);
@@ -111,7 +111,7 @@ Value Stacker::make(Value value, size_t level, int length) {
   return taken;
 }
 
-/// What an operation where the sweep is reads for `value`: the value itself where it is seen there.
+/// The value that the current operation reads for `value`: itself, or a replacement if it is not visible there.
 Value Stacker::bring(Value value, int length) {
   Operation *maker = value.getDefiningOp();
   net::LoopOp home = maker ? loops.getLoop(maker) : net::LoopOp();

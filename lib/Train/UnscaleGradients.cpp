@@ -1,10 +1,10 @@
-//===- UnscaleGradients.cpp - gradients of a loss that was scaled ---------===//
+//===- UnscaleGradients.cpp - loss scaling: unscaled gradients, overflow --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gradients in 16 bit may be too small for their type, so the loss is multiplied by a scale and every gradient divided
-// by it. The indicators of gradients that are not finite are joined by a chain of maxima that partial values travel
-// along to its end, so it costs one scalar collective. What depends on it are local updates alone.
+// Gradients in 16 bits may underflow, so the loss is multiplied by a scale and every gradient is divided by it. The
+// overflow flags of all gradients are joined by a chain of maxima with deferred reductions, which costs one scalar
+// collective. Only local updates depend on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
     setName(found, kFoundInf);
   }
 
-  /// The gradient over the scale, which gets its name.
+  /// Divides the gradient by the scale; the result takes over its name.
   static Value unscale(RoleBuilder &builder, Value gradient, Value factor) {
     Operation *op = gradient.getDefiningOp();
     net::NetBuilder build(builder, gradient.getLoc());
@@ -61,7 +61,7 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
     return unscaled;
   }
 
-  /// 1 if an element is infinite or no number, otherwise 0.
+  /// 1 if an element is infinite or NaN, otherwise 0.
   static Value findNotFinite(RoleBuilder &builder, Value gradient) {
     net::NetBuilder build(builder, gradient.getLoc());
     Type bits = net::typeOf(gradient).clone(builder.getI1Type());

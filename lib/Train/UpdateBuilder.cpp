@@ -1,4 +1,4 @@
-//===- UpdateBuilder.cpp - what updates of parameters share ---------------===//
+//===- UpdateBuilder.cpp - state variables and scalars of updates ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,7 +21,7 @@ UpdateBuilder::UpdateBuilder(RoleBuilder &builder, ModuleOp module, func::FuncOp
 void UpdateBuilder::claimName(Location location, StringRef name) {
   Operation *other = symbols.lookup(name);
   if (other == func) {
-    // The function's own name means nothing to anybody, that of a variable is its key in files.
+    // Rename the function: no file refers to its name, but a variable's name is its key in checkpoints.
     symbols.remove(func);
     func.setSymName(("train_" + name).str());
     symbols.insert(func);

@@ -1,4 +1,4 @@
-//===- Verify.cpp - the gate of Train -------------------------------------===//
+//===- Verify.cpp - verifier of the stage Train ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ using namespace meshwright::train;
 
 using Assignments = llvm::MapVector<StringAttr, net::AssignOp>;
 
-/// The assignments by variable, of which each has one at most.
+/// The assignments by variable; a second assignment to a variable is an error.
 static FailureOr<Assignments> collectAssignments(func::FuncOp func) {
   Assignments assignments;
   for (auto assign : func.getOps<net::AssignOp>()) {
@@ -58,7 +58,7 @@ struct VerifyPass : train::impl::VerifyPassBase<VerifyPass> {
     for (auto &[parameter, gradient] : gradients)
       if (gradient.use_empty())
         return gradient.getDefiningOp()->emitOpError()
-               << "makes the gradient of " << parameter << ", which nobody uses";
+               << "computes the gradient of " << parameter << ", which has no uses";
     auto reads = collectReads(func);
     for (auto variable : getOperation().getOps<net::VariableOp>()) {
       StringAttr name = variable.getSymNameAttr();
@@ -72,7 +72,7 @@ struct VerifyPass : train::impl::VerifyPassBase<VerifyPass> {
         return variable.emitOpError() << "is of kind " << kind << " but has no initializer";
       if (!assigned)
         return variable.emitOpError() << "is of kind " << kind << " but is not assigned";
-      // A whole step may keep state for its user alone; Train reads all accumulators that it makes.
+      // An exported step may keep state only for its user to read, but Train reads every accumulator that it creates.
       if (variable.getKind() == net::VariableKind::Accumulator && !reads.contains(name))
         return variable.emitOpError() << "is of kind " << kind << " but is not read";
     }

@@ -1,4 +1,4 @@
-//===- Widening.cpp - the types that gradients come from ------------------===//
+//===- Widening.cpp - gradients as converted sums -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,10 +12,10 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-/// Whether a value has one use, so that a sum is a tree.
+/// True if a value has a single use, so that a sum of such values is a tree.
 static bool isMadeFor(Value value) { return value.getDefiningOp() && value.hasOneUse(); }
 
-/// Whether a conversion lies on the way to `value`.
+/// Collects the conversions and additions that compute `value`. Returns true if one of them is a conversion.
 bool Widening::collect(Value value) {
   Operation *op = value.getDefiningOp();
   bool isConverted = false;

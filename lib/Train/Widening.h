@@ -1,4 +1,4 @@
-//===- Widening.h - the types that gradients come from ----------*- C++ -*-===//
+//===- Widening.h - gradients as converted sums -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,14 +12,15 @@
 
 namespace meshwright::train {
 
-/// How a gradient comes from values in other types: it is one of them, converted, or a sum of several.
+/// The operations at the end of a gradient's computation that convert it from another type: a conversion, or a sum of
+/// conversions.
 class Widening {
 public:
   explicit Widening(mlir::Value gradient) { collect(gradient); }
 
-  /// The one type of what comes in; null where there are several.
+  /// The only type before conversion; null if there are several.
   mlir::Type getSource() const { return sources.size() == 1 ? sources.front() : mlir::Type(); }
-  /// Lets partial values pass all that the gradient is made by.
+  /// Marks the collected operations as ones that partial sums pass.
   void setTravels() const;
 
 private:

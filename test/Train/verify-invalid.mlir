@@ -1,7 +1,7 @@
 // RUN: dist-opt %s -split-input-file --dist-train-verify -verify-diagnostics
 
 func.func @gradient_without_consumer(%x: tensor<f32>) {
-  // expected-error @below {{makes the gradient of p.w, which nobody uses}}
+  // expected-error @below {{computes the gradient of p.w, which has no uses}}
   %0 = net.negate %x {net.name = "grad/p.w"} : tensor<f32>
   return
 }

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of Train -------------------------------*- C++ -*-===//
+//===- Passes.h - pass pipelines of the stage Train -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,24 +14,25 @@
 
 namespace meshwright::train {
 
-/// The rule by which a parameter follows its gradient.
+/// The update rule of the optimizer.
 enum class OptimizerKind { Sgd, Momentum, Adam, AdamW, Lamb, Lion, RmsProp, Adagrad, Adafactor, Muon };
 
-/// How the learning rate depends on the number of updates done: constant, linear from `start` and then constant, or
-/// linear and then half a cosine.
+/// The learning rate as a function of the number of updates: constant; linear from `start`, then constant; or linear,
+/// then half a cosine.
 enum class ScheduleKind { Constant, Warmup, WarmupCosine };
 
-/// Where the factor of the mean over the replicas of data parallelism stands: in the loss, or with each gradient,
-/// before or after it is reduced.
+/// The place of the factor 1/N for the mean over N data-parallel replicas: in the loss, or at every gradient before or
+/// after its reduction.
 enum class ReduceScale { Loss, Before, After };
 
-/// The type that gradients are reduced in: their own or another.
+/// The type in which gradients are reduced: their own or another one.
 enum class TravelType { Gradient, F32, BF16, F16 };
 
-/// When the gradients of merged steps are reduced over the ranks that share the batch: merged, or before they are.
+/// The time at which gradients under gradient accumulation are reduced over the ranks that share the batch: after they
+/// are accumulated, or in every step.
 enum class MergeReduce { AtUpdate, EveryStep };
 
-/// The type that forward and backward compute in: that of the network, or one of 16 bits.
+/// The type in which forward and backward compute: that of the network, or one of 16 bits.
 enum class ComputeType { Written, BF16, F16 };
 
 #define GEN_PASS_DECL
@@ -39,18 +40,18 @@ enum class ComputeType { Written, BF16, F16 };
 #define GEN_PASS_REGISTRATION
 #include "include/meshwright/Train/Passes.h.inc"
 
-/// Passes with where their globs were written, as far as that is known; errors stand at the module otherwise.
+/// Variants of passes that know where the user wrote the globs, so that errors point there and not at the module.
 std::unique_ptr<mlir::Pass> createAssignPrecisionPass(AssignPrecisionPassOptions options,
                                                       std::vector<mlir::Location> locations);
 
-/// Values that become results, and where the first of their globs were written.
+/// Globs of values to return, and the locations of the globs.
 struct FetchOptions : FetchPassOptions {
   std::vector<mlir::Location> locations;
 };
 
 std::unique_ptr<mlir::Pass> createFetchPass(const FetchOptions &options);
 
-/// Everything that the strategy says about Train. The members are the options of the passes and are documented there.
+/// The options of all passes of Train. Each pass documents its own.
 struct Options {
   AssignPrecisionPassOptions precision;
   DifferentiatePassOptions differentiate;
@@ -59,21 +60,21 @@ struct Options {
   OptimizerPassOptions optimizer;
   SkipUpdatesPassOptions skip;
   FetchOptions fetch;
-  /// Where `precision.keep` was written.
+  /// The locations of the globs in `precision.keep`.
   std::vector<mlir::Location> keepLocations;
 };
 
-/// Appends what turns a forward loss into a training step and ends with the gate.
+/// Appends the passes that turn a forward network with a loss into a training step; the verifier is last.
 void buildPipeline(mlir::OpPassManager &manager, const Options &options);
 
-/// Whether the module's function is a training step already: it updates variables.
+/// True if the module's function is a training step already, that is, updates variables.
 bool isWholeStep(mlir::ModuleOp module);
 
-/// Appends what a step that was not made here passes through: cleanup, what the strategy fetches, and the gate.
+/// Appends the passes for a training step that was exported whole: cleanup, fetched values and the verifier.
 void buildWholeStepPipeline(mlir::OpPassManager &manager, const FetchOptions &options);
 
-/// The cleanup that follows Import and Train: folds, merges equal operations and drops what nobody uses. The function
-/// is left with the operations that its results and assignments depend on.
+/// The cleanup after Import and Train: folds operations, merges equal ones and erases dead ones. Afterwards the
+/// function only has operations that its results and assignments depend on.
 mlir::LogicalResult simplify(mlir::func::FuncOp func);
 
 } // namespace meshwright::train
