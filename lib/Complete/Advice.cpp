@@ -1,4 +1,4 @@
-//===- Advice.cpp - what another split would not pay ----------------------===//
+//===- Advice.cpp - warnings about avoidable communication ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,12 +16,12 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// What is not worth a word: a hundredth of what the axis sends.
+/// Findings below this share of the axis's traffic are not reported.
 constexpr double kNegligible = 0.01;
-/// How many times more than it reads a product may leave to be reduced.
+/// A product is reported if its partial result is larger than its input by this factor.
 constexpr double kManyTimes = 2;
 
-/// Looks at the plan of one axis.
+/// Reviews the plan of one axis.
 class Adviser {
 public:
   Adviser(const Graph &graph, const Mesh &mesh, ArrayRef<std::pair<Axis, AxisPlan>> plans, size_t index)
@@ -31,7 +31,7 @@ public:
   void advise();
 
 private:
-  /// Conversions of one kind: how many, their bytes, and where the first is.
+  /// Conversions of one kind: their number, their bytes, and the first of them.
   struct Finding {
     int64_t count = 0;
     double bytes = 0;
@@ -62,7 +62,7 @@ private:
 
 } // namespace
 
-/// The size of what the other axes leave of a value.
+/// The size of a value after splits over the other axes.
 double Adviser::getBytes(ValueIndex value) const {
   double bytes = graph.values[value].bytes;
   for (const auto &[other, decided] : plans)
@@ -80,7 +80,7 @@ double Adviser::convertBytes(ValueIndex value, const State &from, const State &t
   return to.isSplit() ? share : 2 * share;
 }
 
-/// Whether `op` could be computed in the parts in which its operand is.
+/// True if `op` can be split as its operand is.
 bool Adviser::canFollow(OpIndex op, unsigned operand, const State &state) const {
   const ShardingRule &rule = graph.ops[op].rule;
   auto split = toFactorSplit(rule.operands[operand], state.dim, state.extent, state.stride, n);
@@ -109,7 +109,7 @@ void Adviser::lookAtUses(ValueIndex value) {
   }
 }
 
-/// A product with a split parameter whose sum over the parts is larger than what it is made of.
+/// Finds a product with a split parameter whose partial sum is larger than its input.
 void Adviser::lookAtProduct(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   if (graphOp.results.size() != 1 || graphOp.operands.size() != 2 || !plan.computes[op].front().isPartial())

@@ -1,4 +1,4 @@
-//===- Advice.h - what another split would not pay --------------*- C++ -*-===//
+//===- Advice.h - warnings about avoidable communication --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,10 +11,9 @@
 
 namespace meshwright::complete {
 
-/// Warns, once per axis and kind, where a plan pays for something that another strategy would not: values whose split
-/// an operation cannot follow, and products with a split parameter that leave far more to reduce than they read. Each
-/// warning stands at the first such operation and says what a step pays for all of them. `axis` is an index into
-/// `plans`.
+/// Warns, once per axis and kind, about communication that another strategy would avoid: values whose split an
+/// operation cannot follow, and products with a split parameter whose partial sum is much larger than their input. Each
+/// warning is located at the first such operation and states the total per step. `axis` is an index into `plans`.
 void warnAboutCosts(const Graph &graph, const dist::Mesh &mesh, llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> plans,
                     size_t axis);
 

@@ -1,4 +1,4 @@
-//===- Anchors.cpp - cuts by name -----------------------------------------===//
+//===- Anchors.cpp - segment and block borders by scope -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -42,7 +42,7 @@ void AnchorFinder::visit(StringRef scope, bool backward, bool passive) {
       before = active;
     }
   };
-  // Every prefix of components; a dot behind a backslash belongs to its component.
+  // Every prefix of whole components; an escaped dot does not end a component.
   for (size_t position = 0; position < scope.size(); ++position) {
     if (scope[position] == '\\')
       ++position;

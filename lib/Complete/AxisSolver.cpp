@@ -1,23 +1,21 @@
-//===- AxisSolver.cpp - decides the placements on one axis ----------------===//
+//===- AxisSolver.cpp - placements on one mesh axis -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One sweep over the operations in the order constants, what is made of weights by layout operations, the rest. Each
-// operation takes the cheapest of: split a factor that one of its operands (or the given placement of a result) splits;
-// let partial operands pass, where it is linear or monotone in them; be computed whole; split another factor, which
-// exchanges parts. What makes the plans good:
+// One sweep over the operations in the order constants, layout operations on weights, all others. Each operation takes
+// the cheapest candidate: split a factor that one of its operands (or the given placement of a result) splits; pass
+// partial operands, if it is linear or monotone in them; compute the whole; split another factor, which exchanges
+// parts. Rules that make the plans good:
 //
-//  * An operation that reads a split weight splits that factor, whatever it costs: weights never move.
-//  * A partial value with one use travels on; where its use refuses it, it is reduced at the cheapest place on the way
-//    back, so that a sum is reduced before it is broadcast and after it is joined with others. What is gathered is
-//    gathered at the cheapest place, too.
-//  * A partial value with several uses is reduced where it is made, scattered if a use already needs it split.
-//  * What the program marks as travelling lets partial operands pass, whatever it costs, and is not reduced in front
-//  of.
-//  * A state that anchored users will ask for anyway is free for everybody else.
+//  * An operation that reads a split weight splits that factor at any cost: weights never move.
+//  * A partial value with one use stays partial; if its use refuses it, it is reduced at the cheapest place on the way
+//    back, so that a sum is reduced before a broadcast and after addition to others. Gathers are placed likewise.
+//  * A partial value with several uses is reduced where it is computed, to a split if a use needs it split.
+//  * Operations marked `dist.travels` pass partial operands at any cost; the reduction comes after them.
+//  * A state that anchored users will need anyway is free for all other users.
 //
-// A sweep in reverse makes replicated values split whose uses all slice them. Then SecondLook.cpp annotates what only
-// the whole plan shows, and everything is decided once more. Every operation is looked at a fixed number of times.
+// A reverse sweep splits replicated values that all uses slice. Then SecondLook.cpp annotates properties that only the
+// whole plan shows, and everything is decided once more. Every operation is visited a fixed number of times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +27,15 @@ using namespace meshwright::complete;
 using namespace meshwright::dist;
 
 namespace {
-/// A weight that moves, and a digit of the batch that is gathered, cost this much more than their bytes.
+/// Factors on the cost of moving a weight, and of gathering the batch.
 constexpr double kWeightPenalty = 1e6;
 constexpr double kDataPenalty = 1e3;
-/// What is sent with every trip of a loop costs a little more than its bytes.
+/// Factor on traffic inside loops, so that equal traffic is placed outside.
 constexpr double kTripPenalty = 1.001;
 constexpr double kImpossible = 1e30;
-/// How many operations a conversion is followed back; in longer chains it stands on the way.
+/// The longest chain of operations along which a conversion is moved backwards.
 constexpr int kMaxLength = 256;
-/// How often values that trips hand on are placed anew, as what becomes of them shows.
+/// Bound on the rounds that re-place values carried by loops.
 constexpr int kMaxCarried = 4;
 } // namespace
 
@@ -47,12 +45,12 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
       offered(graph.values.size()), isOwedInTime(graph.values.size(), false) {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
-    // Of two places with equal bytes the one behind a loop has fewer launches.
+    // Of two places with equal bytes, the one after the loop starts fewer collectives.
     if (graph.values[value].trips > 1)
       size *= kTripPenalty * graph.values[value].trips;
     for (const auto &[other, decided] : done) {
       const State &state = decided.values[value];
-      // Along times, every slice is sent, and a part of a sum is sent as often as there are parts.
+      // Every slice along a time axis is sent, and a partial sum over times is sent once per time.
       if (state.isSplit() && !mesh.isTime(other))
         size /= mesh.getSize(other);
       if (state.isPartial() && mesh.isTime(other))
@@ -61,8 +59,7 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
     }
     bytes.push_back(size);
   }
-  // Constants, then what is made of weights, then the rest; each in program order, so that definitions come before
-  // uses.
+  // Constants, then layouts of weights, then the rest; each in program order, so that definitions precede uses.
   llvm::SmallVector<int> rank(graph.ops.size());
   constant.assign(graph.values.size(), false);
   derived.assign(graph.values.size(), false);
@@ -105,7 +102,7 @@ double AxisSolver::convertBytes(double size, const State &from, const State &to)
   return getSentBytes(to.isSplit() ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, size, n);
 }
 
-/// What one conversion costs: its bytes, or more where it should not happen.
+/// The cost of one conversion: its bytes, or more if it should be avoided.
 double AxisSolver::convertCost(ValueIndex value, const State &from, const State &to) const {
   double paid = convertBytes(bytes[value], from, to);
   if (from.isSplit())
@@ -113,7 +110,7 @@ double AxisSolver::convertCost(ValueIndex value, const State &from, const State 
   return paid;
 }
 
-/// What reading `value` in state `target` costs beyond what is paid already.
+/// The additional cost of reading `value` in state `target`, given the conversions decided so far.
 double AxisSolver::readCost(ValueIndex value, const State &target, int depth) {
   const State &from = plan.values[value];
   if (from == target || llvm::is_contained(available[value], target))
@@ -137,13 +134,13 @@ double AxisSolver::cost(OpIndex op, const Candidate &candidate) {
   return total;
 }
 
-/// Whether a conversion of `value` may become one of the operands of the operation that made it: a partial value that
-/// passed through, or a split one with a single use.
+/// True if a conversion of `value` may move to the operands of the operation that computes it: for a partial value that
+/// passed the operation, or a split one with a single use.
 bool AxisSolver::canConvertBefore(ValueIndex value) const {
   const GraphValue &entry = graph.values[value];
   if (entry.def < 0 || graph.ops[entry.def].results.size() != 1)
     return false;
-  // Time is reduced before space: what is added up behind the last slice is sent once.
+  // Reduce over times before ranks: a sum over all slices is sent once.
   if (llvm::any_of(graph.ops[entry.def].operands, [&](ValueIndex operand) { return isOwedInTime[operand]; }))
     return false;
   if (plan.values[value].isPartial())
@@ -174,7 +171,7 @@ AxisSolver::Place AxisSolver::cheapest(ValueIndex value, const State &target, in
         if (const Place *place = findPlace(operand, state))
           length = std::max(length, place->length);
       }
-      // A sum is joined late, but a part is kept as long as it costs nothing.
+      // Prefers to reduce a sum early in the chain at equal cost, but to gather a split value late.
       if (length < kMaxLength && (plan.values[value].isPartial() ? total <= best.cost : total < best.cost))
         best = {target, total, length + 1};
     }
@@ -199,7 +196,7 @@ Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
       *chosenCost = cost(op, *travelling);
     return *travelling;
   }
-  // Ties go to the first: splits, then partial values that pass, then the whole, then other splits.
+  // Ties go to the first candidate: splits, then partial values, then the whole, then other splits.
   llvm::SmallVector<Candidate, 4> candidates;
   for (auto [index, result] : llvm::enumerate(graphOp.results))
     if (given[result])
@@ -227,8 +224,8 @@ Candidate AxisSolver::choose(OpIndex op, double *chosenCost) {
   return candidates[best];
 }
 
-/// The state in which a partial value with several uses is reduced: split, if a use needs it so because of what it
-/// reads besides.
+/// The state to which a partial value with several uses is reduced: split if a use needs it, given its other operands
+/// and results.
 State AxisSolver::reduceTarget(ValueIndex value) const {
   for (const Use &use : graph.values[value].uses) {
     const GraphOp &user = graph.ops[use.op];
@@ -247,7 +244,7 @@ State AxisSolver::reduceTarget(ValueIndex value) const {
   return State::replicated();
 }
 
-/// Converts `value` at the cheapest place on its way back; whole, where other axes are in the way of `wanted`.
+/// Converts `value` at the cheapest place on its way back; to replicated if other axes conflict with `wanted`.
 void AxisSolver::settle(ValueIndex value, const State &wanted) {
   State target = fitsOthers(value, wanted) ? wanted : State::replicated();
   Place place = cheapest(value, target);
@@ -288,12 +285,12 @@ void AxisSolver::addAvailable(ValueIndex value) {
     }
 }
 
-/// Whether a partial value goes on through all of `uses`.
+/// True if a partial value passes all of `uses`.
 bool AxisSolver::allTravel(llvm::ArrayRef<Use> uses) const {
   return llvm::all_of(uses, [&](const Use &use) { return graph.ops[use.op].travels; });
 }
 
-/// Decides where a value that was just computed is kept.
+/// Decides the state in which a newly computed value is kept.
 void AxisSolver::keep(ValueIndex value) {
   const GraphValue &entry = graph.values[value];
   plan.values[value] = plan.computes[entry.def][entry.result];
@@ -323,9 +320,9 @@ void AxisSolver::visitSink(OpIndex op) {
   }
 }
 
-/// What is added up over times is kept as it comes where nobody says otherwise: adding is for nothing, and a sum that
-/// is reduced once has been reduced for all of them. What splits the parameter splits the sum, or it would be larger;
-/// storage that is split over the batch's axes is no part of that.
+/// An accumulator without a placement keeps the state of its addend: addition is then local, and a sum that is reduced
+/// once is reduced for all times. A split of the parameter splits the sum, which would be larger otherwise; storage
+/// that is split over axes of the batch does not count.
 void AxisSolver::visitAccumulate(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   ValueIndex before = graphOp.operands[0], addend = graphOp.operands[1], sum = graphOp.results.front();
@@ -344,11 +341,11 @@ void AxisSolver::visitAccumulate(OpIndex op) {
   placed[before] = placed[sum] = true;
 }
 
-/// A trip leaves what it hands on where the next one finds it.
+/// The value passed to the next iteration takes the placement of the carried value.
 void AxisSolver::visitHandOn(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   State state = plan.values[graphOp.operands[1]];
-  // Bringing it there changes how it is made, so this is the time to see how that would be otherwise.
+  // The conversion changes the value's own placement, so its natural one is recorded here.
   made[graphOp.operands[1]] = plan.values[graphOp.operands[0]];
   kinds[op] = Candidate::Kind::Whole;
   plan.operands[op] = {state, state};
@@ -366,7 +363,7 @@ void AxisSolver::visit(OpIndex op) {
   if (graphOp.handsOn)
     return visitHandOn(op);
   if (!graphOp.results.empty() && graph.source[graphOp.results.front()]) {
-    // What is read from a variable is where the variable is kept.
+    // A read has the placement of its variable.
     ValueIndex value = graphOp.results.front();
     if (!given[value])
       return;
@@ -378,7 +375,7 @@ void AxisSolver::visit(OpIndex op) {
   for (ValueIndex result : graphOp.results)
     keep(result);
   if (graphOp.carries) {
-    // Where it begins is where it stays.
+    // The initial placement of a carried value is its placement in all iterations.
     kinds[op] = Candidate::Kind::Whole;
     plan.values[graphOp.results.front()] = plan.computes[op].front();
   }
@@ -405,7 +402,7 @@ void AxisSolver::run() {
     }
   for (OpIndex op : llvm::ArrayRef(order).take_front(numEarly))
     visit(op);
-  // Weights are placed now, so that what they will ask of the arguments is known.
+  // Weights are placed, so the states that they require of the arguments are known.
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value)
     if (graph.values[value].def < 0)
       addAvailable(value);
@@ -415,7 +412,7 @@ void AxisSolver::run() {
   sweepBack();
 }
 
-/// Decides everything once more with what `look` annotates, and keeps that if it sends fewer bytes.
+/// Repeats all decisions with the annotations of `look`, and keeps them if they send fewer bytes.
 void AxisSolver::improve(bool (AxisSolver::*look)()) {
   double before = countBytes();
   auto givenBefore = given;
@@ -434,7 +431,7 @@ AxisPlan AxisSolver::solve() {
   run();
   for (int round = 0; round < kMaxCarried && annotateCarried(); ++round)
     run();
-  // What most uses slice is followed through even where it sends a little more: it is what was annotated.
+  // annotateSliced weighs the cost itself, so its annotations are kept even if they send slightly more bytes.
   if (annotateSliced())
     run();
   improve(&AxisSolver::annotateStored);

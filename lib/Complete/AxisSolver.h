@@ -1,4 +1,4 @@
-//===- AxisSolver.h - decides the placements on one axis --------*- C++ -*-===//
+//===- AxisSolver.h - placements on one mesh axis ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,24 +11,25 @@
 
 namespace meshwright::complete {
 
-/// Decides on one axis what every operation splits and where every value is kept. See AxisSolver.cpp for the algorithm.
+/// Decides on one axis which factor every operation splits and in which state every value is kept. AxisSolver.cpp
+/// describes the algorithm.
 class AxisSolver {
 public:
-  /// `done` are the plans of the axes decided before, by axis; `dataAxis` says that the axis splits the batch, whose
-  /// digits are not gathered while there is another way.
+  /// `done` are the plans of the axes decided before. `dataAxis` is set for axes of the batch, whose dimensions are
+  /// only gathered as a last resort.
   AxisSolver(const Graph &graph, const dist::Mesh &mesh, dist::Axis axis, bool dataAxis,
              llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done);
 
   AxisPlan solve();
-  /// How many conversions were priced so far: what the time of a solver is made of.
+  /// The number of conversions priced so far, a measure of the solver's work.
   int64_t getNumSteps() const { return numSteps; }
 
 private:
-  /// The cheapest place to convert a value: where it is, or at the operands of the operation that made it.
+  /// The cheapest place to convert a value: at the value, or at the operands of the operations that compute it.
   struct Place {
     State target;
     double cost = 0;
-    /// How many operations lie between the value and the conversion; 0 at the value itself.
+    /// The number of operations between the value and the conversion; 0 at the value itself.
     int length = 0;
   };
 
@@ -45,7 +46,7 @@ private:
   static bool compatible(const State &mine, const State &other);
   static bool isElementwise(const dist::ShardingRule &rule);
 
-  // Costs, in bytes that a rank sends.
+  // Costs, in bytes sent per rank.
   double convertBytes(double bytes, const State &from, const State &to) const;
   double convertCost(ValueIndex value, const State &from, const State &to) const;
   double readCost(ValueIndex value, const State &target, int depth = 0);
@@ -72,10 +73,10 @@ private:
   void settle(ValueIndex value, const State &wanted);
   void addAvailable(ValueIndex value);
 
-  /// Whether the placement of `value` is not for a second look to change.
+  /// True if a second look must not change the placement of `value`.
   bool isFixed(ValueIndex value) const { return graph.source[value] || graph.pinned[value] || given[value]; }
 
-  // The second look; each returns whether there is reason for another sweep.
+  // The second look; each function returns true if another sweep is needed.
   void sweepBack();
   void sinkInto(OpIndex op);
   std::optional<State> slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const;
@@ -93,28 +94,28 @@ private:
   bool dataAxis;
   llvm::ArrayRef<std::pair<dist::Axis, AxisPlan>> done;
   llvm::SmallVector<OpIndex, 0> order;
-  /// How many operations of `order` are constants or made of weights alone.
+  /// The number of operations in `order` that are constants or layouts of weights.
   size_t numEarly = 0;
   llvm::SmallVector<std::optional<State>, 0> given;
-  /// States that a value is offered in because a look at the plan found that it is converted anyway.
+  /// States that are offered because a look at the plan found that the value is converted to them anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> offered;
   llvm::SmallVector<double, 0> bytes;
-  /// Values that are still to be added up over times.
+  /// Values with a pending reduction over times.
   llvm::SmallVector<bool, 0> isOwedInTime;
-  /// Values made of constants alone.
+  /// Values computed from constants alone.
   llvm::SmallVector<bool, 0> constant;
-  /// Values made of constants and scalars alone, which any placement has for nothing.
+  /// Values computed from constants and scalars alone, which take any placement for free.
   llvm::SmallVector<bool, 0> derived;
 
   mutable int64_t numSteps = 0;
   AxisPlan plan;
-  /// Where values were kept before the sweep in reverse.
+  /// The states of values before the reverse sweep.
   llvm::SmallVector<State, 0> forward;
   llvm::SmallVector<Candidate::Kind, 0> kinds;
-  /// Of values that trips hand on where the next ones were made before they were brought there.
+  /// For carried values: the state in which the next value is computed, before its conversion.
   llvm::SmallVector<State, 0> made;
   llvm::SmallVector<bool, 0> placed;
-  /// States in which a value is there beside the one it is kept in, because somebody converts it anyway.
+  /// States in which a value is available in addition to its own, because another use converts it anyway.
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> available;
   llvm::SmallVector<llvm::SmallVector<Place, 1>, 0> places;
 };

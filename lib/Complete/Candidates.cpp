@@ -1,6 +1,10 @@
-//===- Candidates.cpp - the ways to compute an operation ------------------===//
+//===- Candidates.cpp - ways to compute an operation on an axis -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A candidate states for one axis in which state an operation reads its operands and leaves its results: a factor is
+// split, partial operands pass, or all is replicated. The first half derives candidates from the sharding rule alone;
+// the second half keeps those whose digits nest with the splits that other axes have already decided.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +15,7 @@ using namespace meshwright::complete;
 using namespace meshwright::dist;
 
 //===----------------------------------------------------------------------===//
-// Of an operation alone
+// Candidates of an operation by itself
 //===----------------------------------------------------------------------===//
 
 Candidate Candidate::whole(const GraphOp &op) {
@@ -66,10 +70,10 @@ std::optional<Candidate> Candidate::byResult(const GraphOp &op, unsigned result,
 }
 
 //===----------------------------------------------------------------------===//
-// Beside what other axes decided
+// Candidates that fit the decisions on other axes
 //===----------------------------------------------------------------------===//
 
-/// Whether all operands and the result of `rule` have the same dimensions, with one factor each.
+/// True if all operands and the result of `rule` have the same dimensions, with one factor each.
 bool AxisSolver::isElementwise(const ShardingRule &rule) {
   if (rule.results.size() != 1)
     return false;
@@ -86,7 +90,7 @@ bool AxisSolver::isElementwise(const ShardingRule &rule) {
   return llvm::all_of(rule.operands, same);
 }
 
-/// Whether two axes can split the same dimension like that: their digits are nested.
+/// True if two axes can split a dimension in these ways: their digits must be nested.
 static bool nests(const State &a, const State &b) {
   if (a.dim != b.dim)
     return true;
@@ -112,7 +116,7 @@ bool AxisSolver::fits(const Candidate &candidate, OpIndex op) const {
   return true;
 }
 
-/// Whether `value` can be kept in `state` beside what the axes before this one decided and what is given on the others.
+/// True if `value` can be kept in `state`, given the axes decided before and the given placements on all others.
 bool AxisSolver::fitsOthers(ValueIndex value, const State &state) const {
   for (const auto &[other, decided] : done)
     if (!compatible(state, decided.values[value]))
@@ -164,7 +168,7 @@ std::optional<Candidate> AxisSolver::anchor(OpIndex op) const {
   return std::nullopt;
 }
 
-/// How a marked operation lets its partial operands pass.
+/// The candidate in which a marked operation passes its partial operands.
 std::optional<Candidate> AxisSolver::travel(OpIndex op) const {
   if (graph.ops[op].travels)
     for (const PartialRule &partial : graph.ops[op].rule.partials)
@@ -173,8 +177,8 @@ std::optional<Candidate> AxisSolver::travel(OpIndex op) const {
   return std::nullopt;
 }
 
-/// Another factor than the one that an operand splits: costs an exchange of parts, where following the operand would
-/// leave a sum to reduce, or not be possible at all.
+/// Splits of factors that no operand splits: they exchange parts, where following an operand would leave a sum to
+/// reduce or is impossible.
 void AxisSolver::addExchanges(OpIndex op, llvm::SmallVectorImpl<Candidate> &candidates) const {
   const GraphOp &graphOp = graph.ops[op];
   auto isSplit = [&](ValueIndex operand) { return plan.values[operand].isSplit(); };

@@ -1,4 +1,4 @@
-//===- Exchanges.cpp - conversions that clones would repeat ---------------===//
+//===- Exchanges.cpp - exchanges that recomputation repeats ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ bool complete::isReceived(Operation *maker, Operation *op) {
   return from && to && from != to;
 }
 
-/// Whether ranks exchange data when what is placed as `from` is read as `to`.
+/// True if ranks exchange data to convert from `from` to `to`.
 bool Exchanges::areBetween(MappingAttr from, MappingAttr to, Value value) const {
   if (!mesh || !from || !to || from == to)
     return false;

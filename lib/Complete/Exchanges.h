@@ -1,4 +1,4 @@
-//===- Exchanges.h - conversions that clones would repeat -------*- C++ -*-===//
+//===- Exchanges.h - exchanges that recomputation repeats -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,19 +11,19 @@
 
 namespace meshwright::complete {
 
-/// Whether `op` receives what `maker` makes: both have a stage, and not the same.
+/// True if both operations have a stage and `op` receives the result of `maker` from another one.
 bool isReceived(mlir::Operation *maker, mlir::Operation *op);
 
-/// Reads in a placed program between which placements ranks exchange data.
+/// Tells which conversions between placements of a placed program exchange data between ranks.
 class Exchanges {
 public:
-  /// Without a mesh there are none. It outlives this.
+  /// Without a mesh there are no exchanges. `mesh` must outlive this object.
   explicit Exchanges(const std::optional<dist::Mesh> &mesh) : mesh(mesh) {}
 
-  /// Whether a clone of `op` would make ranks exchange what they have exchanged for `op`. What a stage receives, it
-  /// receives once, for the clone too.
+  /// True if a clone of `op` would repeat an exchange for `op`. A value received from another stage is received once,
+  /// also for the clone.
   bool areRepeatedBy(mlir::Operation *op) const;
-  /// Whether backward reads what ranks have exchanged for forward: it is there already, and kept as it is.
+  /// True if backward reads a value as already exchanged for forward, which is available without recomputation.
   bool areShared(mlir::OpOperand &read) const;
 
 private:

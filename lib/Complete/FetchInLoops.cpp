@@ -1,14 +1,14 @@
-//===- FetchInLoops.cpp - every trip exchanges what is its own ------------===//
+//===- FetchInLoops.cpp - fetches and reductions inside loops -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A scan over layers has the parameters of all of them in a stack. Fetched in front of the loop they would all be there
-// at once, which is what keeping parts of them was to avoid; and so would be their gradients, reduced behind it. Here
-// the stack stays as it is kept, and what a trip takes of it, or puts into it, is converted in the body, where
-// Partition makes an exchange of it:
+// A scan over layers keeps the parameters of all layers in one stack. A fetch before the loop would hold them all at
+// once, against the purpose of sharded storage, and so would a reduction of their gradients after it. So the stack
+// keeps its storage placement, and the part that an iteration takes from it or puts into it is converted in the body,
+// where Partition inserts the exchange:
 //
-//     %w = net.read @w      : kept        in a loop:  %wi = net.take %w   : kept, read by others as they compute
-//     %g = net.stack %gi    : kept                    %gi                 : partial, read by the stack as it is kept
+//     %w = net.read @w      : storage     in a loop:  %wi = net.take %w   : storage, users read it as they compute
+//     %g = net.stack %gi    : storage                 %gi                 : partial, the stack reads it as stored
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ private:
 
 } // namespace
 
-/// The placement of `mapping`, that of `value`, in normal form.
+/// The normalized placement of `mapping` for `value`.
 static FailureOr<Placement> resolve(MappingAttr mapping, Value value, const Mesh &mesh) {
   auto emit = [&] { return mlir::emitError(value.getLoc()); };
   FailureOr<Placement> placement = Placement::resolve(mapping, mesh, net::typeOf(value).getShape(), emit);
@@ -62,8 +62,8 @@ static FailureOr<Placement> resolve(MappingAttr mapping, Value value, const Mesh
   return normalize(*placement, mesh);
 }
 
-/// The placement of one trip's part of `stack`, which is placed as `placement` says; nothing where trips are split, or
-/// not all ranks hold a part of every trip.
+/// The placement of one iteration's part of `stack`, given the stack's `placement`; null if iterations are split or not
+/// all ranks hold a part of every iteration.
 static MappingAttr dropTrips(Placement placement, Value stack, const Mesh &mesh) {
   if (!placement.dims.front().empty() || !placement.support.empty())
     return {};
@@ -78,14 +78,14 @@ static int64_t countElements(const Placement &placement, Value value) {
   return elements;
 }
 
-/// Replaces the mapping of one operand, or result, in the list `name` of `op`.
+/// Replaces the mapping of one operand or result in the list `name` of `op`.
 static void setMapping(Operation *op, StringRef name, unsigned index, MappingAttr mapping) {
   SmallVector<Attribute> mappings(op->getAttrOfType<ArrayAttr>(name).getValue());
   mappings[index] = mapping;
   op->setAttr(name, ArrayAttr::get(op->getContext(), mappings));
 }
 
-/// The trips that read `value` or, in another type, what is made of it alone; false where anything else does.
+/// Collects the takes that read `value`, directly or after conversions of its type; false if it has any other use.
 static bool findTakes(Value value, SmallVectorImpl<net::ConvertOp> &converts, SmallVectorImpl<net::TakeOp> &takes) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (auto take = dyn_cast<net::TakeOp>(user)) {
@@ -100,7 +100,7 @@ static bool findTakes(Value value, SmallVectorImpl<net::ConvertOp> &converts, Sm
   });
 }
 
-/// Leaves what `read` reads as it is kept where only trips of loops read it.
+/// Keeps the value of `read` in its storage placement if only iterations of loops read it.
 LogicalResult FetchInLoopsPass::sinkFetch(net::ReadOp read, net::VariableOp variable, const Mesh &mesh) {
   auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
   MappingAttr computed = getMapping(read.getResult());
@@ -129,7 +129,7 @@ LogicalResult FetchInLoopsPass::sinkFetch(net::ReadOp read, net::VariableOp vari
   return success();
 }
 
-/// Lets every trip bring what it puts into `stack` into the placement of the whole, where ranks then hold less of it.
+/// Makes every iteration convert its part of `stack` to the storage placement, if ranks then hold less of the stack.
 LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &mesh) {
   auto computes = stack->getAttrOfType<ArrayAttr>(kComputesAttr);
   if (!computes)
@@ -138,7 +138,7 @@ LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &me
                        kept = resolve(getMapping(stack.getResult()), stack.getResult(), mesh);
   if (failed(made) || failed(kept))
     return failure();
-  // What several slices add up is reduced over ranks once, behind all of them.
+  // A sum over several slices is reduced over ranks once, after all of them.
   bool isSumOverTimes = llvm::any_of(made->partialAxes, [&](Axis axis) { return axis >= mesh.getNumRankAxes(); });
   MappingAttr part = dropTrips(*kept, stack.getResult(), mesh);
   if (isSumOverTimes || !part || countElements(*kept, stack.getResult()) >= countElements(*made, stack.getResult()))

@@ -1,6 +1,10 @@
-//===- Graph.cpp - a program as completion sees it ------------------------===//
+//===- Graph.cpp - numbered operations with sharding rules ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers operations and values, and computes each operation's rule once. Given placements (arguments, variables,
+// annotated results) are resolved into one `State` per axis. Owners are kept apart: the solvers treat a value with an
+// owner as replicated, and Owners.cpp restricts it afterwards. One pass over the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +70,7 @@ LogicalResult Graph::addGiven(ValueIndex value, MappingAttr mapping, const Mesh 
   if (!placement->partialAxes.empty() && !isSum)
     return emitError() << "a given placement is replicated, split or with an owner on every axis but this is "
                        << mapping;
-  // Who holds a value is nothing that other values follow: it is computed as if everybody had it whole.
+  // Ownership does not propagate through operations: solvers treat the value as if all coordinates held it.
   Placement normal = normalize(*placement, mesh);
   if (failed(checkSupport(normal, mesh, emitError)))
     return failure();
@@ -103,13 +107,13 @@ bool complete::isLayout(Operation *op, const ShardingRule &rule) {
   if (rule.operands.size() != 1 || rule.results.size() != 1)
     return false;
   bool converts = isa<net::ConvertOp>(op) && net::isFloat(op->getOperand(0)) && net::isFloat(op->getResult(0));
-  // Products pass what does not compute with their values.
+  // Operations that pass partial products do not compute with the values.
   bool moves =
       llvm::any_of(rule.partials, [](const PartialRule &partial) { return partial.kind == ReduceKind::Product; });
   return (converts || moves) && llvm::none_of(rule.factors, [](const FactorInfo &factor) { return factor.masks; });
 }
 
-/// States how the parameter is kept whose gradients `entry` adds up.
+/// Records the storage placement of the parameter whose gradients `entry` accumulates.
 LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh, SymbolTableCollection &symbols) {
   auto read = entry.op->getOperand(0).getDefiningOp<net::ReadOp>();
   if (!read)
@@ -129,7 +133,7 @@ LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh, SymbolTableCollec
   return success();
 }
 
-/// The rule that `op` states about itself.
+/// The sharding rule of `op`.
 static FailureOr<ShardingRule> readRule(Operation *op) {
   auto sharded = dyn_cast<ShardingOpInterface>(op);
   if (!sharded)
@@ -149,7 +153,7 @@ LogicalResult GraphOp::setTravels() {
   return changed;
 }
 
-/// States where the variable is kept that `entry` assigns.
+/// Records the storage placement of the variable that `entry` assigns.
 LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh, SymbolTableCollection &symbols) {
   auto assign = cast<net::AssignOp>(entry.op);
   net::VariableOp variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(assign, assign.getVariableAttr());
@@ -207,7 +211,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
     bool everyAxis = false;
     if (read) {
       net::VariableOp variable = variableOf(read.getVariableAttr());
-      // A read may ask for another placement than the one in which the variable is kept.
+      // A read may ask for another placement than the variable's storage.
       if (!mapping)
         mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
       everyAxis = !followsAddend(variable);
@@ -226,7 +230,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
   return success();
 }
 
-/// Says how often values are made that loops make.
+/// Sets the number of times that values in loops are computed per step.
 LogicalResult Graph::countTrips(Block &block) {
   FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
   if (failed(loops))

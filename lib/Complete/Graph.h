@@ -1,9 +1,9 @@
-//===- Graph.h - a program as completion sees it ----------------*- C++ -*-===//
+//===- Graph.h - numbered operations with sharding rules --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations and values by number, with the rules computed once. What one axis decides is kept apart for every axis, so
-// that the sweep over an axis reads what the axes before it decided and writes its own column.
+// Operations and values by number, with their rules computed once. Decisions are stored per axis: the sweep over an
+// axis reads the columns of earlier axes and writes its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ struct GraphValue {
   mlir::Value value;
   llvm::SmallVector<int64_t, 4> shape;
   int64_t bytes = 0;
-  /// How often it is made in a step: more than once in the body of a loop.
+  /// The number of times it is computed per step: more than 1 in the body of a loop.
   int64_t trips = 1;
   OpIndex def = -1;
   unsigned result = 0;
@@ -61,41 +61,39 @@ struct GraphOp {
   dist::ShardingRule rule;
   llvm::SmallVector<ValueIndex, 3> operands;
   llvm::SmallVector<ValueIndex, 1> results;
-  /// Moves or converts the elements of its only operand: what is made of a weight is still one.
+  /// Moves or converts the elements of its only operand, so that a layout of a weight is a weight.
   bool layout = false;
-  /// Partial operands pass, whatever it costs, and are reduced behind it.
+  /// Partial operands pass at any cost and are reduced after the operation.
   bool travels = false;
-  /// Adds its second operand to what an accumulator holds.
+  /// Adds its second operand to an accumulator.
   bool accumulates = false;
-  /// Begins a value that the trips of a loop hand on, or hands it on: its first operand becomes the second in the next
-  /// trip, and is in the same placement.
+  /// Begins a value carried by a loop (`carries`), or passes it to the next iteration (`handsOn`): then operand 0 is
+  /// the next value of operand 1, and both have the same placement.
   bool carries = false, handsOn = false;
-  /// Per axis how the parameter is kept that an accumulator which nobody placed is like; empty for every other
-  /// operation.
+  /// For an accumulator without a placement: the storage placement of its parameter, per axis. Otherwise empty.
   llvm::SmallVector<State, 0> like;
-  /// A return, an assignment: takes its operands where they are kept.
+  /// A return or an assignment: reads its operands in the placement in which they are kept.
   bool sink = false;
-  /// An assignment of an accumulator that nobody placed: it takes a partial sum as it is.
+  /// An assignment of an accumulator without a placement, which takes a partial sum as it is.
   bool keepsPartial = false;
-  /// Per axis the state in which an assigned variable is kept; empty for every other operation.
+  /// For an assignment: the storage placement of the variable, per axis. Otherwise empty.
   llvm::SmallVector<State, 0> stored;
-  /// Per axis the coordinate that alone keeps an assigned variable; empty where everybody does, and for every other
-  /// operation.
+  /// For an assignment: the owner of the variable on each axis, if it has one. Otherwise empty.
   llvm::SmallVector<std::optional<int64_t>, 0> storedHolders;
-  /// The number of its stage in a pipeline.
+  /// The stage of the operation in a pipeline.
   std::optional<int64_t> stage;
 
-  /// Marks the operation as one that partial operands pass, and reads its rule again.
+  /// Marks the operation as one that partial operands pass, and updates its rule.
   mlir::LogicalResult setTravels();
 };
 
-/// Whether `op`, of rule `rule`, moves or converts the elements of its only operand.
+/// True if `op`, with the rule `rule`, moves or converts the elements of its only operand.
 bool isLayout(mlir::Operation *op, const dist::ShardingRule &rule);
 
-/// Whether nobody placed the accumulator `variable`, which a step adds to: it takes the placement of what is added.
+/// True if `variable` is an accumulator without a placement: it takes the placement of its addend.
 bool followsAddend(net::VariableOp variable);
 
-/// The program with the placements that are given.
+/// The program with its given placements.
 class Graph {
 public:
   /// Numbers the operations of `func`.
@@ -103,22 +101,22 @@ public:
 
   llvm::SmallVector<GraphOp, 0> ops;
   llvm::SmallVector<GraphValue, 0> values;
-  /// Per axis and value: the placement that is given, if one is.
+  /// The given placement per axis and value, if any.
   llvm::SmallVector<llvm::SmallVector<std::optional<State>, 0>> given;
-  /// Per axis and value: the coordinate that is given to hold it alone, if one is.
+  /// The given owner per axis and value, if any.
   llvm::SmallVector<llvm::SmallVector<std::optional<int64_t>, 0>> holders;
-  /// Values that come from outside: arguments and variables. Their placement is given on every axis, but for those of
-  /// accumulators that nobody placed: they are kept as what is added is.
+  /// Values from outside: arguments and reads. Their placement is given on every axis, except for accumulators without
+  /// a placement, which follow their addend.
   llvm::SmallVector<bool, 0> source;
-  /// Sums over times, and what trips of loops hand on: they stay what they are, partial or not.
+  /// Sums over times and values carried by loops, whose state is fixed, partial or not.
   llvm::SmallVector<bool, 0> pinned;
-  /// Whether `value` is given to one coordinate of some axis.
+  /// True if `value` has an owner on some axis.
   bool isHeld(ValueIndex value) const;
-  /// The stage of the operation that makes `value`; nothing where that has none, or there is no operation.
+  /// The stage of the operation that computes `value`; empty if there is none.
   std::optional<int64_t> getStage(ValueIndex value) const;
-  /// The state on `axis` in which the variable that sink `op` assigns is kept; nothing for other sinks.
+  /// The storage state on `axis` of the variable that sink `op` assigns; empty for other sinks.
   std::optional<State> stored(OpIndex op, dist::Axis axis) const;
-  /// Values that are weights or made of one by layout operations alone.
+  /// True for weights and for values computed from a weight by layout operations alone.
   llvm::SmallVector<bool, 0> weight;
 
 private:
@@ -133,12 +131,12 @@ private:
   llvm::DenseMap<mlir::Value, ValueIndex> numbers;
 };
 
-/// What completion decides on one axis.
+/// The decisions on one axis.
 struct AxisPlan {
-  /// How each operation reads its operands and in which state its results leave the computation.
+  /// The states in which each operation reads its operands and computes its results.
   llvm::SmallVector<llvm::SmallVector<State, 3>, 0> operands;
   llvm::SmallVector<llvm::SmallVector<State, 1>, 0> computes;
-  /// Where each value is kept.
+  /// The state in which each value is kept.
   llvm::SmallVector<State, 0> values;
 };
 

@@ -1,14 +1,14 @@
-//===- KeepPlanner.cpp - what is kept for backward ------------------------===//
+//===- KeepPlanner.cpp - minimum cut between forward and backward ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every value is two nodes with an edge of its bytes between them:
+// Every value becomes two nodes, connected by an edge with the capacity of its bytes:
 //
-//     source --> in(v) --bytes--> out(v) --> sink        v cannot be computed again; v is needed
+//     source --> in(v) --bytes--> out(v) --> sink        v cannot be recomputed; v is needed
 //                                 out(u) --> in(v)       v is computed from u
 //
-// Flow is pushed along shortest paths until there is none. The cut nearest to the sink is what can still reach the sink
-// then: it leaves least to compute.
+// Maximum flow along shortest augmenting paths (Edmonds and Karp). Of all minimum cuts the one nearest to the sink is
+// taken, namely around the nodes that still reach the sink: it leaves the least to recompute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max() / 4;
 
-/// A network of edges with capacities.
+/// A directed network with capacities.
 class FlowNetwork {
 public:
   explicit FlowNetwork(unsigned numNodes) : edgesOf(numNodes) {}
@@ -39,7 +39,7 @@ public:
     }
   }
 
-  /// The nodes from which `sink` can still be reached.
+  /// The nodes from which `sink` is still reachable.
   llvm::SmallVector<bool, 0> findReaching(unsigned sink) const {
     llvm::SmallVector<bool, 0> reaching(edgesOf.size(), false);
     llvm::SmallVector<unsigned> queue = {sink};
@@ -54,13 +54,13 @@ public:
   }
 
 private:
-  /// Edges come in pairs; `left` of an edge is what may still flow, of its twin what may flow back.
+  /// Edges come in pairs: `left` is the residual capacity of an edge, and that of its twin is the flow to undo.
   struct Edge {
     unsigned to;
     int64_t left;
   };
 
-  /// Pushes what a shortest path takes. False where there is none.
+  /// Pushes the flow of a shortest path. False if there is no path.
   bool augment(unsigned source, unsigned sink) {
     llvm::SmallVector<int, 0> arrival(edgesOf.size(), -1);
     llvm::SmallVector<unsigned> queue = {source};
@@ -110,7 +110,7 @@ KeepPlan meshwright::complete::planKept(const KeepProblem &problem) {
   KeepPlan plan;
   plan.kept.assign(numValues, false);
   plan.computed.assign(numValues, false);
-  // From the needed values back to what is kept.
+  // From the needed values back to the kept ones.
   llvm::SmallVector<bool, 0> wanted(numValues, false);
   for (unsigned index = numValues; index-- > 0;) {
     const KeepProblem::Value &value = problem.values[index];

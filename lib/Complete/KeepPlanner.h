@@ -1,9 +1,9 @@
-//===- KeepPlanner.h - what is kept for backward ----------------*- C++ -*-===//
+//===- KeepPlanner.h - minimum cut between forward and backward -*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain data in, plain data out. Backward needs some values of forward. Each of them is kept, or computed once more
-// from others that are. The fewest bytes to keep are a minimum cut between what cannot be computed again and what is
+// Plain data in, plain data out. Backward needs some values of forward; each is kept, or recomputed from values that
+// are kept. The fewest bytes to keep are a minimum cut between values that cannot be recomputed and values that are
 // needed, where cutting a value costs its bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -18,27 +18,27 @@ namespace meshwright::complete {
 
 struct KeepProblem {
   struct Value {
-    /// What keeping it costs; 0 for what is there anyway.
+    /// The cost of keeping the value; 0 if it is available anyway.
     int64_t bytes = 0;
-    /// Whether it may be computed again, from `operands`, which come before it.
+    /// True if the value may be recomputed from `operands`, which are earlier values.
     bool computable = false;
-    /// Whether backward reads it.
+    /// True if backward reads the value.
     bool needed = false;
     llvm::SmallVector<unsigned, 3> operands;
   };
   llvm::SmallVector<Value, 0> values;
 };
 
-/// Values by number, of which each needed one is kept or can be computed from kept ones.
+/// A valid plan: every needed value is kept, or computable from kept values. Indexed as the problem's values.
 struct KeepPlan {
   llvm::SmallVector<bool, 0> kept;
-  /// Those that are computed again, for needed values or on the way to them.
+  /// Values to recompute, for themselves or for another value.
   llvm::SmallVector<bool, 0> computed;
   int64_t bytes = 0;
 };
 
-/// The plan that keeps the fewest bytes; among those the one that computes least. Takes time in the number of values
-/// times the number of kept ones: problems are to be bounded.
+/// The plan that keeps the fewest bytes, and among those the one that recomputes the fewest values. Takes time linear
+/// in the number of values times the number of kept ones, so problems should be bounded.
 KeepPlan planKept(const KeepProblem &problem);
 
 } // namespace meshwright::complete

@@ -1,16 +1,17 @@
-//===- Owners.cpp - which ranks compute what has a holder -----------------===//
+//===- Owners.cpp - values and operations of owners and stages ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Completion decides as if everybody had what one coordinate of an axis holds: an owner of whole parameters, a stage of
-// a pipeline. Two sweeps per axis say who works instead. Forward: an operation of a stage is computed by its
-// coordinate, whatever it reads. Any other is its operands' holder's, if they have one; where holders differ and the
-// operation is linear or monotone, the values are taken as partial, which costs nothing, and stay so until somebody
-// needs the whole (the squared norm of all gradients, the maximum of what tells an infinity); anything else reads what
-// is held as everybody's. In reverse: what one holder alone reads is reduced to him and computed by him, as far back as
-// nobody else reads it.
+// The solvers treat a value that only one coordinate of an axis holds (an owner of whole parameters, a stage of a
+// pipeline) as if all held it. Two sweeps per axis then decide which coordinate computes.
 //
-// Axes do not see each other here: a value may be an owner's on one and a stage's on another.
+// Forward: an operation of a stage is computed by the stage's coordinate. Any other operation is computed by the owner
+// of its operands, if they have a single one. If their owners differ and the operation is linear or monotone, the
+// values are read as partial, which is free, and stay partial until a reader needs the whole (such as the squared norm
+// of all gradients). Any other operation reads the values as replicated. Reverse: a value that only one coordinate
+// reads is reduced to that coordinate and computed there, back to the first value with another reader.
+//
+// Axes are independent here: a value may have an owner on one axis and a stage on another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +28,15 @@ using Holder = std::optional<int64_t>;
 
 namespace {
 
-/// Reads and changes what mappings say of one axis.
+/// Reads and changes one axis of mappings.
 class AxisOfMappings {
 public:
   AxisOfMappings(MLIRContext *context, StringRef axis) : name(StringAttr::get(context, axis)) {}
 
-  /// Whether `mapping` splits or owes the axis.
+  /// True if `mapping` is split or partial on the axis.
   bool isUsedBy(MappingAttr mapping) const;
   MappingAttr withHolder(MappingAttr mapping, Holder holder) const;
-  /// `mapping`, partial on the axis too; null where it is partial of another kind.
+  /// `mapping` made partial on the axis; null if it is partial with another reduction.
   MappingAttr withPartial(MappingAttr mapping, ReduceKind kind) const;
 
 private:
@@ -80,18 +81,18 @@ private:
   Axis axis;
   const StageCoordinates &stages;
   AxisOfMappings column;
-  /// Who holds a value; nothing where everybody has it.
+  /// The owner of each value; empty if all coordinates have it.
   SmallVector<Holder, 0> holders;
-  /// What kind of reduction of what the holders have a value is; nothing elsewhere.
+  /// The reduction by which a value arises from its parts at several owners; empty for other values.
   SmallVector<std::optional<ReduceKind>, 0> owed;
-  /// Who alone computes an operation.
+  /// The coordinate that alone computes each operation, if any.
   SmallVector<Holder, 0> workers;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The attributes
+// Attributes
 //===----------------------------------------------------------------------===//
 
 bool AxisOfMappings::isUsedBy(MappingAttr mapping) const {
@@ -153,7 +154,7 @@ void Spreader::setResults(OpIndex op, const Mappings &results, const Mappings &c
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Who keeps the variable that `op` assigns.
+/// The owner of the variable that `op` assigns.
 Holder Spreader::getStored(OpIndex op) const {
   const auto &stored = graph.ops[op].storedHolders;
   return stored.empty() ? std::nullopt : stored[axis];
@@ -165,14 +166,14 @@ bool Spreader::hasWork() const {
          llvm::any_of(llvm::seq<OpIndex>(0, graph.ops.size()), [&](OpIndex op) { return has(getStored(op)); });
 }
 
-/// Whether one coordinate can compute `op` alone: nothing in it is split or owed on the axis.
+/// True if one coordinate can compute `op` alone: no value of it is split or partial on the axis.
 bool Spreader::canAssign(OpIndex op) const {
   auto isFree = [&](MappingAttr mapping) { return !column.isUsedBy(mapping); };
   return llvm::all_of(get(op, kOperandsAttr), isFree) && llvm::all_of(getComputes(op), isFree) &&
          llvm::all_of(get(op, kResultsAttr), isFree);
 }
 
-/// Lets `holder` compute `op`. Results that are given to somebody else go there.
+/// Makes `holder` compute `op`. Results with another given owner are sent there.
 void Spreader::assignTo(OpIndex op, int64_t holder) {
   workers[op] = holder;
   Mappings operands = get(op, kOperandsAttr), results = get(op, kResultsAttr), computes = getComputes(op);
@@ -189,15 +190,15 @@ void Spreader::assignTo(OpIndex op, int64_t holder) {
     keepAccumulator(graph.values[graph.ops[op].operands[0]].def, holder);
 }
 
-/// An accumulator that nobody placed, which `read` reads, is with who adds to it.
+/// An unplaced accumulator, read by `read`, lives on the rank that adds to it.
 void Spreader::keepAccumulator(OpIndex read, int64_t holder) {
   auto op = read < 0 ? net::ReadOp() : dyn_cast<net::ReadOp>(graph.ops[read].op);
   if (op && followsAddend(SymbolTable::lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr())))
     assignTo(read, holder);
 }
 
-/// The kind of reduction that passes `op`, with the operands that may be partial: all that are held or owed. None where
-/// the result has more elements than any of these: they are reduced first.
+/// The rule by which `op` passes partial operands, covering all operands with an owner and all partial ones. Null if
+/// the result has more elements than each of these: then the operands are reduced first.
 const PartialRule *Spreader::findRule(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
   int64_t largest = 0;
@@ -217,7 +218,7 @@ const PartialRule *Spreader::findRule(OpIndex op) const {
   return rule == entry.rule.partials.end() ? nullptr : rule;
 }
 
-/// Lets an operation that is linear or monotone in everything held take it as partial.
+/// Lets an operation that is linear or monotone in all owned operands read them as partial values.
 bool Spreader::join(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
   const PartialRule *rule = findRule(op);
@@ -233,7 +234,7 @@ bool Spreader::join(OpIndex op) {
   MappingAttr partial = owe(computes[0]);
   if (!partial)
     return false;
-  // One reader may take it on; more of them want it reduced once, here.
+  // A single reader may take the partial result; for several readers it is reduced once, here.
   const GraphValue &result = graph.values[entry.results.front()];
   bool passes = result.uses.size() == 1 && results[0] == computes[0];
   if (passes)
@@ -243,7 +244,7 @@ bool Spreader::join(OpIndex op) {
   return true;
 }
 
-/// What one stage makes is returned from there: who runs the step knows where its results are.
+/// Returns the results of a stage from its own coordinate; the caller of the step can look up their placement.
 void Spreader::visitReturn(OpIndex op) {
   Mappings operands = get(op, kOperandsAttr);
   for (auto [operand, mapping] : llvm::zip(graph.ops[op].operands, operands))
@@ -261,8 +262,8 @@ void Spreader::visitSink(OpIndex op) {
     visitReturn(op);
 }
 
-/// An operation whose result is given to a holder is his, if `reads` says that he has what it reads; otherwise he gets
-/// the result.
+/// An operation whose result has a given owner is computed there if `reads`, the owner of its operands, is the same;
+/// otherwise the owner receives the result.
 void Spreader::visitGiven(OpIndex op, Holder reads) {
   int64_t given = *getGiven(graph.ops[op].results.front());
   if (graph.ops[op].operands.empty() || (reads == given && canAssign(op)))
@@ -272,7 +273,7 @@ void Spreader::visitGiven(OpIndex op, Holder reads) {
   setResults(op, results, computes);
 }
 
-/// Decides who computes an operation, given who has its operands.
+/// Decides which coordinate computes an operation, given the owners of its operands.
 void Spreader::visit(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
   bool isSource = entry.operands.empty();
@@ -280,7 +281,7 @@ void Spreader::visit(OpIndex op) {
     return visitSink(op);
   if (!stages.empty() && stages[op] && !isa<net::ReadOp>(entry.op))
     return assignTo(op, *stages[op]);
-  // The one holder of all operands that somebody holds, if it is one.
+  // The common owner of all operands that have one.
   Holder only;
   bool isInvolved = false, isOne = true;
   for (ValueIndex operand : entry.operands) {
@@ -305,7 +306,7 @@ void Spreader::visit(OpIndex op) {
 // In reverse
 //===----------------------------------------------------------------------===//
 
-/// The holder who alone reads `value`, if there is one.
+/// The only coordinate that reads `value`, if there is one.
 Holder Spreader::getOnlyReader(ValueIndex value) const {
   Holder only;
   for (const Use &use : graph.values[value].uses) {
@@ -317,7 +318,7 @@ Holder Spreader::getOnlyReader(ValueIndex value) const {
   return only;
 }
 
-/// Reduces to the one who alone reads what `op` makes, and lets him compute it where he can.
+/// Reduces the result of `op` to the only coordinate that reads it, and computes it there if possible.
 void Spreader::visitBack(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
   if (entry.results.size() != 1 || workers[op] || entry.operands.empty())

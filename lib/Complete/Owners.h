@@ -1,4 +1,4 @@
-//===- Owners.h - which ranks compute what has a holder ---------*- C++ -*-===//
+//===- Owners.h - values and operations of owners and stages ----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,13 +11,13 @@
 
 namespace meshwright::complete {
 
-/// Who computes which operations of a pipeline: for every operation the coordinate of its stage, nothing where it has
-/// none. Empty on an axis that is no pipeline.
+/// For every operation of a pipeline the coordinate of its stage, empty for operations without one. The list is empty
+/// on an axis that is not the pipeline's.
 using StageCoordinates = llvm::SmallVector<std::optional<int64_t>, 0>;
 
-/// Gives operations that work on values which one coordinate of `axis` holds to that coordinate, and the operations of
-/// stages to theirs, in the attributes that completion has written: there the axis is replicated, or partial where a
-/// value is about to be reduced. Linear in the number of operations; does nothing where nothing has a holder.
+/// Restricts operations on values with an owner on `axis` to the owner, and operations of stages to the stage's
+/// coordinate, in the attributes that completion has written. The axis is replicated there, or partial where a value is
+/// about to be reduced. Linear in the number of operations; does nothing if no value has an owner.
 void spreadOwners(const Graph &graph, const dist::Mesh &mesh, dist::Axis axis, const StageCoordinates &stages);
 
 } // namespace meshwright::complete

@@ -1,10 +1,10 @@
-//===- Propagate.cpp - gives every value a placement ----------------------===//
+//===- Propagate.cpp - placements of all values, axis by axis -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Translates between IR and the solvers: numbers the program once, decides axis by axis, and writes what was decided as
-// attributes. Slices of the batch come first, which leave no choice; then axes that split the batch, as given in the
-// mesh's `dist.data_axes`; then the others in mesh order.
+// Translates between the IR and the solvers: numbers the program once, decides axis by axis, and writes the decisions
+// as attributes. The axis of slices comes first, since it leaves no choice; then the axes of the batch
+// (`dist.data_axes` of the mesh); then all others in mesh order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,15 +40,14 @@ public:
       : func(func), graph(graph), mesh(mesh), plans(plans) {}
 
   LogicalResult write();
-  /// States where accumulators that nobody placed are kept, and where results of the function are, from how they are
-  /// read.
+  /// Writes the placements of unplaced accumulators and of the function's results, as they are read.
   void writeBoundary();
 
   int64_t numConversions = 0;
   int64_t numReductions = 0;
 
 private:
-  /// The mapping of a value of `shape` whose state on each axis is `getState(plan)`.
+  /// The mapping of a value with this `shape` whose state on each axis is `getState(plan)`.
   FailureOr<MappingAttr> getMapping(Operation *op, ArrayRef<int64_t> shape,
                                     llvm::function_ref<State(const AxisPlan &)> getState);
   LogicalResult writeOp(OpIndex index);
@@ -61,7 +60,7 @@ private:
   const Graph &graph;
   const Mesh &mesh;
   const AxisPlans &plans;
-  /// Mappings made so far: most values share few.
+  /// Mappings created so far: most values share a few.
   std::map<SmallVector<int64_t>, MappingAttr> cache;
 };
 
@@ -125,14 +124,14 @@ LogicalResult PlanWriter::writeOp(OpIndex index) {
   return success();
 }
 
-/// An accumulator that nobody placed is kept as it is read.
+/// An unplaced accumulator is kept as it is read.
 void PlanWriter::writeAccumulator(net::ReadOp read, SymbolTableCollection &symbols) {
   auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (followsAddend(variable))
     variable->setAttr(kMappingAttr, dist::getMapping(read.getResult()));
 }
 
-/// The function's results are returned as its terminator reads them.
+/// The function's results are placed as its terminator reads them.
 void PlanWriter::writeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
   PortAttributes ports;
@@ -142,7 +141,7 @@ void PlanWriter::writeResults() {
   ports.write();
 }
 
-/// Counts one conversion for every value and placement other than its own that somebody reads it in.
+/// Counts one conversion for every value and every placement other than its own in which it is read.
 void PlanWriter::count() {
   for (const GraphValue &value : graph.values) {
     MappingAttr kept = dist::getMapping(value.value);
@@ -164,7 +163,7 @@ void PlanWriter::count() {
   }
 }
 
-/// Arguments are where they were put, or whole; those that are read in slices are kept whole along these.
+/// Arguments keep their placements, or are replicated; along an axis of slices they are kept whole and read in slices.
 LogicalResult PlanWriter::writeArguments() {
   bool hasTimes = llvm::any_of(plans, [&](const auto &plan) { return mesh.isTime(plan.first); });
   PortAttributes ports;
@@ -213,7 +212,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     if (failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     Mesh mesh = meshOp.getMesh();
-    // A variable that nobody placed is whole on every rank; what adds up gradients is where they are.
+    // Variables without a placement are replicated; accumulators follow the gradients.
     llvm::DenseSet<Attribute> accumulators = findAccumulators();
     for (auto variable : getOperation().getOps<net::VariableOp>())
       if (!variable->hasAttr(kMappingAttr) && !accumulators.contains(variable.getSymNameAttr()))
@@ -226,7 +225,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
         return signalPassFailure();
   }
 
-  /// The names of the accumulators that a step adds to, and reads for nothing else.
+  /// The names of accumulators whose only use is one accumulation.
   llvm::DenseSet<Attribute> findAccumulators() {
     llvm::DenseSet<Attribute> names;
     getOperation().walk([&](net::AccumulateOp op) {
@@ -237,8 +236,8 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     return names;
   }
 
-  /// The axes of ranks to decide, each with whether it splits the batch; those of size 1 split nothing, nor does that
-  /// of a pipeline.
+  /// The axes of ranks to decide, with a flag for axes of the batch. Axes of size 1 split nothing, and neither does the
+  /// axis of a pipeline.
   SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh, const std::optional<StageMap> &stages) {
     SmallVector<std::pair<Axis, bool>> order;
     auto isData = [&](Axis axis) {
@@ -252,7 +251,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     return order;
   }
 
-  /// Decides on the axis of slices, if there is one.
+  /// Decides the axis of slices, if there is one.
   LogicalResult slice(Graph &graph, const Mesh &mesh, AxisPlans &plans) {
     std::optional<Axis> axis = mesh.find(AxisKind::Slices);
     if (!axis || mesh.getSize(*axis) == 1)
@@ -262,18 +261,18 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     if (failed(plan))
       return failure();
     plans.push_back({*axis, std::move(*plan)});
-    // The sum is kept in the wider type, so that is what is reduced over ranks as well.
+    // The accumulator has the wider type, so the reduction over ranks takes that type too.
     return success(
         llvm::all_of(solver.getWidened(), [&](OpIndex op) { return succeeded(graph.ops[op].setTravels()); }));
   }
 
-  /// Says who computes the operations of the stages; nothing that is given may be split over their axis.
+  /// The coordinates of all operations with a stage. No given placement may be split over the axis of stages.
   FailureOr<StageCoordinates> placeStages(const Graph &graph, const Mesh &mesh, const StageMap &stages) {
     for (auto [value, state] : llvm::zip(graph.values, graph.given[stages.getAxis()]))
       if (state && !state->isReplicated())
         return emitError(value.value.getLoc())
                << "a value is " << (state->isSplit() ? "split" : "partial") << " over axis \""
-               << mesh.getName(stages.getAxis()) << "\", which is that of the stages of a pipeline";
+               << mesh.getName(stages.getAxis()) << "\", the axis of the pipeline's stages";
     StageCoordinates coordinates;
     for (const GraphOp &op : graph.ops) {
       FailureOr<std::optional<int64_t>> coordinate = stages.getCoordinate(op.op);
@@ -284,7 +283,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     return coordinates;
   }
 
-  /// Gives what has a holder to that one, on each axis of ranks by itself.
+  /// Restricts values with owners to them, on each axis of ranks separately.
   LogicalResult spread(const Graph &graph, const Mesh &mesh, const std::optional<StageMap> &stages) {
     StageCoordinates coordinates;
     if (stages) {

@@ -1,15 +1,15 @@
-//===- Recompute.cpp - what backward computes once more -------------------===//
+//===- Recompute.cpp - activation checkpointing ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Afterwards backward reads, of what forward makes, only what is worth its memory; the rest is made again by clones of
-// the operations of forward, in front of their first user. Clones have the role backward, the scope and the placements
-// of what they are cloned from, and `net.recomputes`, which is the number of their origin's `net.recomputed`. Schedule
-// sees by it that they are to wait for backward (docs/decisions/0015-recompute-placed-programs.md).
+// Afterwards backward only reads those values of forward that are worth their memory; it recomputes all others with
+// clones of forward operations, placed before their first user. Clones have the role backward, the scope and the
+// placements of the original, and `net.recomputes`, the number in the original's `net.recomputed`. With these numbers
+// Schedule delays clones until backward (docs/decisions/0015-recompute-placed-programs.md).
 //
-// What is kept is a minimum cut per block (KeepPlanner.h). It takes in what lies in front of the block, as far as cheap
-// operations lead, so that a block keeps what it reads in its narrowest form. Of a loop whatever is kept is stacked,
-// and what is computed again is computed in the trip of backward with the same number (TripValues.h).
+// The kept values are a minimum cut per block (KeepPlanner.h). The cut may lie before the block, as far as cheap
+// operations lead, so that the block keeps its inputs in their narrowest form. In loops, kept values are stacked, and
+// recomputed values are computed in the iteration of backward with the same number (TripValues.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,15 +45,15 @@ using net::typeOf;
 
 namespace {
 
-/// What keeping a result of so many bytes spares has to be this many times as many operations (`KeepPolicy::Cheap`): a
-/// product of the attention's heads is less, one with a weight matrix is more.
+/// Under `KeepPolicy::Cheap`, keep a result only if recomputing it takes at least this many FLOPs per byte: less than a
+/// GEMM with a weight matrix, more than the products inside attention.
 constexpr int64_t kFlopsPerByte = 128;
-/// What is made of constants and inputs alone by more operations than this is worth its memory, or what is made of it:
-/// random numbers.
+/// A value computed from constants and inputs alone by more operations than this, such as random numbers, is not
+/// recomputed from scratch.
 constexpr unsigned kMostGenerating = 16;
-/// So many operations in front of a block are looked at.
+/// The number of operations before a block that are searched.
 constexpr size_t kMostBefore = 256;
-/// More than all memory.
+/// Larger than any memory.
 constexpr int64_t kTooLarge = int64_t(1) << 50;
 
 /// An operation of forward.
@@ -61,30 +61,30 @@ struct Item {
   explicit Item(Operation *op) : op(op) {}
 
   Operation *op;
-  /// What a rank holds of the result. What is only moved elsewhere is read in the memory that it is moved from: it is
-  /// no value to be kept by itself.
+  /// The bytes of the result on a rank. A result that only moves elements is read from its operand's memory and is
+  /// never kept by itself.
   int64_t bytes = 0;
-  /// Is there anyway: a variable or an input, or made of one by moving and converting elements; constants.
+  /// Available anyway: a constant, an input, or a variable, possibly moved or converted.
   bool leaf = false;
   /// The end of a long chain of operations on constants and inputs.
   bool generated = false;
-  /// Takes at most one operation per element, does not pick elements by index, and can be computed again.
+  /// At most one floating-point operation per element, no access by index, and repeatable.
   bool cheap = false;
-  /// Can be computed again, cheaply or not.
+  /// May be recomputed, cheaply or not.
   bool repeatable = false;
   /// Kept for backward already.
   bool kept = false;
 };
 
-/// A block and what backward asks of it.
+/// A block with its reads by backward.
 struct Work {
   RecomputeBlock block;
   DenseSet<unsigned> members;
-  /// What operations that may be computed again receive from other stages, and in which stage they do.
+  /// Values that recomputable operations receive from other stages, with the receiving stage.
   DenseMap<unsigned, int64_t> received;
-  /// Per value the reads of the block's backward that a clone is to serve.
+  /// Per value, the reads of backward that a clone is to serve.
   llvm::MapVector<unsigned, SmallVector<OpOperand *, 2>> reads;
-  /// What is computed again, in order.
+  /// The values to recompute, in order.
   SmallVector<unsigned, 0> computed;
 };
 
@@ -138,10 +138,10 @@ private:
 
   SmallVector<Item, 0> items;
   DenseMap<Operation *, unsigned> numbers;
-  /// How many operations a value takes that is made of constants and inputs alone.
+  /// The number of operations that compute a value from constants and inputs alone.
   DenseMap<Operation *, unsigned> generating;
   SmallVector<Work, 0> works;
-  /// Values with the stages that receive and keep them.
+  /// Values received from other stages and kept, with the receiving stage.
   DenseSet<std::pair<unsigned, int64_t>> copies;
   DenseMap<Operation *, unsigned> positions;
 };
@@ -168,17 +168,17 @@ int64_t Recomputer::getLocalBytes(Value value) const {
   return getBytes(type.clone(shape));
 }
 
-/// How many of what `op` makes are kept where all are.
+/// The number of copies of the result of `op` that are kept: one per iteration inside a loop.
 int64_t Recomputer::getTrips(Operation *op) const { return net::leavesLoop(op) ? 1 : loops.getTrips(op); }
 
-/// Whether `op` takes a part of what is there anyway.
+/// True if `op` takes an element of a stack that is available anyway.
 bool Recomputer::isTakenFromLeaf(Operation *op) const {
   auto take = dyn_cast<net::TakeOp>(op);
   std::optional<unsigned> stack = take ? getNumber(take.getStack()) : std::nullopt;
   return take && (stack ? items[*stack].leaf : !take.getStack().getDefiningOp());
 }
 
-/// Whether `op` is a parameter, or that moved or converted.
+/// True if `op` reads a parameter, or moves or converts one.
 bool Recomputer::isParameter(Operation *op, int64_t elements) const {
   if (isa<net::ReadOp>(op))
     return true;
@@ -190,7 +190,7 @@ bool Recomputer::isParameter(Operation *op, int64_t elements) const {
          elements <= typeOf(op->getOperand(0)).getNumElements();
 }
 
-/// How many operations lead to `op` from constants and inputs, where nothing else does; otherwise 0.
+/// The number of operations from constants and inputs to `op`; 0 if it depends on anything else.
 unsigned Recomputer::countGenerating(Operation *op) {
   unsigned count = 1;
   for (Value operand : op->getOperands()) {
@@ -205,8 +205,7 @@ unsigned Recomputer::countGenerating(Operation *op) {
   return count;
 }
 
-/// Whether `op` moves some elements of its operand elsewhere, or some of them several times; or all of what is such a
-/// part.
+/// True if `op` moves or repeats some of the elements of its operand, or all elements of such a part.
 bool Recomputer::isPart(Operation *op) const {
   if (isa<net::TakeOp>(op))
     return true;
@@ -222,10 +221,10 @@ void Recomputer::describe(Item &item) {
   Operation *op = item.op;
   int64_t elements = typeOf(op->getResult(0)).getNumElements();
   item.leaf = op->getNumOperands() == 0 || isParameter(op, elements) || isTakenFromLeaf(op);
-  // Of an input a trip takes what may lead to random numbers.
+  // Takes from an input may start a chain of random numbers, so they are counted.
   unsigned count = item.leaf && !isa<net::TakeOp>(op) ? 0 : countGenerating(op);
   item.generated = count > kMostGenerating;
-  // From there on it is a value like others.
+  // Beyond the bound the value counts as an ordinary one.
   generating[op] = item.generated ? 0 : count;
   bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
                  (!loops.getLoop(op) || (trips.getForward(op->getResult(0)) && !isa<net::LoopOp>(op)));
@@ -249,7 +248,7 @@ void Recomputer::collect() {
   }
 }
 
-/// Every read of backward is the matter of the block in whose scope it is; where that is no block's, of the value's.
+/// Assigns every read of backward to the block of its scope, or otherwise to the block of the value.
 void Recomputer::addReads() {
   constexpr unsigned kNone = std::numeric_limits<unsigned>::max();
   SmallVector<unsigned, 0> blockOf(items.size(), kNone);
@@ -297,7 +296,7 @@ std::optional<unsigned> Recomputer::getNumber(Value value) const {
   return known == numbers.end() ? std::nullopt : std::optional(known->second);
 }
 
-/// Whether what a value is may be computed again for a block: by its policy in it, cheaply in front of it.
+/// True if a value may be recomputed for a block: inside by the block's policy, before it only cheaply.
 bool Recomputer::isComputable(unsigned number, const Work &work) const {
   const Item &item = items[number];
   if (item.leaf || !item.repeatable || work.received.contains(number))
@@ -315,8 +314,8 @@ bool Recomputer::isComputable(unsigned number, const Work &work) const {
   return false;
 }
 
-/// What the block's backward reads, and what leads to that: in the block by what its policy allows, in front of it by
-/// cheap operations. In order.
+/// The values that the block's backward reads and the values from which these may be recomputed, in program order:
+/// inside the block by its policy, before it by cheap operations.
 SmallVector<unsigned, 0> Recomputer::findValues(Work &work) const {
   llvm::SetVector<unsigned, SmallVector<unsigned, 0>> values;
   for (const auto &[number, reads] : work.reads)
@@ -355,7 +354,7 @@ void Recomputer::plan(Work &work) {
     for (Value operand : item.op->getOperands())
       if (std::optional<unsigned> maker = getNumber(operand)) {
         auto known = indices.find(*maker);
-        // Too far in front.
+        // The operand is beyond the search.
         value.computable &= known != indices.end();
         if (known != indices.end())
           value.operands.push_back(known->second);
@@ -377,15 +376,15 @@ void Recomputer::plan(Work &work) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Moves `op` behind `after`. Unlike `moveAfter` this leaves the order of the block known, so that asking which of two
-/// operations comes first does not number all of them again.
+/// Moves `op` after `after`. In contrast to `moveAfter` this keeps the cached order of the block valid, so that
+/// `isBeforeInBlock` does not renumber all operations.
 static void moveBehind(Operation *op, Operation *after) {
   op->remove();
   after->getBlock()->getOperations().insertAfter(after->getIterator(), op);
 }
 
-/// Products of backward that read what is computed again come behind their siblings, which read the same cotangent:
-/// then it is computed beside what the siblings' results go into.
+/// Moves a backward product that reads a recomputed value after its siblings, which read the same cotangent, so that
+/// the value is recomputed next to the users of the siblings' results.
 void Recomputer::delayProducts() {
   SmallVector<net::DotOp> products;
   for (Work &work : works)
@@ -407,7 +406,8 @@ void Recomputer::delayProducts() {
   }
 }
 
-/// For everything that is computed again the first operation of backward that reads it, through others or not.
+/// For every recomputed value the first operation of backward that reads it, directly or through other recomputed
+/// values.
 DenseMap<unsigned, Operation *> Recomputer::findFirstUsers(const Work &work) const {
   DenseSet<unsigned> inside(work.computed.begin(), work.computed.end());
   DenseMap<unsigned, Operation *> firstUser;
@@ -450,20 +450,20 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   return made;
 }
 
-/// Where what `origin` makes is made again to be read by `user`: in front of it in the trip that it belongs to, or else
-/// of all trips.
+/// The place to recompute the result of `origin` for `user`: before it, in the same iteration if `origin` is in a loop
+/// of forward, otherwise before all loops.
 Operation *Recomputer::getPlace(Operation *origin, Operation *user) const {
   return trips.getForward(origin->getResult(0)) ? trips.getPlace(user) : loops.hoist(user, {});
 }
 
-/// Clones what a block computes again, each in front of its first user.
+/// Clones the recomputed operations of a block, each before its first user.
 void Recomputer::write(Work &work) {
   DenseMap<unsigned, Operation *> firstUser = findFirstUsers(work), clones;
   for (unsigned number : work.computed) {
     Operation *user = firstUser.lookup(number);
     Operation *made = clone(number, getPlace(items[number].op, user), clones);
     clones[number] = made;
-    // What lies in front of the block is the block's now.
+    // A clone from before the block belongs to the block's scope.
     if (Attribute scope = user->getDiscardableAttr(net::kScopeAttr); scope && !work.members.contains(number))
       made->setDiscardableAttr(net::kScopeAttr, scope);
     for (OpOperand *read : work.reads.lookup(number))
@@ -483,7 +483,7 @@ LogicalResult Recomputer::run() {
     work.block = std::move(block);
   }
   addReads();
-  // What is read and cannot be computed again is there for all blocks.
+  // Values that are read and cannot be recomputed are kept for all blocks.
   for (const Work &work : works)
     for (const auto &[number, reads] : work.reads)
       items[number].kept |= !isComputable(number, work);

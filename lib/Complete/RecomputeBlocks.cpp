@@ -1,6 +1,10 @@
-//===- RecomputeBlocks.cpp - what is computed again together --------------===//
+//===- RecomputeBlocks.cpp - blocks of activation checkpointing -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Divides the operations of forward into blocks in this order: scopes that match the globs of `blocks`, stretches
+// between consecutive anchors, numbered scopes, and runs of at most 512 remaining operations, since the cut of a block
+// takes more than linear time. Linear in the number of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +66,7 @@ void Divider::add(int block, unsigned op) {
   blocks[block].members.push_back(op);
 }
 
-/// The scopes that globs match.
+/// Blocks by globs of scopes.
 LogicalResult Divider::addNamed() {
   llvm::MapVector<StringRef, int> known;
   SmallVector<bool> used(options.blocks.size(), false);
@@ -89,7 +93,7 @@ LogicalResult Divider::addNamed() {
   return success();
 }
 
-/// What lies between consecutive anchors: `SCOPE.in`, `SCOPE.out`, or the name of a value.
+/// Blocks between consecutive anchors: `SCOPE.in`, `SCOPE.out`, or the name of a value.
 LogicalResult Divider::addAnchored() {
   AnchorFinder finder;
   llvm::StringMap<unsigned> values;
@@ -105,7 +109,7 @@ LogicalResult Divider::addAnchored() {
       scoped.push_back(index);
     else
       return emitError(locate(locations.anchors, index))
-             << "anchor \"" << anchor << "\" is no value's name and ends in neither \".in\" nor \".out\"";
+             << "anchor \"" << anchor << "\" is not the name of a value and ends in neither \".in\" nor \".out\"";
   }
   for (Operation *op : ops)
     finder.visit(getScope(op), /*backward=*/false, /*passive=*/op->getNumOperands() == 0);
@@ -138,7 +142,7 @@ void Divider::addFound(KeepPolicy policy) {
   }
 }
 
-/// What has no block, in runs that bound the time that each takes.
+/// Divides all other operations into runs of bounded length, which bounds the time per block.
 void Divider::addRest(KeepPolicy policy) {
   constexpr size_t kMost = 512;
   int block = -1;

@@ -1,4 +1,4 @@
-//===- RecomputeBlocks.h - what is computed again together ------*- C++ -*-===//
+//===- RecomputeBlocks.h - blocks of activation checkpointing ---*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,14 +12,14 @@
 
 namespace meshwright::complete {
 
-/// Operations of forward, by number, for which what is kept is decided together.
+/// Operations of forward, by number, whose kept values are decided together.
 struct RecomputeBlock {
   KeepPolicy policy = KeepPolicy::Cut;
   llvm::SmallVector<unsigned, 0> members;
 };
 
-/// Divides the operations of forward, `ops`, into blocks: what the options name, the blocks that are found where they
-/// name none, and runs of bounded length of what is left. Emits an error for a name that nothing has.
+/// Divides the operations of forward, `ops`, into blocks: those that the options name, otherwise those found by scope;
+/// and runs of bounded length of all others. Emits an error for a name without a match.
 mlir::FailureOr<llvm::SmallVector<RecomputeBlock, 0>> divideIntoBlocks(mlir::func::FuncOp func,
                                                                        llvm::ArrayRef<mlir::Operation *> ops,
                                                                        const RecomputePassOptions &options,

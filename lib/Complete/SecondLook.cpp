@@ -1,11 +1,11 @@
-//===- SecondLook.cpp - what only a whole plan shows ----------------------===//
+//===- SecondLook.cpp - second look at the plan of an axis ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forward sweep decides an operation by what stands before it. Here the plan is read from its end: what all uses
-// slice is computed in parts, what is stored elsewhere than it is computed is converted where it is narrowest, what
-// most uses slice is kept in parts, and what several elementwise operations lead to gathers of is gathered once. All
-// but the first are annotations for another sweep.
+// The forward sweep decides an operation by its operands. Here the plan is read from its end: a value that all uses
+// slice is computed in parts; a value on the way to a variable is converted to the storage placement where it is
+// narrowest; a value that most uses slice is kept in parts; and a value is gathered once if several elementwise users
+// are gathered right after. All but the first are annotations for another sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,10 @@ using namespace meshwright::complete;
 using namespace meshwright::dist;
 
 //===----------------------------------------------------------------------===//
-// Reverse
+// Reverse sweep
 //===----------------------------------------------------------------------===//
 
-/// The one split state in which uses read the replicated `value`; the uses that do not are `others`.
+/// The only split state in which uses read the replicated `value`; all other uses are collected in `others`.
 std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
   std::optional<State> target;
   for (const Use &use : graph.values[value].uses) {
@@ -32,7 +32,7 @@ std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImp
   return target;
 }
 
-/// Makes the result of `op` split if it is replicated and all its uses slice it alike.
+/// Splits the result of `op` if it is replicated and all its uses slice it in the same way.
 void AxisSolver::sinkInto(OpIndex op) {
   const GraphOp &graphOp = graph.ops[op];
   if (graphOp.results.size() != 1)
@@ -63,10 +63,9 @@ void AxisSolver::sweepBack() {
     sinkInto(op);
 }
 
-/// Annotates replicated values that some uses slice alike, where the other uses would pay little. Values that are
-/// derived from constants and scalars alone decide nothing: every use takes its part of them for nothing, and uses that
-/// share one by chance, as the updates of biases of one length share a learning rate, would follow each other. Returns
-/// whether any was.
+/// Annotates replicated values that some uses slice in the same way, if the other uses would pay little. Returns true
+/// if there was any. Skips values derived from constants and scalars alone: every use takes its part for free, and
+/// unrelated uses that share one, such as the updates of biases of one length, must not affect each other.
 bool AxisSolver::annotateSliced() {
   bool any = false;
   for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
@@ -100,15 +99,15 @@ bool AxisSolver::annotateSliced() {
 }
 
 //===----------------------------------------------------------------------===//
-// Stored values and gathered ones
+// Stored values and gathered values
 //===----------------------------------------------------------------------===//
 
-/// Passes on what is wanted of the result of elementwise operation `op` to the operands that would have to be
-/// converted. False where converting them costs more than converting the result.
+/// Propagates the wanted state of the result of an elementwise `op` to the operands that would need a conversion. False
+/// if converting them costs more than converting the result.
 bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
                             llvm::MutableArrayRef<std::optional<State>> wanted) const {
   const GraphOp &graphOp = graph.ops[op];
-  // What travels through a marked operation is not reduced in front of it.
+  // A partial value is never reduced before a marked operation.
   if (!isElementwise(graphOp.rule) || graphOp.travels)
     return false;
   llvm::SmallSetVector<ValueIndex, 4> moved;
@@ -128,7 +127,7 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
   return true;
 }
 
-/// What begins replicated, as zeros do, and is handed on split is split from the beginning, for nothing.
+/// A carried value that starts replicated, such as zeros, and is passed on split is split from the start, for free.
 bool AxisSolver::annotateCarried() {
   bool found = false;
   for (const GraphOp &op : graph.ops) {
@@ -144,8 +143,8 @@ bool AxisSolver::annotateCarried() {
   return found;
 }
 
-/// Annotates values that lead to an assignment through elementwise operations with the placement of the variable, at
-/// the narrowest place: the gradient rather than each of the moments and the parameter that are made of it.
+/// Annotates values that lead to an assignment through elementwise operations with the variable's storage placement, at
+/// the narrowest place: at the gradient, rather than at each moment and parameter computed from it.
 bool AxisSolver::annotateStored() {
   bool any = false;
   llvm::SmallVector<std::optional<State>, 0> wanted(graph.values.size());
@@ -171,7 +170,7 @@ bool AxisSolver::annotateStored() {
   return any;
 }
 
-/// Whether what `use` makes of a split value by an elementwise operation is gathered or reduced right after.
+/// True if `use` is elementwise on a split value and its result is gathered or reduced right after.
 bool AxisSolver::paysAfter(const Use &use) const {
   const GraphOp &user = graph.ops[use.op];
   if (user.results.size() != 1 || !isElementwise(user.rule) || graph.values[user.results.front()].uses.size() != 1)
@@ -184,8 +183,8 @@ bool AxisSolver::paysAfter(const Use &use) const {
          llvm::any_of(plan.computes[next.op], [](const State &state) { return state.isPartial(); });
 }
 
-/// Where two elementwise operations read the same value and what they make is converted right after, the value might as
-/// well have been gathered once: offers it whole.
+/// If the results of two elementwise uses of a value are converted right after, the value may as well be gathered once:
+/// offers it replicated.
 bool AxisSolver::offerGathered() {
   bool any = false;
   for (auto [value, entry] : llvm::enumerate(graph.values)) {
@@ -198,8 +197,8 @@ bool AxisSolver::offerGathered() {
   return any;
 }
 
-/// What the plan costs: every value once for every placement it is read in, and once where it is reduced at its
-/// definition.
+/// The traffic of the plan: one conversion of each value for every placement in which it is read, and one at its
+/// definition if it is reduced there.
 double AxisSolver::countBytes() const {
   double total = 0;
   for (auto [value, entry] : llvm::enumerate(graph.values)) {

@@ -1,10 +1,10 @@
-//===- Segment.cpp - decides when which parameters are fetched ------------===//
+//===- Segment.cpp - fetches of parameters by segment ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Establishes that every segment of forward and backward reads the parameters that are kept elsewhere by operations of
-// its own. Partition makes a conversion of every such read, which is the fetch; when it starts is written beside it.
-// Translates between IR and SegmentPlanner.
+// Gives every segment of forward and backward its own reads of the parameters that are stored in another placement.
+// Partition turns every such read into a conversion, the fetch; attributes state when it starts. Translates between the
+// IR and SegmentPlanner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// Works on one function.
+/// Rewrites one function.
 class Segmenter {
 public:
   Segmenter(func::FuncOp func, const Mesh &mesh, const std::optional<StageMap> &stages,
@@ -50,14 +50,14 @@ public:
   const SegmentPlan &getPlan() const { return plan; }
 
 private:
-  /// A parameter that is not where it is computed with.
+  /// A parameter whose storage placement differs from its compute placement.
   struct Parameter {
     Placement kept, compute;
     SmallVector<int64_t> shape;
-    /// The element type that is computed with, and travels.
+    /// The element type of the computation and of the fetch.
     Type element;
-    /// Its slice that waits for backward, where that has axes of its own, the last operation of forward that uses it
-    /// and the value itself once it is there.
+    /// With axes of backward: the placement in which the value waits for backward, the last operation of forward that
+    /// uses the value, and the waiting value once it exists.
     std::optional<Placement> slice;
     Operation *lastForward = nullptr;
     Value held;
@@ -88,7 +88,7 @@ private:
   void eraseDead();
 
   func::FuncOp func;
-  /// What is fetched for a trip of a loop is fetched in front of all trips.
+  /// Fetches for an operation in a loop are placed before the loop.
   net::LoopNest loops;
   const Mesh &mesh;
   const std::optional<StageMap> &stages;
@@ -99,17 +99,17 @@ private:
   SmallVector<Parameter, 0> parameters;
   llvm::MapVector<std::tuple<Attribute, Attribute, Type>, unsigned> numbers;
   llvm::MapVector<Type, unsigned> types;
-  /// The parameter that a value is, by layout alone.
+  /// The parameter of each value derived from one by layout alone.
   DenseMap<Value, unsigned> source;
-  /// The operations of forward and backward that are not layout of a parameter.
+  /// The operations of forward and backward, except layouts of parameters.
   SmallVector<Operation *, 0> items;
-  /// Layout operations and reads that are replaced, and users outside of forward and backward.
+  /// Layout operations and reads that are replaced, and users outside forward and backward.
   SmallVector<Operation *, 0> replaced, outside;
 
   SymbolTableCollection symbols;
   SegmentProblem problem;
   SegmentPlan plan;
-  /// What there is already: values of fetches, and of layout operations by segment.
+  /// Values created so far: of fetches, and of layout operations by segment.
   DenseMap<unsigned, Value> fetched;
   DenseMap<std::pair<unsigned, Value>, Value> clones;
 };
@@ -190,8 +190,8 @@ LogicalResult Segmenter::collect() {
   return success();
 }
 
-/// The placement in which what forward fetched of `parameter` waits for backward: split over the axes of backward
-/// alone, along the dimension that storage splits. Nothing where backward gathers what is kept.
+/// The placement in which the fetched value of `parameter` waits for backward: split over the axes of backward alone,
+/// in the dimensions that storage splits. Empty if backward gathers from storage.
 std::optional<Placement> Segmenter::getSlice(const Parameter &parameter) const {
   Placement slice = parameter.compute;
   bool leavesOut = false, any = false;
@@ -272,7 +272,7 @@ LogicalResult Segmenter::checkLive() {
   auto diagnostic = emitError(locations.maxLive ? *locations.maxLive : func.getLoc())
                     << "segment " << *number << " (" << (segment.backward ? "backward" : "forward") << ") uses "
                     << formatBytes(segment.volume) << " of parameters by itself but at most "
-                    << formatBytes(problem.maxLive) << " are to be alive";
+                    << formatBytes(problem.maxLive) << " may be alive";
   diagnostic.attachNote(items[segment.begin]->getLoc()) << "the segment begins here";
   return diagnostic;
 }
@@ -281,7 +281,7 @@ LogicalResult Segmenter::checkLive() {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Puts `op` into `segment`, and into the stage of `user`, for whom it is made, where the same coordinate has both.
+/// Puts `op` into `segment`, and into the stage of `user` if both are at the same coordinate.
 void Segmenter::setPlace(Operation *op, unsigned segment, Operation *user) {
   op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(segment));
   net::setRole(op, plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward);
@@ -289,8 +289,8 @@ void Segmenter::setPlace(Operation *op, unsigned segment, Operation *user) {
     op->setAttr(kStageAttr, user->getAttr(kStageAttr));
 }
 
-/// Whether `value` is what is fetched of a parameter: what is read, or what is made of it where it is kept to travel in
-/// a smaller type.
+/// True if `value` is the value to fetch of a parameter: its read, or the conversion of the read to the smaller type of
+/// the fetch.
 bool Segmenter::isFetched(Value value) const {
   if (auto convert = value.getDefiningOp<net::ConvertOp>())
     return convert.getOperand().getDefiningOp<net::ReadOp>() &&
@@ -298,7 +298,7 @@ bool Segmenter::isFetched(Value value) const {
   return value.getDefiningOp<net::ReadOp>();
 }
 
-/// Clones the operations that make `value`, which is fetched.
+/// Clones the operations that compute `value`, which is a value to fetch.
 Value Segmenter::cloneFetched(Value value) {
   auto convert = value.getDefiningOp<net::ConvertOp>();
   if (!convert)
@@ -317,7 +317,7 @@ Value Segmenter::createReshard(Value value, const Placement &from, const Placeme
   return reshard.getResult();
 }
 
-/// Fetches `value` in front of `user`.
+/// Fetches `value` before `user`.
 Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
   const ParameterFetch &fetch = plan.fetches[index];
   const Parameter &parameter = parameters[fetch.parameter];
@@ -327,7 +327,7 @@ Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
                      : cloneFetched(value);
   Operation *op = result.getDefiningOp();
   setPlace(op, fetch.segment, user);
-  // The fetch begins with the read.
+  // The fetch starts with the read, before the conversion.
   if (auto convert = dyn_cast<net::ConvertOp>(op)) {
     op = convert.getOperand().getDefiningOp();
     setPlace(op, fetch.segment, user);
@@ -337,7 +337,7 @@ Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
   return result;
 }
 
-/// `value`, which is fetched, as `user` in `segment` reads it.
+/// The fetched `value` for `user` in `segment`; fetches it on first use.
 Value Segmenter::getFetched(Value value, std::optional<unsigned> segment, Operation *user) {
   if (!segment) {
     builder.setInsertionPoint(loops.hoist(user, {}));
@@ -350,10 +350,10 @@ Value Segmenter::getFetched(Value value, std::optional<unsigned> segment, Operat
   return result;
 }
 
-/// `value`, which is made of a parameter, as `user` in `segment` reads it.
+/// `value`, a layout of a parameter, for `user` in `segment`.
 Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operation *user) {
   auto getKnown = [&](Value layout) { return segment ? clones.lookup({*segment, layout}) : Value(); };
-  // From the value back to what is there, and forth again.
+  // Walks from the value back to an existing one, then clones forward.
   SmallVector<Operation *> chain;
   Value current = value;
   while (!isFetched(current) && !getKnown(current)) {
@@ -374,7 +374,7 @@ Value Segmenter::getValue(Value value, std::optional<unsigned> segment, Operatio
   return current;
 }
 
-/// Splits what is kept of the parameters that forward used last in `op`.
+/// Splits the values of parameters whose last use in forward is `op`, to wait for backward.
 void Segmenter::holdSlices(Operation *op, unsigned segment) {
   for (unsigned number : plan.segments[segment].parameters) {
     Parameter &parameter = parameters[number];
@@ -404,7 +404,7 @@ void Segmenter::writeSegment(unsigned number) {
   }
 }
 
-/// Drops the reads and layout operations that have been replaced, and slices that nobody waits for.
+/// Erases replaced reads and layout operations, and waiting values without uses.
 void Segmenter::eraseDead() {
   for (Parameter &parameter : parameters)
     if (parameter.held && parameter.held.use_empty())

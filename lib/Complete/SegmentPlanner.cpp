@@ -1,4 +1,4 @@
-//===- SegmentPlanner.cpp - where parameters are fetched ------------------===//
+//===- SegmentPlanner.cpp - segments, fetches and prefetching -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,8 +8,8 @@
 //         1 ahead: ----B----.....           start with segment 0, for segment 1
 //                            ----C----      and kept to the end of the last segment that reads it
 //
-// Three sweeps over the segments: cut, decide which uses take an earlier fetch, decide where each fetch starts. What is
-// alive in a segment is counted for the whole of it, so that the bound holds at every moment.
+// Three sweeps over the segments: cut them, decide which uses reuse an earlier fetch, decide where each fetch starts. A
+// fetched parameter counts as alive during the whole of a segment, so that the bound holds at every moment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ std::optional<unsigned> SegmentPlan::findTooLarge(int64_t maxLive) const {
 //===----------------------------------------------------------------------===//
 
 void SegmentPlanner::cut() {
-  // Per parameter the segment that used it last.
+  // Per parameter, the last segment that uses it.
   SmallVector<int64_t, 0> usedIn(problem.parameters.size(), -1);
   size_t nextCut = 0;
   for (auto [index, item] : llvm::enumerate(problem.items)) {
@@ -73,8 +73,8 @@ void SegmentPlanner::cut() {
 // Fetches
 //===----------------------------------------------------------------------===//
 
-/// Lets the use of `parameter` in `segment` take its latest fetch, if that is near enough and there is room for it in
-/// between. `fetchedBefore` has for every segment what is fetched for those before it.
+/// Lets `segment` reuse the latest fetch of `parameter` if little is fetched in between and there is room for it.
+/// `fetchedBefore[s]` is the number of bytes fetched for segments before s.
 bool SegmentPlanner::keep(unsigned segment, unsigned parameter, ArrayRef<int64_t> fetchedBefore) {
   if (latest[parameter] < 0)
     return false;
@@ -119,7 +119,7 @@ void SegmentPlanner::chooseFetches() {
 // Starts
 //===----------------------------------------------------------------------===//
 
-/// Starts `fetches`, which are one launch, as early as the bounds let it, but not before segment `earliest`.
+/// Starts `fetches`, which form one bucket, as early as the bounds allow, but not before segment `earliest`.
 void SegmentPlanner::startLaunch(ArrayRef<unsigned> fetches, unsigned earliest) {
   unsigned segment = plan.fetches[fetches.front()].segment, start = segment;
   int64_t bytes = 0;
@@ -196,15 +196,15 @@ std::string meshwright::complete::describe(const SegmentProblem &problem, const 
       out << ": " << fetch.segment - fetch.start << " ahead";
     break;
   case ParameterFetch::Bound::Live:
-    out << ": at most " << formatBytes(problem.maxLive) << " are to be alive and segment " << fetch.start - 1 << " has "
+    out << ": at most " << formatBytes(problem.maxLive) << " may be alive and segment " << fetch.start - 1 << " has "
         << formatBytes(fetch.found);
     break;
   case ParameterFetch::Bound::InFlight:
-    out << ": at most " << problem.maxInFlight << " launches are to be queued and segment " << fetch.start - 1
+    out << ": at most " << problem.maxInFlight << " buckets may be in flight and segment " << fetch.start - 1
         << " has " << fetch.found;
     break;
   case ParameterFetch::Bound::Order:
-    out << ": not before the launch that is needed before it";
+    out << ": not before the bucket that is needed before it";
     break;
   }
   for (const ParameterFetch::Kept &kept : fetch.kept)

@@ -1,11 +1,11 @@
-//===- SeparateSums.cpp - every stage adds up by itself -------------------===//
+//===- SeparateSums.cpp - gradient contributions of several stages --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Differentiation scatters the rows of a gradient into another contribution to it, where there is one. In a pipeline
-// the other one may be of another stage, as that of a head which shares the table of an embedding: it would cross for
-// every micro-batch. Afterwards what is scattered is a contribution of its own, and the two are added up. The operation
-// that makes the whole has the name, and the placements, that the scatter had.
+// Differentiation scatters the rows of a gradient directly into another contribution. In a pipeline that contribution
+// may belong to another stage (a head that shares the embedding table) and would be sent for every micro-batch. This
+// pass makes the scatter a contribution of its own and adds the two. The addition takes over the name and the
+// placements of the scatter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
 
-/// The parameter whose gradient `value` becomes, by operations on it alone; null where that is not seen.
+/// The parameter whose gradient is computed from `value` by single-use operations; null if there is none.
 static net::VariableOp findParameter(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     StringRef name = net::getUserName(op);
@@ -38,7 +38,7 @@ static net::VariableOp findParameter(Value value) {
   return {};
 }
 
-/// How `parameter` is split over axes that split no batch, and free on all others; null where it is not.
+/// The split of `parameter` over axes that do not split the batch, free on all other axes; null if there is none.
 static FailureOr<MappingAttr> findSplit(net::VariableOp parameter, MeshOp meshOp) {
   auto mapping = parameter ? parameter->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
   if (!mapping)
@@ -60,8 +60,8 @@ static FailureOr<MappingAttr> findSplit(net::VariableOp parameter, MeshOp meshOp
   return isSplit ? placement->toAttr(meshOp.getContext(), mesh, shape) : MappingAttr();
 }
 
-/// Lets `op` scatter into zeros, and adds the result to what it scattered into. That says no more how the parameter is
-/// split, so it is stated.
+/// Lets `op` scatter into zeros and adds the result to the old operand. The zeros no longer imply the parameter's
+/// split, so it is annotated.
 static LogicalResult separate(net::ScatterOp op, MeshOp mesh) {
   net::VariableOp parameter = findParameter(op.getResult());
   bool isAlike = parameter && net::shapeOf(op.getResult()) == parameter.getTensorType().getShape();

@@ -1,10 +1,11 @@
-//===- SliceSolver.cpp - what happens slice by slice ----------------------===//
+//===- SliceSolver.cpp - placements along the slices of a batch -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One sweep forward: an operation follows the operand that is split; without one, a sum over the slices passes it if it
-// is linear in it and has no other user; anything else is computed whole, behind the slices if an operand is a sum over
-// them. One sweep in reverse computes in slices what is only read in slices. Both are linear.
+// One forward sweep: an operation follows its split operand. Without one, a sum over the slices passes the operation if
+// it is linear in the sum and the sum has no other use. Any other operation is computed whole, after the slices if an
+// operand depends on a sum over them. One reverse sweep computes in slices values that are only read in slices. Both
+// are linear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,10 @@ SliceSolver::SliceSolver(const Graph &graph, const Mesh &mesh, Axis axis)
 }
 
 //===----------------------------------------------------------------------===//
-// How an operation is computed
+// Choice of a candidate per operation
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` makes wider floats of its operand.
+/// True if `op` converts its operand to wider floats.
 static bool isWidening(Operation *op) {
   auto convert = dyn_cast<net::ConvertOp>(op);
   if (!convert)
@@ -47,13 +48,13 @@ static bool isWidening(Operation *op) {
 
 static bool isNarrowing(Operation *op) { return isa<net::ConvertOp>(op) && !isWidening(op); }
 
-/// Whether `value` is a sum over the slices that another stage than that of `op` makes, or one where `op` has none.
+/// True if `value` is a sum over the slices computed in another stage than `op`, or in a stage where `op` has none.
 bool SliceSolver::isSumOfOther(ValueIndex value, OpIndex op) const {
   return infos[value].state.isPartial() && graph.getStage(value) != graph.ops[op].stage;
 }
 
-/// Whether the sum over the slices may as well be made behind `op`: where it is no more than it was, and not rounded,
-/// and is still with the stage that makes it.
+/// True if the sum over the slices may as well be completed after `op`: the result is not larger and not rounded, and
+/// the sum is in the same stage.
 bool SliceSolver::passes(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
   auto isSum = [&](ValueIndex value) { return infos[value].state == State::partial(ReduceKind::Sum); };
@@ -65,7 +66,7 @@ bool SliceSolver::passes(OpIndex op) const {
   for (ValueIndex operand : entry.operands)
     if (isSum(operand))
       largest = std::max(largest, graph.values[operand].bytes);
-  // A stack is as much as what all trips make.
+  // A stack is as large as the values of all iterations together.
   if (isWidening(entry.op) || isa<net::StackOp>(entry.op))
     return true;
   auto isWhole = [&](ValueIndex value) { return infos[value].state.isReplicated() && !infos[value].waitsFor; };
@@ -78,8 +79,7 @@ bool SliceSolver::passes(OpIndex op) const {
          });
 }
 
-/// Whether every slice has what `candidate` reads, sums of its own stage, and all that it leaves are slices and sums
-/// over them.
+/// True if every slice has the operands of `candidate`, and all its results are slices or sums over the slices.
 bool SliceSolver::works(OpIndex op, const Candidate &candidate) const {
   for (auto [operand, target] : llvm::zip(graph.ops[op].operands, candidate.operands)) {
     const Info &info = infos[operand];
@@ -118,7 +118,7 @@ FailureOr<Candidate> SliceSolver::choose(OpIndex op) const {
   return candidate;
 }
 
-/// What is in the way of computing `op` slice by slice.
+/// Emits the reason why `op` cannot be computed slice by slice.
 InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
   const GraphOp &entry = graph.ops[op];
   for (auto [index, operand] : llvm::enumerate(entry.operands)) {
@@ -126,7 +126,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
     if (!info.waitsFor && !info.state.isPartial())
       continue;
     auto error = entry.op->emitOpError() << "is computed for each of the " << n << " slices of axis \"" << name
-                                         << "\", but operand #" << index << " is known after the last one only";
+                                         << "\", but operand #" << index << " is only known after the last one";
     ValueIndex sum = info.waitsFor.value_or(operand);
     error.attachNote(graph.values[sum].value.getLoc()) << "the slices are added up here";
     return error;
@@ -137,7 +137,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
         if (state.isPartial() && state.reduction != ReduceKind::Sum)
           return entry.op->emitOpError() << "reduces the batch by " << stringifyReduceKind(state.reduction)
                                          << ", but the " << n << " slices of axis \"" << name
-                                         << "\" are combined by sum alone";
+                                         << "\" can only be combined by sum";
   return entry.op->emitOpError() << "mixes samples of the batch, and has no form for one of the " << n
                                  << " slices of axis \"" << name << "\"";
 }
@@ -146,7 +146,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Adds a partial value up where it is.
+/// Completes the sum of a partial value at its definition.
 void SliceSolver::addUp(ValueIndex value) {
   infos[value].state = State::replicated();
   infos[value].waitsFor = value;
@@ -155,7 +155,7 @@ void SliceSolver::addUp(ValueIndex value) {
   ++numMade;
 }
 
-/// Computes `value`, which is made of inputs, of the whole batch as well.
+/// Computes `value`, which depends on inputs alone, for the whole batch as well.
 void SliceSolver::makeWhole(ValueIndex value) {
   llvm::SmallVector<ValueIndex> next{value};
   while (!next.empty()) {
@@ -173,8 +173,8 @@ void SliceSolver::makeWhole(ValueIndex value) {
   }
 }
 
-/// A sum has one accumulator: it goes on to where it is called a gradient or placed otherwise, unless it is needed on
-/// the way.
+/// A sum has one accumulator: it passes on until it is named as a gradient or gets another placement, unless it is
+/// needed earlier.
 void SliceSolver::keep(ValueIndex value) {
   const GraphValue &entry = graph.values[value];
   if (!infos[value].state.isPartial())
@@ -207,7 +207,7 @@ void SliceSolver::apply(OpIndex op, const Candidate &candidate) {
   }
 }
 
-/// What is assigned or returned is so behind the last slice, and put together for it.
+/// Assigned and returned values are sums or concatenations, complete after the last slice.
 void SliceSolver::visitSink(OpIndex op) {
   for (ValueIndex operand : graph.ops[op].operands) {
     if (infos[operand].state.isPartial())
@@ -234,7 +234,7 @@ LogicalResult SliceSolver::visit(OpIndex op) {
 // Reverse
 //===----------------------------------------------------------------------===//
 
-/// Makes the early result of `op` split if all its uses read the same slices of it.
+/// Splits the early result of `op` if all its uses read the same slices of it.
 void SliceSolver::sinkInto(OpIndex op) {
   const GraphOp &entry = graph.ops[op];
   if (entry.results.size() != 1 || graph.source[entry.results.front()])
@@ -263,7 +263,7 @@ FailureOr<AxisPlan> SliceSolver::solve() {
   if (addedInLoop)
     return graph.ops[graph.values[*addedInLoop].def].op->emitOpError()
            << "is added up over the " << n << " slices of axis \"" << name
-           << "\" in a loop, which each slice goes through by itself; model.unroll_loops writes loops out";
+           << "\" in a loop, which every slice executes by itself; model.unroll_loops unrolls loops";
   if (numMade == 0)
     return graph.ops.back().op->getParentOp()->emitOpError()
            << "leaves nothing to compute for each of the " << n << " slices of axis \"" << name

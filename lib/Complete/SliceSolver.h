@@ -1,4 +1,4 @@
-//===- SliceSolver.h - what happens slice by slice --------------*- C++ -*-===//
+//===- SliceSolver.h - placements along the slices of a batch ---*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,32 +11,34 @@
 
 namespace meshwright::complete {
 
-/// Decides on an axis of slices: what is computed for every slice, what is added up over them, what is done before and
-/// after. Nothing is ever sent along the axis, so there is no choice to be made and nothing to be priced.
+/// Decides on an axis of slices which operations are computed per slice, which values are summed over the slices, and
+/// which operations precede or follow the slices. No data is sent along the axis, so there are no alternatives and no
+/// costs.
 ///
-/// What depends on the batch is *split*: every slice has its own. What a slice only contributes to is *partial*. All
-/// else is replicated: *early* where it does not depend on the batch, *late* where it depends on a sum over all slices.
-/// An operation reads what is split and what is late together in no way. What depends on inputs alone is therefore
-/// never late: where a sum over the batch is made of it, it is computed of the whole batch, again for every slice.
+/// A value that depends on the batch is *split*: every slice has its own part. A sum to which every slice contributes
+/// is *partial*. All other values are replicated: *early* if they do not depend on the batch, *late* if they depend on
+/// a sum over all slices. No operation may read split and late values together. A value that depends on inputs alone is
+/// therefore never late: sums over the batch that depend on it are computed from the whole batch, repeatedly in every
+/// slice.
 class SliceSolver {
 public:
   SliceSolver(const Graph &graph, const dist::Mesh &mesh, dist::Axis axis);
 
-  /// The plan, in which arguments are kept whole and read in slices. The error is at an operation that needs what
-  /// other slices have.
+  /// The plan; arguments are kept whole and read in slices. Errors are located at operations that need values of other
+  /// slices.
   mlir::FailureOr<AxisPlan> solve();
-  /// Conversions to wider floats that a sum over the slices passes, so that it is kept in the wider type.
+  /// Conversions to wider floats that a sum over the slices passes; the sum is then kept in the wider type.
   llvm::ArrayRef<OpIndex> getWidened() const { return widened; }
 
 private:
   struct Info {
-    /// In which state the value is read in the loop over the slices.
+    /// The state in which the value is read in the loop over slices.
     State state;
-    /// Depends on inputs and constants alone.
+    /// True if the value depends on inputs and constants alone.
     bool ofInputs = false;
-    /// Split, and there whole as well: inputs, and what sums over the batch are made of early.
+    /// True if a split value is also available whole: inputs, and early values that sums over the batch depend on.
     bool whole = false;
-    /// The sum over the slices that it waits for; nothing where it is not late.
+    /// The sum over the slices on which a late value depends; empty for other values.
     std::optional<ValueIndex> waitsFor;
   };
 
@@ -60,9 +62,9 @@ private:
   AxisPlan plan;
   llvm::SmallVector<Info, 0> infos;
   llvm::SmallVector<OpIndex, 0> widened;
-  /// How many sums are made over the slices, and values put together of them.
+  /// The number of sums and concatenations over the slices.
   int64_t numMade = 0;
-  /// The first value of a loop's trips that would be such a sum.
+  /// The first value in a loop that would have to be such a sum.
   std::optional<ValueIndex> addedInLoop;
 };
 

@@ -1,6 +1,10 @@
-//===- TripValues.cpp - what trips leave for backward ---------------------===//
+//===- TripValues.cpp - forward values of loops for backward --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds the stacks that exist only for the backward twin of a forward loop, and creates further stacks and takes on
+// demand, with the placements of the stacked values. Takes of stacks and constants are cloned in the twin instead of
+// being stacked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +22,12 @@ TripValues::TripValues(Block &block, const net::LoopNest &loops) : loops(loops) 
     net::LoopOp forward = loops.getLoop(stack);
     if (net::getRole(forward) != net::Role::Forward || loops.getParent(forward) || stack->use_empty())
       continue;
-    // In another placement it would be the result of an exchange, which nobody makes again.
+    // A stack in another placement is the result of an exchange, which recomputation must not repeat.
     auto operands = stack->getAttrOfType<ArrayAttr>(dist::kOperandsAttr);
     if ((operands && operands[0] != dist::getMapping(stack.getValue())) || stack->hasAttr(dist::kComputesAttr) ||
         !net::getUserName(stack).empty())
       continue;
-    // All that a trip of backward takes of it.
+    // True if all users are takes by iterations of one backward loop.
     net::LoopOp twin;
     bool isAlone = llvm::all_of(stack->getUsers(), [&](Operation *user) {
       auto take = dyn_cast<net::TakeOp>(user);
@@ -69,7 +73,7 @@ Operation *TripValues::getPlace(Operation *reader) const {
   return place;
 }
 
-/// `mapping`, of one trip's part, for all trips, which are not split.
+/// The mapping of a stack whose parts have `mapping`; iterations are not split.
 static dist::MappingAttr addTrips(dist::MappingAttr mapping) {
   Builder builder(mapping.getContext());
   SmallVector<Attribute> dims{builder.getArrayAttr({})};
@@ -78,7 +82,7 @@ static dist::MappingAttr addTrips(dist::MappingAttr mapping) {
                                 mapping.getPartialAxes(), mapping.getSupport());
 }
 
-/// Places `op`, which stacks or takes parts that are placed as `part` says; nothing in a program without placements.
+/// Places `op`, a stack or take of parts with the placement `part`; does nothing in a program without placements.
 static void place(Operation *op, dist::MappingAttr part) {
   if (!part)
     return;
@@ -89,7 +93,7 @@ static void place(Operation *op, dist::MappingAttr part) {
   op->setAttr(dist::kResultsAttr, builder.getArrayAttr({takes ? part : whole}));
 }
 
-/// Gives `op`, made for `like`, a role and what else that says of where it belongs.
+/// Gives `op` a role, and the scope and stage attributes of `like`.
 static void describe(Operation *op, net::Role role, Operation *like) {
   net::setRole(op, role);
   for (StringRef name : {StringRef(net::kScopeAttr), StringRef(dist::kOnAttr)})
@@ -97,7 +101,7 @@ static void describe(Operation *op, net::Role role, Operation *like) {
       op->setDiscardableAttr(name, attribute);
 }
 
-/// The values of all trips of `forward`.
+/// The stack of the values of all iterations of `forward`.
 Value TripValues::getStack(OpResult value, net::LoopOp forward) {
   net::StackOp &stack = stacks[value];
   if (!stack) {

@@ -1,9 +1,10 @@
-//===- TripValues.h - what trips leave for backward -------------*- C++ -*-===//
+//===- TripValues.h - forward values of loops for backward ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop of forward has a twin in backward, which takes from stacks what the trip with the same number has left there.
-// So a value of the one loop is read in the other as a part of a stack, which may be there or has to be made.
+// A loop of forward has a twin in backward, whose iterations take from stacks the values of the forward iteration with
+// the same number. A value of the first loop is read in the second as an element of a stack, which is created on
+// demand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,37 +17,37 @@
 
 namespace meshwright::complete {
 
-/// Of the loops of a block that are in no other loop. The nest outlives it.
+/// Covers the outermost loops of a block. The nest must outlive this object.
 class TripValues {
 public:
   TripValues(mlir::Block &block, const net::LoopNest &loops);
 
-  /// The loop of backward for `forward`; null where there is none, or several.
+  /// The backward loop of `forward`; null if there is none or more than one.
   net::LoopOp getTwin(net::LoopOp forward) const { return twins.lookup(forward); }
-  /// Whether `stack` is there for the twin of its loop alone.
+  /// True if only the twin of its loop reads `stack`.
   bool isForBackward(net::StackOp stack) const;
-  /// The reads, in the twin, of what trips have left of `value`.
+  /// The reads, in the twin, of `value` as an element of its stack.
   llvm::SmallVector<mlir::OpOperand *> getReads(mlir::Value value) const;
 
-  /// The loop of forward that has a twin and makes `value` in every trip; null where none does.
+  /// The forward loop with a twin whose iterations compute `value`; null if there is none.
   net::LoopOp getForward(mlir::Value value) const;
-  /// The place for what `reader`, in the twin, is to read: an operation of the body itself.
+  /// The place before `reader`, in the twin, where its operands are built: directly in the loop's body.
   mlir::Operation *getPlace(mlir::Operation *reader) const;
-  /// `value`, of a trip of forward, in the twin: a part of its stack, which is made where there is none. What is made
-  /// has the roles and the placements of what it is made of.
+  /// The replacement in the twin of `value` from an iteration of forward: an element of its stack, which is created if
+  /// necessary. New operations have the roles and placements of their origins.
   mlir::Value bring(mlir::Value value);
-  /// Erases what was taken and is read no more, and the stacks that it was taken from.
+  /// Erases takes and stacks without uses.
   void eraseUnread();
 
 private:
   mlir::Value getStack(mlir::OpResult value, net::LoopOp forward);
 
   const net::LoopNest &loops;
-  /// By loops of forward.
+  /// By forward loop.
   llvm::DenseMap<mlir::Operation *, net::LoopOp> twins;
-  /// The stacks that are there for backward, by what is stacked, in the order of the program.
+  /// The stacks for backward by stacked value, in program order.
   llvm::MapVector<mlir::Value, net::StackOp> stacks;
-  /// What stands for values in the twins.
+  /// Replacements of values in the twins.
   llvm::DenseMap<mlir::Value, mlir::Value> brought;
 };
 

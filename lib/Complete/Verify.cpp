@@ -1,4 +1,4 @@
-//===- Verify.cpp - the gate of Complete ----------------------------------===//
+//===- Verify.cpp - verifier and pipeline of the stage Complete -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-/// Checks that `name` on `op` holds a placement for each of `values` that resolves.
+/// Checks that attribute `name` of `op` holds a valid placement for each of `values`.
 static LogicalResult verifyList(Operation *op, StringRef name, ValueRange values, const Mesh &mesh) {
   auto mappings = op->getAttrOfType<ArrayAttr>(name);
   size_t count = mappings ? mappings.size() : 0;
@@ -71,18 +71,18 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
 } // namespace
 
 void complete::buildPipeline(OpPassManager &manager, const Options &options) {
-  // Values of their own have placements of their own.
+  // First, because separated values get placements of their own.
   manager.addPass(createSeparateSumsPass());
-  // Sums are rounded after ranks agree on them, which decides where that is.
+  // Before placements: a sum is reduced before its rounding, which affects where.
   manager.addPass(createWidenSumsPass());
   manager.addPass(createPropagatePass());
-  // Only now is it known what a rank holds of a value and what it takes to have it.
+  // With placements, the bytes per rank and the cost of a value are known.
   if (options.recomputes)
     manager.addPass(createRecomputePass(options.recompute, options.recomputeLocations));
-  // What is kept from forward, or gathered by backward alone, is a stack as it is computed with.
+  // Stacks kept from forward, or gathered by backward alone, stay in the compute placement.
   if (options.segment.keepWithin == 0 && options.segment.backwardAxes.empty())
     manager.addPass(createFetchInLoopsPass());
-  // Fetches follow from placements that are all there.
+  // Last: fetches follow from the placements of all values.
   manager.addPass(createSegmentPass(options.segment, options.locations));
   manager.addPass(createVerifyPass());
 }

@@ -1,12 +1,12 @@
-//===- WidenSums.cpp - sums in 16 bit are rounded after they are reduced --===//
+//===- WidenSums.cpp - f32 accumulation of 16-bit sums --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction of floats of 16 bits is taken in f32 by its kernel and rounded once. Where ranks reduce a part each, they
-// would round, and overflow, before they add their parts up. Afterwards the reduction is in f32 and a conversion
-// follows it: a sum does not pass a conversion, so ranks agree on it in f32, and round what they agree on.
+// The kernel of a reduction of 16-bit floats accumulates in f32 and rounds once. If each rank reduces a part, it would
+// round, and possibly overflow, before the parts are added. So the reduction becomes one in f32 with a conversion after
+// it; partial sums do not pass conversions, so ranks reduce in f32 and round the total.
 //
-// Gradients are left as they are: in which type they travel is what `reduce { communicate }` says.
+// Gradients are left alone: `reduce { communicate }` states the type of their reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,15 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::complete;
 
-/// Whether `op` sums or multiplies floats that its kernel widens.
+/// True if `op` sums or multiplies floats that its kernel widens.
 static bool isNarrowSum(net::ReduceOp op) {
   bool rounds = op.getKind() == dist::ReduceKind::Sum || op.getKind() == dist::ReduceKind::Product;
   return rounds && !op.getDims().empty() && net::isFloat(op.getResult()) &&
          net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
 }
 
-/// Whether `value` becomes a gradient, or its own sum over several steps, by operations on it alone. What a gradient
-/// passes before it is reduced is marked: `dist.travels` ends the search too.
+/// True if `value` becomes a gradient, or an accumulated one, through single-use operations. `dist.travels`, the mark
+/// of operations that a gradient passes before its reduction, also ends the search.
 static bool isGradient(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (net::getUserName(op).starts_with(net::kGradientPrefix) || dist::travels(op) || isa<net::AccumulateOp>(op))
@@ -44,7 +44,7 @@ static bool isGradient(Value value) {
   return false;
 }
 
-/// Rounds what `op` sums after it, instead of in it. The result keeps the names and the placements.
+/// Moves the rounding from `op` to a conversion after it. The result keeps the names and placements.
 static void widen(net::ReduceOp op) {
   OpBuilder builder(op);
   net::NetBuilder build(builder, op.getLoc());

@@ -6,7 +6,7 @@
 
 // Tests names that nothing has, and an anchor that is met twice.
 // BLOCK: error: block "g.?" matches no scope of the 3 operations of forward
-// ANCHOR: error: anchor "h.0" is no value's name and ends in neither ".in" nor ".out"
+// ANCHOR: error: anchor "h.0" is not the name of a value and ends in neither ".in" nor ".out"
 // TWICE: error: the block of anchor "h.0.in" is entered 2 times forward, not once
 // CHECK-LABEL: @recomputes_between_values
 func.func @recomputes_between_values(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {

@@ -5,7 +5,7 @@
 
 dist.mesh @mesh <["dp" = 2]>
 net.variable parameter @w : tensor<8x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}
-// expected-error @below {{segment 0 (forward) uses 256 B of parameters by itself but at most 50 B are to be alive}}
+// expected-error @below {{segment 0 (forward) uses 256 B of parameters by itself but at most 50 B may be alive}}
 func.func @too_large(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %w = net.read @w {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<8x8xf32>
   // expected-note @below {{the segment begins here}}

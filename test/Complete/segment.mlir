@@ -45,10 +45,10 @@ func.func @one_read_per_segment(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // KEEP: net.dot %{{.*}}, %[[W]] {{.*}}dist.segment = 2
   // KEEP: net.dot %{{.*}}, %[[V]] {{.*}}dist.segment = 3
   // There is room for one at a time.
-  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 300 B are to be alive and segment 0 has 256 B"
+  // LIVE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 1 (forward), starts with it: at most 300 B may be alive and segment 0 has 256 B"
   // Two launches are those of the segment and one more.
   // QUEUE: net.read @w {dist.fetch_at = 0 : i64, dist.reason = "fetch for segment 1 (forward), starts with segment 0: 1 ahead"
-  // QUEUE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 2 (backward), starts with segment 1: at most 2 launches are to be queued and segment 0 has 2"
+  // QUEUE: net.read @w {dist.fetch_at = 1 : i64, dist.reason = "fetch for segment 2 (backward), starts with segment 1: at most 2 buckets may be in flight and segment 0 has 2"
   return %d : tensor<4x8xf32>
 }
 

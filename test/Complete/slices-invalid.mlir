@@ -14,7 +14,7 @@ func.func @batch_statistics(%x: tensor<8x8xf32> {dist.mapping = #dist.mapping<di
   %sum = net.reduce sum %y dims = [0] : tensor<8x8xf32> -> tensor<8xf32>
   %e = net.tanh %sum : tensor<8xf32>
   %sums = net.broadcast %e dims = [1] : tensor<8xf32> -> tensor<8x8xf32>
-  // expected-error @below {{is computed for each of the 4 slices of axis "micro", but operand #1 is known after the last one only}}
+  // expected-error @below {{is computed for each of the 4 slices of axis "micro", but operand #1 is only known after the last one}}
   %z = net.subtract %y, %sums : tensor<8x8xf32>
   return %z : tensor<8x8xf32>
 }
@@ -26,7 +26,7 @@ net.variable parameter @w : tensor<8xf32>
 func.func @largest_of_the_batch(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<f32> {
   %w = net.read @w : tensor<8xf32>
   %y = net.multiply %x, %w : tensor<8xf32>
-  // expected-error @below {{reduces the batch by max, but the 4 slices of axis "micro" are combined by sum alone}}
+  // expected-error @below {{reduces the batch by max, but the 4 slices of axis "micro" can only be combined by sum}}
   %m = net.reduce max %y dims = [0] : tensor<8xf32> -> tensor<f32>
   return %m : tensor<f32>
 }
@@ -63,7 +63,7 @@ func.func @sum_in_a_loop(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = 
   %i = net.loop count = 3
   %t = net.take %w in %i : tensor<3x8xf32> -> tensor<8xf32>
   %y = net.multiply %x, %t : tensor<8xf32>
-  // expected-error @below {{is added up over the 4 slices of axis "micro" in a loop, which each slice goes through by itself; model.unroll_loops writes loops out}}
+  // expected-error @below {{is added up over the 4 slices of axis "micro" in a loop, which every slice executes by itself; model.unroll_loops unrolls loops}}
   %s = net.reduce sum %y dims = [0] : tensor<8xf32> -> tensor<f32>
   %q = net.multiply %s, %s : tensor<f32>
   %z = net.total %q in %i : tensor<f32>

@@ -38,7 +38,7 @@ func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
-// expected-error @below {{a value is split over axis "pp", which is that of the stages of a pipeline}}
+// expected-error @below {{a value is split over axis "pp", the axis of the pipeline's stages}}
 func.func @step(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["pp"]]>}) -> tensor<4xf32> {
   %0 = net.tanh %x {dist.stage = 1 : i64} : tensor<4xf32>
   return %0 : tensor<4xf32>

@@ -330,7 +330,7 @@ check_error('segment { anchors: "transformer.h.0.out" anchors: "transformer.h.9.
             'anchor "transformer.h.9.out" is entered 0 times forward and 0 times backward, not once each; what remains is "transformer.h.9.out", "x.in"')
 check_error('segment { anchors: "transformer.h.0.attn\\\\.setup.out" }', "invalid.textproto:5:", "is entered 1 times forward and 0 times backward")
 check_error("max_live_megabytes: 0.1", "invalid.textproto:5:",
-            "segment 0 (forward) uses 232.7 kB of parameters by itself but at most 100.0 kB are to be alive")
+            "segment 0 (forward) uses 232.7 kB of parameters by itself but at most 100.0 kB may be alive")
 print("errors: located")
 
 # CHECK: one segment each: 2 segments, 42 fetches, 0 kept, at most 1 ahead

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of Complete ----------------------------*- C++ -*-===//
+//===- Passes.h - pass pipeline of the stage Complete -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,36 +17,36 @@ class OpPassManager;
 
 namespace meshwright::complete {
 
-/// What backward finds of a block of forward; what it does not find it computes again. `Cut`: the fewest bytes from
-/// which cheap operations lead to what it reads. `Cheap`: what takes many operations for its bytes. `Products`: results
-/// of products. `Nothing`: what the block reads from outside.
+/// The values of a block of forward that are kept for backward; backward recomputes all others. `Cut`: the fewest bytes
+/// from which cheap operations compute the values that backward reads. `Cheap`: values that take many operations per
+/// byte. `Products`: results of products. `Nothing`: only the block's inputs.
 enum class KeepPolicy { Cut, Cheap, Products, Nothing };
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Complete/Passes.h.inc"
 
-/// Where the user asked for what may turn out impossible; by default errors stand at the function.
+/// The locations of the user's settings that may turn out impossible; by default errors are located at the function.
 struct SegmentLocations {
-  /// One for every anchor.
+  /// One location per anchor.
   llvm::SmallVector<mlir::Location> anchors;
   std::optional<mlir::Location> maxLive;
 };
 
-/// The pass with locations, which are no options.
+/// The pass with the locations, which cannot be options.
 std::unique_ptr<mlir::Pass> createSegmentPass(SegmentPassOptions options, SegmentLocations locations);
 
-/// Where the user named blocks and anchors, one for each; by default errors stand at the function.
+/// The locations of the user's blocks and anchors, one each; by default errors are located at the function.
 struct RecomputeLocations {
   llvm::SmallVector<mlir::Location> blocks, anchors;
 };
 
-/// The pass with locations, which are no options.
+/// The pass with the locations, which cannot be options.
 std::unique_ptr<mlir::Pass> createRecomputePass(RecomputePassOptions options, RecomputeLocations locations);
 
-/// What the strategy says about this stage.
+/// The strategy's settings for this stage.
 struct Options {
-  /// Whether backward computes anything again.
+  /// True if backward recomputes any values.
   bool recomputes = true;
   RecomputePassOptions recompute;
   RecomputeLocations recomputeLocations;

@@ -10,10 +10,11 @@
 include "mlir/Pass/PassBase.td"
 
 def SeparateSumsPass : Pass<"dist-complete-separate-sums", "::mlir::ModuleOp"> {
-  let summary = "lets every stage of a pipeline add up by itself what it contributes to a sum";
+  let summary = "separates the contributions of pipeline stages to a sum";
   let description = [{
-    A scatter of one stage that adds into what another stage makes adds into zeros instead, and the two are added up.
-    The contribution of the other stage is then a value of its own: it is added up over the micro-batches where it is made, and sent once.
+    A scatter of one stage that adds into a value of another stage adds into zeros instead, and the two are
+    added. The contribution of the other stage then is a value of its own: it is accumulated over the
+    micro-batches where it is computed, and sent once.
 
     Example: the gradient of a table that stage 0 gathers from, and stage 1 multiplies with.
     ```mlir
@@ -24,15 +25,16 @@ def SeparateSumsPass : Pass<"dist-complete-separate-sums", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::meshwright::net::NetDialect"];
-  let statistics = [Statistic<"numSeparated", "separated", "Number of contributions that became values of their own">];
+  let statistics = [Statistic<"numSeparated", "separated", "Number of contributions that were separated">];
 }
 
 def WidenSumsPass : Pass<"dist-complete-widen-sums", "::mlir::ModuleOp"> {
-  let summary = "lets ranks round sums of 16-bit floats after they added their parts up";
+  let summary = "makes ranks round sums of 16-bit floats once, after reduction";
   let description = [{
-    The kernel of a reduction of floats of 16 bits or fewer takes a sum or a product in f32 and rounds it once. The
-    reduction becomes one of f32, with a conversion after it, which no partial sum passes: ranks reduce their parts in f32.
-    On one rank the bits stay the same. Sums that become gradients are left: `communicate` says in which type those travel.
+    The kernel of a reduction of floats of 16 bits or fewer computes a sum or a product in f32 and rounds it
+    once. The reduction becomes a reduction in f32 with a conversion after it, which no partial sum passes:
+    ranks reduce their parts in f32. On one rank the bits stay the same. Sums that become gradients are left
+    alone: `communicate` states the type of their reduction.
 
     Example:
     ```mlir
@@ -44,21 +46,22 @@ def WidenSumsPass : Pass<"dist-complete-widen-sums", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::meshwright::net::NetDialect"];
-  let statistics = [Statistic<"numWidened", "widened", "Number of reductions that became wide">];
+  let statistics = [Statistic<"numWidened", "widened", "Number of reductions that were widened">];
 }
 
 def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
   let summary = "gives every value a placement, one mesh axis at a time";
   let description = [{
-    Starts from the mappings of arguments and variables (an axis that they do not mention is replicated) and of
-    annotated results (an axis that they do not mention is free), and decides for every operation, on every axis,
-    which factor is split, or that partial operands pass, or that it is computed whole. One forward sweep, one reverse
-    sweep, and the same once more with what the second look annotated: linear in the number of operations.
+    Starts from the mappings of arguments and variables (axes that they do not mention are replicated) and of
+    annotated results (axes that they do not mention are free). Decides for every operation, on every axis,
+    which factor is split, whether partial operands pass, or whether it is computed whole. Runs one forward
+    and one reverse sweep, and repeats them with the annotations of a second look at the plan: linear in the
+    number of operations.
 
-    Writes `dist.results` and `dist.operands` on every operation, `dist.computes` where a result leaves the
-    computation in another placement than it is kept in, and `dist.mapping` on the function's results.
+    Writes `dist.results` and `dist.operands` on every operation, `dist.computes` where a result is computed
+    in another placement than it is kept in, and `dist.mapping` on the function's results.
 
-    Example: a row-parallel product leaves a partial sum, which is reduced where it is first needed whole.
+    Example: a row-parallel product leaves a partial sum, which is reduced at its first use that needs it whole.
     ```mlir
     %w = net.read @w : tensor<8x4xf32>          // @w: dims = [["tp"], []]
     %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<2x8xf32>, tensor<8x4xf32> -> tensor<2x4xf32>
@@ -73,28 +76,28 @@ def PropagatePass : Pass<"dist-complete-propagate", "::mlir::ModuleOp"> {
 }
 
 def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
-  let summary = "lets backward compute again what is not worth its memory";
+  let summary = "recomputes values in backward instead of keeping them";
   let description = [{
-    Forward is divided into blocks: those that `blocks` and `anchors` name, else the scopes that end in a number. Of each, what is kept
-    for backward is a minimum cut in bytes of a rank, between what may not be computed again and what backward reads. What
-    lies between is cloned in front of its first user in backward, with the role `backward`, `net.recomputes` and the
-    placements of its origin, so that every element has the same bits.
+    Activation checkpointing. Divides forward into blocks: those that `blocks` and `anchors` name, otherwise
+    the scopes that end in a number. The values of a block that are kept for backward form a minimum cut, in
+    bytes per rank, between values that may not be recomputed and values that backward reads. Operations after
+    the cut are cloned before their first user in backward, with the role `backward`, `net.recomputes` and the
+    placements of the original, so that every element has the same bits.
 
-    `policy` says what may be computed again:
+    `policy` states which operations may be recomputed:
+    - `cut`: operations with at most one floating-point operation per element, which kernels of backward fuse, except gathers
+      and scatters. Parameters, converted or not, and inputs are available anyway;
+    - `products`: all operations except products;
+    - `cheap`: operations with at most 128 floating-point operations per byte that keeping their results would take;
+    - `nothing`: all operations.
 
-    - `cut`: operations that take at most one floating-point operation per element, which kernels of backward do beside
-      their own, but not gathers and scatters. Parameters, converted or not, and inputs are there anyway;
-    - `products`: all but products;
-    - `cheap`: all that takes at most 128 operations for each byte that it would keep;
-    - `nothing`: all.
+    An operation is not cloned if that would repeat an exchange between ranks: its result, or a value computed
+    from it, is kept. Nor does backward read a clone where it shares an exchange with forward.
+    `repeat-conversions` allows both. The pass also works on serial programs. Values of a loop that backward
+    runs in reverse are stacked if they are kept, and otherwise recomputed by the iteration of backward with
+    the same number.
 
-    An operation whose clone would make ranks exchange data once more is not cloned: what it makes is kept, or what is
-    made of it. Neither is a clone read where backward shares an exchange with forward. `repeat-conversions` allows both.
-
-    Works on serial programs, too. Of the trips of a loop that backward goes through again, what is kept is stacked, and the rest is computed by the
-    trip of backward with the same number.
-
-    Example: of a GELU backward keeps the argument; after `--dist-complete-recompute`
+    Example: backward of a GELU keeps only the argument; after `--dist-complete-recompute`
     ```mlir
     %t = net.tanh %x {net.recomputed = 1, net.role = #net.role<forward>}
     %1 = net.tanh %x {net.recomputes = 1, net.role = #net.role<backward>}
@@ -105,44 +108,46 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"blocks", "blocks", "std::string", "Globs of the scopes that are blocks">,
     ListOption<"anchors", "anchors", "std::string",
-               "SCOPE.in, SCOPE.out or the name of a value: what lies between two consecutive ones is a block">,
+               "SCOPE.in, SCOPE.out or the name of a value: the operations between two consecutive ones are a block">,
     Option<"policy", "policy", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
-           "What is kept of a block that is named; of all, where none is",
+           "The values kept of the named blocks, or of all blocks if none is named",
            [{::llvm::cl::values(
-             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "what cheap operations do not lead to"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "what takes many operations for its bytes"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "what products make"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "what the block reads"))}]>,
+             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "the fewest bytes that cheap operations can start from"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
     Option<"elsewhere", "elsewhere", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
-           "What is kept of blocks that are not named, where some are",
+           "The values kept of all other blocks if some are named",
            [{::llvm::cl::values(
-             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "what cheap operations do not lead to"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "what takes many operations for its bytes"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "what products make"),
-             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "what the block reads"))}]>,
+             clEnumValN(::meshwright::complete::KeepPolicy::Cut, "cut", "the fewest bytes that cheap operations can start from"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
+             clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
     Option<"repeatConversions", "repeat-conversions", "bool", "false",
-           "Whether clones may make ranks exchange data once more">
+           "Allow clones to repeat exchanges between ranks">
   ];
   let statistics = [
-    Statistic<"numClones", "clones", "Operations that backward computes again">,
-    Statistic<"numFlops", "flops", "What they cost, before Partition">,
+    Statistic<"numClones", "clones", "Operations that backward recomputes">,
+    Statistic<"numFlops", "flops", "Floating-point operations of the clones, before Partition">,
     Statistic<"numKept", "kept", "Values of forward that are kept for backward">
   ];
 }
 
 def FetchInLoopsPass : Pass<"dist-complete-fetch-in-loops", "::mlir::ModuleOp"> {
-  let summary = "lets every trip of a loop fetch its part of a stack of parameters, and reduce that of the gradient";
+  let summary = "fetches stacked parameters and reduces their gradients in every iteration";
   let description = [{
-    A parameter that only trips of loops read, a part each, stays as it is kept in front of them: a trip fetches its part. What a trip puts
-    into a stack of gradients is reduced by that trip. So a rank holds one trip's part at a time, as it does of layers that are written out.
-    Stacks of which ranks keep different trips, or one rank everything, are fetched and reduced whole.
+    A parameter whose parts are only read by iterations of loops stays in its storage placement before the
+    loop; every iteration fetches its own part. The part of a stack of gradients that an iteration computes is
+    reduced by that iteration. A rank then holds the parameters of one iteration at a time, as with unrolled
+    layers. Stacks whose iterations are split over ranks, or that one rank owns, are fetched and reduced
+    whole.
 
     Example: with @w kept as `[[], ["dp"]]`, and computed with whole
     ```mlir
     %w = net.read @w {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<3x4xf32>
     %i = net.loop count = 3
     %wi = net.take %w in %i {dist.results = [#dist.mapping<dims = [[]]>], ...} : tensor<3x4xf32> -> tensor<4xf32>
-    // becomes, and whatever reads %wi reads it whole as before
+    // becomes the following, where the users of %wi still read it whole
     %w = net.read @w {dist.results = [#dist.mapping<dims = [[], ["dp"]]>]} : tensor<3x4xf32>
     %i = net.loop count = 3
     %wi = net.take %w in %i {dist.results = [#dist.mapping<dims = [["dp"]]>], ...} : tensor<3x4xf32> -> tensor<4xf32>
@@ -150,27 +155,28 @@ def FetchInLoopsPass : Pass<"dist-complete-fetch-in-loops", "::mlir::ModuleOp"> 
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let statistics = [
-    Statistic<"numFetches", "fetches", "Parameters that trips fetch">,
-    Statistic<"numReductions", "reductions", "Stacks that trips reduce their part of">
+    Statistic<"numFetches", "fetches", "Parameters that iterations fetch">,
+    Statistic<"numReductions", "reductions", "Stacks whose parts iterations reduce">
   ];
 }
 
 def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
-  let summary = "decides when which parameters are fetched";
+  let summary = "decides when parameters are fetched";
   let description = [{
-    A parameter that is kept in another placement than it is computed with is fetched wherever it is read. This pass
-    cuts forward and backward into segments and gives every segment a read of its own of every parameter that it uses,
-    in front of the first use. Layout operations between the read and its users are cloned, so that nothing made of a
-    parameter by layout alone lives across segments. A later segment takes the read of an earlier one where it is to
-    be kept.
+    A parameter whose storage placement differs from its compute placement is fetched at its reads. This pass
+    cuts forward and backward into segments and gives every segment its own read of every parameter that it
+    uses, before the first use. Layout operations between the read and its users are cloned, so that no value
+    derived from a parameter by layout alone is alive across segments. A later segment uses the read of an
+    earlier one if the parameter is to be kept.
 
-    Writes `dist.segment` on every operation of forward and backward, and `dist.fetch_at`, the segment with whose
-    beginning the fetch starts, and `dist.reason` on the reads. A program without such parameters is left alone.
+    Writes `dist.segment` on every operation of forward and backward, and on reads `dist.fetch_at`, the
+    segment with whose beginning the fetch starts, and `dist.reason`. Leaves programs without such parameters
+    alone.
 
-    With `backward-axes` the value that forward fetched is split over these right behind its last use in forward, and
-    backward gathers that.
+    With `backward-axes` the value that forward fetched is split over these axes right after its last use in
+    forward, and backward gathers from there.
 
-    Example: `--dist-complete-segment="megabytes=32 prefetch=2"` makes of a read that forward and backward share
+    Example: `--dist-complete-segment="megabytes=32 prefetch=2"` splits a read that forward and backward share into
     ```mlir
     %0 = net.read @w {dist.fetch_at = 0, dist.segment = 0, ...} : tensor<8x4xf32>
     %1 = net.dot %x, %0 ... {dist.segment = 0}
@@ -181,27 +187,27 @@ def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let options = [
     Option<"megabytes", "megabytes", "double", "32.0",
-           "A segment uses parameters of at most so many megabytes (10^6 bytes); without anchors">,
-    ListOption<"anchors", "anchors", "std::string", "SCOPE.in and SCOPE.out: where segments are cut instead">,
-    Option<"prefetch", "prefetch", "int64_t", "1", "How many segments ahead a fetch starts">,
+           "Bound on the parameters that a segment uses, in megabytes (10^6 bytes); without anchors">,
+    ListOption<"anchors", "anchors", "std::string", "SCOPE.in and SCOPE.out: the places to cut segments instead">,
+    Option<"prefetch", "prefetch", "int64_t", "1", "Number of segments between the start of a fetch and its use">,
     Option<"keepWithin", "keep-within-megabytes", "double", "0.0",
-           "A parameter is kept for its next use where at most so much is fetched in between; 0 keeps nothing">,
-    Option<"maxLive", "max-live-megabytes", "double", "0.0", "Bound on the fetched parameters alive at once; 0 is none">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Bound on the launches of fetches that are queued">,
-    ListOption<"backwardAxes", "backward-axes", "std::string", "Axes over which alone backward gathers; by default all">
+           "Keep a parameter for its next use if at most this much is fetched in between; 0 keeps nothing">,
+    Option<"maxLive", "max-live-megabytes", "double", "0.0", "Bound on the fetched parameters alive at once; 0 disables it">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Bound on the buckets of fetches in flight">,
+    ListOption<"backwardAxes", "backward-axes", "std::string", "The only axes over which backward gathers; by default all">
   ];
   let statistics = [
     Statistic<"numSegments", "segments", "Segments of forward and backward">,
     Statistic<"numFetches", "fetches", "Fetches of a parameter for a segment">,
-    Statistic<"numKept", "kept", "Uses of a parameter by a segment that take an earlier fetch">
+    Statistic<"numKept", "kept", "Uses of a parameter by a segment that reuse an earlier fetch">
   ];
 }
 
 def VerifyPass : Pass<"dist-complete-verify", "::mlir::ModuleOp"> {
   let summary = "checks that every value has a placement";
   let description = [{
-    The gate of Complete: afterwards there is no value without a placement that resolves against the mesh, and
-    every operation says how it reads its operands.
+    The verifier of Complete: afterwards every value has a placement that resolves against the mesh, and every
+    operation states how it reads its operands.
 
     Example: `dist-opt model.mlir --dist-complete-propagate --dist-complete-verify`
   }];
