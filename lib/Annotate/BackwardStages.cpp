@@ -1,4 +1,4 @@
-//===- BackwardStages.cpp - the stages of backward ------------------------===//
+//===- BackwardStages.cpp - stages of backward operations -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::annotate;
 
-/// A gradient is added up over the micro-batches where it is made, and sent once, in the type in which the update reads
-/// it. So every step on its way counts as much as the last.
+/// A gradient is accumulated over the micro-batches where it is computed, and sent once, in the type in which the
+/// update reads it. So every value on its way counts as many bytes as the last one.
 void BackwardStages::findGradients() {
   for (Operation *op : llvm::reverse(program.backward))
     for (Value value : op->getResults()) {
@@ -37,7 +37,7 @@ int64_t BackwardStages::countBytes(Value value) const {
   return gradient == gradients.end() ? getBytes(value) : gradient->second;
 }
 
-/// Whether `op` makes of a cotangent what is on its way to the update.
+/// True if `op` computes the first value on the way to the update from a cotangent.
 bool BackwardStages::makesGradient(Operation *op) const {
   return gradients.contains(op->getResult(0)) && llvm::any_of(op->getOperands(), [&](Value operand) {
            return valueOf.contains(operand) && inBackward.contains(operand.getDefiningOp()) &&
@@ -45,7 +45,8 @@ bool BackwardStages::makesGradient(Operation *op) const {
          });
 }
 
-/// A value of forward, as backward sees it: it is in all stages from the one that makes it to the last that reads it.
+/// A value of forward in the flow of backward: it is available in all stages from its own to the last one that reads
+/// it.
 StageFlow::Value &BackwardStages::getForwardValue(Value value) {
   auto [entry, isNew] = valueOf.try_emplace(value, flow.values.size());
   if (isNew) {
@@ -58,9 +59,10 @@ StageFlow::Value &BackwardStages::getForwardValue(Value value) {
   return flow.values[entry->second];
 }
 
-/// An operation of backward prefers its place, or else the stage that forward reads its operands in, that of the
-/// variable whose gradient it makes, or that of its cotangents. What is heavy, or makes a gradient, is there, unless a
-/// cotangent comes later: no stage is to compute the gradients of another one because those are small.
+/// An operation of backward prefers the stage of its block; otherwise the stage in which forward reads its operands, or
+/// that of the variable whose gradient it computes, or that of its cotangents. Heavy operations and those that compute
+/// a gradient must be there, unless a cotangent comes later: a stage should not compute another stage's gradients
+/// because they are small.
 unsigned BackwardStages::add(Operation *op) {
   unsigned number = flow.ops.size();
   StageRange range = {0, numStages - 1};
@@ -85,7 +87,8 @@ unsigned BackwardStages::add(Operation *op) {
   return number;
 }
 
-/// Finds what backward makes of the gradient of a variable of `stage`, which `gradient` is or is made of.
+/// Finds the operations of backward from which the gradient of a variable in `stage` is computed; `gradient` is the
+/// named one.
 void BackwardStages::findUpdate(Operation *gradient, int64_t stage) {
   llvm::SmallSetVector<Operation *, 8> reached;
   reached.insert(gradient);
@@ -114,7 +117,7 @@ void BackwardStages::findUpdates() {
   }
 }
 
-/// The update of a variable reads its gradient where the variable is.
+/// The update of a variable reads its gradient in the variable's stage.
 void BackwardStages::addUpdates() {
   for (auto [maker, stage] : updates) {
     StageFlow::Value &value = flow.values[valueOf[maker->getResult(0)]];
@@ -135,7 +138,7 @@ void BackwardStages::place() {
     }
   }
   addUpdates();
-  // Every range begins where all operands can be there, so that nothing is in conflict.
+  // No conflict is possible: every range begins at a stage where all operands are available.
   narrowRanges(flow);
   SmallVector<int64_t, 0> stages = assignStages(flow);
   for (Operation *op : program.backward)

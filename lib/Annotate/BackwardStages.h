@@ -1,4 +1,4 @@
-//===- BackwardStages.h - the stages of backward ----------------*- C++ -*-===//
+//===- BackwardStages.h - stages of backward operations ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,9 +11,9 @@
 
 namespace meshwright::annotate {
 
-/// Gives the operations of backward their stages, after forward has its own. Products are of the stage of their block,
-/// or of forward's; the rest goes where least is sent. Values flow from later stages to earlier ones: `turn`ed, stages
-/// count in that direction.
+/// Assigns stages to the operations of backward, given those of forward. Products belong to the stage of their block or
+/// of their forward operation; all others go where the least is sent. Values flow from later stages to earlier ones, so
+/// stages are numbered in reverse (`turn`).
 class BackwardStages {
 public:
   BackwardStages(const StageProgram &program, const StageCut &cut, const ForwardStages &forward, int64_t numStages)
@@ -41,12 +41,12 @@ private:
   int64_t numStages;
   StageFlow flow;
   llvm::DenseSet<mlir::Operation *> inBackward;
-  /// The numbers of operations and values in the flow.
+  /// Numbers of operations and values in the flow.
   llvm::DenseMap<mlir::Operation *, unsigned> numberOf;
   llvm::DenseMap<mlir::Value, unsigned> valueOf;
-  /// What backward makes last of gradients, with the stages, turned, of their variables.
+  /// The last operations of backward before the update of a variable, with the variable's reversed stage.
   llvm::MapVector<mlir::Operation *, int64_t> updates;
-  /// Values of backward that are on their way to the update, with the bytes that they have there.
+  /// Values of backward on the way to the update, with the bytes to count for them.
   llvm::DenseMap<mlir::Value, int64_t> gradients;
 };
 

@@ -1,4 +1,4 @@
-//===- ForwardStages.cpp - the stages of forward --------------------------===//
+//===- ForwardStages.cpp - stages of forward operations -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,7 +19,7 @@ static std::string describe(Operation *op) {
   return "\"" + (scope.empty() ? "" : scope.str() + "/") + op->getName().stripDialect().str() + "\"";
 }
 
-/// The stages that an operation of forward may be of. What is light and reads no variable may leave its place.
+/// The stages allowed for an operation of forward. Light operations without variables may leave their block's stage.
 StageRange ForwardStages::getRange(Operation *op) const {
   StageRange range = {0, numStages - 1};
   auto narrow = [&](const llvm::DenseMap<Operation *, StageRange> &ranges) {
@@ -32,7 +32,7 @@ StageRange ForwardStages::getRange(Operation *op) const {
   return range;
 }
 
-/// The number of `op`; that of its variable, if it is a read.
+/// The number of `op` in the flow; all reads of a variable share one.
 unsigned ForwardStages::add(Operation *op) {
   auto append = [&](StageRange range, std::optional<int64_t> preferred) {
     flow.ops.push_back({range, preferred});
@@ -84,7 +84,7 @@ LogicalResult ForwardStages::reportConflict(Location loc, const StageConflict &c
   return failure();
 }
 
-/// Checks that every stage has something to compute.
+/// Checks that every stage computes something.
 LogicalResult ForwardStages::checkStages(Location loc) const {
   SmallVector<bool> used(numStages, false);
   for (Operation *op : program.forward)

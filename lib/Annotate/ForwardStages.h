@@ -1,4 +1,4 @@
-//===- ForwardStages.h - the stages of forward ------------------*- C++ -*-===//
+//===- ForwardStages.h - stages of forward operations -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,8 @@
 
 namespace meshwright::annotate {
 
-/// Gives the operations of forward their stages. What computes much, or with variables, is of the stage that the cut
-/// says; the rest goes where least is sent.
+/// Assigns stages to the operations of forward. Heavy operations and operations on variables belong to the stage that
+/// the cut gives; all others go where the least is sent.
 class ForwardStages {
 public:
   ForwardStages(const StageProgram &program, const StageCut &cut, int64_t numStages)
@@ -21,11 +21,11 @@ public:
     flow.numStages = numStages;
   }
 
-  /// Emits an error at `loc` where values would have to flow to an earlier stage, or a stage has nothing to compute.
+  /// Emits an error at `loc` if a value would flow to an earlier stage, or if a stage has nothing to compute.
   mlir::LogicalResult place(mlir::Location loc);
 
   bool contains(mlir::Operation *op) const { return numberOf.contains(op); }
-  /// For every variable the first stage that reads it.
+  /// The first stage that reads each variable.
   const llvm::MapVector<mlir::StringAttr, int64_t> &getStagesOfVariables() const { return stagesOfVariables; }
 
 private:
@@ -39,7 +39,7 @@ private:
   const StageCut &cut;
   int64_t numStages;
   StageFlow flow;
-  /// The numbers of operations and values in the flow. All reads of a variable are one.
+  /// Numbers of operations and values in the flow. All reads of a variable share one.
   llvm::DenseMap<mlir::Operation *, unsigned> numberOf;
   llvm::DenseMap<mlir::Value, unsigned> valueOf;
   llvm::MapVector<mlir::StringAttr, unsigned> variables;

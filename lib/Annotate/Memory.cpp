@@ -1,4 +1,4 @@
-//===- Memory.cpp - whose memory variables are kept in --------------------===//
+//===- Memory.cpp - host or device memory of variables --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

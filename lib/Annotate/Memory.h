@@ -1,4 +1,4 @@
-//===- Memory.h - whose memory variables are kept in ------------*- C++ -*-===//
+//===- Memory.h - host or device memory of variables ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,7 @@
 
 namespace meshwright::annotate {
 
-/// Gives the variables that `offload` of the strategy names to the host. A glob that matches no variable is an error.
+/// Gives variables that `offload` of the strategy names the memory of the host. A glob without a match is an error.
 mlir::LogicalResult annotateMemory(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
 } // namespace meshwright::annotate

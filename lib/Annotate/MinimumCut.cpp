@@ -1,4 +1,4 @@
-//===- MinimumCut.cpp - where a network is thinnest -----------------------===//
+//===- MinimumCut.cpp - minimum cut by blocking flows ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -22,7 +22,7 @@ void MinimumCut::addEdge(int from, int to, int64_t capacity) {
   edges.push_back({from, 0});
 }
 
-/// Measures how far nodes are from the source. False where the sink cannot be reached.
+/// Computes the distances of all nodes from the source. Returns false if the sink is unreachable.
 bool MinimumCut::layer() {
   distance.assign(edgesOf.size(), -1);
   distance[kSource] = 0;
@@ -36,8 +36,8 @@ bool MinimumCut::layer() {
   return distance[kSink] >= 0;
 }
 
-/// Sends as much as one more shortest path takes; 0 where there is none. Depth first, without recursion: a path may be
-/// as long as the network.
+/// Pushes flow along one more shortest path and returns its amount, 0 if there is none. Depth first without recursion,
+/// because a path may be as long as the network.
 int64_t MinimumCut::augment() {
   SmallVector<int, 0> path;
   int node = kSource;

@@ -1,4 +1,4 @@
-//===- MinimumCut.h - where a network is thinnest ---------------*- C++ -*-===//
+//===- MinimumCut.h - minimum cut by blocking flows -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,8 +13,8 @@
 
 namespace meshwright::annotate {
 
-/// A directed network with capacities, to be cut into what is on the side of its source and what is on that of its sink
-/// such that the edges that lead from the first to the second have the least capacity.
+/// A directed network with capacities, to be cut into a part with the source and a part with the sink such that the
+/// edges from the first to the second have the least total capacity.
 class MinimumCut {
 public:
   static constexpr int kSource = 0, kSink = 1;
@@ -25,8 +25,8 @@ public:
 
   int addNode();
   void addEdge(int from, int to, int64_t capacity);
-  /// For every node whether it is on the side of the source; of several minimum cuts the one with the fewest nodes
-  /// there. By Dinic's blocking flows.
+  /// For every node, true if it is on the side of the source; of several minimum cuts the one with the fewest such
+  /// nodes. By Dinic's blocking flows.
   llvm::SmallVector<bool, 0> solve();
 
 private:
@@ -38,10 +38,10 @@ private:
   bool layer();
   int64_t augment();
 
-  /// An edge and its reverse are neighbours: their numbers differ in the last bit.
+  /// The numbers of an edge and its reverse differ in the last bit only.
   llvm::SmallVector<Edge, 0> edges;
   llvm::SmallVector<llvm::SmallVector<int, 4>, 0> edgesOf;
-  /// How far nodes are from the source, -1 where it does not reach them, and which of their edges comes next.
+  /// The distance of each node from the source, -1 if unreachable; and the index of its next edge to try.
   llvm::SmallVector<int, 0> distance;
   llvm::SmallVector<size_t, 0> next;
 };

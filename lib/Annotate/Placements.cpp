@@ -1,6 +1,10 @@
-//===- Placements.cpp - the placements that the strategy gives ------------===//
+//===- Placements.cpp - placements given by the strategy ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Applies the sections of a strategy in a fixed order: mesh, batch, tensor splits, `place`, pipeline stages, placements
+// of state like that of its parameter, sequence parallelism, sharded storage (ZeRO), offload. Later sections add digits
+// to the placements of earlier ones; errors are located at the strategy's line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +34,7 @@ using strategy::StrategyFile;
 
 namespace {
 
-/// Something that can be placed: a variable, an argument or a named result.
+/// A value that can be placed: a variable, an argument or a named result.
 struct Target {
   std::string name;
   Operation *variable = nullptr;
@@ -57,7 +61,7 @@ private:
   LogicalResult placeSequence();
   LogicalResult placeLike();
   MappingAttr getMapping(const Target &target) const;
-  /// Adds `digits`, one list per dimension, to the placement of `target`.
+  /// Adds the digits in `dims`, one list per dimension, to the placement of `target`.
   LogicalResult place(const Target &target, ArrayRef<Attribute> dims, Location loc);
   FailureOr<SmallVector<Attribute>> parseDims(StringRef text, Location loc);
   void warnOfEmptyParts(const Target &target, const Placement &placement, Location loc);
@@ -70,7 +74,7 @@ private:
   Mesh mesh;
   annotate::StageBound *bound;
   SmallVector<Target> variables, inputs, results;
-  /// The axes and fields for which it has been said that ranks have nothing to do.
+  /// Axes and fields for which empty parts have been reported.
   llvm::DenseSet<std::pair<Axis, Attribute>> saidEmpty;
   /// The placements of arguments.
   PortAttributes ports;
@@ -78,8 +82,7 @@ private:
 
 } // namespace
 
-/// The axes of the strategy, the slices of its batch among them, and behind them those of times that the step already
-/// has.
+/// Creates the mesh: the axes of the strategy, the slices of its batch, then axes of times that the step already has.
 LogicalResult Annotator::addMesh() {
   int64_t slices = file.getSlices();
   if (slices > 1)
@@ -115,7 +118,7 @@ void Annotator::collectTargets() {
   }
 }
 
-/// Warns of ranks that have no index of a dimension, once for every axis and field of the strategy.
+/// Warns about ranks without any index of a dimension, once per axis and field of the strategy.
 void Annotator::warnOfEmptyParts(const Target &target, const Placement &placement, Location loc) {
   for (auto [dim, splits] : llvm::enumerate(placement.dims))
     for (const Split &split : splits) {
@@ -130,7 +133,7 @@ void Annotator::warnOfEmptyParts(const Target &target, const Placement &placemen
     }
 }
 
-/// Where the target was placed so far; null where it was not.
+/// The placement of the target so far; null if it has none.
 MappingAttr Annotator::getMapping(const Target &target) const {
   if (target.variable)
     return target.variable->getAttrOfType<MappingAttr>(kMappingAttr);
@@ -144,7 +147,7 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
                           << target.type.getRank();
   MappingAttr existing = getMapping(target);
-  // Digits that are there already stand before the new ones.
+  // New digits follow existing ones.
   SmallVector<Attribute> merged;
   for (auto [dim, digits] : llvm::enumerate(dims)) {
     SmallVector<Attribute> all;
@@ -175,7 +178,7 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
 // Data and tensor parallelism
 //===----------------------------------------------------------------------===//
 
-/// Checks that a batch of `size` falls into equal slices.
+/// Checks that a batch of `size` can be split into equal slices.
 LogicalResult Annotator::checkSlices(const Target &input, int64_t size) {
   std::optional<Axis> axis = mesh.find(AxisKind::Slices);
   int64_t ranks = 1, slices = axis ? mesh.getSize(*axis) : 1;
@@ -189,7 +192,7 @@ LogicalResult Annotator::checkSlices(const Target &input, int64_t size) {
          << " ranks do not divide the " << size << " samples of \"" << input.name << "\"";
 }
 
-/// Splits dimension `dim` of `input` over the data axes, and what a rank has of it over the slices.
+/// Splits dimension `dim` of `input` over the data axes, and the part of a rank over the slices.
 LogicalResult Annotator::placeBatch(const Target &input, int64_t dim, Location loc) {
   if (dim < 0 || dim >= input.type.getRank())
     return emitError(loc) << "the batch is dimension " << dim << " but \"" << input.name << "\" has rank "
@@ -234,14 +237,14 @@ LogicalResult Annotator::placeBatches() {
 
 LogicalResult Annotator::placeSplits() {
   const auto &tensor = file.get().tensor();
-  // The first rule that matches counts.
+  // The first rule that matches applies.
   llvm::StringSet<> split;
   for (int index = 0; index < tensor.split_size(); ++index) {
     const auto &rule = tensor.split(index);
     Location loc = getLoc("tensor.split[" + Twine(index) + "]");
     bool any = false, decides = false;
     for (const Target &variable : variables) {
-      // State that is not like a parameter has other dimensions than that.
+      // State that is not like a parameter has other dimensions.
       auto op = cast<net::VariableOp>(variable.variable);
       if (op.getLike() || op.getKind() == net::VariableKind::OptimizerState || !matchGlob(rule.match(), variable.name))
         continue;
@@ -299,7 +302,7 @@ LogicalResult Annotator::placeSequence() {
 FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location loc) {
   StringRef body = text.trim();
   if (!body.consume_front("[") || !body.consume_back("]"))
-    return emitError(loc) << "\"" << text << "\" is no list of dimensions; an example is \"[3 tp, -]\"";
+    return emitError(loc) << "\"" << text << "\" is not a list of dimensions; an example is \"[3 tp, -]\"";
   SmallVector<Attribute> dims;
   SmallVector<StringRef> parts;
   if (!body.trim().empty())
@@ -321,7 +324,7 @@ FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location 
         digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), number));
       } else if (file.get().has_pipeline() && words[index] == file.get().pipeline().axis()) {
         return emitError(loc) << "axis \"" << words[index]
-                              << "\" is that of the pipeline, along which nothing is split";
+                              << "\" is the axis of the pipeline; no value can be split over it";
       } else if (file.getMesh().find(words[index])) {
         digits.push_back(name);
       } else {
@@ -361,8 +364,8 @@ LogicalResult Annotator::placeByHand() {
   return success();
 }
 
-/// Variables that are placed like a parameter take its placement, unless they were placed themselves. Accumulators wait
-/// for Complete: they take that of what they add up.
+/// Variables like a parameter take its placement unless they have one of their own. Accumulators get theirs in
+/// Complete, from the values that they accumulate.
 LogicalResult Annotator::placeLike() {
   SymbolTable symbols(module);
   for (const Target &target : variables) {

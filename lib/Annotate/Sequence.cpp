@@ -1,4 +1,4 @@
-//===- Sequence.cpp - where sequence parallelism enters -------------------===//
+//===- Sequence.cpp - entry point of sequence parallelism -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace meshwright;
 
-/// Whether a variable's placement mentions `axis`.
+/// True if the placement of `variable` mentions `axis`.
 static bool isSplitOver(net::VariableOp variable, StringRef axis) {
   auto mapping = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
   if (!mapping)
@@ -22,7 +22,7 @@ static bool isSplitOver(net::VariableOp variable, StringRef axis) {
 }
 
 std::optional<std::pair<Value, unsigned>> annotate::findBlockInput(func::FuncOp func, StringRef axis) {
-  // Values that are split weights, or made of one by operations on it alone, and values that depend on an input.
+  // Split weights and values computed from one alone; and values that depend on an input.
   llvm::DenseSet<Value> weights, data;
   for (BlockArgument argument : func.getArguments())
     data.insert(argument);

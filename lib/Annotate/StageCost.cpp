@@ -1,4 +1,4 @@
-//===- StageCost.cpp - what blocks cost and keep --------------------------===//
+//===- StageCost.cpp - costs of blocks ------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,7 +15,7 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// Adds up what belongs to each block.
+/// Adds up the costs of each block.
 class Meter {
 public:
   Meter(const StageProgram &program, const llvm::DenseMap<Operation *, int64_t> &blockOf, int64_t numBlocks,
@@ -48,7 +48,7 @@ void Meter::collectLike(ModuleOp module) {
       like[StringAttr::get(variable.getContext(), *variable.getLike())].push_back(variable);
 }
 
-/// The parameter, and its state as it is split.
+/// Adds a parameter and its state, split as the parameter is.
 void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
   auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (!seen.insert(variable.getSymNameAttr()).second)
@@ -69,7 +69,7 @@ void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
   llvm::for_each(like[variable.getSymNameAttr()], addBytes);
 }
 
-/// Adds the operations of `op`; what no number holds stays the largest.
+/// Adds the operations of `op`, saturating at the largest number.
 static void addFlops(Operation *op, BlockCost &cost) {
   if (llvm::AddOverflow(cost.flops, getFlops(op), cost.flops))
     cost.flops = std::numeric_limits<int64_t>::max();

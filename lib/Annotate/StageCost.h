@@ -1,4 +1,4 @@
-//===- StageCost.h - what blocks cost and keep ------------------*- C++ -*-===//
+//===- StageCost.h - costs of blocks ----------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,19 +12,20 @@
 
 namespace meshwright::annotate {
 
-/// What is counted of a block, with what lies between it and the next one. Before the first block counts with it.
+/// The cost of a block, including operations between it and the next one; operations before the first block count with
+/// it.
 struct BlockCost {
-  /// Elements of the variables that it is the first to read, in all.
+  /// Elements of the variables that this block is the first to read, before splits.
   int64_t elements = 0;
-  /// Floating-point operations of forward and backward, in all.
+  /// Floating-point operations of forward and backward, before splits.
   int64_t flops = 0;
-  /// Bytes on a rank of those variables and of what is like them.
+  /// Bytes per rank of those variables and of variables like them.
   int64_t variableBytes = 0;
-  /// Bytes, in all, of what forward makes and backward reads.
+  /// Bytes of the values that forward computes and backward reads, before splits.
   int64_t keptBytes = 0;
 };
 
-/// The costs of `numBlocks` blocks of `program`, whose operations `blockOf` says.
+/// The costs of `numBlocks` blocks of `program`; `blockOf` gives the block of each operation.
 llvm::SmallVector<BlockCost, 0> measureBlocks(const StageProgram &program,
                                               const llvm::DenseMap<mlir::Operation *, int64_t> &blockOf,
                                               int64_t numBlocks, const dist::Mesh &mesh);

@@ -1,9 +1,9 @@
-//===- StageCut.cpp - where the strategy cuts the network -----------------===//
+//===- StageCut.cpp - pipeline stages as the strategy asks ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks are what the user's scopes repeat. A stage is some of them, one behind the other, in the order in which
-// forward comes to them.
+// Blocks are the repeated parts of the network. A stage consists of consecutive blocks, in the order of forward. The
+// strategy cuts by balance (`balanced`), by the ends of stages (`ends_with`), or by a glob per stage (`match`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,10 +63,10 @@ private:
   const strategy::StrategyFile &file;
   const Stages &stages;
   const schedule::TaskOrder &order;
-  /// Null where stages may hold whatever they do.
+  /// Null if the memory of stages is not bounded.
   StageBound *bound;
   int64_t numStages;
-  /// Blocks by name, in the order of forward; and what lies in them.
+  /// Blocks by name in the order of forward, and the block of each operation.
   llvm::MapVector<StringRef, int64_t> blocks;
   llvm::DenseMap<Operation *, int64_t> blockOf;
   StageCut cut;
@@ -90,7 +90,7 @@ void Cutter::findBlocks() {
         blockOf[op] = block->second;
 }
 
-/// The last block that forward reads `value` in, -1 where it is none.
+/// The last block in which forward reads `value`; -1 if there is none.
 int64_t Cutter::findLastReader(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers())
@@ -99,8 +99,8 @@ int64_t Cutter::findLastReader(Value value) const {
   return last;
 }
 
-/// Blocks of networks without scopes: what computes with variables is of the block that their names say, and backward
-/// of the one whose operands it reads.
+/// Blocks of networks without scopes: operations on variables belong to the block in the variables' names, operations
+/// of backward to the block whose operands they read.
 void Cutter::findBlocksOfVariables() {
   for (Operation *op : program.forward)
     for (Operation *read : program.isOfVariables(op) ? SmallVector<Operation *, 1>() : program.getReads(op))
@@ -116,11 +116,11 @@ void Cutter::findBlocksOfVariables() {
 }
 
 //===----------------------------------------------------------------------===//
-// Balanced
+// Stages by balance
 //===----------------------------------------------------------------------===//
 
-/// What is to be balanced, and what a stage keeps: variables, and what forward leaves to the backward of one
-/// micro-batch. An estimate, which only ranks cuts: Schedule says what a rank holds.
+/// The cost to balance and the memory of each block: variables, and the values kept for backward of one micro-batch. An
+/// estimate that only ranks cuts; Schedule computes the memory of a rank.
 SmallVector<StageBlock> Cutter::measure() const {
   dist::Mesh mesh = file.getMesh();
   double replicas = 1;
@@ -134,7 +134,7 @@ SmallVector<StageBlock> Cutter::measure() const {
   return measured;
 }
 
-/// How many micro-batches each stage has in flight: those of its rank, which all of its chunks share.
+/// The number of micro-batches in flight per stage: that of its rank, divided by the rank's chunks.
 SmallVector<double> Cutter::countInFlight() const {
   std::vector<int64_t> ofRank = schedule::simulate(order, {}).inFlight;
   SmallVector<double> inFlight;
@@ -143,7 +143,7 @@ SmallVector<double> Cutter::countInFlight() const {
   return inFlight;
 }
 
-/// The first block of every stage; none where the bound does not allow it.
+/// The first block of every stage; empty if the bound is impossible.
 std::optional<SmallVector<int64_t>> Cutter::balance() const {
   if (stages.balanced() == Stages::UNIFORM)
     return cutEvenly(blocks.size(), numStages);
@@ -174,10 +174,10 @@ LogicalResult Cutter::cutBalanced() {
 }
 
 //===----------------------------------------------------------------------===//
-// Behind blocks and values
+// Stages by their ends
 //===----------------------------------------------------------------------===//
 
-/// Narrows the stages of `op`, whatever it computes.
+/// Narrows the allowed stages of `op`, even of light operations.
 void Cutter::narrow(Operation *op, StageRange by) {
   StageRange &range = cut.ofEnd.try_emplace(op, StageRange{0, numStages - 1}).first->second;
   range = {std::max(range.first, by.first), std::min(range.last, by.last)};
@@ -198,7 +198,7 @@ LogicalResult Cutter::addBlockEnd(int64_t block, int64_t stage, SmallVectorImpl<
     if (range.first > range.last)
       return failure();
   }
-  // Behind the last block only what reads it can be of the next stage.
+  // After the last block, only its direct readers must be in the next stage.
   if (block + 1 == static_cast<int64_t>(ranges.size()))
     for (Operation *op : program.forward)
       if (auto found = blockOf.find(op); found != blockOf.end() && found->second == block)
@@ -225,7 +225,7 @@ LogicalResult Cutter::cutBehind() {
       return error(field()) << "\"" << name << "\" is neither one of the " << blocks.size()
                             << " blocks nor a value of forward";
     else if (failed(addBlockEnd(block->second, stage, ranges)))
-      return error(field()) << "block \"" << name << "\" lies before the end of stage " << stage - 1;
+      return error(field()) << "block \"" << name << "\" is before the end of stage " << stage - 1;
   }
   for (auto [op, block] : blockOf)
     cut.ofPlace[op] = ranges[block];
@@ -233,10 +233,10 @@ LogicalResult Cutter::cutBehind() {
 }
 
 //===----------------------------------------------------------------------===//
-// By match
+// Stages by globs
 //===----------------------------------------------------------------------===//
 
-/// The first glob that matches counts; scopes come before names, and those of variables come last.
+/// The first matching glob applies; scopes precede names of values, which precede names of variables.
 LogicalResult Cutter::cutByMatch() {
   if (stages.match_size() != numStages)
     return error(".match[0]") << "match has " << stages.match_size() << " globs but there are " << numStages
@@ -263,7 +263,7 @@ LogicalResult Cutter::cutByMatch() {
     if (!used[stage])
       return error(".match[" + Twine(stage) + "]")
              << "\"" << glob << "\" of stage " << stage
-             << " matches no scope, value or variable that no glob before it does";
+             << " matches no scope, value or variable that earlier globs leave";
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- StageCut.h - where the strategy cuts the network ---------*- C++ -*-===//
+//===- StageCut.h - pipeline stages as the strategy asks --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,19 +14,19 @@
 
 namespace meshwright::annotate {
 
-/// What the strategy says of the stages of operations.
+/// The stages that the strategy allows for operations.
 struct StageCut {
-  /// The one stage that the place of `op` says; none where that is several or any.
+  /// The stage of the block of `op`, if it is a single one.
   std::optional<int64_t> getPlace(mlir::Operation *op) const;
 
-  /// The stages of what lies in blocks, or matches a glob.
+  /// Allowed stages of operations in blocks, or by globs.
   llvm::DenseMap<mlir::Operation *, StageRange> ofPlace;
-  /// Those of what makes a value behind which a stage ends, and of what reads it.
+  /// Allowed stages around named values at which a stage ends.
   llvm::DenseMap<mlir::Operation *, StageRange> ofEnd;
 };
 
-/// Cuts `program` into the stages of `order` as `pipeline.stages` of the strategy asks; stages of the same cost within
-/// `bound`, unless it is null. Errors are at its lines.
+/// Cuts `program` into the stages of `order` as `pipeline.stages` of the strategy asks. Stages balanced by cost stay
+/// within `bound`, unless it is null. Errors are located at the strategy's lines.
 mlir::FailureOr<StageCut> findCut(const StageProgram &program, const strategy::StrategyFile &file,
                                   const schedule::TaskOrder &order, StageBound *bound);
 

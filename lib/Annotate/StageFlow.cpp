@@ -1,10 +1,10 @@
-//===- StageFlow.cpp - which stage operations are of ----------------------===//
+//===- StageFlow.cpp - stages with the least traffic ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is on this side of a border between two stages is a minimum cut of the network, and the cuts of one border after
-// the other are nested: a later border only adds to what is before it. So every border is decided by itself, and only
-// operations that may be on either side of it take part. Usually these are the few between two blocks.
+// The operations before a border between two stages are a minimum cut of the network. Cuts of successive borders are
+// nested: a later border only adds operations. So every border is decided by itself, among the operations that may be
+// on either side, usually the few between two blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using llvm::SmallVector;
 
 namespace {
 
-/// Which values operations make and read.
+/// The values that each operation computes and reads.
 struct ValuesOfOps {
   explicit ValuesOfOps(const StageFlow &flow) : made(flow.ops.size()), read(flow.ops.size()) {
     for (unsigned index = 0; index < flow.values.size(); ++index) {
@@ -43,7 +43,7 @@ struct ValuesOfOps {
 
 } // namespace
 
-/// The ranges of everything that reads what `op` makes.
+/// The ranges of all operations that read results of `op`.
 static SmallVector<StageRange> getReaders(const StageFlow &flow, const ValuesOfOps &valuesOf, unsigned op) {
   SmallVector<StageRange> ranges;
   for (unsigned value : valuesOf.made[op])
@@ -52,8 +52,8 @@ static SmallVector<StageRange> getReaders(const StageFlow &flow, const ValuesOfO
   return ranges;
 }
 
-/// Operations on nothing that others read too are as late as their readers, unless something holds them back: being
-/// earlier only sends more. Parameters and what is made of them alone, mostly.
+/// Moves operations without other readers of their operands as late as their readers, unless their range is narrower:
+/// an earlier place would only send more. They are mostly reads of parameters and operations on these alone.
 static void postponeSources(StageFlow &flow, const ValuesOfOps &valuesOf) {
   SmallVector<bool, 0> free(flow.ops.size(), false);
   for (unsigned op = 0; op < flow.ops.size(); ++op) {
@@ -78,7 +78,7 @@ static void postponeSources(StageFlow &flow, const ValuesOfOps &valuesOf) {
 
 std::optional<StageConflict> annotate::narrowRanges(StageFlow &flow) {
   ValuesOfOps valuesOf(flow);
-  // Which operation makes another one as late as it is.
+  // The operation that determines the earliest stage of each operation.
   SmallVector<unsigned, 0> cause;
   for (unsigned op = 0; op < flow.ops.size(); ++op) {
     StageRange &range = flow.ops[op].range;
@@ -105,7 +105,7 @@ std::optional<StageConflict> annotate::narrowRanges(StageFlow &flow) {
 
 namespace {
 
-/// Decides one border: what is of `border` or an earlier stage.
+/// Decides one border: which operations are in `border` or an earlier stage.
 class BorderCut {
 public:
   BorderCut(StageFlow &flow, const ValuesOfOps &valuesOf, int64_t border)
@@ -123,7 +123,7 @@ private:
   StageFlow &flow;
   const ValuesOfOps &valuesOf;
   int64_t border;
-  /// A byte counts more than all preferences.
+  /// The weight of a byte, which exceeds all preferences together.
   int64_t scale = 1;
   MinimumCut cut;
   /// The operations that may be on either side, and their nodes.
@@ -150,8 +150,8 @@ void BorderCut::addPreference(unsigned op) {
     cut.addEdge(nodes[op], MinimumCut::kSink, 1);
 }
 
-/// A value crosses the border where what makes it is before, and any reader behind. One that is there already, on one
-/// side, crosses to readers on the other; on both sides, to none.
+/// A value crosses the border if its producer is before it and any reader is after it. A value that is already
+/// available on one side crosses to readers on the other; one that is available on both sides never crosses.
 void BorderCut::addValue(const StageFlow::Value &value) {
   int64_t capacity = value.bytes * scale;
   if (!value.producer && value.range.first > border) {
@@ -168,7 +168,7 @@ void BorderCut::addValue(const StageFlow::Value &value) {
   cut.addEdge(producer, crossing, capacity);
   for (unsigned reader : value.readers) {
     cut.addEdge(crossing, getNode(reader), MinimumCut::kUnbounded);
-    // What is read here is made here.
+    // A reader before the border requires the producer before it too.
     if (value.producer)
       cut.addEdge(getNode(reader), producer, MinimumCut::kUnbounded);
   }

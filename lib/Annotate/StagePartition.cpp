@@ -1,4 +1,4 @@
-//===- StagePartition.cpp - a row of blocks in stages ---------------------===//
+//===- StagePartition.cpp - optimal cuts of a row of blocks ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -25,10 +25,10 @@ SmallVector<int64_t> annotate::cutEvenly(int64_t blocks, int64_t stages) {
 
 namespace {
 
-/// Sums of costs and their squares: no number of blocks overflows them.
+/// Wide enough for sums of squares of costs.
 using Cost = long double;
 
-/// Finds the cut whose stages have the least total, where `join` adds a stage's cost to the total of those before.
+/// Finds the stages with the least total cost; `join` adds the cost of a stage to the total of earlier ones.
 class Cutter {
 public:
   Cutter(ArrayRef<annotate::StageBlock> blocks, int64_t stages, const annotate::StageBytes &held)
@@ -40,7 +40,7 @@ public:
     }
   }
 
-  /// What stage `stage` holds of the blocks from `begin` up to `end`.
+  /// The bytes that `stage` holds with the blocks [begin, end).
   Cost getBytes(size_t stage, size_t begin, size_t end) const {
     Cost inFlight = held.inFlight.empty() ? Cost(0) : static_cast<Cost>(held.inFlight[stage]);
     return bytes[end] - bytes[begin] + inFlight * (inFlightBytes[end] - inFlightBytes[begin]);
@@ -50,7 +50,7 @@ public:
     Cost total;
     SmallVector<int64_t> firsts;
   };
-  /// No stage costs more than `limit`.
+  /// Limits the cost of every stage to `limit`.
   std::optional<Result> run(Cost limit, llvm::function_ref<Cost(Cost, Cost)> join) const;
 
 private:
@@ -60,7 +60,7 @@ private:
 
   int64_t stages;
   annotate::StageBytes held;
-  /// Of the blocks before each.
+  /// Prefix sums over the blocks.
   SmallVector<Cost> costs, bytes, inFlightBytes;
 };
 
@@ -72,7 +72,7 @@ std::optional<Cutter::Result> Cutter::run(Cost limit, llvm::function_ref<Cost(Co
     Cost total;
     size_t first;
   };
-  // For every number of stages and of blocks in them.
+  // Indexed by the number of stages and the number of blocks in them.
   std::vector<std::vector<std::optional<Best>>> best(stages + 1, std::vector<std::optional<Best>>(numBlocks + 1));
   best[0][0] = Best{0, 0};
   for (int64_t stage = 1; stage <= stages; ++stage)

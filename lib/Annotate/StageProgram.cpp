@@ -1,4 +1,4 @@
-//===- StageProgram.cpp - what of a step belongs to stages ----------------===//
+//===- StageProgram.cpp - operations of a step with a stage ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::annotate;
 
-/// Whether `op` reads what has a stage. Counters and the loss scale are on all ranks.
+/// True if `op` reads a variable with a stage. Counters and the loss scale are on all ranks.
 static bool readsStagedVariable(net::ReadOp op, SymbolTableCollection &symbols) {
   auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(op, op.getVariableAttr());
   return variable &&
@@ -22,7 +22,7 @@ static bool readsStagedVariable(net::ReadOp op, SymbolTableCollection &symbols) 
 
 StageProgram::StageProgram(func::FuncOp func) : func(func) {
   SmallVector<Operation *, 0> all = findStaged();
-  // Operations on variables alone that forward needs.
+  // Operations on variables alone belong to forward if forward needs them.
   llvm::DenseSet<Operation *> needed;
   for (Operation *op : llvm::reverse(all))
     if (net::getRole(op) != net::Role::Backward &&
@@ -40,11 +40,11 @@ SmallVector<Operation *, 1> StageProgram::getReads(Operation *op) const {
   return SmallVector<Operation *, 1>(reads.getArrayRef());
 }
 
-/// What depends on a variable with a stage, but not what the update makes.
+/// Operations that depend on a variable with a stage, except those of the update.
 SmallVector<Operation *, 0> StageProgram::findStaged() {
   SmallVector<Operation *, 0> all;
   SymbolTableCollection symbols;
-  // What depends on such a variable, and what depends on an input.
+  // Values that depend on such a variable, and values that depend on an input.
   llvm::DenseSet<Value> staged, fed;
   fed.insert(func.getArguments().begin(), func.getArguments().end());
   for (Operation &op : func.getBody().front()) {

@@ -1,4 +1,4 @@
-//===- StageProgram.h - what of a step belongs to stages --------*- C++ -*-===//
+//===- StageProgram.h - operations of a step with a stage -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,34 +13,34 @@
 
 namespace meshwright::annotate {
 
-/// The operations of a training step that belong to stages, in order. The others are made of inputs and constants
+/// The operations of a training step that belong to stages, in program order. All others depend on inputs and constants
 /// alone, or belong to the update.
 struct StageProgram {
   explicit StageProgram(mlir::func::FuncOp func);
 
-  /// Whether `op` is made of variables and constants, without any input.
+  /// True if `op` depends on variables and constants alone.
   bool isOfVariables(mlir::Operation *op) const { return readsOf.contains(op); }
-  /// The reads of variables that `op` has as operands, as they are or as operations on variables alone have made them.
+  /// The reads of variables among the operands of `op`, directly or through operations on variables alone.
   llvm::SmallVector<mlir::Operation *, 1> getReads(mlir::Operation *op) const;
 
   mlir::func::FuncOp func;
-  /// Operations on variables alone are forward where forward reads what they make.
+  /// Operations on variables alone belong to forward if forward reads their results.
   llvm::SmallVector<mlir::Operation *, 0> forward, backward;
 
 private:
   llvm::SmallVector<mlir::Operation *, 0> findStaged();
 
-  /// For operations on variables alone the reads that they are made of.
+  /// For operations on variables alone, the reads that they depend on.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 1>> readsOf;
 };
 
 void setStage(mlir::Operation *op, int64_t stage);
-/// Whether `op` computes more than an operation or so for each element that it reads and makes, as products do.
+/// True if `op` takes more floating-point operations than it reads and writes elements, such as a GEMM.
 bool isHeavy(mlir::Operation *op);
-/// The floating-point operations of `op` at the shapes it has.
+/// The floating-point operations of `op`.
 int64_t getFlops(mlir::Operation *op);
 int64_t getBytes(mlir::Value value);
-/// The user's name for the place that `op` comes from; empty where it has none.
+/// The user's scope of `op`; empty if it has none.
 llvm::StringRef getScope(mlir::Operation *op);
 
 } // namespace meshwright::annotate

@@ -1,10 +1,10 @@
-//===- Stages.cpp - the stages of a pipeline ------------------------------===//
+//===- Stages.cpp - pipeline stages of operations, variables --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What computes much, or with parameters, is of the stage of its block. The rest goes where least is sent: forward
-// first, from earlier to later stages, then backward from later to earlier, to which the values of forward are given.
-// Parameters follow from what reads them.
+// Heavy operations and operations on parameters belong to the stage of their block. All others go where the least is
+// sent: first forward, from earlier to later stages, then backward, from later to earlier stages, where values of
+// forward are already available. Parameters follow their readers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
   }
 }
 
-/// Checks that backward and the update of a step are told apart, as they are where Train makes them or Import has
-/// recognized them. A network without them is a pipeline of forwards.
+/// Checks that backward and update can be told apart, which Train or Import's recognition ensures. A network without
+/// either is a pipeline of forwards.
 static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::StrategyFile &file) {
   SymbolTable symbols(module);
   for (auto func : module.getOps<func::FuncOp>())

@@ -1,4 +1,4 @@
-//===- Stages.h - the stages of a pipeline ----------------------*- C++ -*-===//
+//===- Stages.h - pipeline stages of operations, variables ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,10 +13,9 @@
 
 namespace meshwright::annotate {
 
-/// Makes the ranks of a module that has its mesh a pipeline, as the strategy asks: which axis they are one along and in
-/// which order they work goes to the mesh, their stages to the operations of forward and backward, and to the variables
-/// the coordinate of the first stage that reads them. Stages keep within `bound`, unless it is
-/// null. Errors are at the strategy's lines.
+/// Turns the ranks of a module with a mesh into a pipeline, as the strategy asks: writes the pipeline's axis and order
+/// to the mesh, stages to the operations of forward and backward, and to variables the coordinate of the first stage
+/// that reads them. Stages stay within `bound`, unless it is null. Errors are located at the strategy's lines.
 mlir::LogicalResult annotateStages(mlir::ModuleOp module, const strategy::StrategyFile &file, StageBound *bound);
 
 } // namespace meshwright::annotate

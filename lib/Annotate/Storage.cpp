@@ -1,10 +1,10 @@
-//===- Storage.cpp - who keeps variables, gradients and state -------------===//
+//===- Storage.cpp - sharded storage (ZeRO) -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sharded data parallelism is storage: a variable is kept in one placement and computed with in another. What the
-// optimizer works on (its state, gradients, and a read of the parameter of its own) is placed as it is kept; forward
-// and backward read the parameter as it is computed with. Every conversion between the two follows from that.
+// Sharded data parallelism separates storage from computation: a variable has a storage placement and a compute
+// placement. The optimizer's values (state, gradients, and its own read of the parameter) take the storage placement;
+// forward and backward read the parameter in the compute placement. All conversions follow from the difference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ static int64_t countElements(ArrayRef<int64_t> shape) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The size of what the digits of dimension `dim` leave unsplit.
+/// The size of the part of dimension `dim` that the digits leave unsplit.
 static int64_t getRest(const Placement &placement, unsigned dim, int64_t size) {
   return placement.dims[dim].empty() ? size : placement.dims[dim].back().stride;
 }
 
-/// Adds digits of `axes` to dimension `dim` of `size` indices: those that divide first, which leaves at most one that
-/// does not. Operations read a digit alone, so its periods have to divide the dimension: once a digit has parts of
-/// unequal size, as 22, 22 and 20 of 64 indices, no other fits in it. Returns the axes that remain.
+/// Splits dimension `dim` of `size` over `axes`: first over those that divide it, so that at most one does not.
+/// Operations read single digits, whose period must divide the dimension: after parts of unequal size, such as 22, 22
+/// and 20 of 64 indices, no further digit fits. Returns the remaining axes.
 static SmallVector<Axis> addDigits(Placement &placement, unsigned dim, int64_t size, const Mesh &mesh,
                                    ArrayRef<Axis> axes) {
   SmallVector<Axis> left(axes);
@@ -77,7 +77,7 @@ bool annotate::addSlices(Placement &placement, ArrayRef<int64_t> shape, const Me
   if (!best)
     return false;
   placement = *best;
-  // Other dimensions may take the axes that this one does not.
+  // The remaining axes may split other dimensions.
   addSlices(placement, shape, mesh, rest);
   return true;
 }
@@ -95,13 +95,13 @@ Placement annotate::placeLike(Placement placement, ArrayRef<int64_t> shape, Arra
 
 namespace {
 
-/// Loads and who has them.
+/// Loads and their owners.
 class Balance {
 public:
   Balance(ArrayRef<int64_t> loads, int64_t owners) : loads(loads), sums(owners, 0), owner(loads.size(), 0) {}
 
   void placeLargestFirst();
-  /// Moves one load, or exchanges two, so that the larger of the two sums concerned falls. False where nothing does.
+  /// Moves one load or exchanges two so that the larger of the two sums decreases. Returns false if no change does.
   bool improve();
   ArrayRef<int64_t> getOwners() const { return owner; }
 
@@ -116,7 +116,7 @@ void Balance::placeLargestFirst() {
   SmallVector<unsigned> order(loads.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::stable_sort(order, [&](unsigned left, unsigned right) { return loads[left] > loads[right]; });
-  // The least loaded first; equal ones by number.
+  // Ordered by load, then by rank.
   std::set<std::pair<int64_t, int64_t>> queue;
   for (int64_t rank = 0; rank < static_cast<int64_t>(sums.size()); ++rank)
     queue.insert({0, rank});
@@ -131,7 +131,7 @@ void Balance::placeLargestFirst() {
 
 bool Balance::improve() {
   int64_t fullest = llvm::max_element(sums) - sums.begin();
-  // The pair that leaves the smaller of the larger sums; -1 for a move.
+  // The change with the smallest resulting maximum; `bestTake` is -1 for a move.
   int64_t bestSum = sums[fullest], bestGive = -1, bestTake = -1, bestRank = -1;
   auto consider = [&](int64_t give, int64_t take, int64_t rank) {
     int64_t change = loads[give] - (take < 0 ? 0 : loads[take]);
@@ -163,7 +163,7 @@ bool Balance::improve() {
 SmallVector<int64_t> annotate::balanceOwners(ArrayRef<int64_t> loads, int64_t owners) {
   Balance balance(loads, owners);
   balance.placeLargestFirst();
-  // Every round makes the fullest lighter or one of several equally full ones; the bound keeps the whole near linear.
+  // Every round reduces the largest sum, or one of several equal ones; the bound keeps the total near linear.
   for (int64_t round = 0; round < 4 * owners && balance.improve(); ++round)
     ;
   return SmallVector<int64_t>(balance.getOwners());
@@ -196,7 +196,7 @@ public:
   LogicalResult run();
 
 private:
-  /// A parameter, what belongs to it, and where that is kept.
+  /// A parameter with its state, gradient and placements.
   struct Parameter {
     net::VariableOp variable;
     Placement compute, kept;
@@ -271,7 +271,7 @@ void StorageAnnotator::slice() {
     annotate::addSlices(parameter.kept, parameter.variable.getTensorType().getShape(), mesh, axes);
 }
 
-/// Gives `parameters`, which the same ranks compute with, owners among those of the group.
+/// Assigns owners within the group to `parameters`, which the same ranks compute with.
 void StorageAnnotator::chooseOwners(ArrayRef<Parameter *> parameters) {
   SmallVector<int64_t> loads;
   for (Parameter *parameter : parameters)
@@ -290,7 +290,7 @@ void StorageAnnotator::chooseOwners(ArrayRef<Parameter *> parameters) {
   }
 }
 
-/// The ranks of every stage of a pipeline are groups of their own.
+/// The ranks of each pipeline stage form separate groups.
 void StorageAnnotator::chooseOwners() {
   std::map<int64_t, SmallVector<Parameter *>> parametersOfStage;
   std::optional<Axis> stages = mesh.find(file.getStageAxis());
@@ -300,13 +300,12 @@ void StorageAnnotator::chooseOwners() {
     chooseOwners(ofStage);
 }
 
-/// Whether the parameter itself stays where it is computed with, whatever becomes of its gradient and state.
+/// True if the parameter itself stays in the compute placement, apart from its gradient and state.
 bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
   return zero.stage() < 3 || static_cast<double>(parameter.bytes) < zero.persist_below_kilobytes() * kKilobyte;
 }
 
-/// Gives the optimizer a read of its own, in the placement in which everything it works on is kept; the other reads
-/// stay in the placement of computations.
+/// Gives the optimizer its own read in the storage placement; all other reads stay in the compute placement.
 void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   StringAttr name = parameter.variable.getSymNameAttr();
   auto place = [&](net::ReadOp read, const Placement &placement) {
@@ -346,8 +345,8 @@ void StorageAnnotator::apply(Parameter &parameter) {
     parameter.variable->setAttr(kMappingAttr, kept);
 }
 
-/// Where gradients are reduced in every step, they are added up where they are kept, by slices or by the owner.
-/// Otherwise accumulators take the placement of the gradients that nobody has reduced yet.
+/// If gradients are reduced in every step, they are accumulated in the storage placement. Otherwise accumulators follow
+/// the unreduced gradients.
 void StorageAnnotator::placeAccumulators() {
   if (file.get().train().gradient_merge().reduce() != strategy::GradientMerge::EVERY_STEP)
     return;
@@ -360,7 +359,7 @@ void StorageAnnotator::placeAccumulators() {
   }
 }
 
-/// Says what slices cost an optimizer that works on whole matrices.
+/// Warns about the traffic of slices under an optimizer of whole matrices.
 void StorageAnnotator::warnOfMatrices() const {
   int64_t bytes = 0, count = 0;
   for (const auto &[name, parameter] : parameters)
@@ -377,7 +376,7 @@ void StorageAnnotator::warnOfMatrices() const {
            "them where they are";
 }
 
-/// Says that there is nothing to shard. A program that evaluates has no state and is not asked.
+/// Warns if there is nothing to shard, except for programs that evaluate, which have no state.
 void StorageAnnotator::warnOfNothing() const {
   if (!file.matchesAll())
     return;

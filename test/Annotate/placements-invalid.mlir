@@ -219,7 +219,7 @@ tensor { axis: "tp" sequence: true }
 
 //--- place-no-list.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
-# CHECK: place-no-list.textproto:[[@LINE+1]]:1: error: "dp, tp" is no list of dimensions; an example is "[3 tp, -]"
+# CHECK: place-no-list.textproto:[[@LINE+1]]:1: error: "dp, tp" is not a list of dimensions; an example is "[3 tp, -]"
 place { match: "x" dims: "dp, tp" }
 
 //--- place-empty-dimension.textproto

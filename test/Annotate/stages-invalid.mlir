@@ -74,7 +74,7 @@ pipeline { axis: "pp" stages { ends_with: "layer2" } }
 //--- ends-in-disorder.textproto
 mesh { axes { name: "pp" size: 3 } }
 train { sgd {} }
-# CHECK: ends-in-disorder.textproto:[[@LINE+1]]:52: error: block "layer0" lies before the end of stage 0
+# CHECK: ends-in-disorder.textproto:[[@LINE+1]]:52: error: block "layer0" is before the end of stage 0
 pipeline { axis: "pp" stages { ends_with: "layer1" ends_with: "layer0" } }
 
 //--- end-on-both-sides.textproto
@@ -98,7 +98,7 @@ pipeline { axis: "pp" stages { match: "layer0" } }
 //--- glob-without-match.textproto
 mesh { axes { name: "pp" size: 2 } }
 train { sgd {} }
-# CHECK: glob-without-match.textproto:[[@LINE+1]]:49: error: "layer0" of stage 1 matches no scope, value or variable that no glob before it does
+# CHECK: glob-without-match.textproto:[[@LINE+1]]:49: error: "layer0" of stage 1 matches no scope, value or variable that earlier globs leave
 pipeline { axis: "pp" stages { match: "layer?*" match: "layer0" } }
 
 //--- against-the-flow.textproto
@@ -120,7 +120,7 @@ pipeline { axis: "pp" micro_batches: 3 }
 mesh { axes { name: "pp" size: 2 } }
 train { sgd {} }
 pipeline { axis: "pp" }
-# CHECK: place-over-stages.textproto:[[@LINE+1]]:1: error: axis "pp" is that of the pipeline, along which nothing is split
+# CHECK: place-over-stages.textproto:[[@LINE+1]]:1: error: axis "pp" is the axis of the pipeline; no value can be split over it
 place { match: "x" dims: "[pp, -]" }
 
 //--- whole-step.textproto

@@ -1,4 +1,4 @@
-//===- Passes.h - passes of Annotate ----------------------------*- C++ -*-===//
+//===- Passes.h - entry point of the stage Annotate -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,18 +21,19 @@ namespace meshwright::annotate {
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Annotate/Passes.h.inc"
 
-/// A bound on what the stages of a pipeline hold by the estimate of Annotate. What a rank holds is known after
-/// Schedule; where that is too much, a smaller bound asks for another cut.
+/// A bound on the estimated memory of pipeline stages. The memory of a rank is only known after Schedule; if it is too
+/// large, the caller asks for another cut with a smaller bound.
 struct StageBound {
-  /// No stage holds more.
+  /// The most bytes that a stage may hold.
   int64_t bytes = INT64_MAX;
-  /// Set by the cut: what the largest stage holds, or that no cut keeps the bound, which is no diagnostic.
+  /// Output: the bytes of the largest stage. `isImpossible` is set if no cut keeps the bound; no diagnostic is emitted
+  /// then.
   int64_t largest = 0;
   bool isImpossible = false;
 };
 
-/// Adds the mesh and the placements that a checked `strategy` gives to `module`. Stages that are balanced by cost keep
-/// within `bound`, unless it is null. Errors are at the strategy's lines.
+/// Adds the mesh and the placements of a checked `strategy` to `module`. Pipeline stages that are balanced by cost stay
+/// within `bound`, unless it is null. Errors are located at the strategy's lines.
 mlir::LogicalResult annotate(mlir::ModuleOp module, const strategy::StrategyFile &strategy,
                              StageBound *bound = nullptr);
 

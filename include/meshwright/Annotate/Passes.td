@@ -12,11 +12,12 @@ include "mlir/Pass/PassBase.td"
 def PlacementsPass : Pass<"dist-annotate-placements", "::mlir::ModuleOp"> {
   let summary = "adds the mesh and the placements that the strategy gives";
   let description = [{
-    Makes the strategy's mesh, splits the batch dimension of inputs over the data axes, parameters (and what is placed
-    like them) over the tensor axis, with `sequence` the value that enters the first block along its sequence
-    dimension, and whatever `place` names. With `pipeline` operations get `dist.stage` and variables are kept on the
-    coordinate of theirs. Variables that `offload` names get `dist.memory` host. A glob that matches nothing and an
-    axis that a value is split over twice are errors at the strategy's line.
+    Creates the strategy's mesh. Splits the batch dimension of inputs over the data axes; parameters, and
+    variables that are placed like them, over the tensor axis; with `sequence`, the value that enters the
+    first block along its sequence dimension; and the values that `place` names. With `pipeline`, operations
+    get `dist.stage` and variables are kept on the coordinate of their stage. Variables that `offload` names
+    get `dist.memory` host. A glob without a match, and an axis that would split a value twice, are errors at
+    the strategy's line.
 
     Example: with `data { axes: "dp" } model { batch { inputs: "ids" } }`
     ```mlir
