@@ -215,7 +215,7 @@ LogicalResult Annotator::placeBatches() {
   const auto &model = file.get().model();
   if (model.batch().empty())
     return emitError(getLoc("data"))
-           << "data.axes splits a batch; model.batch says which dimension of which inputs it is";
+           << "data.axes splits a batch; model.batch names the inputs and their batch dimension";
   for (int index = 0; index < model.batch_size(); ++index) {
     const auto &batch = model.batch(index);
     for (int glob = 0; glob < batch.inputs_size(); ++glob) {

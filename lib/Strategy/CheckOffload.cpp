@@ -1,4 +1,4 @@
-//===- CheckOffload.cpp - what can be said of offload alone ---------------===//
+//===- CheckOffload.cpp - checks of offload -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,10 @@
-//===- CheckPipeline.cpp - what can be said of pipeline alone -------------===//
+//===- CheckPipeline.cpp - checks of pipeline, and its task order ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the fields of `pipeline` against each other and against the mesh, without the graph. The order of tasks is
+// either a published schedule, generated for the number of ranks, micro-batches and chunks, or read from a file next to
+// the strategy; both are checked for deadlocks and completeness by `schedule::check`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +23,7 @@ using namespace meshwright;
 using namespace meshwright::strategy;
 
 //===----------------------------------------------------------------------===//
-// What the strategy says
+// Derived values
 //===----------------------------------------------------------------------===//
 
 int64_t StrategyFile::getSlices() const {
@@ -33,14 +37,14 @@ StringRef StrategyFile::getStageAxis() const {
   return strategy.pipeline().axis();
 }
 
-/// The published order that a field of the strategy names: its name in capitals.
+/// The schedule that a value of the field names: its name in upper case.
 static schedule::OrderKind getOrderKind(Pipeline::Schedule chosen) {
   const std::string &name = Pipeline::Schedule_Name(chosen);
   ArrayRef<schedule::OrderKind> kinds = schedule::getOrderKinds();
   return *llvm::find_if(kinds, [&](schedule::OrderKind kind) { return schedule::getName(kind).upper() == name; });
 }
 
-/// The text of a file, found from the folder of the file `from` that names it.
+/// The text of a file whose relative path starts at the folder of the file `from`.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readBeside(StringRef from, StringRef path) {
   SmallString<128> found(path);
   if (llvm::sys::path::is_relative(path)) {
@@ -91,7 +95,7 @@ FailureOr<schedule::TaskOrder> StrategyFile::makeTaskOrder(MLIRContext *context)
 
 namespace {
 
-/// The checks of one `pipeline`, in the order of its fields.
+/// Checks `pipeline`, field by field.
 class PipelineChecker {
 public:
   PipelineChecker(const StrategyFile &file, MLIRContext *context)
@@ -112,9 +116,9 @@ private:
     if (!file.getMesh().find(axis))
       return error(".axis") << "the mesh has no axis \"" << axis << "\"";
     if (llvm::is_contained(file.get().data().axes(), axis))
-      return error(".axis") << "axis \"" << axis << "\" stands in data.axes too";
+      return error(".axis") << "axis \"" << axis << "\" is also in data.axes";
     if (file.get().has_tensor() && file.get().tensor().axis() == axis)
-      return error(".axis") << "axis \"" << axis << "\" is tensor.axis too";
+      return error(".axis") << "axis \"" << axis << "\" is also tensor.axis";
     return success();
   }
 
@@ -122,7 +126,7 @@ private:
     if (file.get().train().gradient_merge().has_slices())
       return error(".micro_batches") << "pipeline goes through the batch in " << pipeline.micro_batches()
                                      << " micro-batches and train.gradient_merge in "
-                                     << file.get().train().gradient_merge().slices() << " slices; one of them says it";
+                                     << file.get().train().gradient_merge().slices() << " slices; set only one of them";
     return success();
   }
 
@@ -175,10 +179,11 @@ LogicalResult StrategyFile::checkSlices(StringRef path, int64_t slices, MLIRCont
     return emitError(getLoc(context, path))
            << path << " is " << slices << "; it is at least 1 and at most " << kMostTimes;
   if (slices > 1 && getMesh().find(dist::kSlicesAxis))
-    return emitError(getLoc(context, "mesh")) << "axis \"" << dist::kSlicesAxis << "\" is called like that of " << path;
+    return emitError(getLoc(context, "mesh"))
+           << "axis \"" << dist::kSlicesAxis << "\" has the name of the axis of " << path;
   if (slices > 1 && strategy.model().batch().empty())
     return emitError(getLoc(context, path))
-           << path << " splits a batch; model.batch says which dimension of which inputs it is";
+           << path << " splits a batch; model.batch names the inputs and their batch dimension";
   return success();
 }
 

@@ -1,6 +1,9 @@
-//===- CheckTrain.cpp - what can be said of train alone -------------------===//
+//===- CheckTrain.cpp - checks of train -----------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the numbers of `train` by the names of their fields, in whatever message they are, so that a new optimizer is
+// covered without further code. Checks that involve several fields follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +22,14 @@ using google::protobuf::Message;
 
 namespace {
 
-/// What the number of a field may be.
+/// The allowed range of a number.
 struct Bound {
   enum Kind { Fraction, Positive, NotNegative } kind;
-  /// The names of the fields, in whatever message they stand.
+  /// Field names, in any message.
   SmallVector<StringRef> fields;
 };
 
-/// Checks the numbers of one message by the names of its fields.
+/// Checks the numbers of a message by the names of its fields, recursively.
 class NumberChecker {
 public:
   NumberChecker(const StrategyFile &file, MLIRContext *context) : file(file), context(context) {}
@@ -64,7 +67,7 @@ private:
          {"eps", "weight_decay", "l2", "initial", "decay_rate", "clip_rms", "consistent_rms", "adam_weight_decay"}}};
     if (StringRef(path).starts_with("train.precision.loss_scale") && !(value > 0 && std::isfinite(value)))
       return emitError(file.getLoc(context, path)) << path << " is " << toText(value) << "; it is positive";
-    // The decay of an average is a number, elsewhere the field holds globs.
+    // A `decay` that is a number is that of an average; in optimizers the field holds globs.
     if (field == "decay" && !(value > 0 && value < 1))
       return emitError(file.getLoc(context, path)) << path << " is " << toText(value) << "; it lies in (0, 1)";
     for (const Bound &bound : bounds) {
@@ -87,11 +90,11 @@ private:
   MLIRContext *context;
 };
 
-/// Whether the optimizer of `settings`, a `Train` or `ParameterGroup`, has a field of that name.
+/// True if the optimizer of `settings`, a `Train` or `ParameterGroup`, has a field `name`.
 bool takes(const Message &settings, StringRef name) {
   const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
   const FieldDescriptor *optimizer = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
-  // Without a choice it is AdamW.
+  // The default optimizer is AdamW.
   const auto *type = optimizer ? optimizer->message_type() : AdamW::descriptor();
   return type->FindFieldByName(name.str()) != nullptr;
 }
@@ -108,12 +111,12 @@ LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
     return error(".steps") << merge.steps() << "; it is at least 1 and at most " << kMostTimes;
   if (merge.steps() > 1 && getMesh().find(dist::kMergeAxis))
     return emitError(getLoc(context, "mesh"))
-           << "axis \"" << dist::kMergeAxis << "\" is called like that of the steps of train.gradient_merge";
+           << "axis \"" << dist::kMergeAxis << "\" has the name of the axis of train.gradient_merge.steps";
   if (failed(checkSlices("train.gradient_merge.slices", merge.slices(), context)))
     return failure();
   bool isSharded = strategy.has_zero() && strategy.zero().stage() >= 2;
   if (merge.reduce() == GradientMerge::EVERY_STEP && !isSharded)
-    return error(".reduce") << "EVERY_STEP, which adds up gradients where zero keeps them, but "
+    return error(".reduce") << "EVERY_STEP, which accumulates gradients where zero keeps them, but "
                             << (strategy.has_zero() ? "zero.stage is 1; it needs stage 2 or 3"
                                                     : "there is no zero; it needs stage 2 or 3");
   return success();
@@ -123,7 +126,7 @@ static LogicalResult checkRecompute(const Recompute &recompute, llvm::function_r
   auto error = [&](StringRef field) { return emitError(locate(field)) << "train.recompute." << field; };
   if (!recompute.has_fit()) {
     if (recompute.anchors_size() == 1)
-      return error("anchors[0]") << " stands alone; what lies between two anchors is computed again";
+      return error("anchors[0]") << " has no second anchor; the operations between two anchors are recomputed";
     return success();
   }
   if (recompute.fit() <= 0)
@@ -133,7 +136,7 @@ static LogicalResult checkRecompute(const Recompute &recompute, llvm::function_r
                                             {recompute.has_policy(), "policy"}};
   for (auto [given, field] : chosen)
     if (given)
-      return error(field) << " chooses what to compute again, and so does fit; recompute takes one of them";
+      return error(field) << " chooses what to recompute, and so does fit; set only one of them";
   return success();
 }
 

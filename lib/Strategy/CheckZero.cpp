@@ -1,6 +1,9 @@
-//===- CheckZero.cpp - what can be said of zero and reduce alone ----------===//
+//===- CheckZero.cpp - checks of zero and reduce --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks the fields of `zero` and `reduce` against each other and against `data.axes`, without the graph. Fields about
+// fetching need stage 3; `keep: STEP` excludes the fields that bound or shorten the life of fetched parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +20,7 @@ using namespace meshwright::strategy;
 
 namespace {
 
-/// The checks of one `zero`, in the order of its fields.
+/// Checks `zero`, field by field.
 class ZeroChecker {
 public:
   ZeroChecker(const StrategyFile &file, MLIRContext *context)
@@ -50,7 +53,7 @@ private:
       if (!llvm::is_contained(file.get().data().axes(), axis))
         return error(".axes[" + Twine(index) + "]") << "axis \"" << axis << "\" is not among data.axes";
       if (!seen.insert(axis).second)
-        return error(".axes[" + Twine(index) + "]") << "axis \"" << axis << "\" stands twice in zero.axes";
+        return error(".axes[" + Twine(index) + "]") << "axis \"" << axis << "\" is given twice in zero.axes";
     }
     return success();
   }
@@ -80,7 +83,7 @@ private:
     for (const auto &[index, anchor] : llvm::enumerate(segment.anchors()))
       if (!seen.insert(anchor).second)
         return error(".segment.anchors[" + Twine(index) + "]")
-               << "anchor \"" << anchor << "\" stands twice in zero.segment";
+               << "anchor \"" << anchor << "\" is given twice in zero.segment";
     return success();
   }
 
@@ -114,17 +117,17 @@ private:
         return error(".backward_axes[" + Twine(index) + "]") << "axis \"" << axis << "\" is not among zero.axes";
       if (!seen.insert(axis).second)
         return error(".backward_axes[" + Twine(index) + "]")
-               << "axis \"" << axis << "\" stands twice in zero.backward_axes";
+               << "axis \"" << axis << "\" is given twice in zero.backward_axes";
     }
     return success();
   }
 
-  /// Two fields say how long parameters are kept, and others bound or cut short what the whole step keeps.
+  /// zero.keep and pipeline.keep must agree, and no field may limit parameters that the whole step keeps.
   LogicalResult checkKeep() const {
     const Pipeline &pipeline = file.get().pipeline();
     if (zero.has_keep() && pipeline.has_keep() && (zero.keep() == Zero::STEP) != (pipeline.keep() == Pipeline::STEP))
       return error(".keep") << "zero.keep is " << Zero::Keep_Name(zero.keep()) << " but pipeline.keep is "
-                            << Pipeline::Keep_Name(pipeline.keep()) << "; one of them says it";
+                            << Pipeline::Keep_Name(pipeline.keep()) << "; set only one of them";
     std::tuple<bool, const char *, const char *> others[] = {
         {zero.has_max_live_megabytes(), "max_live_megabytes", "bounds fetched parameters that are alive"},
         {zero.has_keep_within_megabytes(), "keep_within_megabytes", "lets go of fetched parameters"},
@@ -161,6 +164,6 @@ LogicalResult StrategyFile::checkReduce(MLIRContext *context) const {
     return emitError(getLoc(context, "reduce")) << "reduce is about data.axes, but there are none";
   if (!strategy.has_train())
     return emitError(getLoc(context, "reduce"))
-           << "reduce is about the gradients that train makes, but there is no train";
+           << "reduce is about the gradients that train computes, but there is no train";
   return success();
 }

@@ -1,6 +1,10 @@
-//===- Strategy.cpp - everything that is not the network ------------------===//
+//===- Strategy.cpp - the strategy file, parsed and checked ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parses the strategy with protobuf's text format, which also records the place of every field, so that all later
+// errors are located at a line. Checks here and in the files Check*.cpp need no graph; checks against the graph are in
+// Annotate and Pipeline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +24,7 @@ static constexpr int64_t kMostRanks = runtime::mostRanks;
 
 namespace {
 
-/// Emits protobuf's complaints at their places.
+/// Emits protobuf's errors at their places.
 class Errors : public google::protobuf::io::ErrorCollector {
 public:
   Errors(StringRef name, MLIRContext *context) : name(name), context(context) {}
@@ -44,7 +48,7 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(file.places.get());
   parser.SetRecursionLimit(32);
-  // What is missing is said below: protobuf does not know where.
+  // Missing fields are reported below, because protobuf does not know their place.
   parser.AllowPartialMessage(true);
   if (!parser.ParseFromString(text.str(), &file.strategy))
     return failure();
@@ -82,7 +86,7 @@ Location StrategyFile::getLoc(MLIRContext *context, StringRef path) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks that need no graph
+// Checks without the graph
 //===----------------------------------------------------------------------===//
 
 LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
@@ -94,7 +98,7 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     const strategy::Axis &axis = axes[index];
     Location loc = getLoc(context, "mesh.axes[" + std::to_string(index) + "]");
     if (axis.name().empty() || !seen.insert(axis.name()).second)
-      return emitError(loc) << "axis \"" << axis.name() << "\" is empty or stands twice in the mesh";
+      return emitError(loc) << "axis \"" << axis.name() << "\" is empty or given twice in the mesh";
     if (axis.size() < 0 || (axis.size() > 0 && product > kMostRanks / axis.size()))
       return emitError(loc) << "axis \"" << axis.name() << "\" has size " << axis.size()
                             << "; sizes are positive and the number of ranks is at most " << kMostRanks;
@@ -104,7 +108,7 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     }
     if (open)
       return emitError(loc) << "axis \"" << axis.name() << "\" has size 0 and so has axis \"" << axes[*open].name()
-                            << "\"; one at most can be what --ranks leaves";
+                            << "\"; at most one axis can take its size from --ranks";
     open = index;
   }
   Location loc = getLoc(context, "mesh");
@@ -117,9 +121,9 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     return success();
   }
   if (ranks == 0)
-    return emitError(loc) << "axis \"" << axes[*open].name() << "\" has size 0; --ranks says what it is";
+    return emitError(loc) << "axis \"" << axes[*open].name() << "\" has size 0; set it with --ranks";
   if (ranks % product != 0)
-    return emitError(loc) << ranks << " ranks do not divide by the " << product << " of the axes beside \""
+    return emitError(loc) << ranks << " ranks cannot be divided by the " << product << " of the axes beside \""
                           << axes[*open].name() << "\"";
   axes[*open].set_size(ranks / product);
   return success();
@@ -134,7 +138,7 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
     if (!mesh.find(axis))
       return emitError(loc) << "the mesh has no axis \"" << axis << "\"";
     if (!seen.insert(axis).second)
-      return emitError(loc) << "axis \"" << axis << "\" stands twice in data.axes";
+      return emitError(loc) << "axis \"" << axis << "\" is given twice in data.axes";
   }
   if (!strategy.has_tensor())
     return success();
@@ -143,7 +147,7 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
   if (!mesh.find(tensor.axis()))
     return emitError(loc) << "the mesh has no axis \"" << tensor.axis() << "\"";
   if (seen.contains(tensor.axis()))
-    return emitError(loc) << "axis \"" << tensor.axis() << "\" stands in data.axes too";
+    return emitError(loc) << "axis \"" << tensor.axis() << "\" is also in data.axes";
   for (int index = 0; index < tensor.split_size(); ++index)
     if (tensor.split(index).groups() < 1)
       return emitError(getLoc(context, "tensor.split[" + std::to_string(index) + "].groups"))
@@ -158,7 +162,7 @@ LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
                  succeeded(checkOffload(context)) && succeeded(checkPipeline(context)));
 }
 
-/// The words of `topology.order`.
+/// The axis names in `topology.order`.
 static SmallVector<StringRef> getOrder(const strategy::Strategy &strategy) {
   SmallVector<StringRef> names;
   StringRef(strategy.topology().order()).split(names, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -182,7 +186,7 @@ LogicalResult StrategyFile::checkTopology(MLIRContext *context) const {
   SmallVector<StringRef> order = getOrder(strategy);
   for (StringRef name : order)
     if (!missing.erase(name))
-      return emitError(orderLoc) << "the mesh has no axis \"" << name << "\", or it stands twice in the order";
+      return emitError(orderLoc) << "the mesh has no axis \"" << name << "\", or the order gives it twice";
   for (const strategy::Axis &axis : axes)
     if (!order.empty() && missing.contains(axis.name()))
       return emitError(orderLoc) << "axis \"" << axis.name() << "\" is not in the order, which has " << order.size()
@@ -193,7 +197,7 @@ LogicalResult StrategyFile::checkTopology(MLIRContext *context) const {
 dist::Mesh StrategyFile::getMesh() const {
   auto &axes = strategy.mesh().axes();
   SmallVector<const strategy::Axis *> ordered;
-  // A name of its own: what `reverse` goes through is not kept alive for the loop.
+  // A named variable, because `reverse` does not extend the life of a temporary.
   SmallVector<StringRef> order = getOrder(strategy);
   for (StringRef name : llvm::reverse(order))
     ordered.push_back(&*llvm::find_if(axes, [&](const strategy::Axis &axis) { return axis.name() == name; }));

@@ -1,9 +1,9 @@
-//===- Glob.cpp - patterns over dotted names ------------------------------===//
+//===- Glob.cpp - matching of globs over dotted names ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The states are positions in the glob; all that can be reached after a piece of the name are kept at once, so that no
-// glob takes exponential time.
+// Simulates a nondeterministic automaton whose states are positions in the glob. All reachable states are kept at once,
+// so that no glob takes exponential time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 using namespace llvm;
 
-/// Cuts `text` into characters; a backslash and what follows it are one piece.
+/// Splits `text` into characters; an escaped character is one piece.
 static SmallVector<StringRef> pieces(StringRef text) {
   SmallVector<StringRef> result;
   while (!text.empty()) {
@@ -23,7 +23,7 @@ static SmallVector<StringRef> pieces(StringRef text) {
   return result;
 }
 
-/// Whether a piece of a glob that is neither `*` nor `?` stands for `piece` of a name.
+/// True if a piece of a glob other than `*` and `?` matches `piece` of a name.
 static bool isLiteral(StringRef pattern, StringRef piece) {
   if (pattern == piece)
     return true;
@@ -34,7 +34,7 @@ bool meshwright::matchGlob(StringRef glob, StringRef name) {
   SmallVector<StringRef> patterns = pieces(glob);
   size_t end = patterns.size();
   BitVector states(end + 1), next(end + 1);
-  // A star may match nothing.
+  // A star may match the empty text.
   auto enter = [&](BitVector &set, size_t state) {
     set.set(state);
     for (; state < end && patterns[state] == "*"; ++state)
@@ -60,7 +60,7 @@ bool meshwright::matchGlob(StringRef glob, StringRef name) {
 
 static bool isWild(StringRef pattern) { return pattern == "*" || pattern == "?"; }
 
-/// For every end of the glob, those ends of the name that it matches: `[pattern][piece]`.
+/// For every suffix of the glob, the suffixes of the name that it matches: `[pattern][piece]`.
 static SmallVector<BitVector> matchEnds(ArrayRef<StringRef> patterns, ArrayRef<StringRef> name) {
   size_t end = name.size();
   SmallVector<BitVector> matches(patterns.size() + 1, BitVector(end + 1));
@@ -100,7 +100,7 @@ std::optional<std::string> meshwright::fillGlob(StringRef glob, ArrayRef<StringR
   std::string name;
   for (StringRef pattern : pieces(glob)) {
     if (!isWild(pattern)) {
-      // A backslash that is no part of a name takes the meaning from what follows.
+      // A backslash before anything but a dot escapes a character of the glob and is dropped.
       name += pattern.size() == 2 && pattern != "\\." ? pattern.drop_front() : pattern;
       continue;
     }

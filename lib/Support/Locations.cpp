@@ -1,4 +1,4 @@
-//===- Locations.cpp - where in the user's file ---------------------------===//
+//===- Locations.cpp - locations in the user's file -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

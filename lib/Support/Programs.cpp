@@ -1,6 +1,10 @@
-//===- Programs.cpp - what passes may take for granted --------------------===//
+//===- Programs.cpp - invariants of programs ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifies once what passes rely on without checking again: functions of one block, types with static shapes and known
+// elements, and sizes whose sums do not overflow. Sums saturate at `kMaxStepBytes` + 1. Linear in the number of
+// operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +56,7 @@ std::optional<std::string> meshwright::getTypeProblem(Type type) {
   for (auto [dim, size] : llvm::enumerate(tensor.getShape())) {
     if (ShapedType::isDynamic(size))
       return ("whose dimension " + Twine(dim) + " has no size; export with static shapes").str();
-    // Eight bytes each have to fit.
+    // Elements take up to eight bytes.
     if (llvm::MulOverflow(elements, size, elements) || elements > std::numeric_limits<int64_t>::max() / 8)
       return "which has more elements than 60 bits count";
   }
@@ -66,10 +70,10 @@ std::optional<std::string> meshwright::getTypeProblem(Type type) {
 
 namespace {
 
-/// A sum of bytes that knows when it is too large.
+/// A saturating sum of bytes.
 class Sum {
 public:
-  /// Adds the bytes of a value of `type`, which has no problem, so many times.
+  /// Adds the bytes of a value of a supported `type`, `times` times.
   void add(Type type, int64_t times) {
     RankedTensorType tensor = dist::getTensorType(type);
     int64_t bytes = getElementBytes(tensor.getElementType());

@@ -1,4 +1,4 @@
-//===- Scopes.cpp - the repeated parts of a network -----------------------===//
+//===- Scopes.cpp - prefixes and blocks of scopes -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Stages.cpp - where the stages of a pipeline are --------------------===//
+//===- Stages.cpp - stages and coordinates of a pipeline ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -23,16 +23,17 @@ FailureOr<std::optional<StageMap>> StageMap::read(MeshOp op) {
   std::optional<Axis> axis = mesh.find(name.getValue());
   if (!axis || mesh.isTime(*axis))
     return op.emitOpError() << "names \"" << name.getValue()
-                            << "\" as the axis of a pipeline, which is no axis of ranks";
+                            << "\" as the axis of a pipeline, which is not an axis of ranks";
   auto text = op->getAttrOfType<StringAttr>(kTaskOrderAttr);
   if (!text)
     return op.emitOpError() << "has a pipeline along axis \"" << name.getValue() << "\" without " << kTaskOrderAttr;
   llvm::Expected<schedule::TaskOrder> order = schedule::readCsv(text.getValue());
   if (!order)
     return op.emitOpError() << "has a " << kTaskOrderAttr
-                            << " that does not read: " << llvm::toString(order.takeError());
+                            << " that cannot be read: " << llvm::toString(order.takeError());
   if (llvm::Error error = schedule::check(*order))
-    return op.emitOpError() << "has a " << kTaskOrderAttr << " that is none: " << llvm::toString(std::move(error));
+    return op.emitOpError() << "has a " << kTaskOrderAttr
+                            << " that is not a valid order: " << llvm::toString(std::move(error));
   if (order->getNumRanks() != mesh.getSize(*axis))
     return op.emitOpError() << "has a " << kTaskOrderAttr << " of " << order->getNumRanks() << " ranks, but axis \""
                             << name.getValue() << "\" has size " << mesh.getSize(*axis);

@@ -1,4 +1,4 @@
-//===- Units.cpp - quantities as people read them -------------------------===//
+//===- Units.cpp - readable quantities ------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,7 +10,7 @@
 
 using namespace meshwright;
 
-/// One digit after the point, with the largest prefix that leaves 1 or more.
+/// One decimal, with the largest prefix that leaves a number of at least 1.
 static std::string format(double value, llvm::StringRef unit) {
   static constexpr llvm::StringLiteral prefixes[] = {"", "k", "M", "G", "T", "P"};
   size_t prefix = 0;

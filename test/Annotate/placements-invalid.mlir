@@ -104,12 +104,12 @@ mesh { axes { name: "dp" size: "two" } }
 //--- axis-twice.textproto
 mesh {
   axes { name: "dp" size: 2 }
-# CHECK: axis-twice.textproto:[[@LINE+1]]:3: error: axis "dp" is empty or stands twice in the mesh
+# CHECK: axis-twice.textproto:[[@LINE+1]]:3: error: axis "dp" is empty or given twice in the mesh
   axes { name: "dp" size: 2 }
 }
 
 //--- axis-unnamed.textproto
-# CHECK: axis-unnamed.textproto:[[@LINE+1]]:8: error: axis "" is empty or stands twice in the mesh
+# CHECK: axis-unnamed.textproto:[[@LINE+1]]:8: error: axis "" is empty or given twice in the mesh
 mesh { axes { name: "" size: 2 } }
 
 //--- size-negative.textproto
@@ -123,12 +123,12 @@ mesh { axes { name: "a" size: 65536 }       axes { name: "b" size: 65536 } }
 //--- size-zero-twice.textproto
 mesh {
   axes { name: "dp" size: 0 }
-# CHECK: size-zero-twice.textproto:[[@LINE+1]]:3: error: axis "tp" has size 0 and so has axis "dp"; one at most can be what --ranks leaves
+# CHECK: size-zero-twice.textproto:[[@LINE+1]]:3: error: axis "tp" has size 0 and so has axis "dp"; at most one axis can take its size from --ranks
   axes { name: "tp" size: 0 }
 }
 
 //--- size-zero-alone.textproto
-# CHECK: size-zero-alone.textproto:[[@LINE+1]]:1: error: axis "dp" has size 0; --ranks says what it is
+# CHECK: size-zero-alone.textproto:[[@LINE+1]]:1: error: axis "dp" has size 0; set it with --ranks
 mesh { axes { name: "dp" size: 0 } }
 
 //--- ranks-unlike-mesh.textproto
@@ -136,7 +136,7 @@ mesh { axes { name: "dp" size: 0 } }
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
 
 //--- ranks-do-not-divide.textproto
-# CHECK: ranks-do-not-divide.textproto:[[@LINE+1]]:1: error: 6 ranks do not divide by the 4 of the axes beside "dp"
+# CHECK: ranks-do-not-divide.textproto:[[@LINE+1]]:1: error: 6 ranks cannot be divided by the 4 of the axes beside "dp"
 mesh { axes { name: "dp" size: 0 } axes { name: "tp" size: 4 } }
 
 //--- data-axis-unknown.textproto
@@ -146,12 +146,12 @@ data { axes: "pd" }
 
 //--- data-axis-twice.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
-# CHECK: data-axis-twice.textproto:[[@LINE+1]]:19: error: axis "dp" stands twice in data.axes
+# CHECK: data-axis-twice.textproto:[[@LINE+1]]:19: error: axis "dp" is given twice in data.axes
 data { axes: "dp" axes: "dp" }
 
 //--- data-without-batch.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
-# CHECK: data-without-batch.textproto:[[@LINE+1]]:1: error: data.axes splits a batch; model.batch says which dimension of which inputs it is
+# CHECK: data-without-batch.textproto:[[@LINE+1]]:1: error: data.axes splits a batch; model.batch names the inputs and their batch dimension
 data { axes: "dp" }
 
 //--- batch-without-match.textproto
@@ -181,7 +181,7 @@ tensor { axis: "sp" }
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
 model { batch { inputs: "x" } }
 data { axes: "dp" }
-# CHECK: tensor-axis-is-data.textproto:[[@LINE+1]]:10: error: axis "dp" stands in data.axes too
+# CHECK: tensor-axis-is-data.textproto:[[@LINE+1]]:10: error: axis "dp" is also in data.axes
 tensor { axis: "dp" }
 
 //--- groups-zero.textproto

@@ -46,10 +46,10 @@ train { sgd {} gradient_merge { slices: 0 } }
 
 //--- no-batch.textproto
 train { sgd {} gradient_merge { slices: 4 } }
-# ERROR: error: train.gradient_merge.slices splits a batch; model.batch says which dimension of which inputs it is
+# ERROR: error: train.gradient_merge.slices splits a batch; model.batch names the inputs and their batch dimension
 
 //--- name.textproto
 mesh { axes { name: "micro" size: 2 } }
 model { batch { inputs: "ids" } }
 train { sgd {} gradient_merge { slices: 4 } }
-# ERROR: error: axis "micro" is called like that of train.gradient_merge.slices
+# ERROR: error: axis "micro" has the name of the axis of train.gradient_merge.slices

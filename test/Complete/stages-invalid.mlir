@@ -3,7 +3,7 @@
 
 // Tests that an order of tasks has to go with its mesh, and stages with the order.
 
-// expected-error @below {{names "pp" as the axis of a pipeline, which is no axis of ranks}}
+// expected-error @below {{names "pp" as the axis of a pipeline, which is not an axis of ranks}}
 dist.mesh @mesh <["dp" = 2, slices "pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0\0A1F0\0A"}
 
 // -----
@@ -13,12 +13,12 @@ dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp"}
 
 // -----
 
-// expected-error @below {{has a dist.task_order that does not read: line 1, cell 2: "0X0" is no task}}
+// expected-error @below {{has a dist.task_order that cannot be read: line 1, cell 2: "0X0" is no task}}
 dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0X0\0A1F0\0A"}
 
 // -----
 
-// expected-error @below {{has a dist.task_order that is none: }}
+// expected-error @below {{has a dist.task_order that is not a valid order: }}
 dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F0\0A1F0\0A"}
 
 // -----

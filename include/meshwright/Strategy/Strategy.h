@@ -1,4 +1,4 @@
-//===- Strategy.h - everything that is not the network ----------*- C++ -*-===//
+//===- Strategy.h - the strategy file, parsed and checked -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,43 +17,42 @@
 
 namespace meshwright::strategy {
 
-/// A strategy with the places in its text, so that whatever is wrong with a field is said at its line.
+/// A strategy with the places of its fields in the text, so that errors about a field are located at its line.
 class StrategyFile {
 public:
-  /// The strategy without any field: one rank, nothing to train.
+  /// A strategy without any field: one rank, nothing to train.
   StrategyFile() = default;
 
-  /// Reads protobuf text. Errors are emitted at their line; `name` is what diagnostics call the file.
+  /// Parses protobuf text. Errors are located at their line; diagnostics call the file `name`.
   static mlir::FailureOr<StrategyFile> parse(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 
-  /// Checks what can be checked without the graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`,
-  /// which is 0 where the user did not say.
+  /// Checks everything that needs no graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`, which is
+  /// 0 if the user did not give it.
   mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);
 
   const Strategy &get() const { return strategy; }
 
-  /// What a checked strategy says of the program that evaluates: where values are, and nothing of training. What it
-  /// names need not be there, because it is written for the program that trains.
+  /// The strategy for a program that evaluates: placements without anything about training. Its globs need not match,
+  /// because the strategy is written for the program that trains.
   StrategyFile forEvaluation() const;
-  /// Whether every glob has to match something.
+  /// True if every glob has to match something.
   bool matchesAll() const { return !isForEvaluation; }
   /// The mesh of a checked strategy, in the order of its topology; without axes, one rank.
   dist::Mesh getMesh() const;
 
-  /// In how many slices the batch of a rank and step is gone through: micro-batches, where there is a pipeline.
+  /// The number of slices of the batch of a rank and step; the number of micro-batches of a pipeline.
   int64_t getSlices() const;
-  /// The field that says that fetched parameters are kept as long as the step, zero.keep or pipeline.keep; empty where
-  /// none does.
+  /// The name of the field that keeps fetched parameters for the whole step, zero.keep or pipeline.keep; empty if
+  /// neither does.
   llvm::StringRef getKeepField() const;
-  /// The name of the axis along which a checked strategy makes the ranks a pipeline; empty where it does not, or where
-  /// the axis has size 1.
+  /// The name of the pipeline's axis; empty if there is no pipeline or if the axis has size 1.
   llvm::StringRef getStageAxis() const;
-  /// The order in which the ranks of that axis work, checked. Errors are emitted at the field that is at fault, or say
-  /// what is wrong with the file that it names.
+  /// The checked order of tasks on the ranks of that axis. Errors are located at the field in question and may describe
+  /// the file that it names.
   mlir::FailureOr<schedule::TaskOrder> makeTaskOrder(mlir::MLIRContext *context) const;
 
-  /// The place of a field: names and indices from the outermost in, `tensor.split[1].match`. Where the text does not
-  /// have it, that of the nearest field around it.
+  /// The location of a field: names and indices from the outermost in, `tensor.split[1].match`. If the text does not
+  /// have the field, the location of the nearest field around it.
   mlir::Location getLoc(mlir::MLIRContext *context, llvm::StringRef path) const;
 
 private:
@@ -66,10 +65,10 @@ private:
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkPipeline(mlir::MLIRContext *context) const;
-  /// Checks the number of slices that the field at `path` says.
+  /// Checks the number of slices in the field at `path`.
   mlir::LogicalResult checkSlices(llvm::StringRef path, int64_t slices, mlir::MLIRContext *context) const;
 
-  /// The most coordinates of an axis of times.
+  /// The largest size of an axis of times.
   static constexpr int64_t kMostTimes = 65536;
 
   Strategy strategy;
@@ -78,7 +77,7 @@ private:
   std::shared_ptr<google::protobuf::TextFormat::ParseInfoTree> places;
 };
 
-/// A complete strategy with comments, as `--print-strategy` prints it.
+/// A complete strategy with comments; `--print-strategy` prints it.
 llvm::StringRef getTemplate();
 
 } // namespace meshwright::strategy

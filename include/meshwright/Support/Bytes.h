@@ -1,4 +1,4 @@
-//===- Bytes.h - numbers of bytes -------------------------------*- C++ -*-===//
+//===- Bytes.h - sizes in bytes ---------------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,7 +15,7 @@
 
 namespace meshwright {
 
-/// More bytes than there are; a few of them may be added up.
+/// More bytes than any memory; a few such numbers can be added without overflow.
 inline constexpr int64_t kUnboundedBytes = std::numeric_limits<int64_t>::max() / 4;
 
 /// The bytes of an element in memory; booleans take one.

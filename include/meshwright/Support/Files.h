@@ -1,4 +1,4 @@
-//===- Files.h - texts that are read ----------------------------*- C++ -*-===//
+//===- Files.h - reading text files -----------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,9 +13,9 @@
 
 namespace meshwright {
 
-/// The text of the regular file `path`, or of standard input where that is `-`. A pipe blocks where nothing writes to
-/// it, and a device has no end: they are errors, as is what the system cannot read. The text is read, not mapped, so
-/// that a file may change afterwards.
+/// The text of the regular file `path`, or of standard input for `-`. Pipes, which may block, and devices, which may
+/// have no end, are errors, as are failures of the system. The text is read rather than mapped, so that the file may
+/// change later.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readText(llvm::StringRef path);
 
 } // namespace meshwright

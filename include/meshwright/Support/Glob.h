@@ -14,17 +14,16 @@
 
 namespace meshwright {
 
-/// Whether `name` matches `glob`: `*` matches anything, dots included and nothing too; `?` one component of a dotted
-/// name or part of one, at least a character; every other character itself. In names and globs alike `\.` is a dot
-/// inside a component; in globs a backslash also takes the meaning from `*` and `?`. Takes time in the product of the
-/// lengths.
+/// True if `name` matches `glob`. `*` matches any text, including dots and the empty text; `?` matches a non-empty part
+/// of one component of a dotted name; every other character matches itself. In names and globs `\.` is a dot inside a
+/// component; in globs a backslash also escapes `*` and `?`. Takes time in the product of the lengths.
 bool matchGlob(llvm::StringRef glob, llvm::StringRef name);
 
-/// What each `*` and `?` of `glob` stands for in `name`, from the left, the first ones for as little as possible.
-/// Nothing where the glob does not match.
+/// The text that each `*` and `?` of `glob` matches in `name`, from left to right, earlier ones as short as possible.
+/// Empty if the glob does not match.
 std::optional<llvm::SmallVector<llvm::StringRef>> captureGlob(llvm::StringRef glob, llvm::StringRef name);
 
-/// The name that `glob` becomes when its `*` and `?` stand for `captures`. Nothing where it has not as many of them.
+/// Replaces each `*` and `?` of `glob` by one of `captures`. Empty if their numbers differ.
 std::optional<std::string> fillGlob(llvm::StringRef glob, llvm::ArrayRef<llvm::StringRef> captures);
 
 } // namespace meshwright

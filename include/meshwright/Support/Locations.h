@@ -1,4 +1,4 @@
-//===- Locations.h - where in the user's file -------------------*- C++ -*-===//
+//===- Locations.h - locations in the user's file ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,7 @@
 
 namespace meshwright {
 
-/// The first place in a file that `loc` knows, as `model.mlir:88`, without the folder; empty where it knows none.
+/// The first location in a file within `loc`, as `model.mlir:88` without the folder; empty if there is none.
 std::string describeLocation(mlir::Location loc);
 
 } // namespace meshwright

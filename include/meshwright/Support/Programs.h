@@ -1,4 +1,4 @@
-//===- Programs.h - what passes may take for granted ------------*- C++ -*-===//
+//===- Programs.h - invariants of programs ----------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,24 +15,24 @@
 
 namespace meshwright {
 
-/// The most bytes that the operations of a step may read and write: passes and plans may count them several times over
-/// in 63 bits. No machine gets near it.
+/// The most bytes that the operations of a step may read and write. Passes and plans may multiply them several times in
+/// 63 bits, and no machine comes near.
 inline constexpr int64_t kMaxStepBytes = int64_t(1) << 58;
 
 /// Checks that a function has a body of one block that ends with its return. Operations of dialects that are not linked
-/// pass for ends of a block otherwise.
+/// would otherwise pass as terminators.
 llvm::LogicalResult verifyBody(mlir::func::FuncOp func);
 
-/// Why a value cannot be of that type in a program, as a clause: "whose dimension 0 has no size". Nothing if it can:
-/// values are tensors of static shape and known elements.
+/// The reason why a program cannot have a value of that type, as a clause: "whose dimension 0 has no size". Empty if it
+/// can: values are tensors of static shape and known element types.
 std::optional<std::string> getTypeProblem(mlir::Type type);
 
-/// Checks that the functions of `module` that have a body are programs, as passes take them for granted:
-/// - `verifyBody` accepts them, and `net::LoopNest` the loops in them.
-/// - No value and no variable is of a type that has a problem, but for values in flight.
-/// - Bytes can be added up: all variables, each as often as it has slots, and what operations read and write, as often
-///   as loops run them, have at most `kMaxStepBytes`.
-/// The error is at the first operation, argument or variable that is otherwise.
+/// Checks the invariants that passes rely on, for all functions of `module` with a body:
+/// - `verifyBody` accepts them, and `net::LoopNest` accepts their loops.
+/// - The types of all values and variables are supported, except types of async handles.
+/// - Bytes can be added without overflow: all variables times their slots, plus the operands and results of operations times
+///   their iterations, have at most `kMaxStepBytes`.
+/// The error is located at the first operation, argument or variable that violates one.
 llvm::LogicalResult verifyPrograms(mlir::ModuleOp module);
 
 } // namespace meshwright

@@ -1,4 +1,4 @@
-//===- Scopes.h - the repeated parts of a network ---------------*- C++ -*-===//
+//===- Scopes.h - prefixes and blocks of scopes -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,12 +12,12 @@
 
 namespace meshwright {
 
-/// The shortest prefix of the components of `scope` for which `holds`; empty where there is none. A dot behind a
-/// backslash belongs to its component.
+/// The shortest prefix of whole components of `scope` for which `holds` returns true; empty if there is none. An
+/// escaped dot does not end a component.
 llvm::StringRef findScopePrefix(llvm::StringRef scope, llvm::function_ref<bool(llvm::StringRef)> holds);
 
-/// The block of a network that `scope` lies in: its shortest prefix that ends in a digit (`transformer.h.3`, `layer0`).
-/// Empty where there is none.
+/// The block of `scope`: its shortest prefix that ends in a digit (`transformer.h.3`, `layer0`). Empty if there is
+/// none.
 llvm::StringRef findBlock(llvm::StringRef scope);
 
 } // namespace meshwright

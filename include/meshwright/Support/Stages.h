@@ -1,4 +1,4 @@
-//===- Stages.h - where the stages of a pipeline are ------------*- C++ -*-===//
+//===- Stages.h - stages of a pipeline --------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,24 +12,24 @@
 
 namespace meshwright {
 
-/// The axis of ranks along which a program is a pipeline, and which of its coordinates works on which stage.
+/// The axis of a pipeline, and the coordinate on it of each stage.
 class StageMap {
 public:
-  /// What `mesh` says: its `dist.stage_axis` and the stages in its `dist.task_order`. Nothing where it names no such
-  /// axis; an error at the operation where the two do not go together.
+  /// Reads `dist.stage_axis` and the stages in `dist.task_order` of `mesh`. Empty if there is no stage axis; an error
+  /// at the operation if the two are inconsistent.
   static mlir::FailureOr<std::optional<StageMap>> read(dist::MeshOp mesh);
 
   dist::Axis getAxis() const { return axis; }
-  /// In which order the stages work; it has been checked.
+  /// The order of the tasks; it has been checked.
   const schedule::TaskOrder &getOrder() const { return order; }
   int64_t getNumStages() const { return order.getNumStages(); }
   int64_t getCoordinate(int64_t stage) const { return order.rankOfStage[stage]; }
-  /// The coordinate on the axis that computes `op`; nothing where the operation has no stage. A stage that the order
-  /// does not have is an error at the operation.
+  /// The coordinate that computes `op`; empty if the operation has no stage. A stage that the order does not have is an
+  /// error at the operation.
   mlir::FailureOr<std::optional<int64_t>> getCoordinate(mlir::Operation *op) const;
-  /// Whether `op` is of a stage of `coordinate`.
+  /// True if the stage of `op` is on `coordinate`.
   bool isOn(mlir::Operation *op, int64_t coordinate) const;
-  /// Whether both are of stages of one coordinate.
+  /// True if the stages of both are on one coordinate.
   bool areTogether(mlir::Operation *op, mlir::Operation *other) const;
 
 private:
@@ -37,7 +37,7 @@ private:
   schedule::TaskOrder order;
 };
 
-/// The stage of `op`; nothing where it has none.
+/// The stage of `op`, if it has one.
 std::optional<int64_t> getStage(mlir::Operation *op);
 
 } // namespace meshwright

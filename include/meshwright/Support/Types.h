@@ -1,4 +1,4 @@
-//===- Types.h - how large a type may be ------------------------*- C++ -*-===//
+//===- Types.h - bounds and names of types ----------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,10 +13,10 @@
 
 namespace meshwright {
 
-/// The most dimensions of a tensor: those of NumPy's arrays.
+/// The most dimensions of a tensor, as in NumPy.
 inline constexpr int64_t kMaxRank = 64;
 
-/// The type as messages name it: as it is written, or by its rank alone where that is more than a tensor may have.
+/// The type for messages: as it is written, or only its rank if that exceeds `kMaxRank`.
 std::string describeType(mlir::Type type);
 
 } // namespace meshwright

@@ -1,4 +1,4 @@
-//===- Units.h - units of sizes ---------------------------------*- C++ -*-===//
+//===- Units.h - units of sizes and operations ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,15 +14,15 @@
 
 namespace meshwright {
 
-/// The bytes of a kilobyte and of a megabyte, in options, strategies and all that is printed: SI units, as in GB/s.
+/// Bytes of a kilobyte and a megabyte in options, strategies and output: SI units, as in GB/s.
 inline constexpr double kKilobyte = 1e3, kMegabyte = 1e6;
 
-/// `megabytes` in bytes, rounded to the nearest; `kUnboundedBytes` where they are more.
+/// `megabytes` in bytes, rounded to nearest, at most `kUnboundedBytes`.
 inline int64_t fromMegabytes(double megabytes) {
   return static_cast<int64_t>(std::min(std::round(megabytes * kMegabyte), static_cast<double>(kUnboundedBytes)));
 }
 
-/// Quantities as people read them: "48 B", "13.3 MB"; "2.5 GFLOP".
+/// Readable quantities: "48 B", "13.3 MB"; "2.5 GFLOP".
 std::string formatBytes(double bytes);
 std::string formatOperations(double operations);
 /// The longest text of `formatBytes`, for columns.

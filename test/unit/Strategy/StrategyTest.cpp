@@ -131,7 +131,7 @@ TEST_F(StrategyTest, RemainingRanks) {
   EXPECT_EQ(file.getMesh().getSize(0), 4);
   EXPECT_EQ(file.getMesh().getNumRanks(), 12);
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 0 } axes { name: \"tp\" size: 3 } }", 10),
-            "10 ranks do not divide by the 3 of the axes beside \"dp\"");
+            "10 ranks cannot be divided by the 3 of the axes beside \"dp\"");
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 2 } }", 3),
             "the sizes of the mesh's axes multiply to 2 but --ranks is 3");
 }
@@ -150,7 +150,7 @@ TEST_F(StrategyTest, Topology) {
   for (const char *order : {"dp tp dp pp", "dp tp pp zero"})
     EXPECT_EQ(check(mesh + "topology { order: \"" + order + "\" }"), std::string("the mesh has no axis \"") +
                                                                          (order[6] == 'd' ? "dp" : "zero") +
-                                                                         "\", or it stands twice in the order");
+                                                                         "\", or the order gives it twice");
 }
 
 // Tests that numbers outside their range are refused, NaN included.
@@ -170,11 +170,11 @@ TEST_F(StrategyTest, Recompute) {
   EXPECT_EQ(check(withRecompute("fit: 1000 repeat_conversions: true")), "");
   EXPECT_EQ(check(withRecompute("fit: 0")), "train.recompute.fit is 0; it is positive");
   EXPECT_EQ(check(withRecompute("fit: 9 policy: KEEP_CHEAP")),
-            "train.recompute.policy chooses what to compute again, and so does fit; recompute takes one of them");
+            "train.recompute.policy chooses what to recompute, and so does fit; set only one of them");
   EXPECT_EQ(check(withRecompute("fit: 9 blocks: \"h.?\"")),
-            "train.recompute.blocks[0] chooses what to compute again, and so does fit; recompute takes one of them");
+            "train.recompute.blocks[0] chooses what to recompute, and so does fit; set only one of them");
   EXPECT_EQ(check(withRecompute("anchors: \"a.out\"")),
-            "train.recompute.anchors[0] stands alone; what lies between two anchors is computed again");
+            "train.recompute.anchors[0] has no second anchor; the operations between two anchors are recomputed");
 }
 
 // Tests the settings of groups of parameters: what their optimizer does not take is refused.
@@ -215,15 +215,15 @@ TEST_F(StrategyTest, GradientMerge) {
   EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 65537 } }"),
             "train.gradient_merge.steps is 65537; it is at least 1 and at most 65536");
   EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { steps: 4 } }"),
-            "axis \"merge\" is called like that of the steps of train.gradient_merge");
+            "axis \"merge\" has the name of the axis of train.gradient_merge.steps");
   EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { } }"), "");
   std::string every = "train { sgd {} gradient_merge { steps: 4 reduce: EVERY_STEP } }";
   EXPECT_EQ(check(every),
-            "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but "
+            "train.gradient_merge.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but "
             "there is no zero; it needs stage 2 or 3");
   EXPECT_EQ(
       check(withZero("zero { axes: \"sp\" }", every)),
-      "train.gradient_merge.reduce is EVERY_STEP, which adds up gradients where zero keeps them, but zero.stage is "
+      "train.gradient_merge.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but zero.stage is "
       "1; it needs stage 2 or 3");
   EXPECT_EQ(check(withZero("zero { axes: \"sp\" stage: 2 }", every)), "");
 }
@@ -272,8 +272,8 @@ TEST_F(StrategyTest, PipelineOfOneRank) {
 // Tests that the axis of a pipeline is one of the mesh that nothing else is split over.
 TEST_F(StrategyTest, PipelineAxis) {
   EXPECT_EQ(check(withPipeline("axis: \"sp\"")), "the mesh has no axis \"sp\"");
-  EXPECT_EQ(check(withPipeline("axis: \"dp\"")), "axis \"dp\" stands in data.axes too");
-  EXPECT_EQ(check(withPipeline("axis: \"tp\"")), "axis \"tp\" is tensor.axis too");
+  EXPECT_EQ(check(withPipeline("axis: \"dp\"")), "axis \"dp\" is also in data.axes");
+  EXPECT_EQ(check(withPipeline("axis: \"tp\"")), "axis \"tp\" is also tensor.axis");
 }
 
 // Tests that micro-batches are slices of a batch, which one field says.
@@ -282,13 +282,13 @@ TEST_F(StrategyTest, PipelineMicroBatches) {
             "pipeline.micro_batches is 0; it is at least 1 and at most 65536");
   EXPECT_EQ(
       check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { slices: 2 } }")),
-      "pipeline goes through the batch in 8 micro-batches and train.gradient_merge in 2 slices; one of them says it");
+      "pipeline goes through the batch in 8 micro-batches and train.gradient_merge in 2 slices; set only one of them");
   EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { steps: 2 } }")), "");
   EXPECT_EQ(check("mesh { axes { name: \"pp\" size: 2 } } train { sgd {} } pipeline { axis: \"pp\" micro_batches: 2 }"),
-            "pipeline.micro_batches splits a batch; model.batch says which dimension of which inputs it is");
+            "pipeline.micro_batches splits a batch; model.batch names the inputs and their batch dimension");
   EXPECT_EQ(
       check("mesh { axes { name: \"micro\" size: 2 } } train { sgd {} } pipeline { axis: \"micro\" micro_batches: 2 }"),
-      "axis \"micro\" is called like that of pipeline.micro_batches");
+      "axis \"micro\" has the name of the axis of pipeline.micro_batches");
 }
 
 // Tests that there is an order for what is asked for, and that one field says which.
@@ -342,14 +342,14 @@ TEST_F(StrategyTest, ZeroDefaults) {
 TEST_F(StrategyTest, ZeroAxes) {
   EXPECT_EQ(check(withZero("zero { axes: \"xp\" }")), "the mesh has no axis \"xp\"");
   EXPECT_EQ(check(withZero("zero { axes: \"tp\" }")), "axis \"tp\" is not among data.axes");
-  EXPECT_EQ(check(withZero("zero { axes: \"dp\" axes: \"dp\" }")), "axis \"dp\" stands twice in zero.axes");
+  EXPECT_EQ(check(withZero("zero { axes: \"dp\" axes: \"dp\" }")), "axis \"dp\" is given twice in zero.axes");
   EXPECT_EQ(check(withZero("zero { stage: 2 }")), "zero has no axes; it takes some of data.axes");
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 2 } } train { sgd {} } zero { axes: \"dp\" }"),
             "zero shards over some of data.axes, but there are none");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"sp\" }")),
             "axis \"sp\" is not among zero.axes");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 backward_axes: \"dp\" backward_axes: \"dp\" }")),
-            "axis \"dp\" stands twice in zero.backward_axes");
+            "axis \"dp\" is given twice in zero.backward_axes");
   EXPECT_EQ(check(withZero("zero { axes: \"dp\" stage: 3 ownership: WHOLE backward_axes: \"dp\" }")),
             "zero.backward_axes gathers slices, but ownership is WHOLE; it needs SLICES");
 }
@@ -387,8 +387,8 @@ TEST_F(StrategyTest, ZeroKeep) {
   EXPECT_EQ(withKeep("", "keep: STEP"), "");
   EXPECT_EQ(withKeep("keep: STEP", "keep: STEP"), "");
   EXPECT_EQ(withKeep("keep: USE", "keep: TASK"), "");
-  EXPECT_EQ(withKeep("keep: STEP", "keep: TASK"), "zero.keep is STEP but pipeline.keep is TASK; one of them says it");
-  EXPECT_EQ(withKeep("keep: USE", "keep: STEP"), "zero.keep is USE but pipeline.keep is STEP; one of them says it");
+  EXPECT_EQ(withKeep("keep: STEP", "keep: TASK"), "zero.keep is STEP but pipeline.keep is TASK; set only one of them");
+  EXPECT_EQ(withKeep("keep: USE", "keep: STEP"), "zero.keep is USE but pipeline.keep is STEP; set only one of them");
   EXPECT_EQ(
       withKeep("keep: STEP max_live_megabytes: 1", ""),
       "zero.max_live_megabytes bounds fetched parameters that are alive, but zero.keep is STEP, which keeps all of "
@@ -410,7 +410,7 @@ TEST_F(StrategyTest, ZeroNumbers) {
   EXPECT_EQ(atStage3("segment { megabytes: 1 anchors: \"a\" }"),
             "zero.segment has both megabytes and anchors; it takes one of them");
   EXPECT_EQ(atStage3("segment { anchors: \"a\" anchors: \"b\" anchors: \"a\" }"),
-            "anchor \"a\" stands twice in zero.segment");
+            "anchor \"a\" is given twice in zero.segment");
   EXPECT_EQ(atStage3("segment { megabytes: 0 }"), "zero.segment.megabytes is 0; it is positive");
   EXPECT_EQ(atStage3("segment { megabytes: -1 }"), "zero.segment.megabytes is -1; it is positive");
   EXPECT_EQ(atStage3("segment { megabytes: nan }"), "zero.segment.megabytes is NaN; it is positive");
@@ -449,7 +449,7 @@ TEST_F(StrategyTest, ClipAndReduce) {
   EXPECT_EQ(check("train { sgd {} clip { } }"), "");
   EXPECT_EQ(check("train { sgd {} } reduce { scale: AFTER }"), "reduce is about data.axes, but there are none");
   EXPECT_EQ(check(withZero("reduce { communicate: F16 }", "")),
-            "reduce is about the gradients that train makes, but there is no train");
+            "reduce is about the gradients that train computes, but there is no train");
   EXPECT_EQ(check(withZero("reduce { scale: BEFORE communicate: BF16 }")), "");
 }
 
