@@ -1,6 +1,10 @@
-//===- BackwardStages.cpp - stages of backward operations -----------------===//
+//===- BackwardStages.cpp - backward placed by traffic after forward ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Backward is a second flow over reversed stages, in which values of forward are already available in the stages
+// that computed or read them. Gradients count with the largest size on their way to the update, so that the flow
+// does not move a product to another stage for the sake of a smaller intermediate.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,10 @@
-//===- ForwardStages.cpp - stages of forward operations -------------------===//
+//===- ForwardStages.cpp - forward placed by the cut and by traffic -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Describes forward as a flow (StageFlow.h): heavy operations and operations on variables are bound to the stages of
+// their block, all reads of a variable are one node, since the variable is kept in one place, and the flow decides
+// about the rest. Contradictions of the strategy are reported with both operations.
 //
 //===----------------------------------------------------------------------===//
 

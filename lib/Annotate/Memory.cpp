@@ -1,4 +1,4 @@
-//===- Memory.cpp - host or device memory of variables --------------------===//
+//===- Memory.cpp - marks offloaded variables -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

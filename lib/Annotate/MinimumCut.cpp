@@ -1,6 +1,9 @@
-//===- MinimumCut.cpp - minimum cut by blocking flows ---------------------===//
+//===- MinimumCut.cpp - Dinic's algorithm ---------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Alternates a breadth-first layering of the residual network with blocking flows along its layers. The cut is read off
+// the last layering: nodes that the source still reaches are on its side.
 //
 //===----------------------------------------------------------------------===//
 

@@ -390,9 +390,11 @@ LogicalResult Annotator::run() {
   if (failed(addMesh()))
     return failure();
   collectTargets();
+  // State takes the placement of its parameter after all sections that may place the parameter, stages included.
   if (failed(placeBatches()) || failed(placeSplits()) || failed(placeByHand()) ||
       failed(annotate::annotateStages(module, file, bound)) || failed(placeLike()))
     return failure();
+  // The first block begins before the first product with a split parameter, so splits are placed already.
   if (failed(placeSequence()))
     return failure();
   ports.write();

@@ -1,4 +1,4 @@
-//===- Sequence.cpp - entry point of sequence parallelism -----------------===//
+//===- Sequence.cpp - finds the sum that enters the first block -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

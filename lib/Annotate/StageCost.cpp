@@ -1,6 +1,10 @@
-//===- StageCost.cpp - costs of blocks ------------------------------------===//
+//===- StageCost.cpp - measures parameters, FLOPs, bytes of blocks --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations without a block count with the block before them, in program order; a variable counts with the block that
+// reads it first. Sizes of variables are per rank, with the splits that the strategy has already placed, because the
+// bound on a stage's memory is one per rank.
 //
 //===----------------------------------------------------------------------===//
 

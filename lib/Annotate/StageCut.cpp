@@ -1,4 +1,4 @@
-//===- StageCut.cpp - pipeline stages as the strategy asks ----------------===//
+//===- StageCut.cpp - cuts by balance, by ends, by globs ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -261,9 +261,8 @@ LogicalResult Cutter::cutByMatch() {
       match(op, [&](StringRef glob) { return matchGlob(glob, cast<net::ReadOp>(read).getVariable()); });
   for (auto [stage, glob] : llvm::enumerate(stages.match()))
     if (!used[stage])
-      return error(".match[" + Twine(stage) + "]")
-             << "\"" << glob << "\" of stage " << stage
-             << " matches no scope, value or variable that earlier globs leave";
+      return error(".match[" + Twine(stage) + "]") << "\"" << glob << "\" of stage " << stage
+                                                   << " matches no scope, value or variable that earlier globs leave";
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- StageFlow.cpp - stages with the least traffic ----------------------===//
+//===- StageFlow.cpp - a minimum cut per border of stages -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

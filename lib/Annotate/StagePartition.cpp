@@ -1,6 +1,9 @@
-//===- StagePartition.cpp - optimal cuts of a row of blocks ---------------===//
+//===- StagePartition.cpp - dynamic programming over blocks ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two runs of one dynamic program over (stage, end of its blocks): the first minimizes the largest cost of a stage, the
+// second, limited to that cost, the sum of squares, which evens out the other stages too.
 //
 //===----------------------------------------------------------------------===//
 

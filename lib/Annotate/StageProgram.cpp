@@ -1,4 +1,4 @@
-//===- StageProgram.cpp - operations of a step with a stage ---------------===//
+//===- StageProgram.cpp - selects operations that get a stage -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Stages.cpp - pipeline stages of operations, variables --------------===//
+//===- Stages.cpp - writes the stages of a pipeline to the IR -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

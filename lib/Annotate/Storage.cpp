@@ -1,4 +1,4 @@
-//===- Storage.cpp - sharded storage (ZeRO) -------------------------------===//
+//===- Storage.cpp - slices and owners of sharded variables ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,11 @@
-//===- Advice.cpp - warnings about avoidable communication ----------------===//
+//===- Advice.cpp - finds conversions that a strategy could avoid ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prices the conversions of a finished plan once more, axis by axis, to report two kinds of traffic that usually come
+// from the strategy and not from the network: values that change their split between operations, and partial sums
+// larger than the operands they come from. Findings below one percent of the axis's traffic are dropped. Linear in
+// uses.
 //
 //===----------------------------------------------------------------------===//
 

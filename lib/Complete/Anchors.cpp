@@ -1,4 +1,4 @@
-//===- Anchors.cpp - segment and block borders by scope -------------------===//
+//===- Anchors.cpp - tracks when scopes begin and end ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- AxisSolver.cpp - placements on one mesh axis -----------------------===//
+//===- AxisSolver.cpp - greedy sweeps over one mesh axis ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,10 @@
-//===- Exchanges.cpp - exchanges that recomputation repeats ---------------===//
+//===- Exchanges.cpp - compares placements before and after ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A conversion exchanges data on an axis if it changes a split, reduces a partial value, or takes a value away from its
+// owner; a slice of a replicated value is local. Received values of other stages are excluded, since a stage receives
+// them once for all readers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Graph.cpp - numbered operations with sharding rules ----------------===//
+//===- Graph.cpp - builds the graph of the solvers from the IR ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -214,12 +214,14 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
       // A read may ask for another placement than the variable's storage.
       if (!mapping)
         mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+      // The storage of a variable is decided on every axis; only an unplaced accumulator is open.
       everyAxis = !followsAddend(variable);
       source[value] = true;
       weight[value] = variable.getKind() != net::VariableKind::Accumulator;
     } else if (entry.layout || isa<net::TakeOp>(op)) {
       weight[value] = weight[entry.operands.front()];
     }
+    // Both ends of an accumulation or a carried value must have one state, so neither may be changed alone.
     pinned[value] = entry.accumulates || entry.carries || entry.handsOn;
     if (failed(addGiven(value, mapping, mesh, everyAxis, [&] { return op.emitOpError(); })))
       return failure();

@@ -1,4 +1,4 @@
-//===- KeepPlanner.cpp - minimum cut between forward and backward ---------===//
+//===- KeepPlanner.cpp - maximum flow over values -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

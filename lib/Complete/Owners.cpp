@@ -1,4 +1,4 @@
-//===- Owners.cpp - values and operations of owners and stages ------------===//
+//===- Owners.cpp - moves operations to owners and stages -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

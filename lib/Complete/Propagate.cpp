@@ -305,6 +305,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     AxisPlans plans;
     if (failed(slice(*graph, mesh, plans)))
       return failure();
+    // Warnings concern axes of ranks, which follow the axis of slices in `plans`.
     size_t numTimes = plans.size();
     for (auto [axis, data] : order)
       plans.push_back({axis, AxisSolver(*graph, mesh, axis, data, plans).solve()});
@@ -314,6 +315,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     PlanWriter writer(func, *graph, mesh, plans);
     if (failed(writer.write()))
       return failure();
+    // The solvers do not know of owners, so owners and stages restrict the attributes afterwards.
     if (failed(spread(*graph, mesh, stages)))
       return failure();
     writer.writeBoundary();

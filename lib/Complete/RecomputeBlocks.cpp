@@ -1,4 +1,4 @@
-//===- RecomputeBlocks.cpp - blocks of activation checkpointing -----------===//
+//===- RecomputeBlocks.cpp - divides forward into blocks ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -165,6 +165,7 @@ FailureOr<SmallVector<RecomputeBlock, 0>> Divider::run() {
                             << " operations of forward ends in a number, as those of repeated blocks do; "
                                "blocks or anchors name what to recompute";
   KeepPolicy rest = named ? options.elsewhere : options.policy;
+  // Runs are not blocks of the network: keeping nothing of them would recompute arbitrary stretches.
   addRest(rest == KeepPolicy::Nothing ? KeepPolicy::Cut : rest);
   return std::move(blocks);
 }

@@ -1,4 +1,4 @@
-//===- SegmentPlanner.cpp - segments, fetches and prefetching -------------===//
+//===- SegmentPlanner.cpp - cuts, reuse and starts of fetches -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -200,8 +200,8 @@ std::string meshwright::complete::describe(const SegmentProblem &problem, const 
         << formatBytes(fetch.found);
     break;
   case ParameterFetch::Bound::InFlight:
-    out << ": at most " << problem.maxInFlight << " buckets may be in flight and segment " << fetch.start - 1
-        << " has " << fetch.found;
+    out << ": at most " << problem.maxInFlight << " buckets may be in flight and segment " << fetch.start - 1 << " has "
+        << fetch.found;
     break;
   case ParameterFetch::Bound::Order:
     out << ": not before the bucket that is needed before it";

@@ -1,4 +1,4 @@
-//===- SliceSolver.cpp - placements along the slices of a batch -----------===//
+//===- SliceSolver.cpp - splits, sums and whole values over slices --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

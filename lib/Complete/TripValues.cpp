@@ -1,4 +1,4 @@
-//===- TripValues.cpp - forward values of loops for backward --------------===//
+//===- TripValues.cpp - stacks values of loops for backward ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

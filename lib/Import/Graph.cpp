@@ -1,4 +1,4 @@
-//===- Graph.cpp - the public function, and scopes of operations ----------===//
+//===- Graph.cpp - finds the graph, copies scopes and roles ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -115,6 +115,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     SmallVector<Donation> donated;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
       auto heir = graph.getArgAttrOfType<IntegerAttr>(index, "tf.aliasing_output");
+      // The attribute may have any integer type; a number that does not fit is not that of a result.
       int64_t result = heir && heir.getValue().isSignedIntN(32) ? heir.getValue().getSExtValue() : -1;
       if (0 <= result && result < static_cast<int64_t>(graph.getNumResults()))
         donated.push_back({index, result});
@@ -210,6 +211,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       // A value that is returned unchanged needs no assignment.
       if (Value next = results->getOperand(*result); next != read->getResult())
         net::AssignOp::create(assigns, argument.getLoc(), read->getVariableAttr(), next);
+      // State may be assigned without being read.
       if (read->getResult().use_empty())
         read->erase();
     }
@@ -333,6 +335,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       return diagnostic;
     }
     net::InitializerAttr initializer;
+    // In reverse, so that the first matching rule has the last word.
     for (const Rule &rule : llvm::reverse(rules))
       if ((isParameter(name) || !rule.isOfParameters) && matchGlob(rule.glob, name))
         initializer = rule.initializer;

@@ -1,4 +1,4 @@
-//===- Names.cpp - dotted names and scopes from JAX paths -----------------===//
+//===- Names.cpp - parses JAX paths and slash-separated scopes ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

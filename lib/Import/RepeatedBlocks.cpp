@@ -1,4 +1,4 @@
-//===- RepeatedBlocks.cpp - repeated blocks of a network ------------------===//
+//===- RepeatedBlocks.cpp - maximal repetitions, cut into blocks ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

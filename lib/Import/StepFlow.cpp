@@ -1,4 +1,4 @@
-//===- StepFlow.cpp - backward found by data flow -------------------------===//
+//===- StepFlow.cpp - finds gradients at the border of the update ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

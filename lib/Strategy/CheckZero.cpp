@@ -61,6 +61,7 @@ private:
   LogicalResult checkStage() const {
     if (zero.has_order() && zero.ownership() != Zero::WHOLE)
       return error(".order") << "zero.order chooses owners, but ownership is SLICES; it needs WHOLE";
+    // Only stage 3 fetches parameters, so these fields would have no effect.
     std::pair<bool, const char *> thirdStage[] = {{zero.has_segment(), "segment"},
                                                   {zero.has_prefetch(), "prefetch"},
                                                   {zero.has_keep_within_megabytes(), "keep_within_megabytes"},

@@ -1,4 +1,4 @@
-//===- Strategy.cpp - the strategy file, parsed and checked ---------------===//
+//===- Strategy.cpp - parses and checks the strategy file -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -47,6 +47,7 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(file.places.get());
+  // More levels than the schema has; text with more must not overflow the stack.
   parser.SetRecursionLimit(32);
   // Missing fields are reported below, because protobuf does not know their place.
   parser.AllowPartialMessage(true);
@@ -65,6 +66,7 @@ Location StrategyFile::getLoc(MLIRContext *context, StringRef path) const {
   const auto *tree = places.get();
   const auto *descriptor = Strategy::descriptor();
   int line = 0, column = 0;
+  // Follows the path in the tree of places, as far as the text has the fields.
   while (tree && descriptor && !path.empty()) {
     auto [step, rest] = path.split('.');
     auto [field, index] = step.split('[');
@@ -99,6 +101,7 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
     Location loc = getLoc(context, "mesh.axes[" + std::to_string(index) + "]");
     if (axis.name().empty() || !seen.insert(axis.name()).second)
       return emitError(loc) << "axis \"" << axis.name() << "\" is empty or given twice in the mesh";
+    // A division, because the product may overflow.
     if (axis.size() < 0 || (axis.size() > 0 && product > kMostRanks / axis.size()))
       return emitError(loc) << "axis \"" << axis.name() << "\" has size " << axis.size()
                             << "; sizes are positive and the number of ranks is at most " << kMostRanks;
@@ -199,6 +202,7 @@ dist::Mesh StrategyFile::getMesh() const {
   SmallVector<const strategy::Axis *> ordered;
   // A named variable, because `reverse` does not extend the life of a temporary.
   SmallVector<StringRef> order = getOrder(strategy);
+  // The order starts with the nearest neighbours, a mesh with its slowest axis.
   for (StringRef name : llvm::reverse(order))
     ordered.push_back(&*llvm::find_if(axes, [&](const strategy::Axis &axis) { return axis.name() == name; }));
   if (ordered.empty())

@@ -1,4 +1,4 @@
-//===- Locations.cpp - locations in the user's file -----------------------===//
+//===- Locations.cpp - prints locations in files --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Programs.cpp - invariants of programs ------------------------------===//
+//===- Programs.cpp - verifies what passes rely on ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Scopes.cpp - prefixes and blocks of scopes -------------------------===//
+//===- Scopes.cpp - searches prefixes of dotted scopes --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

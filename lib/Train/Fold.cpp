@@ -1,4 +1,4 @@
-//===- Fold.cpp - folding of single operations ----------------------------===//
+//===- Fold.cpp - algebraic, layout and product folds ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

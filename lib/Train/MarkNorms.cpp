@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without the marks Partition would choose by bytes and reduce each term of a norm on its own: little traffic, but one
-// wait per parameter.
+// Without the marks, placement by bytes alone would reduce each term of a norm on its own: little traffic, but one
+// wait per parameter. Marked additions defer the reduction to the end of the chain.
 //
 //===----------------------------------------------------------------------===//
 

@@ -80,6 +80,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
       // The last group names the learning rate, even if it has no parameters.
       group.transforms = makeTransforms(group.options, &group == &groups.back());
       for (auto &transform : group.transforms)
+        // An empty group only prepares its last transform, for most rules the learning rate, which may bear the name.
         if (!members.empty() || &transform == &group.transforms.back())
           transform->prepare(step, members);
     }
@@ -130,6 +131,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
   FailureOr<std::vector<OptimizerPassOptions>> parseGroups() {
     std::vector<OptimizerPassOptions> result;
     for (const std::string &text : group) {
+      // A pass object parses the text, so that a group takes exactly the options of the pass.
       OptimizerPass settings;
       settings.copyOptionValuesFrom(this);
       settings.match.clear();
@@ -169,6 +171,7 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     for (OptimizerPassOptions &options : *parsed) {
       if (failed(verifySchedule(getOperation(), options)) || failed(verifyGlobs(options)))
         return failure();
+      // Muon only updates matrices: a Muon group becomes two, and the second one updates all other parameters by AdamW.
       Group matrices, others;
       for (auto [index, u] : llvm::enumerate(updates)) {
         StringRef name = u.parameter.getSymName();

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Passes of Train find values by `net.name` (`grad/…`, `loss_scale`, `found_inf`) instead of passing them on, so that
+// each pass also runs by itself from `dist-opt`.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Train/Program.h"

@@ -1,4 +1,4 @@
-//===- ReverseMode.cpp - reverse-mode differentiation of a block ----------===//
+//===- ReverseMode.cpp - reverse sweep over operations and loops ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

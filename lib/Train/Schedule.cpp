@@ -1,4 +1,4 @@
-//===- Schedule.cpp - learning-rate schedules -----------------------------===//
+//===- Schedule.cpp - warm-up and cosine learning rates -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

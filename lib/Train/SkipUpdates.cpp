@@ -95,8 +95,8 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
     assign(build, kSkippedSteps, after);
   }
 
-  /// Halves the scale once `hysteresis` steps were skipped, and on every further skipped step. Doubles it after `window`
-  /// consecutive steps that were not skipped; both counts then start over.
+  /// Halves the scale once `hysteresis` steps were skipped, and on every further skipped step. Doubles it after
+  /// `window` consecutive steps that were not skipped; both counts then start over.
   void updateScale(func::FuncOp func, net::NetBuilder &build, Value skips) {
     Type i32 = IntegerType::get(&getContext(), 32);
     Value scale = findNamed(func, kLossScale)->getResult(0);

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Variables of the optimizer are named `<rule>.<state>/<parameter>`, the key under which checkpoints and the strategy's
+// globs find them. New variables and reads are appended after existing ones, which keeps their order deterministic.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Train/GradientTransforms.h"

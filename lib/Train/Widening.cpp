@@ -1,4 +1,4 @@
-//===- Widening.cpp - gradients as converted sums -------------------------===//
+//===- Widening.cpp - finds conversions that widen a gradient -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

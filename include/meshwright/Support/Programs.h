@@ -30,8 +30,8 @@ std::optional<std::string> getTypeProblem(mlir::Type type);
 /// Checks the invariants that passes rely on, for all functions of `module` with a body:
 /// - `verifyBody` accepts them, and `net::LoopNest` accepts their loops.
 /// - The types of all values and variables are supported, except types of async handles.
-/// - Bytes can be added without overflow: all variables times their slots, plus the operands and results of operations times
-///   their iterations, have at most `kMaxStepBytes`.
+/// - Bytes can be added without overflow: all variables times their slots, plus the operands and results of operations
+///   times their iterations, have at most `kMaxStepBytes`.
 /// The error is located at the first operation, argument or variable that violates one.
 llvm::LogicalResult verifyPrograms(mlir::ModuleOp module);
 
