@@ -283,8 +283,8 @@ LogicalResult Annotator::placeSequence() {
     auto found = annotate::findBlockInput(func, tensor.axis());
     if (!found)
       return emitError(getLoc("tensor.sequence"))
-             << "no sum of three or more dimensions stands before the first product with a split parameter; place says "
-                "by hand what the sequence is";
+             << "no sum of three or more dimensions precedes the first product with a split parameter; split the "
+                "sequence by hand with place";
     auto [value, dim] = *found;
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<Attribute> dims(type.getRank(), ArrayAttr::get(context, {}));

@@ -157,10 +157,9 @@ std::optional<SmallVector<int64_t>> Cutter::balance() const {
 
 LogicalResult Cutter::cutBalanced() {
   if (static_cast<int64_t>(blocks.size()) < numStages)
-    return error()
-           << "there are " << numStages << " stages but the network has " << blocks.size()
-           << " blocks, which are scopes or variables whose names end in a number; match says by hand what is of "
-              "which stage";
+    return error() << "there are " << numStages << " stages but the network has " << blocks.size()
+                   << " blocks, which are scopes or variables whose names end in a number; give the stages by hand in "
+                      "match";
   std::optional<SmallVector<int64_t>> firsts = balance();
   if (!firsts) {
     bound->isImpossible = true;

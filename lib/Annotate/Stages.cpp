@@ -46,8 +46,8 @@ static LogicalResult checkWithoutTrain(ModuleOp module, const strategy::Strategy
         continue;
       auto error =
           emitError(file.getLoc(module.getContext(), "pipeline"))
-          << "a pipeline trains a step whose backward is known, but there is no train, and neither scopes nor the flow "
-             "of data tell backward in the graph, which assigns "
+          << "a pipeline needs to know backward, but there is no train, and neither scopes nor data flow show backward "
+             "in the graph, which assigns "
           << assign.getVariableAttr() << " itself; export it with debug locations";
       error.attachNote(assign.getLoc()) << "assigned here";
       return failure();

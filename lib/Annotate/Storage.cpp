@@ -371,9 +371,8 @@ void StorageAnnotator::warnOfMatrices() const {
   if (count > 0)
     emitWarning(file.getLoc(context, "zero.ownership"))
         << "muon multiplies whole matrices, but " << count << " of " << bytes
-        << " bytes are kept by slices, and their products exchange more than that in every step; ownership: WHOLE "
-           "leaves "
-           "them where they are";
+        << " bytes are kept in slices, and their products exchange more than that in every step; ownership: WHOLE "
+           "avoids that";
 }
 
 /// Warns if there is nothing to shard, except for programs that evaluate, which have no state.
@@ -391,7 +390,7 @@ void StorageAnnotator::warnOfNothing() const {
   }
   auto warn = [&] { return emitWarning(file.getLoc(context, "zero")) << "zero has no effect: "; };
   if (parameters.empty())
-    warn() << "there are no parameters; model.parameters says which arguments are";
+    warn() << "there are no parameters; list them in model.parameters";
   else if (sharded == 0)
     warn() << "none of " << parameters.size()
            << " parameters can be divided over its axes: each has one element, or is split into parts of unequal size";

@@ -36,12 +36,12 @@ static StringRef getAdvice(StringRef target) {
   if (target.starts_with("SPMD") || target.starts_with("xla.sdy."))
     return "export without manual sharding; the strategy says how the network is split";
   if (target.starts_with("lapack_") || target.starts_with("blas_"))
-    return "of LAPACK, Cholesky factors and triangular systems are known; others have to be left out of the network";
+    return "only Cholesky factors and triangular systems of LAPACK are; leave other calls out of the network";
   if (target.starts_with("__cu") || target.starts_with("cu") || target.starts_with("__gpu"))
     return "export on a CPU (JAX_PLATFORMS=cpu), which writes the operations themselves";
   if (target.contains("callback"))
-    return "a network cannot call Python; leave debug prints and callbacks out of what is exported";
-  return "write what it computes in operations of StableHLO";
+    return "a network cannot call Python; leave debug prints and callbacks out of the export";
+  return "express it in operations of StableHLO";
 }
 
 static Converted convertCustomCall(Conversion &conversion) {
@@ -56,7 +56,7 @@ static Converted convertCustomCall(Conversion &conversion) {
     return convertLapackCholesky(conversion);
   if (*target == "lapack_strsm_ffi" || *target == "lapack_dtrsm_ffi")
     return convertLapackSolve(conversion);
-  return conversion.error() << "of @" << *target << " is not known; " << getAdvice(*target);
+  return conversion.error() << "of @" << *target << " is not supported; " << getAdvice(*target);
 }
 
 void importer::addAnnotations(ConverterMap &converters) {

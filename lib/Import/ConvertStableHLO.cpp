@@ -52,18 +52,17 @@ bool importer::isKnown(StringRef name) { return getConverters().contains(name); 
 StringRef importer::describeUnknown(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
       .Cases({"stablehlo.complex", "stablehlo.real", "stablehlo.imag", "chlo.conj"},
-             "is of complex numbers, which networks do not have; compute real and imaginary parts apart")
-      .Case("stablehlo.fft", "is a Fourier transform, which is not known; a product with its matrix is one too")
+             "computes with complex numbers, which are not supported; compute real and imaginary parts separately")
+      .Case("stablehlo.fft", "is a Fourier transform, which is not supported; multiply with its matrix instead")
       .Cases({"stablehlo.rng", "stablehlo.stochastic_convert"},
-             "draws from a generator that has no key; draw with one, as jax.random does")
+             "draws from a generator without a key; draw with a key, as jax.random does")
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"},
-             "talks to the host within a step, which networks cannot; make it an input or a result")
-      .StartsWith("mhlo.",
-                  "is of MHLO, which is older than StableHLO; `mlir-hlo-opt --hlo-legalize-to-stablehlo` makes "
-                  "StableHLO of it")
-      .StartsWith("vhlo.", "is of VHLO, which StableHLO is serialized in; `stablehlo-translate --deserialize` makes "
-                           "StableHLO of it")
-      .Default("is not known; docs/design/import.md lists the operations that are");
+             "exchanges data with the host within a step, which is not supported; use an input or a result")
+      .StartsWith("mhlo.", "is of MHLO, which is older than StableHLO; `mlir-hlo-opt --hlo-legalize-to-stablehlo` "
+                           "converts it")
+      .StartsWith("vhlo.", "is of VHLO, the serialized form of StableHLO; `stablehlo-translate --deserialize` "
+                           "converts it")
+      .Default("is not supported; docs/design/import.md lists the supported operations");
 }
 
 /// Checks that net supports the types of all operands and results.
@@ -132,7 +131,7 @@ struct ConvertStableHLO : importer::impl::ConvertStableHLOPassBase<ConvertStable
       if (op.getName().getStringRef() == "sdy.mesh") {
         // JAX attaches random keys to a mesh without axes, which carries no information.
         if (auto axes = op.getAttrOfType<IntegerAttr>("axes"); !axes || axes.getInt() != 0)
-          op.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
+          op.emitWarning() << "the graph's own sharding is ignored; state it in the strategy";
         op.erase();
       }
   }

@@ -106,12 +106,12 @@ std::optional<CountedLoop> CountedLoop::create(Operation *op) {
   CountedLoop loop(op);
   if (!loop.hasForm()) {
     op->emitError() << "stablehlo.while of " << op->getNumOperands()
-                    << " values has not two regions that take them and return one and all of them";
+                    << " values needs two regions that take them; the first returns one value, the second all";
     return std::nullopt;
   }
   if (!loop.findCounter()) {
-    op->emitError() << "stablehlo.while does not count from a constant to a constant in constant steps; how often "
-                       "it runs has to be known";
+    op->emitError() << "stablehlo.while does not count from a constant to a constant in constant steps; its trip "
+                       "count has to be known";
     return std::nullopt;
   }
   if (!loop.countTrips()) {

@@ -24,14 +24,14 @@ func::FuncOp importer::findGraph(ModuleOp module) {
       continue;
     if (graph) {
       auto diagnostic = func.emitError() << "function @" << func.getSymName() << " is public, and so is @"
-                                         << graph.getSymName() << "; a graph is one public function";
+                                         << graph.getSymName() << "; a graph has one public function";
       diagnostic.attachNote(graph.getLoc()) << "the other is here";
       return {};
     }
     graph = func;
   }
   if (!graph) {
-    module.emitError() << "there is no public function in the module; a graph is one, and its name is @main";
+    module.emitError() << "the module has no public function; a graph has one, mostly @main";
     return {};
   }
   return succeeded(verifyBody(graph)) ? graph : func::FuncOp();

@@ -18,10 +18,9 @@ using namespace meshwright::importer;
 static FailureOr<DenseElementsAttr> readResource(Conversion &conversion, DenseResourceElementsAttr value) {
   AsmResourceBlob *blob = value.getRawHandle().getBlob();
   if (!blob)
-    return conversion.error()
-           << "has values that are not in the text, " << value.getRawHandle().getKey()
-           << " stands for them; print it without leaving large constants out, as as_text() of JAX's "
-           << "lowered function does";
+    return conversion.error() << "has values " << value.getRawHandle().getKey()
+                              << " that are not in the text; print large constants in full, as as_text() of JAX's "
+                              << "lowered function does";
   auto type = cast<ShapedType>(value.getType());
   bool isSplat = false;
   bool isValid = DenseElementsAttr::isValidRawBuffer(type, blob->getData(), isSplat);

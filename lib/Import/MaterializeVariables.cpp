@@ -150,7 +150,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
       diagnostic << ", with " << tree.arguments.size() - 1 << " more,";
     diagnostic << " is donated, and " << tree.prefixes.size() << " trees of results fit: ";
     llvm::interleaveComma(tree.prefixes, diagnostic, [&](StringRef prefix) { diagnostic << all(prefix); });
-    diagnostic << "; the strategy says which it is, for instance model {";
+    diagnostic << "; choose one in the strategy, for instance model {";
     auto write = [&](StringRef argument, StringRef result) {
       diagnostic << " carry { argument: \"" << escape(argument) << "\" result: \"" << escape(result) << "\" }";
     };
@@ -182,7 +182,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     InFlightDiagnostic diagnostic = parameter == tree.end() ? emitWarning(loc) : emitError(loc);
     diagnostic << (parameter == tree.end() ? "argument " : "variable ") << name << others
                << " is donated, but no result is known to be its next value"
-               << (parameter == tree.end() ? ": it is an input of every step" : "") << "; model.carry says which is";
+               << (parameter == tree.end() ? ": it is an input of every step" : "") << "; name it in model.carry";
     if (!obstacle.empty())
       diagnostic.attachNote() << obstacle;
     return failure(parameter != tree.end());
@@ -257,8 +257,8 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
   LogicalResult checkReplicas() {
     auto replicas = getOperation()->getAttrOfType<IntegerAttr>("mhlo.num_replicas");
     if (replicas && !replicas.getValue().isOne())
-      return getOperation().emitError() << "the graph is that of one of " << replicas.getValue().getSExtValue()
-                                        << " replicas; export the serial one";
+      return getOperation().emitError() << "the graph is the program of one of " << replicas.getValue().getSExtValue()
+                                        << " replicas; export the serial graph";
     return success();
   }
 
@@ -366,7 +366,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
     graph.setAllArgAttrs(arguments);
     graph.setAllResultAttrs(results);
     if (hasSharding)
-      graph.emitWarning() << "the graph's own sharding is left out; say it in the strategy";
+      graph.emitWarning() << "the graph's own sharding is ignored; state it in the strategy";
     for (NamedAttribute attribute : llvm::to_vector(getOperation()->getDiscardableAttrs()))
       if (attribute.getName().getValue().starts_with("mhlo."))
         getOperation()->removeDiscardableAttr(attribute.getName());

@@ -239,7 +239,7 @@ static Converted convertTopK(Conversion &conversion) {
   Type index = conversion.getType(1).getElementType();
   if (conversion.getType(0) != type.clone(limits) || conversion.getType(1) != type.clone(limits, index) ||
       !index.isInteger(32))
-    return conversion.error() << "makes " << conversion.getType(0) << " and " << conversion.getType(1) << " of "
+    return conversion.error() << "computes " << conversion.getType(0) << " and " << conversion.getType(1) << " from "
                               << type;
   Expression expression(conversion);
   net::NetBuilder &b = expression.build;
@@ -271,7 +271,8 @@ Converted importer::convertApproxTopK(Conversion &conversion) {
   for (unsigned index = 0; index < count; ++index)
     if (conversion.getOperandType(index).getShape() != type.getShape() ||
         conversion.getType(index) != conversion.getOperandType(index).clone(limits))
-      return conversion.error() << "makes " << conversion.getType(index) << " of " << conversion.getOperandType(index);
+      return conversion.error() << "computes " << conversion.getType(index) << " from "
+                                << conversion.getOperandType(index);
   Block *body = getBody(conversion, 2 * count, 1);
   if (!body)
     return failure();

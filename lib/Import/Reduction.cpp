@@ -230,7 +230,7 @@ static LogicalResult verifyReduce(Conversion &conversion, MutableArrayRef<int64_
     for (size_t next = 0; next < dims.size(); ++next)
       if (dims[next] < 0 || dims[next] >= rank || (next > 0 && dims[next] == dims[next - 1]))
         return conversion.error() << "reduces dimension " << dims[next]
-                                  << ", which stands twice or is not one of the operand's " << rank;
+                                  << ", which is given twice or is not one of the operand's " << rank;
   }
   return success();
 }

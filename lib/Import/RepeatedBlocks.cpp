@@ -143,8 +143,8 @@ private:
   SmallVector<unsigned, 0> anchors;
   /// The operations that read the results of each operation, in program order.
   SmallVector<SmallVector<unsigned, 2>, 0> readers;
-  /// For anchor i, the best first operation of a block whose first anchor it is. The last entry is the end of such a
-  /// block.
+  /// For anchor i, the best first operation of a block whose first anchor it is. The last entry is the best end of a
+  /// block with the last anchor.
   SmallVector<unsigned, 0> places;
   /// Bytes of the activations that are alive before each operation.
   SmallVector<int64_t, 0> alive;

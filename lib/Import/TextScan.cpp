@@ -119,7 +119,7 @@ private:
   LogicalResult open(char bracket) {
     if (brackets.size() == kMaxDepth)
       return text.error(at) << "brackets are nested " << kMaxDepth + 1 << " deep here, and " << kMaxDepth
-                            << " deep at most can be read";
+                            << " are the most that can be read";
     brackets.push_back(bracket);
     ++at;
     return bracket == '<' ? checkShape() : success();
@@ -163,8 +163,8 @@ private:
     unsigned depth = brackets.size() + 1 + (known == depths.end() ? 0 : known->second);
     if (depth > kMaxAliasDepth)
       return text.error(at) << "alias " << alias << " is " << depth
-                            << " brackets deep with the aliases that it is made "
-                            << "of, and " << kMaxAliasDepth << " deep at most can be read";
+                            << " brackets deep with the aliases in it, and at most " << kMaxAliasDepth
+                            << " can be read";
     if (defined && (known == depths.end() || &known->second != defined))
       *defined = std::max(*defined, depth);
     at += alias.size();
@@ -214,7 +214,8 @@ static std::optional<StringRef> recognize(StringRef bytes) {
            "lowered "
            "function and `stablehlo-translate --deserialize` give";
   if (bytes.starts_with("HloModule"))
-    return "the file is HLO, which XLA makes of StableHLO; write StableHLO, which as_text() of JAX's lowered function "
+    return "the file is HLO, to which XLA compiles StableHLO; write StableHLO, which as_text() of JAX's lowered "
+           "function "
            "gives";
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
     return "the text is UTF-16; write it as UTF-8";

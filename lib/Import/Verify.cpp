@@ -27,7 +27,7 @@ static bool isUnderstood(Operation *op) {
 
 static LogicalResult verifyOperation(Operation *op) {
   if (!isUnderstood(op))
-    return op->emitError() << "operation " << op->getName() << " is neither of net nor has it a sharding rule";
+    return op->emitError() << "operation " << op->getName() << " neither belongs to net nor has a sharding rule";
   if (auto variable = dyn_cast<net::VariableOp>(op); variable && variable.getSymName().empty())
     return op->emitError() << "a variable of " << variable.getType() << " has no name";
   return success();

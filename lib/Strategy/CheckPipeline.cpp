@@ -124,8 +124,8 @@ private:
 
   LogicalResult checkMicroBatches() const {
     if (file.get().train().gradient_merge().has_slices())
-      return error(".micro_batches") << "pipeline goes through the batch in " << pipeline.micro_batches()
-                                     << " micro-batches and train.gradient_merge in "
+      return error(".micro_batches") << "pipeline splits the batch into " << pipeline.micro_batches()
+                                     << " micro-batches and train.gradient_merge into "
                                      << file.get().train().gradient_merge().slices() << " slices; set only one of them";
     return success();
   }

@@ -126,7 +126,7 @@ LogicalResult StrategyFile::resolveSizes(int64_t ranks, MLIRContext *context) {
   if (ranks == 0)
     return emitError(loc) << "axis \"" << axes[*open].name() << "\" has size 0; set it with --ranks";
   if (ranks % product != 0)
-    return emitError(loc) << ranks << " ranks cannot be divided by the " << product << " of the axes beside \""
+    return emitError(loc) << ranks << " ranks cannot be divided by the " << product << " of the axes other than \""
                           << axes[*open].name() << "\"";
   axes[*open].set_size(ranks / product);
   return success();

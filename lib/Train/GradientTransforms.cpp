@@ -76,7 +76,7 @@ private:
   Value meanCorrection, squareCorrection, nextCorrection;
 };
 
-/// Lion: the sign of a moving average that weights the newest gradient by β₁ instead of the stored average's β₂.
+/// Lion: the sign of (1 − β₁) g + β₁ m, in which the newest gradient has more weight than in the stored average.
 class TakeSign : public GradientTransform {
 public:
   TakeSign(double beta1, double beta2) : beta1(beta1), beta2(beta2) {}

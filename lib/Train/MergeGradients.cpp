@@ -58,7 +58,8 @@ struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPa
     if (failed(func))
       return signalPassFailure();
     if (steps < 1) {
-      getOperation().emitError() << "gradients of " << steps.getValue() << " steps are merged; there is at least 1";
+      getOperation().emitError() << "gradients of " << steps.getValue()
+                                 << " steps are accumulated; it takes at least 1";
       return signalPassFailure();
     }
     auto gradients = collectGradients(*func);

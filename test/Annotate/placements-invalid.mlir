@@ -136,7 +136,7 @@ mesh { axes { name: "dp" size: 0 } }
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
 
 //--- ranks-do-not-divide.textproto
-# CHECK: ranks-do-not-divide.textproto:[[@LINE+1]]:1: error: 6 ranks cannot be divided by the 4 of the axes beside "dp"
+# CHECK: ranks-do-not-divide.textproto:[[@LINE+1]]:1: error: 6 ranks cannot be divided by the 4 of the axes other than "dp"
 mesh { axes { name: "dp" size: 0 } axes { name: "tp" size: 4 } }
 
 //--- data-axis-unknown.textproto
@@ -214,7 +214,7 @@ tensor { axis: "tp"
 
 //--- sequence-without-sum.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
-# CHECK: sequence-without-sum.textproto:[[@LINE+1]]:21: error: no sum of three or more dimensions stands before the first product with a split parameter; place says by hand what the sequence is
+# CHECK: sequence-without-sum.textproto:[[@LINE+1]]:21: error: no sum of three or more dimensions precedes the first product with a split parameter; split the sequence by hand with place
 tensor { axis: "tp" sequence: true }
 
 //--- place-no-list.textproto

@@ -56,7 +56,7 @@ func.func @step(%x: tensor<8x4xf32> {net.name = "x"}) -> tensor<f32> {
 //--- more-stages-than-blocks.textproto
 mesh { axes { name: "pp" size: 3 } }
 train { sgd {} }
-# CHECK: more-stages-than-blocks.textproto:[[@LINE+1]]:1: error: there are 3 stages but the network has 2 blocks, which are scopes or variables whose names end in a number; match says by hand what is of which stage
+# CHECK: more-stages-than-blocks.textproto:[[@LINE+1]]:1: error: there are 3 stages but the network has 2 blocks, which are scopes or variables whose names end in a number; give the stages by hand in match
 pipeline { axis: "pp" }
 
 //--- number-of-ends.textproto
@@ -125,7 +125,7 @@ place { match: "x" dims: "[pp, -]" }
 
 //--- whole-step.textproto
 mesh { axes { name: "pp" size: 2 } }
-# CHECK: whole-step.textproto:[[@LINE+1]]:1: error: a pipeline trains a step whose backward is known, but there is no train, and neither scopes nor the flow of data tell backward in the graph, which assigns @p.w0 itself; export it with debug locations
+# CHECK: whole-step.textproto:[[@LINE+1]]:1: error: a pipeline needs to know backward, but there is no train, and neither scopes nor data flow show backward in the graph, which assigns @p.w0 itself; export it with debug locations
 pipeline { axis: "pp" }
 # CHECK: whole-step.mlir:8:3: note: assigned here
 

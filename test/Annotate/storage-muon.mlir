@@ -20,7 +20,7 @@ zero {
   axes: "dp"
   ownership: SLICES
 }
-# SLICES: slices.textproto:6:3: warning: muon multiplies whole matrices, but 1 of 128 bytes are kept by slices, and their products exchange more than that in every step; ownership: WHOLE leaves them where they are
+# SLICES: slices.textproto:6:3: warning: muon multiplies whole matrices, but 1 of 128 bytes are kept in slices, and their products exchange more than that in every step; ownership: WHOLE avoids that
 
 //--- whole.textproto
 mesh { axes { name: "dp" size: 4 } }

@@ -27,14 +27,14 @@ func.func public @main(%arg0: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info 
 func.func public @main() {
   return
 }
-// expected-error @below {{function @other is public, and so is @main; a graph is one public function}}
+// expected-error @below {{function @other is public, and so is @main; a graph has one public function}}
 func.func public @other() {
   return
 }
 
 // -----
 
-// expected-error @below {{there is no public function in the module; a graph is one, and its name is @main}}
+// expected-error @below {{the module has no public function; a graph has one, mostly @main}}
 module {
   func.func private @f() {
     return

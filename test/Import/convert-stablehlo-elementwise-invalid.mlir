@@ -3,7 +3,7 @@
 // Tests that what an elementwise operation cannot be is an error at its line.
 
 func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{operation stablehlo.while is not known; docs/design/import.md lists the operations that are}}
+  // expected-error @below {{operation stablehlo.while is not supported; docs/design/import.md lists the supported operations}}
   %0 = "stablehlo.while"(%arg0) ({}, {}) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -11,7 +11,7 @@ func.func @unknown(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{custom op 'chlo.ragged_dot' is not known; docs/design/import.md lists the operations that are}}
+  // expected-error @below {{custom op 'chlo.ragged_dot' is not supported; docs/design/import.md lists the supported operations}}
   %0 = chlo.ragged_dot %arg0 : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -19,7 +19,7 @@ func.func @unknown_chlo(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @unknown_short_form(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{custom op 'stablehlo.case' is not known; docs/design/import.md lists the operations that are}}
+  // expected-error @below {{custom op 'stablehlo.case' is not supported; docs/design/import.md lists the supported operations}}
   %0 = stablehlo.case(%iterArg = %arg0) : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

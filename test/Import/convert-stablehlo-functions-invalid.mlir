@@ -74,7 +74,7 @@ func.func @constant_like(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @fourier(%x: tensor<4xcomplex<f32>>) {
-  // expected-error @below {{is a Fourier transform, which is not known; a product with its matrix is one too}}
+  // expected-error @below {{is a Fourier transform, which is not supported; multiply with its matrix instead}}
   %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
   return
 }
@@ -82,7 +82,7 @@ func.func @fourier(%x: tensor<4xcomplex<f32>>) {
 // -----
 
 func.func @real(%x: tensor<4xcomplex<f32>>) {
-  // expected-error @below {{operation stablehlo.real is of complex numbers, which networks do not have; compute real and imaginary parts apart}}
+  // expected-error @below {{operation stablehlo.real computes with complex numbers, which are not supported; compute real and imaginary parts separately}}
   %0 = "stablehlo.real"(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return
 }

@@ -64,7 +64,7 @@ func.func @top(%x: tensor<6xf32>) -> tensor<7xf32> {
 // -----
 
 func.func @top_type(%x: tensor<6xf32>) -> tensor<2xf32> {
-  // expected-error @below {{chlo.top_k makes 'tensor<2xf32>' and 'tensor<2xi64>' of 'tensor<6xf32>'}}
+  // expected-error @below {{chlo.top_k computes 'tensor<2xf32>' and 'tensor<2xi64>' from 'tensor<6xf32>'}}
   %0, %1 = chlo.top_k(%x, k = 2) : tensor<6xf32> -> (tensor<2xf32>, tensor<2xi64>)
   return %0 : tensor<2xf32>
 }
@@ -100,7 +100,7 @@ func.func @too_many(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32
 // -----
 
 func.func @shapes(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>, %least: tensor<f32>, %none: tensor<i32>) -> tensor<4x3xf32> {
-  // expected-error @below {{stablehlo.custom_call makes 'tensor<4x3xf32>' of 'tensor<4x6xf32>'}}
+  // expected-error @below {{stablehlo.custom_call computes 'tensor<4x3xf32>' from 'tensor<4x6xf32>'}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %least, %none) {mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x6xf32>, tensor<4x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x3xf32>, tensor<4x3xi32>)
   return %0#0 : tensor<4x3xf32>
 }

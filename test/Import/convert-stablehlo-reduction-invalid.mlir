@@ -99,7 +99,7 @@ func.func @init(%arg0: tensor<4xf32>, %arg1: tensor<2xf32>) -> tensor<f32> {
 // -----
 
 func.func @dims(%arg0: tensor<4xf32>, %arg1: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{stablehlo.reduce reduces dimension 1, which stands twice or is not one of the operand's 1}}
+  // expected-error @below {{stablehlo.reduce reduces dimension 1, which is given twice or is not one of the operand's 1}}
   %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [1] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }

@@ -3,7 +3,7 @@
 // Tests that a mesh in the text is left out with a warning.
 
 // CHECK-LABEL: func.func @main
-// expected-warning @below {{the graph's own sharding is left out; say it in the strategy}}
+// expected-warning @below {{the graph's own sharding is ignored; state it in the strategy}}
 sdy.mesh @mesh = <["dp"=2, "tp"=2]>
 func.func @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"dp"}]>}) {
   return

@@ -14,14 +14,14 @@ func.func public @main() {
 
 // -----
 
-// expected-error @below {{variable p.w is donated, but no result is known to be its next value; model.carry says which is}}
+// expected-error @below {{variable p.w is donated, but no result is known to be its next value; name it in model.carry}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {net.name = "0.v"}) {
   return %arg0 : tensor<4xf32>
 }
 
 // -----
 
-// expected-warning @below {{argument x is donated, but no result is known to be its next value: it is an input of every step; model.carry says which is}}
+// expected-warning @below {{argument x is donated, but no result is known to be its next value: it is an input of every step; name it in model.carry}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}, %arg1: tensor<4xf32> {net.name = "x", jax.buffer_donor = true}) -> (tensor<4xf32> {net.name = "0"}) {
   return %arg1 : tensor<4xf32>
 }
@@ -44,7 +44,7 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) {
 
 // -----
 
-// expected-error @below {{the graph is that of one of 2 replicas; export the serial one}}
+// expected-error @below {{the graph is the program of one of 2 replicas; export the serial graph}}
 module attributes {mhlo.num_replicas = 2 : i32} {
   func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w"}) {
     return
@@ -54,7 +54,7 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 // -----
 
 // expected-note @below {{p.b of 'tensor<4xf32>' has result 0.b of 'tensor<4xf64>'}}
-// expected-error @below {{variable p.w, with 1 more, is donated, but no result is known to be its next value; model.carry says which is}}
+// expected-error @below {{variable p.w, with 1 more, is donated, but no result is known to be its next value; name it in model.carry}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_output = 0 : i32}, %arg1: tensor<4xf32> {net.name = "p.b", jax.buffer_donor = true})
     -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf64> {net.name = "0.b"}) {
   %0 = net.convert %arg1 : tensor<4xf32> -> tensor<4xf64>
@@ -63,7 +63,7 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", tf.aliasing_outpu
 
 // -----
 
-// expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "p.*" result: "0.*" } }}}
+// expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; choose one in the strategy, for instance model { carry { argument: "p.*" result: "0.*" } }}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", jax.buffer_donor = true}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
   return %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>
 }
@@ -72,9 +72,9 @@ func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", jax.buffer_donor 
 
 // Memory that goes from the parameter to its average is not believed: the parameter is not computed from the average.
 func.func public @main(
-    // expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "p.*" result: "1.*" } }}}
+    // expected-error @below {{argument p.w is donated, and 2 trees of results fit: 0.*, 1.*; choose one in the strategy, for instance model { carry { argument: "p.*" result: "1.*" } }}}
     %p: tensor<4xf32> {net.name = "p.w", jax.buffer_donor = true},
-    // expected-error @below {{argument ema\.1.w is donated, and 2 trees of results fit: 0.*, 1.*; the strategy says which it is, for instance model { carry { argument: "ema\\.1.*" result: "0.*" } }}}
+    // expected-error @below {{argument ema\.1.w is donated, and 2 trees of results fit: 0.*, 1.*; choose one in the strategy, for instance model { carry { argument: "ema\\.1.*" result: "0.*" } }}}
     %ema: tensor<4xf32> {net.name = "ema\\.1.w", tf.aliasing_output = 1 : i32},
     %x: tensor<4xf32> {net.name = "x"}) -> (tensor<4xf32> {net.name = "0.w"}, tensor<4xf32> {net.name = "1.w"}) {
   %0 = net.subtract %p, %x : tensor<4xf32>
@@ -84,7 +84,7 @@ func.func public @main(
 
 // -----
 
-// expected-warning @below {{the graph's own sharding is left out; say it in the strategy}}
+// expected-warning @below {{the graph's own sharding is ignored; state it in the strategy}}
 func.func public @main(%arg0: tensor<4xf32> {net.name = "p.w", sdy.sharding = #sdy.sharding<@mesh, [{"dp"}]>}) {
   return
 }

@@ -1,7 +1,7 @@
 // RUN: dist-opt %s --dist-import-verify -verify-diagnostics -split-input-file -allow-unregistered-dialect
 
 func.func public @step(%arg0: tensor<4xf32> {net.name = "x"}) -> (tensor<4xf32> {net.name = "out"}) {
-  // expected-error @below {{operation stablehlo.abs is neither of net nor has it a sharding rule}}
+  // expected-error @below {{operation stablehlo.abs neither belongs to net nor has a sharding rule}}
   %0 = stablehlo.abs %arg0 : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

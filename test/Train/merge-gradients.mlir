@@ -6,7 +6,7 @@
 // RUN: %{train} --dist-train-merge-gradients=steps=1 | FileCheck %s --check-prefix=ONE
 // RUN: not dist-opt %s --split-input-file --dist-train-differentiate --dist-train-merge-gradients=steps=0 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// ERROR: error: gradients of 0 steps are merged; there is at least 1
+// ERROR: error: gradients of 0 steps are accumulated; it takes at least 1
 // ONE-NOT: accumulat
 
 // Tests what adds up gradients, and where the mean is taken: in front of the reduction or behind it.

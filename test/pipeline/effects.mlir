@@ -118,7 +118,7 @@ zero { axes: "dp" stage: 3 }
 mesh { axes { name: "dp" size: 2 } }
 model { batch { inputs: "x" } }
 data { axes: "dp" }
-# CHECK: small.textproto:[[@LINE+1]]:1: warning: zero has no effect: there are no parameters; model.parameters says which arguments are
+# CHECK: small.textproto:[[@LINE+1]]:1: warning: zero has no effect: there are no parameters; list them in model.parameters
 zero { axes: "dp" stage: 3 }
 
 //--- right.textproto

@@ -124,7 +124,8 @@ TEST_F(ParseGraph, ReportsErrorsAtTheirLine) {
   EXPECT_FALSE(import("module {\n  func.func public @main() {\n    %0 = \"stablehlo.other\"() : () -> tensor<f32> "
                       "loc(\"jit(f)/other\")\n"
                       "    return\n  }\n}\n"));
-  EXPECT_EQ(errors, "3: operation stablehlo.other is not known; docs/design/import.md lists the operations that are\n");
+  EXPECT_EQ(errors,
+            "3: operation stablehlo.other is not supported; docs/design/import.md lists the supported operations\n");
 }
 
 TEST_F(ParseGraph, ReportsEqualNames) {

@@ -53,7 +53,7 @@ struct TextScan : testing::Test {
   std::string error;
 };
 
-const char *const kTooDeep = "brackets are nested 257 deep here, and 256 deep at most can be read";
+const char *const kTooDeep = "brackets are nested 257 deep here, and 256 are the most that can be read";
 const char *const kAffine =
     "an affine map or set goes on for more than 4096 bytes, which are the most that can be read";
 
@@ -90,7 +90,7 @@ TEST_F(TextScan, LeavesOutStringsAndComments) {
 TEST_F(TextScan, RefusesChainsOfAliases) {
   auto tooDeep = [](StringRef alias, int depth) {
     return ("alias " + alias + " is " + Twine(depth) +
-            " brackets deep with the aliases that it is made of, and 4096 deep at most can be read")
+            " brackets deep with the aliases in it, and at most 4096 can be read")
         .str();
   };
   EXPECT_EQ(scan(chain("#", "[1]", "[", "]")), "2050:11: " + tooDeep("#a2048", 4098));
@@ -119,7 +119,7 @@ TEST_F(TextScan, SaysWhichOtherFileItIs) {
             "1:1: the file is MLIR bytecode, as a serialized export is; write the text of it, which as_text() of JAX's "
             "lowered function and `stablehlo-translate --deserialize` give");
   EXPECT_EQ(scan("HloModule jit_f, entry_computation_layout={()->f32[]}"),
-            "1:1: the file is HLO, which XLA makes of StableHLO; write StableHLO, which as_text() of JAX's lowered "
+            "1:1: the file is HLO, to which XLA compiles StableHLO; write StableHLO, which as_text() of JAX's lowered "
             "function gives");
   EXPECT_EQ(scan(StringRef("\xFF\xFEm\0o\0", 6)), "1:1: the text is UTF-16; write it as UTF-8");
 }

@@ -131,7 +131,7 @@ TEST_F(StrategyTest, RemainingRanks) {
   EXPECT_EQ(file.getMesh().getSize(0), 4);
   EXPECT_EQ(file.getMesh().getNumRanks(), 12);
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 0 } axes { name: \"tp\" size: 3 } }", 10),
-            "10 ranks cannot be divided by the 3 of the axes beside \"dp\"");
+            "10 ranks cannot be divided by the 3 of the axes other than \"dp\"");
   EXPECT_EQ(check("mesh { axes { name: \"dp\" size: 2 } }", 3),
             "the sizes of the mesh's axes multiply to 2 but --ranks is 3");
 }
@@ -282,7 +282,7 @@ TEST_F(StrategyTest, PipelineMicroBatches) {
             "pipeline.micro_batches is 0; it is at least 1 and at most 65536");
   EXPECT_EQ(
       check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { slices: 2 } }")),
-      "pipeline goes through the batch in 8 micro-batches and train.gradient_merge in 2 slices; set only one of them");
+      "pipeline splits the batch into 8 micro-batches and train.gradient_merge into 2 slices; set only one of them");
   EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { steps: 2 } }")), "");
   EXPECT_EQ(check("mesh { axes { name: \"pp\" size: 2 } } train { sgd {} } pipeline { axis: \"pp\" micro_batches: 2 }"),
             "pipeline.micro_batches splits a batch; model.batch names the inputs and their batch dimension");
