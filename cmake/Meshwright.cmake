@@ -4,7 +4,8 @@
 #   mw_tablegen(TARGET td-file generator out-file ...)   TableGen outputs, one target
 #   mw_passes(STAGE)                                     the pass declarations of include/meshwright/STAGE/Passes.td
 #   mw_compiler_library(NAME sources... DEPENDS libs...) part of the compiler (MLIR visible, precompiled headers)
-#   mw_runtime_library(NAME sources... DEPENDS libs...)  part of the runtime (neither MLIR nor LLVM)
+#   mw_runtime_library(NAME folder sources... DEPENDS libs...)  a folder of the runtime (neither MLIR nor LLVM)
+#   mw_runtime_interface(NAME folder DEPENDS libs...)    one that has headers alone
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -122,10 +123,21 @@ function(mw_compiler_executable NAME)
   target_link_libraries(${NAME} PRIVATE ${DEPENDS} MLIR LLVM)
 endfunction()
 
-function(mw_runtime_library NAME)
+# FOLDER of runtime: what stands in its `include` is for those who depend on it.
+function(mw_runtime_library NAME FOLDER)
   _mw_split(${ARGN})
+  list(TRANSFORM SOURCES PREPEND ${FOLDER}/ REGEX "^[^/]")
   add_library(${NAME} STATIC ${SOURCES})
-  target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/runtime/include ${CMAKE_BINARY_DIR}/runtime/proto)
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/include)
+    target_include_directories(${NAME} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/include)
+  endif()
   target_link_libraries(${NAME} PUBLIC ${DEPENDS} fmt::fmt Threads::Threads)
   mw_runtime_pch(${NAME})
+endfunction()
+
+function(mw_runtime_interface NAME FOLDER)
+  _mw_split(${ARGN})
+  add_library(${NAME} INTERFACE)
+  target_include_directories(${NAME} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/include)
+  target_link_libraries(${NAME} INTERFACE ${DEPENDS})
 endfunction()

@@ -8,7 +8,7 @@
 #include "KernelModule.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "runtime/include/meshwright/runtime/KernelTable.h"
+#include "runtime/proto/include/meshwright/runtime/KernelTable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

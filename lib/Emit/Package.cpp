@@ -15,7 +15,7 @@
 #include "PackageFolder.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
-#include "runtime/include/meshwright/runtime/SchemaVersion.h"
+#include "runtime/proto/include/meshwright/runtime/SchemaVersion.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

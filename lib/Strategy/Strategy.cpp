@@ -12,7 +12,7 @@
 #include "Numbers.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "mlir/IR/Diagnostics.h"
-#include "runtime/include/meshwright/runtime/MostRanks.h"
+#include "runtime/proto/include/meshwright/runtime/MostRanks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 

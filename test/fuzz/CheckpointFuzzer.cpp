@@ -7,7 +7,7 @@
 #include "Fuzz.h"
 #include "meshwright/runtime/CheckpointIndex.h"
 #include "meshwright/runtime/Checksum.h"
-#include "runtime/lib/Json.h"
+#include "meshwright/runtime/Json.h"
 
 using namespace meshwright::runtime;
 

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "lib/Json.h"
 #include "meshwright/runtime/CheckpointFolder.h"
 #include "meshwright/runtime/Checksum.h"
+#include "meshwright/runtime/Json.h"
 #include <filesystem>
 #include <set>
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluation.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <chrono>
 
 using namespace meshwright;

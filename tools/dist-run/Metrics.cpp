@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Metrics.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <cassert>
 #include <cmath>
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Timeline.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <algorithm>
 
 using namespace meshwright;

@@ -14,9 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Reduce.h"
-#include "../SharedWork.h"
-#include "Hub.h"
+#include "meshwright/runtime/Hub.h"
+#include "meshwright/runtime/Reduce.h"
+#include "meshwright/runtime/SharedWork.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <cstring>

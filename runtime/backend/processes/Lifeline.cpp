@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lifeline.h"
-#include "../Agreement.h"
+#include "meshwright/runtime/Agreement.h"
 #include "meshwright/runtime/StartThread.h"
 #include <algorithm>
 #include <cerrno>

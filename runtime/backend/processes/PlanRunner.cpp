@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanRunner.h"
-#include "../Agreement.h"
 #include "Describe.h"
+#include "meshwright/runtime/Agreement.h"
 #include <algorithm>
 #include <cstring>
 

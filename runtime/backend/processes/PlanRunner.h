@@ -7,9 +7,9 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLANRUNNER_H
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PLANRUNNER_H
 
-#include "../Reduce.h"
 #include "Plan.h"
 #include "Post.h"
+#include "meshwright/runtime/Reduce.h"
 
 namespace meshwright::runtime::processes {
 

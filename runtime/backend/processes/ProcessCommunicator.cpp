@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProcessCommunicator.h"
-#include "../Agreement.h"
+#include "meshwright/runtime/Agreement.h"
 #include "meshwright/runtime/ThreadTime.h"
 #include <algorithm>
 #include <set>

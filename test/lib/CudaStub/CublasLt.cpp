@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/cuda/abi/CublasLt.h"
+#include "devices/cuda/abi/CublasLt.h"
 #include "Stub.h"
 #include <cmath>
 #include <cstring>

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_TEST_LIB_CUDASTUB_DRIVERSTUB_H
 
 #include "Stub.h"
-#include "backend/cuda/abi/CudaDriver.h"
+#include "devices/cuda/abi/CudaDriver.h"
 #include <type_traits>
 
 using namespace meshwright::runtime::cuda;

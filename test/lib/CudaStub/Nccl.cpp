@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/cuda/abi/Nccl.h"
+#include "devices/cuda/abi/Nccl.h"
 #include "NcclGroup.h"
 #include "Stub.h"
 #include <cstdlib>

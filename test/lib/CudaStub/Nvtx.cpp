@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/cuda/abi/Nvtx.h"
+#include "devices/cuda/abi/Nvtx.h"
 #include "Stub.h"
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BareDevice.h"
-#include "backend/cuda/ProductPlan.h"
+#include "devices/cuda/ProductPlan.h"
 #include "test/unit/Runtime/RandomProduct.h"
 #include <cstdlib>
 

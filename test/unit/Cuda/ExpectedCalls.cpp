@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExpectedCalls.h"
-#include "lib/CollectiveTags.h"
+#include "meshwright/runtime/CollectiveTags.h"
 #include "meshwright/runtime/Slots.h"
 
 using namespace meshwright;

@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares runtime/backend/cuda/abi with NVIDIA's headers while it is compiled, on machines whose compiler finds them
+// Compares runtime/devices/cuda/abi with NVIDIA's headers while it is compiled, on machines whose compiler finds them
 // (CPATH names more folders): values, sizes, offsets and the type of each function.
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/cuda/abi/CublasLt.h"
-#include "backend/cuda/abi/CudaDriver.h"
-#include "backend/cuda/abi/Nccl.h"
-#include "backend/cuda/abi/Nvtx.h"
+#include "devices/cuda/abi/CublasLt.h"
+#include "devices/cuda/abi/CudaDriver.h"
+#include "devices/cuda/abi/Nccl.h"
+#include "devices/cuda/abi/Nvtx.h"
 #include <gtest/gtest.h>
 #include <string_view>
 #include <type_traits>

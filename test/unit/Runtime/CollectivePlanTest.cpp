@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/backend/Reduce.h"
+#include "meshwright/runtime/Reduce.h"
 #include "runtime/backend/processes/Plan.h"
 #include "test/runtime/mpi/CollectiveScript.h"
 #include "test/unit/Runtime/RunRanks.h"

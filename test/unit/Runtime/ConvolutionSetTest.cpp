@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/ConvolutionSet.h"
+#include "runtime/devices/cpu/ConvolutionSet.h"
 #include "RandomProduct.h"
 
 using namespace meshwright;

@@ -8,8 +8,8 @@
 #include "ProgramBuilder.h"
 #include "TempFolder.h"
 #include "TestPackage.h"
-#include "lib/ExpandLoops.h"
 #include "meshwright/runtime/Package.h"
+#include "runtime/package/ExpandLoops.h"
 #include <functional>
 #include <gtest/gtest.h>
 

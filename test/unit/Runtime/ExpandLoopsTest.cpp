@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/lib/ExpandLoops.h"
+#include "runtime/package/ExpandLoops.h"
 #include "ProgramBuilder.h"
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "meshwright/runtime/FlightRecorder.h"
 #include "RunRanks.h"
 #include "TempFolder.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <gtest/gtest.h>
 
 using namespace meshwright;

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"
-#include "lib/CopyQueue.h"
-#include "lib/StepSimulator.h"
 #include "meshwright/runtime/Package.h"
 #include "meshwright/runtime/SchemaVersion.h"
+#include "runtime/devices/cpu/CopyQueue.h"
+#include "runtime/simulate/StepSimulator.h"
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>

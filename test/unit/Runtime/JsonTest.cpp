@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <gtest/gtest.h>
 
 using namespace meshwright::runtime;

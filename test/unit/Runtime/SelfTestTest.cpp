@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/SelfTest.h"
-#include "lib/SelfTestData.h"
 #include "meshwright/runtime/Decorator.h"
+#include "runtime/selftest/SelfTestData.h"
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/StepSimulator.h"
+#include "runtime/simulate/StepSimulator.h"
 #include "test/unit/Random.h"
 #include <algorithm>
 #include <gtest/gtest.h>

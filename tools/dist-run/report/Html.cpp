@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Html.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 
 using namespace meshwright;
 using namespace meshwright::tool;

@@ -8,7 +8,7 @@
 #include "Html.h"
 #include "Page.h"
 #include "Sections.h"
-#include "lib/Json.h"
+#include "meshwright/runtime/Json.h"
 #include <algorithm>
 #include <fmt/ranges.h>
 

@@ -1,0 +1,25 @@
+//===- BlockedMatmul.h - products without a library -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_DEVICES_CPU_BLOCKEDMATMUL_H
+#define MESHWRIGHT_RUNTIME_DEVICES_CPU_BLOCKEDMATMUL_H
+
+#include "meshwright/runtime/MatmulProblem.h"
+#include <cstddef>
+
+namespace meshwright::runtime {
+
+/// Bytes of scratch memory that the product needs, aligned to 64.
+size_t getBlockedMatmulScratch(const MatmulProblem &problem);
+
+/// Computes the product. Floats are accumulated in f64 if one of the types is f64, else in f32; integers wrap in 64
+/// bits.
+void runBlockedMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                      std::byte *scratch);
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,79 @@
+//===- ConvolutionSet.h - the convolutions of a program ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
+#define MESHWRIGHT_RUNTIME_DEVICES_CPU_CONVOLUTIONSET_H
+
+#include "meshwright/runtime/Arena.h"
+#include "meshwright/runtime/ConvolutionProblem.h"
+#include "meshwright/runtime/MatmulSet.h"
+
+namespace meshwright::runtime {
+
+/// The convolutions of one rank's program, prepared for fixed addresses. Blocks of patches are gathered into scratch
+/// memory, whose size does not depend on the convolution's, and multiplied by the products of the program. Where groups
+/// are many and small, as those of a depthwise convolution, all of them are computed beside each other instead.
+///
+/// An element is summed in an order that depends on the sizes of the window and the channels alone, so it does not
+/// matter how a batch is divided.
+class ConvolutionSet {
+public:
+  explicit ConvolutionSet(MatmulSet &products) : products(products) {}
+
+  /// Prepares a checked convolution; returns its number. `name` is for warnings and errors.
+  Result<uint32_t> prepare(const Convolution &convolution, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                           const std::string &name);
+  /// Prepares a convolution that was prepared before, at other addresses; returns its number.
+  uint32_t prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out);
+  /// Allocates the scratch memory that all convolutions share. Nothing is prepared afterwards.
+  Status finish();
+  /// Computes a convolution.
+  Status execute(uint32_t number);
+
+  uint64_t getScratchBytes() const { return scratchBytes; }
+
+private:
+  /// How a convolution is computed.
+  struct Plan {
+    ConvolutionProblem problem;
+    /// Whether all groups are computed beside each other, without products.
+    bool isGrouped = false;
+    /// Rows and columns of a block of patches.
+    int64_t rows = 0, depth = 0;
+    /// Whether patches are gathered along their depth; else along rows, and a block is a matrix of columns.
+    bool alongDepth = true;
+    /// The distance in rhs of neighbours along the depth, where products read it as it lies.
+    std::optional<int64_t> rhsStride;
+    /// Whether products write into the result.
+    bool writesOut = false;
+    /// The products of whole blocks and of what is left at the end of rows (first) and depth (second).
+    uint32_t products[2][2] = {};
+    /// Where the parts of the scratch memory begin: patches, rhs, sums, and what is added to them.
+    uint64_t rhsOffset = 0, sumOffset = 0, addendOffset = 0;
+  };
+  struct Call {
+    size_t plan;
+    const std::byte *lhs, *rhs;
+    std::byte *out;
+  };
+
+  Result<uint32_t> prepareProduct(const Plan &plan, int64_t rows, int64_t depth, const std::string &name);
+  Status preparePlan(Plan &plan, const std::string &name);
+  Status executeRows(const Plan &plan, const Call &call, int64_t from, int64_t to);
+
+  MatmulSet &products;
+  std::vector<Plan> plans;
+  std::vector<Call> calls;
+  Arena scratch;
+  uint64_t scratchBytes = 0;
+  /// Of the block that is computed. Room for them is made before the first step.
+  std::vector<Span> rowSpans, depthSpans;
+  size_t maxRows = 0, maxDepth = 0;
+};
+
+} // namespace meshwright::runtime
+
+#endif

@@ -1,0 +1,253 @@
+//===- MatmulSet.cpp - the products of a program --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/runtime/MatmulSet.h"
+#include "BlockedMatmul.h"
+#include "meshwright/runtime/Arena.h"
+#include "meshwright/runtime/MatmulProblem.h"
+#include <dlfcn.h>
+#include <map>
+#include <oneapi/dnnl/dnnl.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+
+void meshwright::runtime::setLibraryThreads(int count) {
+  // oneDNN brings its OpenMP runtime along; which one is its business.
+  using SetThreads = void (*)(int);
+  if (auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
+    set(count);
+}
+
+//===----------------------------------------------------------------------===//
+// oneDNN
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Primitive {
+  dnnl_primitive_t handle = nullptr;
+  dnnl_memory_desc_t lhs, rhs, out, scratch;
+};
+
+struct Call {
+  const Primitive *primitive = nullptr; // null: the runtime's own loops
+  dnnl_exec_arg_t arguments[4] = {};
+  MatmulProblem problem;
+  const std::byte *lhs = nullptr, *rhs = nullptr;
+  std::byte *out = nullptr;
+  std::string name;
+};
+
+dnnl_data_type_t getType(DType type) {
+  return type == F32 ? dnnl_f32 : type == BF16 ? dnnl_bf16 : dnnl_data_type_undef;
+}
+
+/// The descriptor of an operand; a batch dimension with stride 0 is one of size 1, which the library repeats.
+bool describe(dnnl_memory_desc_t &desc, DType type, const MatmulProblem &p, const std::vector<int64_t> &batchStrides,
+              int64_t rows, int64_t columns, int64_t row, int64_t column) {
+  dnnl_dims_t dims, strides;
+  int n = 0;
+  if (p.batch.size() + 2 > DNNL_MAX_NDIMS || (rows > 1 && row == 0) || (columns > 1 && column == 0))
+    return false;
+  for (size_t i = 0; i != p.batch.size(); ++i, ++n) {
+    dims[n] = batchStrides[i] == 0 ? 1 : p.batch[i];
+    strides[n] = batchStrides[i] == 0 ? std::max<int64_t>(rows * columns, 1) : batchStrides[i];
+  }
+  dims[n] = rows;
+  strides[n++] = row;
+  dims[n] = columns;
+  strides[n++] = column;
+  return dnnl_memory_desc_init_by_strides(&desc, n, dims, getType(type), strides) == dnnl_success;
+}
+
+bool isReference(const_dnnl_primitive_desc_t desc) {
+  const char *info = nullptr;
+  if (dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &info) != dnnl_success || !info)
+    return true;
+  return std::string_view(info).find("ref") != std::string_view::npos;
+}
+
+} // namespace
+
+struct MatmulSet::Implementation {
+  dnnl_engine_t engine = nullptr;
+  dnnl_stream_t stream = nullptr;
+  std::map<std::vector<int64_t>, Primitive> primitives;
+  std::vector<Call> calls;
+  Arena scratch;
+  uint64_t scratchBytes = 0;
+  /// By cause: the first product's name, how many there are, and their operations.
+  struct Slow {
+    std::string first;
+    int count = 0;
+    double flops = 0;
+  };
+  std::map<std::string, Slow> slow;
+
+  ~Implementation() {
+    for (Call &call : calls)
+      for (dnnl_exec_arg_t &argument : call.arguments)
+        if (argument.memory)
+          dnnl_memory_destroy(argument.memory);
+    for (auto &[key, primitive] : primitives)
+      if (primitive.handle)
+        dnnl_primitive_destroy(primitive.handle);
+    if (stream)
+      dnnl_stream_destroy(stream);
+    if (engine)
+      dnnl_engine_destroy(engine);
+  }
+
+  /// The library's primitive for a product; without a handle where it has none, or none that is fast.
+  const Primitive &getPrimitive(const MatmulProblem &problem) {
+    auto [position, isNew] = primitives.try_emplace(getKey(problem));
+    Primitive &primitive = position->second;
+    if (isNew)
+      create(problem, primitive);
+    return primitive;
+  }
+
+  void create(const MatmulProblem &p, Primitive &primitive) {
+    if (p.lhsType != p.rhsType || (p.outType != F32 && p.outType != p.lhsType) || p.k == 0 || p.m == 0 || p.n == 0 ||
+        getType(p.lhsType) == dnnl_data_type_undef)
+      return;
+    if (!describe(primitive.lhs, p.lhsType, p, p.lhsBatch, p.m, p.k, p.lhsRow, p.lhsColumn) ||
+        !describe(primitive.rhs, p.rhsType, p, p.rhsBatch, p.k, p.n, p.rhsRow, p.rhsColumn) ||
+        !describe(primitive.out, p.outType, p, p.outBatch, p.m, p.n, p.outRow, p.outColumn))
+      return;
+    dnnl_matmul_desc_t operation;
+    if (dnnl_matmul_desc_init(&operation, &primitive.lhs, &primitive.rhs, nullptr, &primitive.out) != dnnl_success)
+      return;
+    dnnl_primitive_attr_t attributes;
+    if (dnnl_primitive_attr_create(&attributes) != dnnl_success)
+      return;
+    dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user);
+    dnnl_primitive_desc_t desc = nullptr;
+    bool made = dnnl_primitive_desc_create(&desc, &operation, attributes, engine, nullptr) == dnnl_success;
+    dnnl_primitive_attr_destroy(attributes);
+    if (!made)
+      return;
+    if (!isReference(desc) && dnnl_primitive_create(&primitive.handle, desc) == dnnl_success) {
+      primitive.scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+      scratchBytes = std::max<uint64_t>(scratchBytes, dnnl_memory_desc_get_size(&primitive.scratch));
+    }
+    dnnl_primitive_desc_destroy(desc);
+  }
+
+  Status bind(Call &call, int argument, int id, const dnnl_memory_desc_t &desc, const void *address) {
+    call.arguments[argument].arg = id;
+    if (dnnl_memory_create(&call.arguments[argument].memory, &desc, engine, const_cast<void *>(address)) !=
+        dnnl_success)
+      return faultError("{}: oneDNN cannot describe the memory of the product", call.name);
+    return {};
+  }
+
+  void noteSlow(const MatmulProblem &p, const std::string &name) {
+    std::string cause;
+    if (p.lhsType != F32 && p.lhsType != BF16)
+      cause = fmt::format("oneDNN has no products of {}", getName(p.lhsType));
+    else
+      cause = fmt::format("oneDNN has no fast product of {} and {} to {} with such strides", getName(p.lhsType),
+                          getName(p.rhsType), getName(p.outType));
+    Slow &entry = slow[cause];
+    if (entry.count++ == 0)
+      entry.first = name;
+    double flops = 2.0 * p.m * p.n * p.k;
+    for (int64_t size : p.batch)
+      flops *= size;
+    entry.flops += flops;
+  }
+};
+
+MatmulSet::MatmulSet(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
+MatmulSet::~MatmulSet() = default;
+
+Result<std::unique_ptr<MatmulSet>> MatmulSet::create() {
+  auto implementation = std::make_unique<Implementation>();
+  if (dnnl_engine_create(&implementation->engine, dnnl_cpu, 0) != dnnl_success ||
+      dnnl_stream_create(&implementation->stream, implementation->engine, dnnl_stream_default_flags) != dnnl_success)
+    return faultError("oneDNN cannot create an engine for the CPU");
+  return std::unique_ptr<MatmulSet>(new MatmulSet(std::move(implementation)));
+}
+
+Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, const std::byte *rhs, std::byte *out,
+                                    const std::string &name) {
+  Call call;
+  call.problem = getProblem(matmul);
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.out = out;
+  call.name = name;
+  const Primitive &primitive = implementation->getPrimitive(call.problem);
+  bool empty = call.problem.m == 0 || call.problem.n == 0 || call.problem.k == 0;
+  if (primitive.handle) {
+    call.primitive = &primitive;
+  } else {
+    if (!empty)
+      implementation->noteSlow(call.problem, name);
+    implementation->scratchBytes =
+        std::max<uint64_t>(implementation->scratchBytes, getBlockedMatmulScratch(call.problem));
+  }
+  implementation->calls.push_back(std::move(call));
+  return static_cast<uint32_t>(implementation->calls.size() - 1);
+}
+
+uint32_t MatmulSet::prepareAgain(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+  Call call = implementation->calls[number];
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.out = out;
+  implementation->calls.push_back(std::move(call));
+  return static_cast<uint32_t>(implementation->calls.size() - 1);
+}
+
+Status MatmulSet::finish() {
+  MW_TRY(implementation->scratch.allocate(implementation->scratchBytes));
+  for (Call &call : implementation->calls) {
+    if (!call.primitive)
+      continue;
+    MW_TRY(implementation->bind(call, 0, DNNL_ARG_SRC, call.primitive->lhs, call.lhs));
+    MW_TRY(implementation->bind(call, 1, DNNL_ARG_WEIGHTS, call.primitive->rhs, call.rhs));
+    MW_TRY(implementation->bind(call, 2, DNNL_ARG_DST, call.primitive->out, call.out));
+    MW_TRY(implementation->bind(call, 3, DNNL_ARG_SCRATCHPAD, call.primitive->scratch, implementation->scratch.data()));
+  }
+  return {};
+}
+
+Status MatmulSet::execute(uint32_t number) {
+  Call &call = implementation->calls[number];
+  if (!call.primitive) {
+    runBlockedMatmul(call.problem, call.lhs, call.rhs, call.out, implementation->scratch.data());
+    return {};
+  }
+  dnnl_status_t status = dnnl_primitive_execute(call.primitive->handle, implementation->stream, 4, call.arguments);
+  return status == dnnl_success ? Status() : faultError("{}: oneDNN fails with status {}", call.name, int(status));
+}
+
+Status MatmulSet::execute(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out) {
+  Call &call = implementation->calls[number];
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.out = out;
+  if (call.primitive) {
+    const void *addresses[] = {lhs, rhs, out};
+    for (int i = 0; i != 3; ++i)
+      if (dnnl_memory_set_data_handle(call.arguments[i].memory, const_cast<void *>(addresses[i])) != dnnl_success)
+        return faultError("{}: oneDNN cannot be given the memory of the product", call.name);
+  }
+  return execute(number);
+}
+
+uint64_t MatmulSet::getScratchBytes() const { return implementation->scratchBytes; }
+
+std::vector<std::string> MatmulSet::getWarnings() const {
+  std::vector<std::string> lines;
+  for (const auto &[cause, entry] : implementation->slow)
+    lines.push_back(fmt::format("{}; the runtime's own loops compute \"{}\" ({} in all, {:.2g} GFLOP)", cause,
+                                entry.first, entry.count, entry.flops / 1e9));
+  return lines;
+}

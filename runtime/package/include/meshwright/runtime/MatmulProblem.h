@@ -1,0 +1,32 @@
+//===- MatmulProblem.h - products in their normal form ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_MATMULPROBLEM_H
+#define MESHWRIGHT_RUNTIME_MATMULPROBLEM_H
+
+#include "meshwright/runtime/DType.h"
+#include <vector>
+
+namespace meshwright::runtime {
+
+/// out[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n] for any element types and strides (in elements).
+struct MatmulProblem {
+  DType lhsType, rhsType, outType;
+  std::vector<int64_t> batch, lhsBatch, rhsBatch, outBatch; ///< sizes, then each operand's strides
+  int64_t m, n, k;
+  int64_t lhsRow, lhsColumn, rhsRow, rhsColumn, outRow, outColumn;
+};
+
+/// What a checked product is: without batch dimensions of size 1, with those that are one in all three arrays joined
+/// and those over which the right operand is repeated as rows. A dimension of size 1 has the stride of a dense array.
+MatmulProblem getProblem(const Matmul &matmul);
+
+/// Equal for equal problems alone.
+std::vector<int64_t> getKey(const MatmulProblem &problem);
+
+} // namespace meshwright::runtime
+
+#endif
