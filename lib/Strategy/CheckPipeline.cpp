@@ -37,13 +37,6 @@ StringRef StrategyFile::getStageAxis() const {
   return strategy.pipeline().axis();
 }
 
-/// The schedule that a value of the field names: its name in upper case.
-static schedule::OrderKind getOrderKind(Pipeline::Schedule chosen) {
-  const std::string &name = Pipeline::Schedule_Name(chosen);
-  ArrayRef<schedule::OrderKind> kinds = schedule::getOrderKinds();
-  return *llvm::find_if(kinds, [&](schedule::OrderKind kind) { return schedule::getName(kind).upper() == name; });
-}
-
 /// The text of a file whose relative path starts at the folder of the file `from`.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readBeside(StringRef from, StringRef path) {
   SmallString<128> found(path);
@@ -67,8 +60,8 @@ FailureOr<schedule::TaskOrder> StrategyFile::makeTaskOrder(MLIRContext *context)
   dist::Mesh mesh = getMesh();
   int64_t ranks = mesh.getSize(*mesh.find(pipeline.axis()));
   if (!pipeline.has_order()) {
-    auto order = schedule::makeOrder(getOrderKind(pipeline.schedule()),
-                                     {ranks, pipeline.micro_batches(), pipeline.chunks(), pipeline.group()});
+    auto kind = schedule::findOrderKind(Pipeline::Schedule_Name(pipeline.schedule()));
+    auto order = schedule::makeOrder(*kind, {ranks, pipeline.micro_batches(), pipeline.chunks(), pipeline.group()});
     if (!order)
       return emitError(getLoc(context, "pipeline.schedule")) << llvm::toString(order.takeError());
     return std::move(*order);

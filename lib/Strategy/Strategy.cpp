@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Strategy/Strategy.h"
+#include "Aliases.h"
 #include "Numbers.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "mlir/IR/Diagnostics.h"
@@ -27,13 +28,16 @@ namespace {
 /// Emits protobuf's errors at their places.
 class Errors : public google::protobuf::io::ErrorCollector {
 public:
-  Errors(StringRef name, MLIRContext *context) : name(name), context(context) {}
+  Errors(StringRef name, const ResolvedText &text, MLIRContext *context) : name(name), text(text), context(context) {}
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string &message) override {
-    emitError(FileLineColLoc::get(context, name, std::max(line, 0) + 1, std::max(column, 0) + 1)) << message;
+    line = std::max(line, 0);
+    column = text.getColumn(line, std::max(column, 0));
+    emitError(FileLineColLoc::get(context, name, line + 1, column + 1)) << message;
   }
 
 private:
   StringRef name;
+  const ResolvedText &text;
   MLIRContext *context;
 };
 
@@ -43,7 +47,8 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   StrategyFile file;
   file.name = name.str();
   file.places = std::make_shared<google::protobuf::TextFormat::ParseInfoTree>();
-  Errors errors(file.name, context);
+  file.text = std::make_shared<const ResolvedText>(text);
+  Errors errors(file.name, *file.text, context);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(file.places.get());
@@ -51,7 +56,7 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   parser.SetRecursionLimit(32);
   // Missing fields are reported below, because protobuf does not know their place.
   parser.AllowPartialMessage(true);
-  if (!parser.ParseFromString(text.str(), &file.strategy))
+  if (!parser.ParseFromString(file.text->get(), &file.strategy))
     return failure();
   std::vector<std::string> missing;
   file.strategy.FindInitializationErrors(&missing);
@@ -84,7 +89,7 @@ Location StrategyFile::getLoc(MLIRContext *context, StringRef path) const {
     tree = descriptor ? tree->GetTreeForNested(entry, repeated ? number : entry->is_repeated() ? 0 : -1) : nullptr;
     path = rest;
   }
-  return FileLineColLoc::get(context, name, line + 1, column + 1);
+  return FileLineColLoc::get(context, name, line + 1, (text ? text->getColumn(line, column) : column) + 1);
 }
 
 //===----------------------------------------------------------------------===//

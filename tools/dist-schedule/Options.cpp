@@ -81,7 +81,8 @@ std::string tool::getHelp() {
 Draws in which order the stages of a pipeline work, and says how long ranks wait and how much they keep. ORDER is one of
 )";
   for (schedule::OrderKind kind : schedule::getOrderKinds())
-    help += "  " + schedule::getName(kind).str() + "\n";
+    help += "  " + schedule::getName(kind).str() +
+            (schedule::getAlias(kind).empty() ? "" : " (" + schedule::getAlias(kind).str() + ")") + "\n";
   return help + R"(
 FILE (- for standard input) is the CSV of PyTorch's pipelining: a line per rank, a cell per task: 0F3 is stage 0, forward,
 micro-batch 3; B is a backward, I and W are its halves. It is checked: every task once, no tasks that wait for each other.

@@ -20,9 +20,8 @@ static llvm::Error fail(const llvm::Twine &message) {
 }
 
 static llvm::Expected<TaskOrder> readOrder(const ScheduleOptions &options) {
-  for (OrderKind kind : getOrderKinds())
-    if (options.input == getName(kind))
-      return makeOrder(kind, options.shape);
+  if (std::optional<OrderKind> kind = findOrderKind(options.input))
+    return makeOrder(*kind, options.shape);
   auto buffer = readText(options.input);
   if (!buffer)
     return fail("\"" + options.input + "\" is no order that is known (dist-schedule --help lists them) and cannot be " +

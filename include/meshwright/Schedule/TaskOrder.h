@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,10 @@ enum class OrderKind {
 
 /// The names, as the strategy has them in capitals: `one_f_one_b`.
 llvm::StringRef getName(OrderKind kind);
+/// The name in the literature if that is another one (`gpipe`, `1f1b`), else empty.
+llvm::StringRef getAlias(OrderKind kind);
+/// The kind with this name or alias, in capitals or not; none if there is no such kind.
+std::optional<OrderKind> findOrderKind(llvm::StringRef name);
 /// All kinds, in the order above.
 llvm::ArrayRef<OrderKind> getOrderKinds();
 

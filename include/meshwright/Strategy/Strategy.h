@@ -17,6 +17,8 @@
 
 namespace meshwright::strategy {
 
+class ResolvedText;
+
 /// A strategy with the places of its fields in the text, so that errors about a field are located at its line.
 class StrategyFile {
 public:
@@ -75,6 +77,8 @@ private:
   bool isForEvaluation = false;
   std::string name = "<no strategy>";
   std::shared_ptr<google::protobuf::TextFormat::ParseInfoTree> places;
+  /// The text that `places` speaks of.
+  std::shared_ptr<const ResolvedText> text;
 };
 
 /// A complete strategy with comments; `--print-strategy` prints it.

@@ -5,57 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Orders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 using namespace meshwright;
 using namespace meshwright::schedule;
 
 /// The most tasks of an order, so that a shape from anywhere does not exhaust memory.
 static constexpr int64_t kMaxTasks = int64_t(1) << 26;
-
-static constexpr OrderKind kKinds[] = {OrderKind::FillDrain,
-                                       OrderKind::OneForwardOneBackward,
-                                       OrderKind::EagerOneForwardOneBackward,
-                                       OrderKind::Interleaved,
-                                       OrderKind::DepthFirst,
-                                       OrderKind::BreadthFirst,
-                                       OrderKind::ZeroBubbleH1,
-                                       OrderKind::ZeroBubbleH2,
-                                       OrderKind::ZeroBubbleV,
-                                       OrderKind::ZeroBubbleVHalf,
-                                       OrderKind::ZeroBubbleVMin,
-                                       OrderKind::DualPipeV};
-
-llvm::ArrayRef<OrderKind> schedule::getOrderKinds() { return kKinds; }
-
-llvm::StringRef schedule::getName(OrderKind kind) {
-  switch (kind) {
-  case OrderKind::FillDrain:
-    return "fill_drain";
-  case OrderKind::OneForwardOneBackward:
-    return "one_f_one_b";
-  case OrderKind::EagerOneForwardOneBackward:
-    return "eager_one_f_one_b";
-  case OrderKind::Interleaved:
-    return "interleaved";
-  case OrderKind::DepthFirst:
-    return "depth_first";
-  case OrderKind::BreadthFirst:
-    return "breadth_first";
-  case OrderKind::ZeroBubbleH1:
-    return "zb_h1";
-  case OrderKind::ZeroBubbleH2:
-    return "zb_h2";
-  case OrderKind::ZeroBubbleV:
-    return "zb_v";
-  case OrderKind::ZeroBubbleVHalf:
-    return "zb_v_half";
-  case OrderKind::ZeroBubbleVMin:
-    return "zb_v_min";
-  case OrderKind::DualPipeV:
-    return "dual_pipe_v";
-  }
-  return "";
-}
 
 static TaskOrder makeEmpty(const OrderShape &shape) {
   TaskOrder order;
@@ -78,21 +35,58 @@ TaskOrder schedule::makeV(const OrderShape &shape) {
   return order;
 }
 
-/// How many chunks a kind has an order for; 0: any number.
-static int64_t getChunks(OrderKind kind) {
-  switch (kind) {
-  case OrderKind::Interleaved:
-  case OrderKind::DepthFirst:
-  case OrderKind::BreadthFirst:
-    return 0;
-  case OrderKind::ZeroBubbleV:
-  case OrderKind::ZeroBubbleVHalf:
-  case OrderKind::ZeroBubbleVMin:
-  case OrderKind::DualPipeV:
-    return 2;
-  default:
-    return 1;
-  }
+namespace {
+/// A published order: its names, the shapes that it exists for, and its maker.
+struct Family {
+  OrderKind kind;
+  llvm::StringLiteral name;
+  /// The name in the literature, or empty where that is `name`.
+  llvm::StringLiteral alias;
+  /// Stages per rank; 0 stands for any number.
+  int64_t chunks;
+  /// The fewest micro-batches per rank; 0 if one micro-batch is enough.
+  int64_t microBatchesPerRank;
+  TaskOrder (*make)(const OrderShape &shape);
+};
+} // namespace
+
+/// A new order is a row here, an enumerator of OrderKind and one of the strategy's `Schedule`, in one order.
+static constexpr Family kFamilies[] = {
+    {OrderKind::FillDrain, "fill_drain", "gpipe", 1, 0, makeFillDrain},
+    {OrderKind::OneForwardOneBackward, "one_f_one_b", "1f1b", 1, 0,
+     [](const OrderShape &shape) { return makeOneForwardOneBackward(shape, false); }},
+    {OrderKind::EagerOneForwardOneBackward, "eager_one_f_one_b", "eager_1f1b", 1, 0,
+     [](const OrderShape &shape) { return makeOneForwardOneBackward(shape, true); }},
+    {OrderKind::Interleaved, "interleaved", "interleaved_1f1b", 0, 0, makeInterleaved},
+    {OrderKind::DepthFirst, "depth_first", "", 0, 0, makeDepthFirst},
+    {OrderKind::BreadthFirst, "breadth_first", "", 0, 0, makeBreadthFirst},
+    {OrderKind::ZeroBubbleH1, "zb_h1", "", 1, 0, [](const OrderShape &shape) { return makeZeroBubble(shape, 1); }},
+    {OrderKind::ZeroBubbleH2, "zb_h2", "", 1, 0, [](const OrderShape &shape) { return makeZeroBubble(shape, 2); }},
+    {OrderKind::ZeroBubbleV, "zb_v", "", 2, 0, [](const OrderShape &shape) { return makeVShape(shape, {4, 2}); }},
+    {OrderKind::ZeroBubbleVHalf, "zb_v_half", "", 2, 0,
+     [](const OrderShape &shape) { return makeVShape(shape, {2, 1}); }},
+    {OrderKind::ZeroBubbleVMin, "zb_v_min", "", 2, 0,
+     [](const OrderShape &shape) { return makeVShape(shape, {1, 1}); }},
+    {OrderKind::DualPipeV, "dual_pipe_v", "", 2, 2, makeDualPipeV},
+};
+
+static const Family &getFamily(OrderKind kind) { return kFamilies[static_cast<size_t>(kind)]; }
+
+llvm::ArrayRef<OrderKind> schedule::getOrderKinds() {
+  static const llvm::SmallVector<OrderKind> kinds =
+      llvm::map_to_vector(kFamilies, [](const Family &family) { return family.kind; });
+  return kinds;
+}
+
+llvm::StringRef schedule::getName(OrderKind kind) { return getFamily(kind).name; }
+
+llvm::StringRef schedule::getAlias(OrderKind kind) { return getFamily(kind).alias; }
+
+std::optional<OrderKind> schedule::findOrderKind(llvm::StringRef name) {
+  for (const Family &family : kFamilies)
+    if (name.equals_insensitive(family.name) || (!family.alias.empty() && name.equals_insensitive(family.alias)))
+      return family.kind;
+  return std::nullopt;
 }
 
 template <typename... Args> static llvm::Error refuse(const char *format, Args... args) {
@@ -106,41 +100,19 @@ static llvm::Error checkShape(OrderKind kind, const OrderShape &shape) {
   if (shape.ranks > kMaxTasks / shape.chunks || shape.ranks * shape.chunks > kMaxTasks / 3 / shape.microBatches)
     return refuse("%lld ranks of %lld chunks and %lld micro-batches are more than %lld tasks", (long long)shape.ranks,
                   (long long)shape.chunks, (long long)shape.microBatches, (long long)kMaxTasks);
-  if (int64_t chunks = getChunks(kind); chunks > 0 && shape.chunks != chunks)
+  const Family &family = getFamily(kind);
+  if (int64_t chunks = family.chunks; chunks > 0 && shape.chunks != chunks)
     return refuse("%s has %lld chunk%s per rank, not %lld", getName(kind).str().c_str(), (long long)chunks,
                   chunks > 1 ? "s" : "", (long long)shape.chunks);
-  if (kind == OrderKind::DualPipeV && shape.microBatches < 2 * shape.ranks)
-    return refuse("dual_pipe_v has at least 2 micro-batches per rank, %lld for %lld ranks, not %lld",
-                  (long long)(2 * shape.ranks), (long long)shape.ranks, (long long)shape.microBatches);
+  if (int64_t least = family.microBatchesPerRank; shape.microBatches < least * shape.ranks)
+    return refuse("%s has at least %lld micro-batches per rank, %lld for %lld ranks, not %lld",
+                  family.name.str().c_str(), (long long)least, (long long)(least * shape.ranks), (long long)shape.ranks,
+                  (long long)shape.microBatches);
   return llvm::Error::success();
 }
 
 llvm::Expected<TaskOrder> schedule::makeOrder(OrderKind kind, const OrderShape &shape) {
   if (llvm::Error error = checkShape(kind, shape))
     return std::move(error);
-  switch (kind) {
-  case OrderKind::FillDrain:
-    return makeFillDrain(shape);
-  case OrderKind::OneForwardOneBackward:
-  case OrderKind::EagerOneForwardOneBackward:
-    return makeOneForwardOneBackward(shape, kind == OrderKind::EagerOneForwardOneBackward);
-  case OrderKind::Interleaved:
-    return makeInterleaved(shape);
-  case OrderKind::DepthFirst:
-    return makeDepthFirst(shape);
-  case OrderKind::BreadthFirst:
-    return makeBreadthFirst(shape);
-  case OrderKind::ZeroBubbleH1:
-  case OrderKind::ZeroBubbleH2:
-    return makeZeroBubble(shape, kind == OrderKind::ZeroBubbleH1 ? 1 : 2);
-  case OrderKind::ZeroBubbleV:
-    return makeVShape(shape, {4, 2});
-  case OrderKind::ZeroBubbleVHalf:
-    return makeVShape(shape, {2, 1});
-  case OrderKind::ZeroBubbleVMin:
-    return makeVShape(shape, {1, 1});
-  case OrderKind::DualPipeV:
-    return makeDualPipeV(shape);
-  }
-  return refuse("there is no such order");
+  return getFamily(kind).make(shape);
 }

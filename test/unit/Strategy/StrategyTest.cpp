@@ -239,6 +239,25 @@ std::string withPipeline(StringRef fields, StringRef rest = "train { sgd {} }") 
 
 } // namespace
 
+// Tests that the literature's names of schedules and fields are taken, and that errors keep the columns of the text.
+TEST_F(StrategyTest, Aliases) {
+  auto getSchedule = [&](StringRef name) {
+    return parse(withPipeline("axis: \"pp\" schedule: " + name.str())).get().pipeline().schedule();
+  };
+  for (StringRef name : {"GPIPE", "gpipe", "\"GPipe\"", "FILL_DRAIN", "fill_drain"})
+    EXPECT_EQ(getSchedule(name), Pipeline::FILL_DRAIN) << name.str();
+  for (StringRef name : {"\"1F1B\"", "'1f1b'", "1F1B", "ONE_F_ONE_B"})
+    EXPECT_EQ(getSchedule(name), Pipeline::ONE_F_ONE_B) << name.str();
+  EXPECT_EQ(getSchedule("INTERLEAVED_1F1B"), Pipeline::INTERLEAVED);
+  // Neither comments nor other strings have aliases.
+  StrategyFile file = parse("train { # gradient_accumulation {\n gradient_accumulation { steps: 3 } }\n"
+                            "fetch: \"gradient_accumulation\"");
+  EXPECT_EQ(file.get().train().gradient_merge().steps(), 3);
+  EXPECT_EQ(file.get().fetch(0), "gradient_accumulation");
+  std::string text = "train { gradient_accumulation { steps: 3 } } data { axes: \"dp\" }";
+  EXPECT_EQ(locate(parse(text), "data.axes[0]").second, text.find("axes") + 1);
+}
+
 // Tests the defaults of a pipeline, and that every name of a schedule is that of an order.
 TEST_F(StrategyTest, PipelineDefaults) {
   StrategyFile file = parse(withPipeline("axis: \"pp\""));
