@@ -26,7 +26,7 @@
 
 using namespace meshwright::test;
 
-/// Which mutant is read; 0 before there are any.
+/// The number of the mutant that is being read; 0 before the first one.
 static volatile size_t current = 0;
 static unsigned long long seed = 1;
 

@@ -25,7 +25,7 @@ public:
   int64_t pick(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
   }
-  /// Whether an event of probability `percent` happens.
+  /// Returns true with a probability of `percent`.
   bool chance(int percent) { return pick(1, 100) <= percent; }
   /// An element of `choices`, which is not empty.
   template <typename T> const T &choose(const std::vector<T> &choices) {

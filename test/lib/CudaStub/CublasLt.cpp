@@ -53,7 +53,7 @@ struct Preference {
   Live live = {};
 };
 
-/// What the stub keeps in an algorithm: the alignments that were promised.
+/// The contents of an algorithm of the stub: the alignments that were promised.
 struct Algorithm {
   uint32_t a, b, d;
 };

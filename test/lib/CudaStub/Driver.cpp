@@ -17,7 +17,7 @@ struct Allocation {
   Live live;
 };
 
-/// What the process has made. Handles of the driver are addresses of these.
+/// The objects that the process has made. Handles of the driver are their addresses.
 struct Driver {
   std::mutex mutex;
   std::map<uintptr_t, Allocation> memory;
@@ -47,7 +47,7 @@ CUresult toResult(StreamStatus status) {
   }
 }
 
-/// Whether the bytes lie in one allocation.
+/// True if the bytes lie in one allocation.
 bool isAllocated(CUdeviceptr address, uint64_t bytes) {
   if (isAnyMemoryTaken())
     return true;
@@ -69,7 +69,7 @@ CUresult allocate(void **address, uint64_t bytes) {
   void *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (!memory)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  // Who reads what nobody wrote shall see it.
+  // Fill the memory with a pattern, so that a read of unwritten memory shows.
   std::memset(memory, 0xa5, bytes);
   Driver &driver = getDriver();
   std::lock_guard held(driver.mutex);

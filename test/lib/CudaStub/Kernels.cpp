@@ -31,7 +31,7 @@ struct Function {
 
 struct Module {
   void *library = nullptr;
-  /// Of PTX: what it defines is there where the stub itself has it.
+  /// The text of a PTX module: its functions exist if the stub itself has them.
   std::string ptx;
   /// Ranks that share a module find the same functions at the same time.
   std::mutex mutex;
@@ -49,7 +49,7 @@ public:
     block = number;
     nextThread = 0;
     current = this;
-    // What nobody wrote is nothing that anybody knows.
+    // Shared memory is uninitialized on a GPU; a pattern makes reads of unwritten elements show.
     std::fill(shared.begin(), shared.end(), 0xa5a5a5a5a5a5a5a5);
     while (nextThread != threads)
       resume(getFiber());
@@ -216,7 +216,7 @@ MW_STUB(cuLaunchKernel)(CUfunction handle, unsigned blocks, unsigned blocksY, un
   size_t bytes = *static_cast<size_t *>(extra[3]);
   std::vector<void *> arguments(bytes / sizeof(void *));
   std::memcpy(arguments.data(), extra[1], bytes);
-  // Of a list with room for more, those that are there.
+  // The arguments of a list with room for more end at the last one that is not null.
   auto end = std::find_if(arguments.rbegin(), arguments.rend(), [](void *argument) { return argument; }).base();
   for (auto argument = arguments.begin(); argument != end; ++argument)
     call.note("argument", *argument);

@@ -37,7 +37,7 @@ struct Transfer {
   int peer = 0;
 };
 
-/// What a member brings to a meeting.
+/// The contribution of a member to a meeting.
 struct Operation {
   Kind kind;
   const char *in = nullptr;
@@ -155,7 +155,7 @@ void receive(const std::vector<const Operation *> &operations, int rank, std::ve
   }
 }
 
-/// What a member gets, computed before anybody writes anything.
+/// The result of a member, computed before any member writes to its buffers.
 std::vector<char> compute(const std::vector<const Operation *> &operations, int rank) {
   const Operation &mine = *operations[rank];
   uint64_t bytes = mine.count * getBytes(mine.type);
@@ -186,8 +186,8 @@ std::vector<char> compute(const std::vector<const Operation *> &operations, int 
   }
 }
 
-/// What a member brings to a meeting, as it lies in the memory of the group; then its transfers, then their bytes and
-/// those of the operand.
+/// The contribution of a member as laid out in the memory of the group, followed by its transfers, their bytes and the
+/// bytes of the operand.
 struct Brought {
   Kind kind;
   ncclDataType_t type;
@@ -204,7 +204,7 @@ uint64_t getOperandBytes(const Operation &operation, uint32_t size, int rank) {
   return operation.kind == Kind::ReduceScatter ? size * bytes : bytes;
 }
 
-/// Whether all of it has a place.
+/// True if the contribution fits into its place.
 bool bring(std::byte *place, const Operation &operation, uint32_t size, int rank) {
   uint64_t operandBytes = getOperandBytes(operation, size, rank);
   Brought brought{operation.kind,  operation.type,         operation.reduction,       operation.root,
@@ -227,7 +227,7 @@ bool bring(std::byte *place, const Operation &operation, uint32_t size, int rank
   return true;
 }
 
-/// What another member has brought; its receives are its own business.
+/// Reads the contribution of another member, without its receives, which concern that member alone.
 Operation look(const std::byte *place) {
   Brought brought;
   std::memcpy(&brought, place, sizeof(brought));
@@ -247,7 +247,7 @@ Operation look(const std::byte *place) {
   return operation;
 }
 
-/// What comes out of a meeting for a member.
+/// The result of a meeting for a member.
 std::vector<char> collectResult(NcclGroup &group, int rank, const Operation &mine) {
   std::vector<Operation> operations;
   std::vector<const Operation *> pointers;
@@ -287,7 +287,7 @@ void run(NcclGroup &group, int rank, const Operation &operation) {
   }
 }
 
-/// What the thread has asked for between the beginning and the end of a group.
+/// The calls of the thread between the begin and the end of a group.
 struct Pending {
   ncclComm_t comm;
   Stream *stream;

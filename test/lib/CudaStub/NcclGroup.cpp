@@ -46,7 +46,7 @@ private:
 std::string NcclGroup::makeName() { return "/mw-nccl-" + std::to_string(getpid()) + "-" + std::to_string(makeId()); }
 
 std::shared_ptr<NcclGroup> NcclGroup::join(const std::string &name, uint32_t size, uint32_t member) {
-  // What nobody writes takes no memory.
+  // Pages that are never written take no memory.
   uint64_t bytes = Shared::bytes + size * maxBytes;
   int file = shm_open(name.c_str(), O_RDWR | O_CREAT, 0600);
   if (file < 0)
@@ -79,7 +79,7 @@ std::shared_ptr<NcclGroup> NcclGroup::join(const std::string &name, uint32_t siz
 }
 
 NcclGroup::~NcclGroup() {
-  // Of a group whose members did not all come.
+  // Remove the name of a group whose members did not all arrive.
   if (!areAllThere())
     shm_unlink(name.c_str());
   munmap(shared, bytes);

@@ -19,7 +19,7 @@ namespace meshwright::stub {
 /// A member's view of its group.
 class NcclGroup {
 public:
-  /// What a member may bring to a meeting.
+  /// The largest contribution of a member to a meeting, in bytes.
   static constexpr uint64_t maxBytes = uint64_t(256) << 20;
 
   /// A name that no other group of this machine has.
@@ -30,7 +30,7 @@ public:
 
   uint32_t getSize() const;
   bool areAllThere() const;
-  /// Nobody waits any more.
+  /// Releases all members that wait.
   void abort();
   void noteDisagreement();
   bool hasDisagreed() const;

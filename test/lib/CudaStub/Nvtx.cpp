@@ -15,7 +15,7 @@ using namespace meshwright::stub;
 
 namespace {
 
-/// Of the calling thread.
+/// The depth of the ranges of the calling thread.
 thread_local int depth = 0;
 
 int push(const char *name) {

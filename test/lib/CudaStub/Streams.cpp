@@ -138,7 +138,7 @@ StreamStatus Stream::record(Event &event) {
 StreamStatus Stream::waitFor(Event &event) {
   const std::shared_ptr<Event::State> &state = event.state;
   std::unique_lock held(state->mutex);
-  // What was recorded outside is no part of the graph.
+  // A graph cannot wait for an event that was recorded outside of it.
   if (graph && state->graph != graph)
     return StreamStatus::Isolated;
   if (state->graph && !graph) {

@@ -44,7 +44,7 @@ public:
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
 
-  /// Whether this is the one that is to fail.
+  /// True if this call was chosen to fail.
   bool fails() const { return isChosen; }
   Call &note(const char *key, uint64_t value);
   Call &note(const char *key, const std::string &value);
@@ -55,7 +55,7 @@ private:
   bool isChosen;
 };
 
-/// How many GPUs the process sees, and which of the machine's one of them is.
+/// The number of GPUs that the process sees, and the GPU of the machine behind each of them.
 int getNumDevices();
 int getPhysicalDevice(int ordinal);
 bool isAnyMemoryTaken();
@@ -76,7 +76,7 @@ public:
 class Stream;
 class Graph;
 
-/// How much of each stream comes before something, while it is captured.
+/// For each stream, the number of its operations that precede something, during a capture.
 using Clock = std::map<const Stream *, uint64_t>;
 
 /// A place in a stream that others wait for. As with the real ones, what waits for it may go on to do so when the event
@@ -92,7 +92,8 @@ private:
   struct State {
     std::mutex mutex;
     std::condition_variable done;
-    /// How often it was recorded, how many of these its stream has come to, and when.
+    /// The number of times that it was recorded, the number of these that its stream has reached, and the time of the
+    /// last one.
     uint64_t recorded = 0, reached = 0;
     std::chrono::steady_clock::time_point time;
     /// The graph into which it was recorded last, if one is being captured, and what comes before it there.
@@ -130,7 +131,7 @@ public:
   StreamStatus synchronize();
   bool isIdle();
   static StreamStatus synchronize(Event &event);
-  /// Whether what an event stands behind is done; nothing of one that is captured.
+  /// True if the work before an event is done; nothing for an event that is being captured.
   static std::optional<bool> isOver(Event &event);
   /// When; of an event that is over.
   static std::chrono::steady_clock::time_point getTime(Event &event);

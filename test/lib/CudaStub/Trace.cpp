@@ -105,5 +105,5 @@ Live::~Live() { --numLive; }
 
 /// Looks at the environment again and begins a new trace.
 MW_STUB_EXPORT void mw_stub_reset(void) { getState().reset(); }
-/// How many objects and allocations there are.
+/// The number of live objects and allocations.
 MW_STUB_EXPORT uint64_t mw_stub_count_live(void) { return numLive; }

@@ -62,7 +62,7 @@ std::string EmulatedGpu::launch(Function code, void *const *addresses, uint32_t 
   std::string problem;
   for (uint32_t index : order) {
     block = index;
-    // What a block finds in shared memory is anything.
+    // Shared memory is uninitialized at the start of a block.
     shared.assign(sharedBytes, std::byte(0xa5));
     if (!runBlock(threads))
       problem = "threads of block " + std::to_string(index) + " wait at a barrier that others do not come to";

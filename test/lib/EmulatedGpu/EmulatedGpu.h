@@ -33,7 +33,7 @@ public:
   /// same barriers.
   std::string launch(Function function, void *const *arguments, uint32_t blocks, uint32_t threads, size_t sharedBytes);
 
-  // What the running thread asks.
+  // Queries of the running thread.
   uint32_t getThread() const { return thread; }
   uint32_t getBlock() const { return block; }
   void *getShared() { return shared.data(); }

@@ -30,7 +30,7 @@ struct KernelComparison::Memory {
   Memory(dist::KernelOp kernel, uint64_t seed);
   /// Gives a kernel so much scratch memory, in which there is whatever was there before: `content`.
   void addScratch(size_t bytes, uint8_t content);
-  /// Of inputs, outputs and scratch memory.
+  /// The addresses of inputs, outputs and scratch memory.
   void *const *getAddresses() const { return addresses.data(); }
   bool isGuarded() const { return llvm::all_of(buffers, isEndGuarded) && (scratch.empty() || isEndGuarded(scratch)); }
 
@@ -93,7 +93,7 @@ void KernelComparison::Memory::addScratch(size_t bytes, uint8_t content) {
 // Tolerances
 //===----------------------------------------------------------------------===//
 
-/// Whether the GPU computes `op` in another way than the CPU.
+/// True if the GPU computes `op` in another way than the CPU.
 static bool differs(Operation &op) {
   Type element = getElementTypeOrSelf(op.getResult(0).getType());
   if (!isa<FloatType>(element))
@@ -107,7 +107,7 @@ static bool differs(Operation &op) {
              net::ErfcOp, net::PowerOp, net::SineOp, net::TanOp>(op);
 }
 
-/// What roundings may change, relative to the norm; 0 where nothing may.
+/// The tolerance for rounding, relative to the norm; 0 if results have to be equal.
 static double getTolerance(dist::KernelOp kernel) {
   bool isExact = true;
   int64_t additions = 1;

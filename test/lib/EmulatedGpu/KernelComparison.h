@@ -25,14 +25,14 @@ public:
   KernelComparison(mlir::ModuleOp scheduled, std::string folder);
   ~KernelComparison();
 
-  /// What is wrong, a line each. `real` names a GPU that the kernels have to compile for, too.
+  /// Returns the differences found, one per line. `real` names a GPU for which the kernels have to compile as well.
   std::vector<std::string> run(uint64_t seed, llvm::StringRef real = "");
 
-  /// How many kernels were compared, and how many of them bit by bit.
+  /// The number of kernels compared, and of those compared bit by bit.
   int64_t numCompared = 0, numExact = 0;
   /// The launches by their mapping.
   std::map<std::string, int64_t> mappings;
-  /// What the last kernel has left on the emulated GPU in each of its outputs.
+  /// The outputs of the last kernel on the emulated GPU.
   std::vector<std::vector<double>> results;
 
 private:

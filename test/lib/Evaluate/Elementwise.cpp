@@ -114,7 +114,7 @@ struct IntegerMath {
       return static_cast<int64_t>(static_cast<uint64_t>(x) / static_cast<uint64_t>(y));
     return y == -1 ? negate(x) : x / y;
   }
-  /// Of a division by zero, the dividend.
+  /// The remainder of a division by zero is the dividend.
   int64_t remainder(int64_t x, int64_t y) const {
     if (y == 0)
       return x;

@@ -36,7 +36,8 @@ std::optional<Tensor> evaluateWindow(mlir::Operation *op, llvm::ArrayRef<const T
 double maximum(double x, double y);
 double minimum(double x, double y);
 
-/// What a reduction of elements like those of `x` starts from, and two of them combined, neither rounded nor wrapped.
+/// The initial value of a reduction of elements like those of `x`, and the reduction of two elements, neither rounded
+/// nor wrapped.
 Element getNeutral(dist::ReduceKind kind, const Tensor &x);
 Element combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right);
 

@@ -23,7 +23,7 @@ struct Numbers {
 
 } // namespace
 
-/// Which box the window at `index` belongs to: the index into the batch dimensions of the indices.
+/// The box to which the window at `index` belongs, as an index into the batch dimensions of the indices.
 static Index batchOf(const Numbers &numbers, Shape index) {
   Index batch;
   for (auto [dim, at] : llvm::enumerate(index))

@@ -144,7 +144,7 @@ static Tensor evaluateReduce(net::ReduceOp op, const Tensor &x) {
   return result;
 }
 
-/// Whether `x` is found rather than `best`, which comes before it.
+/// True if `x` is selected instead of `best`, which precedes it.
 static bool isBetter(net::ArgKind kind, const Tensor &tensor, Element x, Element best) {
   if (tensor.isFloat()) {
     if (std::isnan(x.f) || std::isnan(best.f))

@@ -32,7 +32,7 @@ struct Tensor {
   static Tensor fromAttribute(mlir::DenseElementsAttr attribute);
 
   bool isFloat() const { return llvm::isa<mlir::FloatType>(type.getElementType()); }
-  /// Whether integers are compared and divided without sign.
+  /// True if integers are compared and divided as unsigned numbers.
   bool isUnsigned() const { return type.getElementType().isUnsignedInteger() || type.getElementType().isInteger(1); }
   Shape shape() const { return type.getShape(); }
   int64_t size() const { return static_cast<int64_t>(data.size()); }

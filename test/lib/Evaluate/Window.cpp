@@ -107,7 +107,7 @@ static Tensor evaluateReduceWindow(net::ReduceWindowOp op, const Tensor &x) {
   return result;
 }
 
-/// Whether the search goes on from `held` to `x`.
+/// True if the search moves on from `held` to `x`.
 static bool goesOn(net::ArgKind kind, const Tensor &tensor, Element held, Element x) {
   bool isMax = kind == net::ArgKind::Max;
   if (tensor.isFloat())

@@ -18,7 +18,7 @@
 
 using namespace meshwright::test;
 
-/// What sanitizers want to know: each of the functions is called right before or right after the stack changes.
+/// Tells sanitizers about changes of the stack: each of the functions is called right before or right after one.
 struct Fiber::Sanitizers {
 #if __has_feature(address_sanitizer)
   explicit Sanitizers(const std::byte *stack) : stack(stack) {}
@@ -52,7 +52,7 @@ struct Fiber::Sanitizers {
 #endif
 };
 
-/// Of functions that are left by a jump: what sanitizers do where a function begins they would never undo.
+/// For functions that are left by a jump: the entry code that sanitizers insert would have no matching exit.
 #define MW_LEFT_BY_JUMP [[noreturn, gnu::noinline, clang::disable_sanitizer_instrumentation]]
 
 /// The compiler forbids a jump within the function that has marked the place. Like whatever is called between the

@@ -33,7 +33,7 @@ public:
   void resume();
   /// Goes back to who resumed the fiber. Called on the fiber.
   void suspend();
-  /// Whether the function has ended.
+  /// True if the function has returned.
   bool isDone() const { return done; }
 
 private:
@@ -43,7 +43,7 @@ private:
   [[noreturn]] void serve();
 
   static constexpr size_t kStackBytes = 256 << 10;
-  /// What the compiler's way of jumping keeps of a place in the code.
+  /// The position in the code that the compiler's builtin jump saves.
   using Place = void *[5];
 
   Function function;

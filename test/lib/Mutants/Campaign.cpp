@@ -72,7 +72,7 @@ bool meshwright::test::parseCampaign(int argc, char **argv, CampaignOptions &opt
 
 namespace {
 
-/// How the mutants of a strain ended.
+/// The outcomes of the mutants of a strain.
 struct Tally {
   size_t refused = 0, accepted = 0, failed = 0;
 };
@@ -114,7 +114,7 @@ Outcome StrainRun::tryOne(size_t number, const std::string &folder) const {
 #endif
 #endif
 
-/// Who asks for more than 16 GiB has not checked a size.
+/// Limits memory to 16 GiB: a program that asks for more has not checked a size.
 static void limitMemory() {
   // Sanitizers reserve terabytes; AddressSanitizer has this limit among its options.
 #ifndef MESHWRIGHT_HAS_SHADOW
@@ -134,7 +134,7 @@ void StrainRun::work(unsigned job, size_t first, size_t end, int pipe) const {
     Outcome outcome = tryOne(number, folder);
     if (write(pipe, &outcome, 1) != 1)
       _exit(1);
-    // Whoever reads looks at what a wrong one left.
+    // The process that reads the outcomes looks at the files of a wrong mutant, so they must not be overwritten.
     if (outcome == Outcome::Wrong)
       _exit(0);
   }
@@ -228,7 +228,7 @@ Tally StrainRun::run() {
   return sum;
 }
 
-/// Whether enough of a strain were accepted. Of a few mutants a share says nothing.
+/// True if enough mutants of a strain were accepted. A share of few mutants has no significance.
 static bool hasShare(const Strain &strain, double least, const Tally &tally) {
   size_t tried = tally.refused + tally.accepted;
   if (tried < 50 || static_cast<double>(tally.accepted) >= least * static_cast<double>(tried))

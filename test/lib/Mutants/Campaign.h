@@ -13,7 +13,7 @@
 
 namespace meshwright::test {
 
-/// What came of a mutant.
+/// The outcome of a mutant.
 enum class Outcome : unsigned char {
   Refused,  ///< exit status 1, and an error was printed
   Accepted, ///< exit status 0
@@ -29,8 +29,8 @@ struct Strain {
   std::string name;
   size_t count;
   Trial trial;
-  /// Of those that are tried at least this share is accepted; a strain that the tools refuse throughout tests only
-  /// their readers.
+  /// The least share of mutants that has to be accepted; a strain that the tools always refuse would test only their
+  /// readers.
   double leastAccepted = 0;
 };
 
@@ -47,9 +47,9 @@ struct CampaignOptions {
   /// Tries the mutant of this number alone, of strain `only`, in this process.
   long number = -1;
   std::string only;
-  /// What each strain must have accepted in the place of its own share, if not negative.
+  /// The least share for all strains, in place of their own, if not negative.
   double least = -1;
-  /// Where mutants are written; a folder for those that failed is left.
+  /// The folder for mutants, in which those that failed are left.
   std::string folder;
 };
 

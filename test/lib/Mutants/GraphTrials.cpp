@@ -18,8 +18,8 @@ static Outcome wrong(const std::string &log, const std::string &reason) {
   return Outcome::Wrong;
 }
 
-/// Whether no mutant before was compiled to the same serial and distributed programs: most that are accepted differ in
-/// nothing but names.
+/// True if no earlier mutant was compiled to the same serial and distributed programs: most accepted mutants differ
+/// only in names.
 static bool isNew(const std::string &programs, const std::string &text) {
   std::string path = programs + "/" + std::to_string(std::hash<std::string>()(text));
   int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -134,7 +134,7 @@ std::string Mutator::mutateLines(const std::string &content) {
   return result;
 }
 
-/// Where one of `words` stands in `content`, and which; no part of a longer one counts.
+/// The positions of `words` in `content`, each with its word; parts of longer words do not count.
 static std::vector<std::pair<size_t, const std::string *>> findAll(const std::string &content,
                                                                    const std::vector<std::string> &words) {
   auto isPart = [&](size_t at) {

@@ -13,8 +13,8 @@ using namespace meshwright::test;
 
 namespace {
 
-/// Where boxes of `operand` at the positions in `indices` lie in `windows`, as gather and scatter share it. In `dims`
-/// the parts are called as gather calls them.
+/// The boxes of `operand` at the positions in `indices`, and their layout in `windows`, common to gather and scatter.
+/// `dims` uses the names of gather.
 struct Boxes {
   CaseShape operand, indices, windows, sizes;
   std::string offsetDims, droppedDims, batching, indexMap, indexVectorDim;

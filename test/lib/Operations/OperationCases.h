@@ -27,8 +27,8 @@ struct CaseOperand {
   CaseShape shape;
   std::string element = "f64";
   double low = -2, high = 2;
-  /// Whether none of its numbers is close to any number of an operand before it: where any may meet any, as in
-  /// scatters.
+  /// True if none of its numbers is close to a number of an earlier operand, for operations that may compare any two of
+  /// them, like scatters.
   bool isApart = false;
 };
 
@@ -95,9 +95,9 @@ std::vector<evaluate::Tensor> drawOperands(const OperationCase &operationCase, l
 /// and operations on integers of all types that a reduction passes.
 const std::vector<CaseFamily> &getSpecialFamilies();
 
-/// Which numbers there may be. `Exact`: all, for what is neither added up nor multiplied in another order. `Summed`:
-/// those that overflow in no order of adding them up. `Multiplied`: those whose products besides underflow in no order.
-/// NaN and infinities are among all of them.
+/// The range of special numbers. `Exact`: all, for operations that neither add nor multiply in another order. `Summed`:
+/// numbers whose sums overflow in no order. `Multiplied`: numbers whose products, in addition, underflow in no order.
+/// All ranges include NaN and infinities.
 enum class SpecialRange { Exact, Summed, Multiplied };
 
 /// Numbers for all operands; most operands have special values among them: NaN, infinities, zeros of both signs,

@@ -90,7 +90,7 @@ static double drawFloat(FloatType type, ArrayRef<double> special, bool isSpecial
 }
 
 static int64_t drawInteger(IntegerType type, bool isSpecial, Random &random) {
-  // What simulates ranks keeps integers as doubles: of those of 64 bits, some whose sums these hold.
+  // The simulator of ranks stores integers as doubles, so 64-bit integers are limited to values whose sums are exact.
   unsigned width = std::min(type.getWidth(), 50u);
   int64_t number = random.pick(type.isUnsigned() ? 0 : -8, 8);
   if (isSpecial && random.chance(40)) {
@@ -108,7 +108,7 @@ std::vector<evaluate::Tensor> test::drawSpecialOperands(const OperationCase &ope
   std::vector<evaluate::Tensor> tensors;
   for (auto [operand, type] : llvm::zip_equal(operationCase.operands, types)) {
     evaluate::Tensor &tensor = tensors.emplace_back(cast<RankedTensorType>(type));
-    // Where everything is special nearly every result is NaN.
+    // If all elements are special, nearly every result is NaN.
     bool isSpecial = random.chance(60);
     auto integer = dyn_cast<IntegerType>(tensor.type.getElementType());
     std::vector<double> special =

@@ -72,7 +72,7 @@ static std::string printTensors(const ShardingRule &rule, ArrayRef<TensorRule> t
   return llvm::join(texts, ", ");
 }
 
-/// Whether some result lacks a factor, so that splitting it leaves a partial value.
+/// True if some result lacks the factor, so that splitting it leaves a partial value.
 static bool isReduced(const ShardingRule &rule, unsigned factor) {
   return !llvm::all_of(rule.results, [&](const TensorRule &tensor) {
     return llvm::any_of(tensor.dims, [&](const auto &uses) {

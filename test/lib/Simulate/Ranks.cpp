@@ -106,7 +106,7 @@ std::vector<std::vector<int64_t>> test::getElements(const Placement &placement, 
   return elements;
 }
 
-/// Where each rank has each element: by rank and element the position, or -1.
+/// The position of each element on each rank, or -1: positions[rank][element].
 static std::vector<std::vector<int64_t>> invert(const std::vector<std::vector<int64_t>> &elements, int64_t size) {
   std::vector<std::vector<int64_t>> positions(elements.size(), std::vector<int64_t>(size, -1));
   for (size_t rank = 0; rank < elements.size(); ++rank)
@@ -139,7 +139,7 @@ test::PerRank test::convert(const PerRank &inputs, const Placement &from, const 
       axes, [&](Axis axis) { return from.findSplit(axis) || (from.getHolder(axis) && !to.isPartial(axis)); });
   PerRank outputs(inputs.size());
   for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
-    // Where nothing is reduced or gathered a rank has to find what it needs at home.
+    // Without a reduction or gather, a rank has to find its elements among its own.
     std::vector<int64_t> group = reduces || gathers ? getGroup(mesh, rank, axes) : std::vector<int64_t>{rank};
     bool holds = llvm::all_of(axes, [&](Axis axis) {
       return from.isPartial(axis) || !to.isPartial(axis) ||
@@ -185,7 +185,7 @@ std::optional<std::vector<double>> test::collect(const PerRank &parts, const Pla
         continue;
       std::optional<double> value;
       for (int64_t member : getGroup(mesh, rank, placement.partialAxes)) {
-        // Of a value with holders on other axes all members of a group are holders.
+        // If a value has owners on other axes, all members of a group are owners.
         double found = parts[member][positions[member][element]];
         value = value ? reduce(placement.partialKind, *value, found) : found;
       }

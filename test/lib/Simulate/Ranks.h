@@ -35,9 +35,9 @@ llvm::SmallVector<int64_t> locate(const dist::Mesh &mesh, int64_t rank, int64_t 
 std::vector<std::vector<int64_t>> getElements(const dist::Placement &placement, const dist::Mesh &mesh,
                                               llvm::ArrayRef<int64_t> shape, int64_t slice = 0);
 
-/// What all ranks hold after a conversion over `axes`. An axis that is partial before and not after is reduced over;
-/// one that is partial after and not before is held by the holder before, or coordinate 0, others have `neutral`; for
-/// all others the element is taken from a rank of the group that holds it. What is beyond a part becomes `undefined`.
+/// The parts of all ranks after a conversion over `axes`. An axis that is partial only before is reduced. On an axis
+/// that is partial only after, the owner, or coordinate 0, keeps the value and the others have `neutral`. For all other
+/// axes an element is taken from a rank of the group that holds it. Padding becomes `undefined`.
 PerRank convert(const PerRank &inputs, const dist::Placement &from, const dist::Placement &to,
                 llvm::ArrayRef<dist::Axis> axes, const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape, double neutral,
                 double undefined, int64_t slice = 0);

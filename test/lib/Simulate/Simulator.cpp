@@ -273,7 +273,7 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, Trip trip, ArrayRef<co
   return results;
 }
 
-/// What `rank` computes.
+/// Computes `op` on `rank`.
 FailureOr<Tensors> Simulator::compute(Operation *op, Trip trip, int64_t rank, ArrayRef<const Tensor *> operands) {
   auto before = values.find(getBefore(op));
   if (std::optional<Tensor> result =
@@ -357,7 +357,7 @@ FailureOr<Tensor> Simulator::getVariable(StringRef name) {
   return collect(variables[name.str()], kept->first, kept->second, variable);
 }
 
-/// What accumulators hold before the first slice does not matter.
+/// Resets accumulators, whose contents before the first slice do not matter.
 void Simulator::clearAccumulators() {
   for (auto variable : module.getOps<net::VariableOp>()) {
     if (variable.getKind() != net::VariableKind::Accumulator)
@@ -386,7 +386,7 @@ LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
       return op->hasTrait<OpTrait::IsTerminator>() ? success() : step(op, trip);
     if (!isOn(op->getAttrOfType<DictionaryAttr>(kDuringAttr), 0))
       return success();
-    // Who does not keep the variable has nothing of it, whatever the value is.
+    // Ranks that do not keep the variable store nothing, whatever the value is.
     RankTensors tensors = values[assign.getValue()];
     auto runs = [&](int64_t rank) { return isOn(getOn(op), rank); };
     if (failed(checkHeld(assign, tensors, runs)))

@@ -13,7 +13,7 @@
 
 namespace meshwright::simulate {
 
-/// What each rank holds of a value, by rank. Where a rank does not hold it the tensor has no type.
+/// The part of a value that each rank holds, by rank. The tensor of a rank without the value has no type.
 using RankTensors = std::vector<evaluate::Tensor>;
 
 /// Runs a partitioned program on all ranks in lock-step: operations of `net` by the evaluator, rank by rank,
@@ -47,7 +47,7 @@ private:
   mlir::LogicalResult step(mlir::Operation *op, evaluate::Trip trip);
   mlir::LogicalResult runSlice(llvm::ArrayRef<evaluate::Tensor> inputs);
   void clearAccumulators();
-  /// Whether `on` names `rank` and the present slice.
+  /// True if `on` includes `rank` and the present slice.
   bool isOn(mlir::DictionaryAttr on, int64_t rank) const;
   RankTensors distribute(const evaluate::Tensor &whole, const dist::Placement &placement);
   mlir::FailureOr<evaluate::Tensor> collect(const RankTensors &parts, mlir::RankedTensorType global,

@@ -79,7 +79,7 @@ CollectiveCall ScriptedRank::bind(size_t index) {
       std::vector<std::byte> &buffer = buffers[index].emplace_back((part.count * (perMember ? n : 1) + 1) * size);
       for (std::byte &byte : buffer)
         byte = static_cast<std::byte>(random() >> 11) & (call.type == I1 ? std::byte{1} : std::byte{0xff});
-      // Which bits a NaN has behind a sum is nobody's promise: without the highest bit of the exponent there is none.
+      // The bits of a NaN after a sum are not specified, so clear the highest bit of the exponent, which excludes NaN.
       if (isFloat(call.type))
         for (size_t i = size - 1; i < buffer.size(); i += size)
           buffer[i] &= std::byte{0xbf};

@@ -19,13 +19,13 @@ namespace meshwright::test {
 struct ScriptedCall {
   runtime::CollectiveCall call;
   bool isInPlace = false;
-  /// Where it is started: before which later collective it is waited for.
+  /// For a started collective, the number of the later collective before which it is waited for.
   size_t waitedBefore = 0;
 };
 
 class CollectiveScript {
 public:
-  /// Of collectives that are `wanted`, where that is given.
+  /// Makes random collectives, only those that satisfy `wanted` if that is given.
   CollectiveScript(uint64_t seed, int64_t numRanks, size_t numCalls, uint64_t maxCount,
                    bool (*wanted)(const runtime::CollectiveCall &) = nullptr);
   const std::vector<ScriptedCall> &getCalls() const { return calls; }

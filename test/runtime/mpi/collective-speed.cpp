@@ -80,7 +80,7 @@ double getMedian(std::vector<double> values) {
 struct Rank {
   std::vector<Timed> executed, started;
 
-  /// What is started has a backend of its own: with a second thread, execution is another thing.
+  /// Started collectives have a backend of their own, because a second thread changes the speed of synchronous ones.
   Status prepare(Communicator &plain, Communicator &behind, int64_t rank, int64_t ranks, const Counts &counts) {
     for (uint64_t count : counts)
       for (Collective::Kind kind : kinds) {
@@ -144,7 +144,7 @@ Status compareOnProcesses(World &world, int rounds, const Counts &counts) {
   }
   first.finishStep({});
   second.finishStep({});
-  // Nobody ends while what it sent last is on its way.
+  // No process ends before its last messages have arrived.
   return world.agree({});
 }
 

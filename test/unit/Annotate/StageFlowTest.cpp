@@ -124,7 +124,7 @@ int64_t countAtBorders(const StageFlow &flow, llvm::ArrayRef<int64_t> stages) {
   return bytes;
 }
 
-/// How far operations are from where they prefer to be.
+/// The sum of the distances of operations from their preferred stages.
 int64_t countDistance(const StageFlow &flow, llvm::ArrayRef<int64_t> stages) {
   int64_t distance = 0;
   for (unsigned op = 0; op < stages.size(); ++op) {

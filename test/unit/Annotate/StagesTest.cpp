@@ -105,7 +105,7 @@ std::string NetworkWriter::write(int64_t layers) {
 }
 
 //===----------------------------------------------------------------------===//
-// What holds of every network
+// Properties of every network
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -95,7 +95,7 @@ TEST_F(AxisSolverTest, SendsFewBytes) {
     fewest += best;
     optimal += paid == best;
     free += paid == 0;
-    // Where nothing has to be sent at all a ratio says nothing; a byte stands in.
+    // Add a byte to both, since the optimum may be to send nothing.
     double ratio = (paid + 1) / (best + 1);
     sum += ratio;
     if (ratio > worst && std::getenv("MESHWRIGHT_TEST_SHOW"))

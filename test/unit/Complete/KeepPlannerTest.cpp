@@ -13,7 +13,8 @@
 
 using namespace meshwright::complete;
 
-/// What is computed again if just the values in `kept` are kept; nothing if a needed one is then not to be had.
+/// The number of operations that are recomputed if exactly the values in `kept` are kept; nothing if a needed value
+/// cannot be recomputed.
 static std::optional<unsigned> countComputed(const KeepProblem &problem, unsigned kept) {
   unsigned computed = 0;
   llvm::SmallVector<bool> wanted(problem.values.size(), false);
@@ -94,7 +95,7 @@ TEST(KeepPlannerTest, SharesANarrowSource) {
   EXPECT_EQ(plan.bytes, 6);
 }
 
-/// What is there anyway costs nothing: everything is computed from it.
+/// Values that are available anyway cost nothing: everything is computed from them.
 TEST(KeepPlannerTest, TakesWhatIsThere) {
   KeepProblem problem;
   problem.values = {{0, false, false, {}}, {4, true, false, {0}}, {4, true, true, {1}}};

@@ -76,7 +76,7 @@ double meshwright::test::getRingBytes(double bytes, const State &from, const Sta
   return to.isSplit() ? share / n : share;
 }
 
-/// Whether the parts of all tensors exist if this factor is split so, and which they are.
+/// The placements of all tensors under this split of a factor; nothing if the parts of some tensor do not exist.
 std::optional<Choice> Search::split(const GraphOp &op, const FactorSplit &split) const {
   const FactorInfo &factor = op.rule.factors[split.factor];
   if (!factor.splittable || (!factor.uneven && split.extent != split.stride * n))
@@ -173,7 +173,7 @@ void Search::visit(OpIndex op, double paid) {
   }
   const GraphOp &graphOp = graph.ops[op];
   if (graphOp.sink) {
-    // What leaves the program is whole or split, as it is kept; what is stored is where it is stored.
+    // Results of the program are whole or split as they are kept; stored values are in their storage placement.
     for (ValueIndex operand : graphOp.operands) {
       State target = kept[operand].isPartial() ? State::replicated() : kept[operand];
       if (auto stored = graph.stored(op, axis))
@@ -216,7 +216,7 @@ void Search::keep(OpIndex op, const Choice &choice, size_t result, double paid) 
   ValueIndex value = graphOp.results[result];
   const State &computed = choice.results[result];
   std::vector<State> targets{computed};
-  // What is returned is not scattered: it is whole, or in the parts in which it was computed.
+  // A returned value is not scattered: it is whole, or in the parts in which it was computed.
   bool returned = llvm::any_of(graph.values[value].uses, [&](const Use &use) { return graph.ops[use.op].sink; });
   if (returned)
     targets = {computed.isPartial() ? State::replicated() : computed, State::replicated()};

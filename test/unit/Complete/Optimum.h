@@ -11,11 +11,12 @@
 
 namespace meshwright::test {
 
-/// What a rank sends for one conversion of a value of so many bytes, on an axis of `n` ranks: the ring formulas.
+/// The bytes that a rank sends for one conversion of a value of `bytes` on an axis of `n` ranks, by ring algorithms.
 double getRingBytes(double bytes, const complete::State &from, const complete::State &to, int64_t n);
 
-/// What `plan` sends: a value is converted once for every placement in which it is read, and where it is made if it is
-/// kept otherwise than it is computed. Infinite where the plan moves a weight or does what cannot be done.
+/// The bytes that `plan` sends: a value is converted once for every placement in which it is read, and at its
+/// definition if it is kept in another placement than it is computed in. Infinite if the plan moves a weight or is
+/// illegal.
 double getPlanBytes(const complete::Graph &graph, const complete::AxisPlan &plan, int64_t n);
 
 /// The fewest bytes that any plan for an axis of `n` ranks sends, among those that take every value in a state that

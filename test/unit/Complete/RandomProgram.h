@@ -11,7 +11,7 @@
 
 namespace meshwright::test {
 
-/// What a random program is made of.
+/// The parameters of a random program.
 struct ProgramOptions {
   /// The mesh, as its text: `"tp" = 2`. Inputs and weights are split over axes of these names, by chance.
   std::string mesh = "\"tp\" = 2";

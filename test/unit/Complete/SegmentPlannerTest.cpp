@@ -137,7 +137,7 @@ TEST(SegmentPlannerTest, ASegmentHasOneItemThatIsTooLarge) {
   SegmentPlan plan = SegmentPlanner(problem).solve();
   ASSERT_EQ(plan.segments.size(), 3u);
   EXPECT_EQ(plan.segments[1].volume, 10);
-  // What is there already takes no more: the last item brings 3 beside 2.
+  // Parameters that were fetched before take no more room: the last item adds 3 to 2.
   EXPECT_EQ(plan.segments[2].volume, 5);
 }
 

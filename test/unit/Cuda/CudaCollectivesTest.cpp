@@ -72,7 +72,7 @@ static void checkRound(uint64_t seed, int64_t numRanks, const CudaOptions &cuda)
                     << call->reduction << " in a group of " << call->members.size();
 }
 
-/// Whether each rank has a GPU, or all share one.
+/// The parameter is true if every rank has a GPU, false if all ranks share one.
 class CudaCollectives : public testing::TestWithParam<bool> {};
 
 TEST_P(CudaCollectives, DoWhatThoseOfThreadsDo) {

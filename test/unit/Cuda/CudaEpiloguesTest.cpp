@@ -22,8 +22,8 @@ double gelu(double h) { return h / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1
 /// The stub has all epilogues that are described as they should be; a library may lack some.
 bool isOnStub() { return !std::getenv("MESHWRIGHT_TEST_GPU"); }
 
-/// How far a value may be off in `type`: what is computed in f32 is rounded when it is stored. A GPU's tanh has fewer
-/// bits than the host's, and is still nearer to the formula than GELU by erf.
+/// The tolerance of a value of `type`: values are computed in f32 and rounded when they are stored. A GPU's tanh has
+/// fewer bits than the host's, and is still nearer to the formula than GELU by erf.
 double getTolerance(DType type, double value) {
   double unit = type == BF16 ? 0x1p-8 : type == F16 ? 0x1p-11 : isOnStub() ? 0x1p-18 : 0x1p-13;
   return unit * (std::abs(value) + 0.5);
@@ -31,10 +31,10 @@ double getTolerance(DType type, double value) {
 
 /// A product with an epilogue, in memory of its own.
 struct Finished {
-  /// Where the result lies row by row or, `byColumns`, column by column.
+  /// The result lies row by row or, with `byColumns`, column by column.
   Finished(Random &random, DType type, std::vector<int64_t> batch, int64_t m, int64_t n, int64_t k, bool byColumns)
       : product(random, type, type, batch, m, n, k), byColumns(byColumns) {
-    // Of operands without a unit stride the library would see other matrices.
+    // Operands without a unit stride would be other matrices for the library.
     lay(product.lhs, *product.matmul.mutable_lhs_strides(), random.chance(50));
     lay(product.rhs, *product.matmul.mutable_rhs_strides(), random.chance(50));
     lay(product.out, *product.matmul.mutable_out_strides(), byColumns);

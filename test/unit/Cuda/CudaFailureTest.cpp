@@ -35,7 +35,7 @@ static Status live(const LoadedPackage &package, StubMode mode) {
   return {};
 }
 
-/// What is called where an error has nowhere to go.
+/// True for functions of the cleanup, whose errors cannot be reported.
 static bool isOfTheEnd(const std::string &function) {
   for (const char *word : {"Destroy", "Free", "Release", "Unload", "Finalize", "Abort"})
     if (function.find(word) != std::string::npos)
@@ -69,7 +69,7 @@ TEST_P(CudaFailure, IsReportedAndLeavesNothing) {
     for (auto [function, count] : counts) {
       if (isOfTheEnd(function))
         continue;
-      // How often somebody looks whether something is done is another number every time.
+      // The number of queries for completion differs from run to run.
       bool isLook = function == "cuStreamQuery" || function == "cuEventQuery";
       for (uint64_t call : std::set<uint64_t>{1, isLook ? 1 : count / 2 + 1}) {
         SCOPED_TRACE(fmt::format("{} of {} calls of {}, {}", call, count, function, getName(mode)));

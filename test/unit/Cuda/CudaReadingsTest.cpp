@@ -96,7 +96,7 @@ TEST_P(CudaReadings, LetTheDeviceGoOn) {
   stub.record();
   ASSERT_TRUE(session->step().ok());
   const Trace issued = stub.getTrace();
-  // Where the readings of this step end.
+  // The events at the end of this step.
   std::set<uint64_t> ends;
   for (const RecordedCall &call : issued)
     if (call.function == "cuEventRecord")
@@ -117,7 +117,7 @@ TEST_P(CudaReadings, LetTheDeviceGoOn) {
 INSTANTIATE_TEST_SUITE_P(Packages, CudaReadings, testing::ValuesIn(getStubPackages()),
                          [](const auto &info) { return info.param.name; });
 
-/// Whoever does not read has the last two.
+/// A host that does not read keeps the readings of the last two steps.
 TEST(CudaReadingsOfMany, ForgetTheOldest) {
   Stub stub;
   TempFolder folder;
@@ -162,8 +162,8 @@ static Package makeFedPackage(int64_t elements) {
   return package;
 }
 
-/// What is fed to a step waits in pinned memory until the device has come to it, while the host goes on; and what the
-/// host feeds next does not touch it.
+/// Inputs of a step wait in pinned memory until the device reaches the step, while the host continues; the inputs that
+/// the host feeds next do not overwrite them.
 TEST(CudaFeeds, WaitForNothing) {
   // Beyond what the ring has for smaller ones, and no divisor of it.
   constexpr int64_t elements = 1'300'017;

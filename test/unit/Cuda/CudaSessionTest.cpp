@@ -13,7 +13,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::test;
 
-/// What variables and outputs are after each of some steps.
+/// The variables and outputs after each of several steps.
 static std::vector<std::vector<std::byte>> runSteps(const LoadedPackage &package, const SessionOptions &options) {
   std::vector<std::vector<std::byte>> results;
   auto session = Session::create(package, options);

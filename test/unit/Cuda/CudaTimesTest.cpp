@@ -36,7 +36,7 @@ protected:
   std::optional<LoadedPackage> package;
 };
 
-/// How many of the schedule's instructions of a step are of what kind.
+/// The number of instructions of each kind in a step of the schedule.
 std::map<StepSpan::Kind, size_t> countSpans(const LoadedPackage &package, uint32_t position) {
   std::map<StepSpan::Kind, size_t> counts;
   for (int64_t rank = 0; rank != package.getMesh().getNumRanks(); ++rank) {
@@ -91,7 +91,7 @@ TEST_P(CudaTimes, AreThoseOfTheSchedule) {
     for (const auto &[row, spans] : rows)
       for (size_t i = 1; i != spans.size(); ++i)
         EXPECT_LE(spans[i - 1]->end, spans[i]->begin + slack) << "rank " << row.first << ", row " << row.second;
-    // Of a collective that is executed: its wait is not over before it.
+    // A synchronous collective completes before its wait does.
     for (const StepSpan &span : trace->spans)
       if (span.kind == StepSpan::Collective && !span.instruction->collective().start()) {
         auto wait = std::find_if(trace->spans.begin(), trace->spans.end(), [&](const StepSpan &other) {

@@ -164,8 +164,8 @@ TEST(CudaRaces, AreFoundWithoutAWait) {
   EXPECT_EQ(waits, 4u);
 }
 
-/// What a kernel leaves in scratch memory belongs to one stream: a launch of the step's sum on another one races with
-/// the sum, though nothing else is in the way.
+/// The partial sums of a kernel in scratch memory belong to one stream: a launch of the final sum on another stream is
+/// a race, even if no other access conflicts.
 TEST(CudaRaces, AreFoundInScratchMemory) {
   TempFolder folder;
   ASSERT_TRUE(writePackage(makePackage(), folder / "p"));

@@ -13,7 +13,7 @@ using namespace meshwright::runtime;
 using namespace meshwright::test;
 
 //===----------------------------------------------------------------------===//
-// Of the package
+// Queries of the package
 //===----------------------------------------------------------------------===//
 
 const Program &meshwright::test::getProgram(const LoadedPackage &package, int64_t rank) {
@@ -91,7 +91,7 @@ private:
     calls.push_back({ExpectedCall::Wait, stream});
     calls.back().record = event;
   }
-  /// What another stream does comes after the computation; returns the record behind it.
+  /// An operation on another stream waits for the computation so far; returns the record after it.
   template <typename Fn> size_t beside(StreamRole stream, Fn &&issue) {
     wait(stream, record(Compute));
     issue();
@@ -105,10 +105,10 @@ private:
         return;
       return addKernel(instruction);
     case Instruction::kMatmul: {
-      // Of a row-major result the transpose is computed, of which the right operand is the first.
+      // A row-major result is computed as its transpose, whose left operand is the right operand of the product.
       const Matmul &matmul = instruction.matmul();
       const Epilogue &epilogue = matmul.epilogue();
-      // What is kept has to be on a grain of eight elements.
+      // A preactivation has to have rows of a multiple of eight elements.
       isDone = matmul.has_epilogue() && (!epilogue.has_preactivation() || matmul.n() % 8 == 0);
       std::string text = fmt::format("cublasLtMatmul {} {} {}", getPlace(matmul.rhs()), getPlace(matmul.lhs()),
                                      getPlace(isDone ? epilogue.out() : matmul.out()));
@@ -158,7 +158,7 @@ private:
     case Collective::ALL_REDUCE:
       return work(Communication, fmt::format("ncclAllReduce {} {} {}", in, out, part.count()), instruction);
     case Collective::BROADCAST:
-      // Who has one of them alone uses it for both.
+      // A rank with only an operand or only a result uses that buffer for both.
       return work(Communication,
                   fmt::format("ncclBroadcast {} {} {}", in.empty() ? out : in, out.empty() ? in : out, part.count()),
                   instruction);
@@ -192,7 +192,7 @@ private:
   const Program &program;
   CollectiveTags tags;
   uint32_t microBatch = 0;
-  /// Whether the product before has done what the kernel would do.
+  /// True if the GEMM before has computed the kernel as its epilogue.
   bool isDone = false;
   std::vector<ExpectedCall> calls;
   /// The records behind what was started, by flight and micro-batch, and by tag.
@@ -207,7 +207,7 @@ std::vector<ExpectedCall> meshwright::test::expectCalls(const LoadedPackage &pac
 }
 
 //===----------------------------------------------------------------------===//
-// Of the trace
+// Queries of the trace
 //===----------------------------------------------------------------------===//
 
 std::vector<RankHandles> meshwright::test::findHandles(const Trace &trace, const LoadedPackage &package) {
@@ -228,7 +228,7 @@ std::vector<RankHandles> meshwright::test::findHandles(const Trace &trace, const
   return ranks;
 }
 
-/// What a call does, with addresses as offsets; empty for what only carries values in and out.
+/// A call as text, with addresses as offsets; empty for calls that only copy values in and out.
 static std::string readText(const RecordedCall &call, const RankHandles &handles) {
   auto getPlace = [&](const std::string &value) -> std::string {
     uint64_t address = std::stoull(value);

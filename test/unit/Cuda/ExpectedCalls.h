@@ -29,10 +29,10 @@ struct ExpectedCall {
   enum Kind { Work, Record, Wait } kind;
   /// A role or, among the calls of several ranks, rank * NumStreams + role.
   size_t stream;
-  /// Of work: the function and the addresses that the stub tells, as offsets in the arenas.
+  /// For work: the function and the addresses that the stub reports, as offsets in the arenas.
   std::string text = {};
   std::vector<MemoryAccess> accesses = {};
-  /// Of a wait: which of the calls is the record that it is for.
+  /// For a wait: the index of the record for which it waits.
   size_t record = 0;
 };
 
@@ -58,7 +58,7 @@ std::vector<RankHandles> findHandles(const Trace &trace, const runtime::LoadedPa
 /// The same calls out of a trace: what was asked of the rank's streams, uploads and downloads left out.
 struct ActualCalls {
   std::vector<ExpectedCall> calls;
-  /// How often memory was copied between the host and the device beside the program.
+  /// The number of copies between host and device besides those of the program.
   uint64_t transfers = 0;
 };
 ActualCalls readCalls(const Trace &trace, const RankHandles &handles);

@@ -9,7 +9,7 @@
 
 using namespace meshwright::test;
 
-/// How much of every stream comes before something.
+/// For every stream, the number of its operations that precede something.
 using VectorClock = std::vector<size_t>;
 
 static bool conflict(const ExpectedCall &a, const ExpectedCall &b) {

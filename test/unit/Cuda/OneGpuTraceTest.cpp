@@ -83,8 +83,8 @@ TEST_P(OneGpuTrace, MakesNothingAndWaitsForNothing) {
 INSTANTIATE_TEST_SUITE_P(Packages, OneGpuTrace, testing::ValuesIn(getStubPackages()),
                          [](const auto &info) { return info.param.name; });
 
-/// Whether a rank's stream for collectives touches memory of another rank in the works that follow call `i` there, or
-/// come before it, without another wait or record between.
+/// True if a rank's stream for collectives accesses `memory` in the operations after call `i`, up to the next record,
+/// or before it (`direction` is -1), back to the previous wait or record.
 static bool touches(const std::vector<ExpectedCall> &calls, size_t i, int direction,
                     std::pair<uint64_t, uint64_t> memory) {
   for (size_t at = i + direction; at < calls.size(); at += direction) {

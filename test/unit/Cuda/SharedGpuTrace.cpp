@@ -71,8 +71,8 @@ private:
     calls.push_back(std::move(next));
   }
 
-  /// What the rank's computation does next, by addresses. That of scratch memory is the last one that a kernel is
-  /// given.
+  /// Takes the next operations of the rank's computation, with their addresses. The address of scratch memory is the
+  /// last argument of a kernel.
   std::vector<MemoryAccess> takeExpected(size_t rank, const RecordedCall &call) {
     if (expected[rank].empty()) {
       ADD_FAILURE() << "rank " << rank << " computes more than its program";
@@ -100,7 +100,8 @@ private:
     return arguments;
   }
 
-  /// Of `mw_sum_f32`, with elements from where to where, blocks, how many arrays go in and come out, and these.
+  /// The accesses of a call of `mw_sum_f32`. Its arguments are the first and last element, the number of blocks, the
+  /// numbers of operands and results, and their addresses.
   static std::vector<MemoryAccess> getReduced(const RecordedCall &call) {
     std::vector<uint64_t> arguments = getArguments(call);
     std::string name = call.getText("function");

@@ -37,12 +37,12 @@ public:
   ~Stub();
   /// Begins a new trace.
   void record();
-  /// What was called since.
+  /// The calls since the last `record`.
   Trace getTrace() const;
   /// Lets the k-th call of a function from now on fail, counted from 1.
   void fail(const std::string &function, uint64_t call);
   void failNothing();
-  /// How many objects and allocations were made and not destroyed.
+  /// The number of objects and allocations that were made and not destroyed.
   uint64_t countLive() const;
 
 private:
@@ -52,7 +52,8 @@ private:
   std::shared_ptr<void> library;
 };
 
-/// How ranks run on the stub: with a GPU each, every step issued or recorded once, or all on one.
+/// The mode of ranks on the stub: a GPU each with every step issued, a GPU each with steps captured once, or all on one
+/// GPU.
 enum class StubMode { Issued, Recorded, OneGpu };
 /// As in messages.
 std::string_view getName(StubMode mode);

@@ -23,7 +23,7 @@ static void *const ownParameterEnd = CU_LAUNCH_PARAM_END;
 static void *const ownParameterPointer = CU_LAUNCH_PARAM_BUFFER_POINTER;
 static void *const ownParameterSize = CU_LAUNCH_PARAM_BUFFER_SIZE;
 
-/// Whether a caller that has type A and a callee that has type B mean the same bytes.
+/// True if types A of the caller and B of the callee have the same representation.
 template <typename A, typename B>
 struct Matches : std::bool_constant<std::is_same_v<A, B> || (std::is_enum_v<A> && std::is_enum_v<B>)> {};
 template <typename A, typename B> struct Matches<A *, B *> : Matches<A, B> {};

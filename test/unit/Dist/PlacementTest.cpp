@@ -33,7 +33,8 @@ struct Dim {
   int64_t size;
   std::vector<Digit> digits;
 
-  /// Where index `index` is: the coordinate on every axis of this dimension, and the position in the local array.
+  /// The place of index `index`: sets the coordinate on every axis of this dimension and returns the position in the
+  /// local array.
   int64_t locate(int64_t index, std::vector<int64_t> &coordinates) const {
     int64_t rest = index, local = 0, extent = size;
     for (const Digit &digit : digits) {

@@ -263,7 +263,7 @@ protected:
     op->destroy();
     producer->destroy();
   }
-  /// What the verifier says; empty where the rule is right.
+  /// The error of the verifier; empty if the rule is valid.
   std::string verify(const ShardingRule &rule) {
     std::string text;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { text = diagnostic.str(); });

@@ -101,7 +101,7 @@ void EmptyValues::collect(const CaseFamily &family, uint64_t index, CaseCollecti
     Random random(90000 + index * 1000 + static_cast<uint64_t>(round));
     CaseSource source(random, {0, 1, 2, 3});
     OperationCase drawn = family.draw(source);
-    // What is no case of the operation with such sizes is an error of its verifier.
+    // Cases that are illegal with such sizes are rejected by the operation's verifier.
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
     OwningOpRef<ModuleOp> module = parseCase(drawn, context);
     if (!module)

@@ -64,7 +64,7 @@ protected:
 
   int64_t numCompared = 0, numExact = 0;
   std::map<std::string, int64_t> mappings;
-  /// Of the last kernel.
+  /// The results of the last kernel.
   std::vector<std::vector<double>> results;
 };
 
@@ -112,7 +112,7 @@ TEST_F(GpuKernels, RowsWriteOverWhatTheyRead) {
   EXPECT_EQ(mappings["rows"], 1);
 }
 
-// What is stored once, in the place of what all threads read.
+// A value that is stored once overwrites one that all threads read.
 TEST_F(GpuKernels, OneElementBesideMany) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
     func.func @step(%x: tensor<40x30xf32>, %y: tensor<30x40xf32>, %count: tensor<f32>) -> tensor<40x30xf32> {

@@ -59,7 +59,7 @@ protected:
         llvm::cantFail(program.getVariable(name, RankedTensorType::get(shape, Float64Type::get(&context)))));
   }
 
-  /// How many results are declared to be where an operand was.
+  /// The number of results that overwrite an operand.
   int64_t countInPlace() {
     int64_t count = 0;
     module->walk([&](dist::KernelOp kernel) {
@@ -75,7 +75,7 @@ protected:
 
 } // namespace
 
-// What comes to where @b was is known before @b is read for what comes to where @a was.
+// The new value of @b is known before @b is read for the new value of @a.
 TEST_F(InPlace, ScalarsChangePlaces) {
   std::optional<PackageProgram> program = compile(R"(
     net.variable parameter @a : tensor<f64>

@@ -25,7 +25,8 @@ class KeptElements : public EmitTest {
 protected:
   KeptElements() { emit::loadKernelDialects(context); }
 
-  /// How many exclusive-or operations the code of a kernel has that normalizes the rows of what `length` of them make.
+  /// The number of exclusive-or operations in the code of a kernel that computes a chain of `length` of them and
+  /// normalizes the rows of the result.
   int64_t countOperations(unsigned length) {
     std::string text = "func.func @step(%x0: tensor<8x64xui32>, %k: tensor<8x64xui32>) -> tensor<8x64xf32> {\n";
     llvm::raw_string_ostream stream(text);

@@ -27,7 +27,7 @@ public:
 
   /// The forms that never occurred.
   std::vector<std::string> findMissing() const;
-  /// How many different operations kernels hold.
+  /// The number of different operations in kernels.
   int64_t getNumOperations() const { return static_cast<int64_t>(operations.size()); }
   std::string print() const;
 

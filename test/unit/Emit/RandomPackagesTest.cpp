@@ -35,7 +35,7 @@ using evaluate::Tensors;
 
 namespace {
 
-/// What has failed in the running test so far.
+/// The number of failures in the running test so far.
 int64_t countFailures() {
   return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
 }
@@ -45,8 +45,8 @@ int64_t readNumber(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-/// Which values of a serial network have the same bits in whatever order and by whatever approximation they are
-/// computed: no sum and no function of many roundings leads to them.
+/// The values of a serial network whose bits depend on neither order nor approximation: no sum and no function of many
+/// roundings leads to them.
 class Exactness {
 public:
   explicit Exactness(func::FuncOp func) {

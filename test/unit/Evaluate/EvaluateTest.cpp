@@ -196,7 +196,7 @@ TEST(Evaluate, Reductions) {
                  {1, -2, -6});
   expectIntegers(x + "%r = net.reduce product %x dims = [1] : tensor<2x3xi32> -> tensor<2xi32>", "tensor<2xi32>",
                  {-6, -120});
-  // Of nothing, the neutral element.
+  // A reduction of nothing is the neutral element.
   expectIntegers(
       "%x = net.iota dim = 0 : tensor<0x2xui8>\n%r = net.reduce min %x dims = [0] : tensor<0x2xui8> -> tensor<2xui8>",
       "tensor<2xui8>", {255, 255});
@@ -226,7 +226,7 @@ TEST(Evaluate, Scatter) {
       constant("u", "[10, 20, 30, 40]", "tensor<4xi32>") + constant("x", "[1, 2, 3]", "tensor<3xi32>");
   std::string rest = " %x, %i, %u <insertedDims = [0], scatterDimsToOperandDims = [0], indexVectorDim = 1> : "
                      "tensor<3xi32>, tensor<4x1xi32>, tensor<4xi32> -> tensor<3xi32>";
-  // What is outside is dropped, elements that meet come in order.
+  // Updates outside are dropped; updates of one element are applied in order.
   expectIntegers(indices + updates + "%r = net.scatter add" + rest, "tensor<3xi32>", {1, 32, 3});
   expectIntegers(indices + updates + "%r = net.scatter assign" + rest, "tensor<3xi32>", {1, 20, 3});
   expectIntegers(indices + updates + "%r = net.scatter multiply" + rest, "tensor<3xi32>", {1, 400, 3});

@@ -60,7 +60,7 @@ TEST_F(CarriedStateTest, TakesTheShortestPrefixOfATree) {
 }
 
 TEST_F(CarriedStateTest, TakesATreeAsAWhole) {
-  // What has only a part of the paths, or other types, is not the tree.
+  // Results with only some of the paths, or with other types, are not the tree.
   EXPECT_EQ(pair({{"p.w", f32}, {"p.b", f32}}, {{"0.w", f32}, {"1.x.w", f32}, {"1.x.b", f32}}),
             Names({"1.x.w", "1.x.b"}));
   EXPECT_EQ(pair({{"p.w", f32}, {"p.b", f32}}, {{"0.w", f32}, {"0.b", i32}}), Names({"-", "-"}));
@@ -131,7 +131,7 @@ TEST_F(CarriedStateTest, SaysWhereATreeDiffers) {
 
 TEST_F(CarriedStateTest, PairsSingleArgumentsByTheirNames) {
   EXPECT_EQ(pair({{"step", i32}, {"rate", f32}}, {{"loss", f32}, {"step", i32}}), Names({"step", "-"}));
-  // Of another name, only what takes over its memory and is computed from it element by element.
+  // A result of another name is paired only if it takes over the memory and is computed elementwise from the argument.
   std::vector<Port> arguments = {{"w", f32}, {"x", f32}}, results = {{"0", f32}, {"1", f32}};
   EXPECT_EQ(pair(arguments, results, {{0, 0}, {1, 1}}, {{0, 0}}), Names({"0", "-"}));
   EXPECT_EQ(pair(arguments, results, {}, {{0, 0}}), Names({"-", "-"}));

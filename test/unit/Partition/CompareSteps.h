@@ -23,7 +23,7 @@ class StepsTest : public ::testing::Test {
 protected:
   StepsTest();
 
-  /// Whether completion accepts `module`, which may have slices of a batch; if not it has said why.
+  /// Completes `module`, which may have slices of a batch. Returns false, after an error, if completion rejects it.
   bool complete(mlir::ModuleOp module);
 
   mlir::MLIRContext context;

@@ -25,7 +25,7 @@ public:
   bool pass(dist::Axis axis, const dist::PartialRule &partial);
   /// Makes one coordinate of an axis the only one that runs the operation.
   void hold(dist::Axis axis, int64_t holder);
-  /// Whether the placements so far follow the rule as passes judge it, which read the split from any one tensor.
+  /// True if the placements so far follow the rule, as checked by passes, which read the split from any one tensor.
   bool followRule() const;
 
   const dist::Placement &operand(unsigned index) const { return placements[index]; }

@@ -14,7 +14,7 @@
 
 namespace meshwright::test {
 
-/// What happens along one axis: a factor is split, or the partial operands of entry `partial` of the rule pass.
+/// The choice for one axis: a factor is split, or the partial operands of entry `partial` of the rule pass through.
 struct AxisChoice {
   std::optional<dist::FactorSplit> split;
   unsigned partial = 0;
@@ -35,12 +35,11 @@ struct SplitPlan {
 /// turns out not to allow are among them.
 std::vector<SplitPlan> enumeratePlans(const dist::ShardingRule &rule);
 
-/// What special values are tried with: each factor over 2 to 4 ranks, among them ranks whose part is empty, and the
-/// partial operands of each entry over 2 and 3 ranks, and beside each factor. Plans that the rule does not allow are
-/// among them.
+/// The plans for special values: each factor over 2 to 4 ranks, including ranks with an empty part, and the partial
+/// operands of each entry over 2 and 3 ranks, also together with each factor. Includes plans that the rule rejects.
 std::vector<SplitPlan> enumerateSpecialPlans(const dist::ShardingRule &rule);
 
-/// How often what an operation's rule allows was tried.
+/// The number of tries of each kind of split that an operation's rule allows.
 struct SplitCoverage {
   struct Count {
     /// Alone, in parts of equal and of unequal size.

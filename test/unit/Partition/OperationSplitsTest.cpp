@@ -40,10 +40,10 @@ public:
       : drawn(drawn), plan(plan), isSpecial(isSpecial), mesh(plan.makeMesh()),
         serial(cast<ModuleOp>(original->clone())), placements(getOperation(*serial), rule, mesh) {}
 
-  /// Whether the rule allows the plan, whose placements then are on the operation.
+  /// Places the operation by the plan. Returns false if the rule rejects the plan.
   bool place();
   bool isUneven() const { return uneven; }
-  /// Whether some rank has no part of the factor that is split.
+  /// True if some rank has no part of the split factor.
   bool isEmptySomewhere() const;
   /// Partitions, runs both, and compares.
   void check(Random &random);
@@ -100,7 +100,7 @@ Placement SplitCase::withoutPartials(Placement placement) const {
   return normalize(placement, mesh);
 }
 
-/// Which numbers the operands may have, as results are added up or multiplied over the ranks.
+/// The range of special numbers for the operands, depending on whether results are added or multiplied over the ranks.
 SpecialRange SplitCase::getRange() const {
   auto rule = cast<ShardingOpInterface>(getOperation(*serial)).getShardingRule();
   SpecialRange range = SpecialRange::Exact;
@@ -119,7 +119,7 @@ SpecialRange SplitCase::getRange() const {
   return range;
 }
 
-/// How many terms a partial operand has: two on each rank, or so few that a rank has none.
+/// The number of terms of a partial operand: two per rank, or so few that a rank has none.
 int64_t SplitCase::pickTerms(Random &random) const {
   int64_t size = mesh.getSize(0);
   return isSpecial ? random.choose(std::vector<int64_t>{1, size, size + 1, 2 * size}) : 2 * size;

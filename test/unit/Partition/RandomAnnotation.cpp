@@ -103,7 +103,7 @@ Placement RandomAnnotation::makeAny(Type type) {
   return makePlacement(random, mesh, shapeOf(type), std::nullopt, withHolders);
 }
 
-/// Where a result goes: as it is computed, reduced here, or somewhere else.
+/// The placement in which a result is kept: as it is computed, reduced, or at random.
 Placement RandomAnnotation::leave(const Placement &computed, Type type) {
   if (random.chance(20))
     return makeAny(type);
@@ -140,7 +140,7 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
   coverage.held += isHeld;
   std::vector<Placement> results;
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
-    // What is handed on stays where it begins.
+    // A carried value keeps the placement of its initial value.
     const Placement &computed = placements.result(index);
     results.push_back(isa<net::CarryOp>(op) ? computed : leave(computed, result.getType()));
   }

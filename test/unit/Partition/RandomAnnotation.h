@@ -15,11 +15,11 @@ namespace meshwright::test {
 
 class OperationPlacements;
 
-/// What random placements have exercised.
+/// The features that random placements have exercised.
 struct Coverage {
   struct Count {
     int64_t even = 0, uneven = 0;
-    /// Whether the rule lets parts differ in size.
+    /// True if the rule allows parts of different sizes.
     bool mayBeUneven = false;
   };
   /// By operation and the role of a factor: the operands and results that have it.
@@ -46,7 +46,7 @@ public:
       : random(random), mesh(mesh), coverage(coverage), withHolders(withHolders) {}
 
   void annotate(mlir::ModuleOp module);
-  /// Whether some part differed in size from the others.
+  /// True if some part differed in size from the others.
   bool isUneven() const { return uneven; }
 
 private:

@@ -31,21 +31,21 @@ private:
   using Builder = mlir::ImplicitLocOpBuilder;
   using Shape = llvm::SmallVector<int64_t>;
 
-  /// What values an operation is given, so that a result depends on them continuously: rounding that another order of
-  /// sums brings must not become a jump.
+  /// The range of an operation's operands, chosen so that the result depends on them continuously: the rounding of
+  /// another order of sums must not cause a jump.
   enum class Domain { Any, Small, Positive, Exact };
 
-  /// How a gather or a scatter sees a value: the lists of its `dims` attribute, and the shapes that follow from them.
+  /// The dimensions of a gather or scatter: the lists of its `dims` attribute and the shapes that follow from them.
   struct Windows {
     /// Per dimension of the value, the extent of a window.
     Shape sizes;
-    /// Of what is gathered, or of the updates that are scattered; of the indices.
+    /// The shapes of the gathered values or of the updates, and of the indices.
     Shape values, indices;
     /// Dimensions of `values` that run over a window; dimensions of the value that are no dimension of a window.
     llvm::SmallVector<int64_t> windowDims, collapsed;
     llvm::SmallVector<int64_t> operandBatching, indicesBatching, map;
     int64_t vectorDim = 0;
-    /// What indices stay below, but for those meant to be out of range.
+    /// The upper bound of indices, except for those that are out of range on purpose.
     int64_t bound = 1;
   };
 
@@ -103,7 +103,7 @@ private:
   mlir::Value makeIndices(llvm::ArrayRef<int64_t> shape, int64_t bound);
   /// The operation of that name, elementwise on values of one shape.
   mlir::Value apply(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands, mlir::Type element);
-  /// Whether `value` is made of inputs and constants without any sum, so that its bits do not depend on an order.
+  /// True if `value` is computed from inputs and constants without a sum, so that its bits do not depend on an order.
   bool isExact(mlir::Value value);
   /// Numbers of that domain in the shape of `x`: made of it, but for `Exact`, which is made of integers. `x` itself now
   /// and then in a network for special values.
@@ -122,10 +122,10 @@ private:
   Builder builder;
   mlir::Type real, i32, i1;
   bool special;
-  /// What is known of isExact.
+  /// Results of `isExact`.
   llvm::DenseMap<mlir::Value, bool> exact;
   std::vector<mlir::Value> values;
-  /// How many more loops an operation may be in.
+  /// The number of further levels of nested loops.
   int64_t depth = 0;
 };
 

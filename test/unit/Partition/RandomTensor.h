@@ -45,8 +45,8 @@ inline evaluate::Tensor makeSpecialTensor(Random &random, mlir::Type type) {
   return tensor;
 }
 
-/// How far `actual` is from `expected`, relative to the larger of one and its largest element; elements that are not
-/// finite have to be the same.
+/// The distance of `actual` from `expected`, relative to the larger of one and its largest element; elements that are
+/// not finite have to be equal.
 inline double getDistance(const evaluate::Tensor &actual, const evaluate::Tensor &expected) {
   double distance = 0, scale = 1;
   for (auto [a, b] : llvm::zip_equal(actual.data, expected.data)) {

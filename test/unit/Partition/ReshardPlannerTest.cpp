@@ -45,7 +45,7 @@ Placement split(unsigned rank, std::vector<std::pair<unsigned, Split>> digits, S
   return placement;
 }
 
-/// What went wrong, in text.
+/// Returns the error of the steps as text; empty if they are right.
 std::string describe(ArrayRef<ReshardStep> steps, const Mesh &mesh, ArrayRef<int64_t> shape) {
   mlir::MLIRContext context;
   context.loadDialect<DistDialect>();
@@ -75,7 +75,8 @@ PerRank scatterTerms(Random &random, ArrayRef<double> whole, const Placement &pl
     for (Axis other = 0; other < mesh.getNumAxes(); ++other)
       coordinates.push_back(other == axis ? 0 : mesh.getCoordinate(rank, other));
     int64_t holder = mesh.getRank(coordinates);
-    // What a rank adds its partner takes away; the same on all ranks that agree on the partial axes.
+    // One rank adds a term that its partner subtracts, equally on all ranks with the same coordinates on the partial
+    // axes.
     for (size_t position = 0; position < parts[rank].size(); ++position) {
       double term = static_cast<double>((position * 7 + mesh.getCoordinate(rank, axis) * 3) % 11);
       if (placement.partialKind == ReduceKind::Sum) {
@@ -228,7 +229,7 @@ TEST(ReshardPlanner, reducesTimeBeforeSpace) {
   steps = scattering.plan(owed, rows);
   EXPECT_EQ(getKinds(steps), (Kinds{Kind::ReduceScatter, Kind::Accumulate}));
   EXPECT_EQ(getCost(scattering, steps), kElements * (kRanks - 1) * kSlices);
-  // Nobody keeps a part of what all have in the end.
+  // No rank keeps a part of a value that all ranks need whole.
   EXPECT_EQ(getKinds(scattering.plan(owed, replicated)), (Kinds{Kind::Accumulate, Kind::AllReduce}));
   EXPECT_EQ(getKinds(planner.plan(replicated, slices)), Kinds{Kind::Shard});
   EXPECT_EQ(getKinds(planner.plan(slices, replicated)), Kinds{Kind::Collect});

@@ -26,7 +26,7 @@ constexpr size_t numBuffers = 6, elements = 60;
 constexpr Collective::Kind kinds[] = {Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER,
                                       Collective::ALL_TO_ALL, Collective::BROADCAST,  Collective::REDUCE};
 
-/// What every rank does, in order: issue collective `number`, wait for it, or add 1 to a buffer.
+/// The actions of every rank in order: issue collective `number`, wait for it, or add 1 to a buffer.
 struct Action {
   enum Kind { Issue, Wait, Add } kind;
   size_t number;
@@ -126,7 +126,7 @@ Status prepare(const Move &move, uint32_t tag, int64_t rank, Buffers &buffers, C
   return communicator.prepare(std::move(call)).status();
 }
 
-/// What the buffers hold after three steps; `blocking`: every collective is waited for where it is issued.
+/// The contents of the buffers after three steps; with `blocking`, every collective is waited for when it is issued.
 Buffers runProgram(const RandomProgram &program, bool blocking, const std::optional<LinkModel> &link) {
   auto backend = createInprocBackend(ranks, link);
   Buffers buffers(ranks);

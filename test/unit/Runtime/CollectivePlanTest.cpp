@@ -81,7 +81,7 @@ private:
     const CollectiveCall *call;
     Plan plan;
     std::vector<std::byte> scratch;
-    /// What each batch has under way.
+    /// The messages in flight of each batch.
     std::vector<std::vector<Flight *>> batches;
     size_t next = 0;
   };
@@ -248,7 +248,7 @@ TEST(MpiPlan, BytesOfALargeSumAreThoseOfTheBestAlgorithms) {
 
 namespace {
 
-/// What a member of a broadcast from member 2 sends.
+/// The bytes and messages that a member sends in a broadcast from member 2.
 struct BroadcastLoad {
   uint64_t bytes = 0, messages = 0;
 };

@@ -93,11 +93,11 @@ struct Case {
   uint64_t count;
   int64_t ranks;
   bool inPlace = false;
-  /// Of them the i-th has `count` + i elements and, where there is one, the root i + 1 mod `ranks`.
+  /// The number of parts: part i has `count` + i elements and, for kinds with roots, the root i + 1 mod `ranks`.
   size_t parts = 1;
 };
 
-/// What member `me` has to hold afterwards, where it has a result.
+/// The expected result of member `me`, if it has one.
 std::vector<std::byte> getExpected(const Case &c, uint64_t count, int64_t root,
                                    const std::vector<std::vector<std::byte>> &inputs, int64_t me) {
   std::vector<std::byte> expected;
@@ -268,7 +268,7 @@ TEST(Collectives, RootOfABroadcastMayHaveNoResult) {
   EXPECT_EQ(result, 3);
 }
 
-/// What both ranks of a group get, of which one brings `first` and the other `second`.
+/// The result of both ranks of a group, of which one contributes `first` and the other `second`.
 template <typename T> T reduceTwo(Collective::Reduction reduction, DType type, T first, T second) {
   auto backend = createInprocBackend(2);
   std::vector<T> values = {first, second}, results(2);

@@ -113,7 +113,7 @@ TEST(Comparator, SkippedStepsAgreeInWhatIsNotFinite) {
       bool isEqual = ours == theirs || (std::isnan(ours) && std::isnan(theirs));
       EXPECT_EQ(compareTwo({ours, 1}, {theirs, 1}, false), isEqual);
     }
-  // What one of them alone has is a difference in any step.
+  // A value that only one of them has is a difference in any step.
   EXPECT_FALSE(compareTwo({nan}, {1}, true));
   EXPECT_FALSE(compareTwo({1}, {inf}, true));
 }

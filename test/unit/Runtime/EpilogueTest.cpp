@@ -22,7 +22,7 @@ namespace {
 /// The second product of the package, whose epilogue has everything: its instruction, and that of the kernel behind.
 constexpr int kProduct = 2, kKernel = 3;
 
-/// What is found wrong behind a change of the program, without where it is.
+/// The error after a change of the program, without its location.
 std::string getError(const std::function<void(Program &, Matmul &)> &change) {
   Package package = makeEpiloguePackage();
   Program &program = *package.mutable_programs(0);

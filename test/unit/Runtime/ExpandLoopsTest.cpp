@@ -73,7 +73,7 @@ TEST(ExpandLoops, TripsComeOneAfterTheOther) {
   Program &program = *package.mutable_programs(0);
   for (uint64_t bytes : {1000, 64})
     program.mutable_buffers(0)->add_trip_bytes(bytes);
-  // What moves is named inside the first loop only.
+  // The buffer that moves is accessed only inside the first loop.
   program.mutable_buffers(2)->add_trip_bytes(64);
   program.mutable_tasks(0)->mutable_instructions(0)->mutable_copy()->set_to(1);
   ASSERT_EQ(expandLoops(package).message(), "");

@@ -172,7 +172,7 @@ TEST(FlightRecorder, SaysWhoHasComeAndWhoHasNot) {
   EXPECT_EQ(describeDisagreement({makeState(0, 2, "c_allreduce #1", all), makeState(1, 2, "", {}),
                                   makeState(2, 2, "c_allreduce #1", all)}),
             "to c_allreduce #1 of step 2 ranks 0, 2 have come; rank 1 has not: its last in step 2 was kernel \"k1\"");
-  // Who waits for somebody else is not where it began.
+  // Rank 0 waits for rank 1, which waits for rank 2: the origin is rank 2.
   EXPECT_EQ(describeDisagreement(
                 {makeState(0, 2, "c_send #1", {0, 1}), makeState(1, 2, "c_send #2", {1, 2}), makeState(2, 1, "", {})}),
             "to c_send #2 of step 2 rank 1 has come; rank 2 has not: its last in step 1 was kernel \"k2\"");
@@ -181,8 +181,8 @@ TEST(FlightRecorder, SaysWhoHasComeAndWhoHasNot) {
   EXPECT_EQ(describeDisagreement({makeState(0, 2, "", {}), makeState(1, 2, "", {})}), "");
 }
 
-/// What a flight recorder says of three ranks of which one comes so many seconds late, and of the same waits in a run
-/// of a thousand times the length.
+/// The report of a flight recorder of three ranks, one of which is `late` seconds late, and the report for the same
+/// waits in a run of a thousand times the length.
 static std::pair<std::string, std::string> findStragglers(double late) {
   std::unique_ptr<World> world = createLocalWorld();
   FlightRecorder recorder;

@@ -106,7 +106,7 @@ struct RandomLayout {
   };
   std::vector<Digit> digits;
 
-  /// Of a random shape, or of that of another placement.
+  /// Makes a layout of a random shape, or of a given one.
   explicit RandomLayout(Random &random, Shape given = {}) : shape(std::move(given)) {
     std::vector<int64_t> sizes;
     for (int64_t n = random.pick(1, 4); n != 0; --n)
@@ -138,8 +138,8 @@ struct RandomLayout {
       }
   }
 
-  /// Whether these coordinates hold index i of a dimension, by the definition: each digit reads what the ones before
-  /// leave.
+  /// True if these coordinates hold index i of a dimension, by the definition: each digit applies to the remainder of
+  /// the previous ones.
   bool holds(size_t dim, int64_t i, const std::vector<int64_t> &coordinates) const {
     for (const Digit &digit : digits) {
       if (digit.dim != dim)
@@ -169,7 +169,7 @@ TEST(Layout, PartsAreWhatTheDefinitionSays) {
     nested += sample.digits.size() > 1;
     for (int64_t rank = 0; rank != sample.mesh.getNumRanks(); ++rank) {
       std::vector<int64_t> coordinates = sample.mesh.getCoordinates(rank);
-      // What the rank holds of each dimension, in order.
+      // The indices that the rank holds in each dimension, in order.
       std::vector<std::vector<int64_t>> held(sample.shape.size());
       uint64_t expected = 1;
       for (size_t dim = 0; dim != sample.shape.size(); ++dim) {

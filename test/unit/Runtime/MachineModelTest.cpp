@@ -38,7 +38,7 @@ TEST(WorkModel, FindsWhatTimesWereMadeOf) {
   }
 }
 
-/// What grows with fewer bytes would ask for a rate below zero.
+/// Times that grow with fewer bytes would need a negative rate.
 TEST(WorkModel, HasNothingBelowZero) {
   std::vector<WorkModel::Point> points = {{100, 0, 3e-6}, {1000, 0, 2e-6}, {10000, 0, 1e-6}};
   WorkModel fitted = WorkModel::fit(points);
@@ -66,7 +66,7 @@ TEST(MachineModel, IsReadAsItWasWritten) {
   EXPECT_EQ(read->toText(), model.toText());
   EXPECT_FALSE(read->nodeLink);
   EXPECT_DOUBLE_EQ(read->getLink(false).bandwidth, 2e9);
-  // Of a type that was not measured: a product of another.
+  // A type that was not measured takes the model of another type's product.
   EXPECT_DOUBLE_EQ(read->getSeconds({WorkKind::Product, F32, 0, 1e6}), 2e-6 + 1e-6);
   EXPECT_DOUBLE_EQ(read->getSeconds({WorkKind::Reduction, F32, 1e4, 0}), 1e-6 + 1e-6);
 }

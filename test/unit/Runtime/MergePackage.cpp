@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t rows = 8, depth = 4, columns = 8;
 
-/// What makes the step of one time another than that of the next: whether it is the first or last micro-batch of its
-/// step, and of the whole merge.
+/// The properties that distinguish the times of an update: whether a micro-batch is the first or last of its step, and
+/// of all steps of the update.
 struct Time {
   bool firstOfStep, lastOfStep, first, last;
   auto key() const { return std::tuple(firstOfStep, lastOfStep, first, last); }

@@ -59,7 +59,7 @@ TEST(Npy, HostileFilesAreErrors) {
 }
 
 TEST(Npy, TypesThatNumpyDoesNotNameAreErrors) {
-  // What numpy 2.4 writes of float8_e4m3fn, bfloat16 and float8_e5m2 of ml_dtypes 0.6.
+  // The output of numpy 2.4 for float8_e4m3fn, bfloat16 and float8_e5m2 of ml_dtypes 0.6.
   const std::pair<const char *, const char *> written[] = {{"<V1", "f8E4M3FN"}, {"<V2", "bf16"}, {"<f1", "f8E5M2"}};
   for (auto [descr, type] : written)
     EXPECT_EQ(read(makeNpy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': (0,), }", 0))

@@ -338,7 +338,7 @@ TEST(Package, NobodyTouchesWhatIsInFlight) {
   EXPECT_EQ(change([](Task &t) { t.mutable_instructions(2)->mutable_matmul()->set_out(7); }),
             "task \"step\", instruction 2 (y, hand.mlir:3): buffer 7 is written while c_allreduce #2 reads it");
   EXPECT_EQ(change([](Task &t) {
-              // What is in flight may be read.
+              // The operands of a transfer in flight may be read.
               t.mutable_instructions(2)->mutable_copy()->set_from(7);
               t.mutable_instructions(2)->mutable_copy()->set_to(4);
             }),

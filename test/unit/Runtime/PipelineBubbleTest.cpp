@@ -15,7 +15,7 @@ using namespace meshwright::runtime;
 using namespace meshwright::test;
 using schedule::OrderKind;
 
-/// What the ranks waited over what they worked, in one step.
+/// The time that the ranks waited divided by the time that they worked, in one step.
 static double measureBubble(PipelineRun &run, VirtualTime &time, int64_t ranks) {
   int64_t begin = time.now();
   Status status = run.session->step();

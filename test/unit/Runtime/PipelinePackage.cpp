@@ -20,8 +20,8 @@ using schedule::TaskOrder;
 
 namespace {
 
-/// What goes from one stage to the next (its result) or to the one before (the gradient of its input), for a
-/// micro-batch. In the order of the times at which it is there, which is one order on all ranks.
+/// A transfer from a stage to the next one (its result) or to the previous one (the gradient of its input), for a
+/// micro-batch. Transfers are ordered by the time at which their value is ready, which is one order for all ranks.
 struct Transfer {
   double time;
   int64_t stage, microBatch;
@@ -37,7 +37,7 @@ bool needsActivation(TaskKind kind) { return kind == TaskKind::Backward || kind 
 /// An entry of a rank's schedule.
 struct Entry {
   enum Kind { Compute, Move, Wait, Update } kind;
-  /// Of what is moved and waited for the stage that sends; whether forward.
+  /// For transfers and their waits: the stage that sends, and whether it sends forward.
   int64_t stage, microBatch;
   bool isForward = true;
   TaskKind task = TaskKind::Forward;
@@ -166,7 +166,7 @@ private:
       operand[stage] = add("operand", countSlots(stage, true));
       above[stage] = stage == getLast() ? ones : add("above", countSlots(stage, false));
     }
-    // What the next stage takes is made there at once, if it is on this rank.
+    // The operand of the next stage is written in place if that stage is on this rank.
     for (const auto &[stage, variable] : w) {
       result[stage] = isHere(stage + 1) ? operand[stage + 1] : add("result", two);
       below[stage] = isHere(stage - 1) ? above[stage - 1] : add("below", two);
@@ -262,7 +262,7 @@ private:
 
   void addCompute(int64_t stage, TaskKind kind, bool isFirst) {
     bool isForward = kind == TaskKind::Forward;
-    // Of all tasks of the rank for the first micro-batch the first one.
+    // The first task of the rank for the first micro-batch.
     if (isFirst && program.tasks_size() == getFirstCompute())
       builder.addKernel("test_zero", {busy});
     if (isForward)
@@ -324,7 +324,7 @@ private:
   std::map<std::pair<uint32_t, bool>, uint32_t> tasks;
 };
 
-/// What goes between ranks, in order.
+/// The transfers between ranks, in order.
 std::vector<Transfer> findTransfers(const TaskOrder &order, const schedule::Execution &execution,
                                     const schedule::TaskTimes &times) {
   std::vector<Transfer> transfers;

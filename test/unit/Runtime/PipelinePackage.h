@@ -18,7 +18,7 @@ namespace meshwright::test {
 inline constexpr int64_t pipelineWidth = 4;
 
 struct PipelineOptions {
-  /// How long a forward sleeps, and each half of a backward; they do not where it is 0.
+  /// The time that a forward, and each half of a backward, sleeps; 0 for none.
   int32_t milliseconds = 0;
 };
 

@@ -93,7 +93,7 @@ static int findTask(const Program &program, const std::string &name) {
   return 0;
 }
 
-/// Where the schedule has that task for that micro-batch.
+/// The position in the schedule of that task for that micro-batch.
 static int findItem(const Program &program, const std::string &name, uint32_t microBatch) {
   for (int i = 0; i != program.schedule_size(); ++i)
     if (program.tasks(static_cast<int>(program.schedule(i).task())).name() == name &&
@@ -172,7 +172,7 @@ TEST(Pipeline, EveryWorkIsDoneForEachMicroBatch) {
 }
 
 TEST(Pipeline, WaitsMeanOneWork) {
-  // What comes from rank 0 has the tag of what goes to rank 2; nobody starts what is waited for.
+  // The send of stage 0 gets the tag of another send, so that no task starts the transfer that is waited for.
   auto setTag = [](Program &p) {
     p.mutable_tasks(findTask(p, "send 0 forward"))->mutable_instructions(0)->mutable_collective()->set_tag(2);
   };

@@ -29,8 +29,8 @@ inline std::vector<runtime::Status> runRanks(runtime::Backend &backend, int64_t 
   return results;
 }
 
-/// Whether `attempt(seconds)` comes out as it should for any of three times. A time by which ranks are told apart is
-/// far longer than what they otherwise take; where it is too short because the machine is busy, a longer one is tried.
+/// True if `attempt(seconds)` succeeds for one of three times. The time by which ranks are distinguished is far longer
+/// than their work; if a busy machine makes it too short, a longer one is tried.
 template <typename Attempt> bool happensInTime(Attempt attempt) {
   for (double seconds : {0.2, 2., 20.})
     if (attempt(seconds))

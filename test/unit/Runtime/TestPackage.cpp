@@ -27,7 +27,7 @@ constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4
 constexpr int32_t maxSize = 128;
 /// For `test_sum` of as many.
 constexpr uint64_t sumScratchBytes = maxSize * sizeof(float);
-/// Where the kernels were built, and how a package calls them.
+/// The files of the built kernels, and their names in a package.
 constexpr std::pair<const char *, const char *> kKernelFiles[] = {
     {MESHWRIGHT_TEST_KERNELS, "kernels-test.so"}, {MESHWRIGHT_EMULATED_TEST_KERNELS, "kernels-emulated.so"}};
 /// The coordinate of dp that owns w, where one does.

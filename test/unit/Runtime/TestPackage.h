@@ -19,7 +19,7 @@
 
 namespace meshwright::test {
 
-/// What is wrong with a package.
+/// A defect of a package.
 enum class Fault {
   None,
   MissingReduction, ///< the gradient is not summed over dp: replicas of w differ
@@ -28,7 +28,7 @@ enum class Fault {
   OtherCount,       ///< rank 3 reduces two elements where the others reduce one
 };
 
-/// How the ranks communicate.
+/// The style of the communication between ranks.
 enum class Style { Plain, Overlapped, Owned };
 
 /// The message. Faults are those of the plain style.
@@ -47,7 +47,7 @@ Package makeMergePackage(const MergeOptions &options = {});
 /// The kernels of all these packages: for the CPU, and as GPUs would run them.
 void addLibraries(Package &package);
 
-/// Where constants.bin has a number as an i32; those from 0 to 128 are there.
+/// The offset in constants.bin of a number as an i32; it has those from 0 to 128.
 uint64_t getSizeOffset(int64_t size);
 /// The bytes of constants.bin.
 std::string makeConstants();

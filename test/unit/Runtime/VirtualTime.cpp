@@ -16,7 +16,7 @@ using namespace meshwright::test;
 
 static std::atomic<VirtualTime *> current = nullptr;
 
-/// What test_sleep calls where it is there. Returns the milliseconds that it slept, or -1 where time is real.
+/// Called by test_sleep if it is present. Returns the milliseconds that it slept, or -1 if time is real.
 extern "C" __attribute__((visibility("default"), used)) int mw_virtual_sleep(int milliseconds) {
   VirtualTime *time = current;
   if (!time)
@@ -68,8 +68,8 @@ void VirtualTime::advance() {
   }
 }
 
-/// Whether there was a moment at which all other threads were asleep: between two looks at all of them, at both of
-/// which each is asleep, none of them has run.
+/// True if there was a moment at which all other threads were asleep: if every thread is asleep in two successive looks
+/// and none has run between them.
 bool VirtualTime::isQuiet() {
   Switches before, after;
   return areAsleep(before) && areAsleep(after) && before == after;

@@ -35,7 +35,7 @@ public:
   void sleep(int64_t milliseconds);
 
 private:
-  /// What the kernel knows of a thread: how often it was switched to another one.
+  /// The number of context switches of every thread, as the kernel counts them.
   using Switches = std::map<int, uint64_t>;
   void advance();
   bool isQuiet();

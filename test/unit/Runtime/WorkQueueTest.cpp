@@ -12,7 +12,7 @@ using namespace meshwright::runtime;
 
 namespace {
 
-/// How many threads run, of the rank's own one and the queue's; the least that there were when one of them paused.
+/// The number of running threads among the rank's own and the queue's, and its minimum whenever one of them paused.
 struct Count : RunCounter {
   void resume() override { ++running; }
   void pause() override { least = std::min(least, --running); }

@@ -176,8 +176,8 @@ TEST(Clustering, UpdatesRunAsSoonAsTheyCanButAfterReaders) {
                                           static_cast<unsigned>(late)}));
 }
 
-/// What is computed again of a value that has been there for long does not come before its trigger, and is part of the
-/// kernel that reads it with what the trigger makes.
+/// A recomputed operation whose operands exist for long does not run before its trigger, and joins the kernel that
+/// reads both it and the result of the trigger.
 TEST(Clustering, WhatHasATriggerWaits) {
   ProblemBuilder b;
   int value = b.barrier({});
@@ -193,7 +193,7 @@ TEST(Clustering, WhatHasATriggerWaits) {
   EXPECT_EQ(result.order.back().front(), static_cast<unsigned>(again));
 }
 
-/// Where the trigger is computed by a kernel over the same elements, that computes again, too.
+/// If a kernel over the same elements computes the trigger, that kernel recomputes too.
 TEST(Clustering, WhatHasATriggerJoinsItsKernel) {
   ProblemBuilder b;
   int value = b.barrier({});

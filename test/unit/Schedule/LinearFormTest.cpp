@@ -14,7 +14,7 @@ using namespace meshwright::schedule;
 
 namespace {
 
-/// What `form` is where the loops have `values`.
+/// The value of `form` for loop variables `values`.
 int64_t evaluate(const LinearForm &form, const Variables &variables, llvm::ArrayRef<int64_t> values) {
   int64_t sum = form.constant;
   for (auto [index, coefficient] : form.terms) {

@@ -58,7 +58,7 @@ TEST(TanhForm, IsTheVariable) {
   EXPECT_FALSE(number(1).isVariable());
   EXPECT_FALSE((x + number(1))->isVariable());
   EXPECT_FALSE((x * x)->isVariable());
-  // What a tanh is added to and taken from again.
+  // A tanh is added and subtracted again.
   TanhForm bent = *(x + *x.tanh());
   EXPECT_FALSE(bent.isVariable());
   EXPECT_TRUE((bent + x.tanh()->negate())->isVariable());

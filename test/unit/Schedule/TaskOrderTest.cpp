@@ -24,7 +24,7 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 struct Outcome {
-  /// Whether all tasks ran.
+  /// True if all tasks ran.
   bool ends = false;
   int64_t makespan = 0;
   /// When every task starts; −1 if never.
@@ -286,7 +286,7 @@ void edit(TaskOrder &order, std::mt19937 &random) {
   }
 }
 
-/// Whether every stage does every micro-batch once, forward and back, on its rank.
+/// True if every stage runs every micro-batch once, forward and backward, on its rank.
 bool isComplete(const TaskOrder &order) {
   std::map<std::pair<int64_t, int64_t>, std::string> kinds;
   for (size_t rank = 0; rank < order.ranks.size(); ++rank)

@@ -27,7 +27,7 @@ public:
   Machine(const TaskOrder &order, const std::vector<Transfer> &transfers, const Items &items)
       : order(order), transfers(transfers), items(items), next(items.size(), 0), rows(items.size()) {}
 
-  /// Whether all ranks come to the end of their lists. What each task needs is checked when it runs.
+  /// Returns true if all ranks reach the end of their lists. The operands of each task are checked when it runs.
   bool run() {
     for (bool moves = true; moves;) {
       moves = exchange();
@@ -99,8 +99,8 @@ private:
   std::set<std::tuple<int, int64_t, int64_t>> done;
 };
 
-/// What stages send: activations and cotangents to their neighbours, and some from anywhere to anywhere that the order
-/// of stages allows.
+/// The transfers between stages: activations and cotangents to neighbours, and some between any two stages that the
+/// order of stages allows.
 std::vector<Transfer> makeTransfers(const TaskOrder &order, std::mt19937 &random) {
   // Kinds may differ from stage to stage.
   auto getBackward = [&](int64_t stage) {

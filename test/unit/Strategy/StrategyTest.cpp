@@ -32,7 +32,7 @@ protected:
     return {loc.getLine(), loc.getColumn()};
   }
 
-  /// What is said about `text` on so many ranks; empty if nothing is.
+  /// The errors about `text` on so many ranks; empty if there are none.
   std::string check(StringRef text, int64_t ranks = 0) {
     std::string said;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

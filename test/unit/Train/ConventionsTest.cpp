@@ -211,7 +211,7 @@ TEST(Conventions, PositionsOutside) {
                    "tensor<3xf64>, tensor<2xf64>, tensor<i32>",
                    {3}},
                   {{1, 2, 3}, {4, 5}}, {{0, 0, 1}, {1, 1}});
-  // What is sorted gets what its place in the order gets.
+  // A sorted element gets the cotangent of its position in the order.
   expectGradients({"arg_sort",
                    {{3}},
                    "  %o = net.arg_sort %p0 dim = 0 : tensor<3xf64> -> tensor<3xi32>\n  %i = net.reshape %o : "

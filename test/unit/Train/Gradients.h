@@ -21,7 +21,7 @@ struct Function {
   /// The shape of `%r`, which is of f64.
   std::vector<int64_t> result;
   double low = -2, high = 2;
-  /// What the result is called.
+  /// The name of the result.
   std::string resultName = "%r";
 };
 

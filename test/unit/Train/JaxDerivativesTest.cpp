@@ -68,7 +68,7 @@ std::set<std::string> findGraphs() {
   return graphs;
 }
 
-/// Whether every element is the expected one but for rounding; infinities and NaN are themselves.
+/// True if every element equals the expected one up to rounding; infinities and NaN have to match.
 bool isClose(const Tensor &found, const Tensor &expected) {
   for (auto [left, right] : llvm::zip_equal(found.data, expected.data)) {
     bool isSame = left.f == right.f || (std::isnan(left.f) && std::isnan(right.f));
@@ -109,7 +109,7 @@ void JaxDerivatives::check(const std::string &start) {
     EXPECT_TRUE(isClose((*results)[index], gradient->second)) << start << ": " << name;
     expected.erase(gradient);
   }
-  // Where nothing depends on a value its gradient is absent.
+  // The gradient of a value without influence is absent.
   for (auto &[name, gradient] : expected)
     EXPECT_TRUE(isClose(Tensor(gradient.type), gradient)) << start << ": " << name << " is missing";
 }

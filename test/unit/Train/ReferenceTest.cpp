@@ -30,7 +30,7 @@ struct Case {
   train::OptimizerKind optimizer;
   std::string reference;
   double learningRate;
-  /// What bounds the norm of the gradients; 0 is no bound.
+  /// The bound on the norm of the gradients; 0 for none.
   double bound = 0;
   /// Steps of the reference, whose batches are 5 over and over, and after how many its parameters were saved.
   int steps = 5, saved = 3;
@@ -82,7 +82,7 @@ protected:
     return module;
   }
 
-  /// What tools/dev/export/reference.py gives to the optimizers.
+  /// The settings that tools/dev/export/reference.py gives to the optimizers.
   static void setNumbers(train::OptimizerPassOptions &options) {
     options.beta2 = 0.95;
     options.weightDecay = 0.1;
