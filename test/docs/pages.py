@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests that the pages of documentation speak of what is there: their links lead to a file and, behind a `#`, to one of
-its headings; paths are those of files; names of code in docs/design are in the sources.
+"""Tests that the documentation refers to things that exist: links lead to a file and, after a `#`, to one of its headings; paths are
+those of files; names of code in docs/design are in the sources.
 
 RUN: %python %s %source
 """
@@ -33,12 +33,12 @@ def get_text(page):
 
 
 def get_anchors(page):
-    """What readers of Markdown make of headings: lower case, letters, digits, `-` and `_`, with `-` for a space."""
+    """The anchors of headings as renderers of Markdown make them: lower case, letters, digits, `-` and `_`, with `-` for a space."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(get_text(page))}
 
 
 def check_links(page):
-    """What is wrong with the links of a page; how many it has."""
+    """The errors in the links of a page, and their number."""
     wrong, count = [], 0
     for link in LINK.findall(get_text(page)):
         if re.match(r"[a-z]+:", link):

@@ -4,13 +4,21 @@
 
 usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again] [--gpu=TARGET]
 
-NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch (of PyTorch, through torchax), tensorflow, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`: axes that are not `tp`
-split the batch. `+zero3-dp` shards the parameters over `dp`, `+zero1whole` gives every variable an owner among all data axes. With `before` or `after`
-the factor of the mean over the batch's axes stands with the gradients. With `merge4` four steps are one update, compared with optax.MultiSteps over three updates; `merge4every`
-reduces in every step. With `slices4` the batch of a rank is gone through in four slices. An axis `pp` is a pipeline; `micro4-zb_v-2` sends four micro-batches through it in that order
-with two chunks per rank. With `keep` parameters are fetched once in a step, by each stage of a pipeline or in the first slice. Every step is checked by `dist-run --check-serial`; after the first step all gradients, after the last one all
-variables (after 3 steps, or 20 of the optimizers in LONG) and all losses are compared with what JAX and optax made of the same graph (test/fixtures/reference). With --again the
-run is repeated and has to have the same bits; with --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on what stands in for them.
+NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch (of PyTorch, through torchax), tensorflow, gpt2-dropout or gpt2-rbg: tiny and in f64, unless
+--graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`; all axes
+but `tp` split the batch.
+
+  +zero3-dp        shards the parameters over `dp` (FSDP)
+  +zero1whole      gives every variable an owner among all data axes
+  +before, +after  the factor of the mean over the axes of the batch is applied to the gradients, before or after their reduction
+  +merge4          accumulates gradients over four steps, compared with optax.MultiSteps over three updates; +merge4every reduces in every step
+  +slices4         processes the batch of a rank in four slices
+  +micro4-zb_v-2   sends four micro-batches through the pipeline over axis `pp`, with schedule zb_v and two chunks per rank
+  +keep            fetches parameters once per step, by each stage of a pipeline or in the first slice
+
+Every step is checked by `dist-run --check-serial`. All gradients after the first step, and all variables and losses after the last one (after 3
+steps, or 20 for the optimizers in LONG), are compared with those of JAX and optax for the same graph (test/fixtures/reference). With --again the
+run is repeated and has to have the same bits. With --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on their emulation.
 """
 import argparse
 import contextlib

@@ -13,7 +13,7 @@ NAN, INF = numpy.nan, numpy.inf
 
 
 def agree(found, expected, scale=1.0, **more):
-    """Whether `case.compare` accepts lists of arrays."""
+    """True if `case.compare` accepts the lists of arrays."""
     name = dict(zip("abc", map(numpy.array, found)))
     with contextlib.redirect_stdout(io.StringIO()):
         try:

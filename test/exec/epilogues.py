@@ -37,7 +37,7 @@ def write_graph(network, folder):
 
 
 def measure(folder, kind, reference, *flags):
-    """How far the gradients of the package's first step are from JAX's."""
+    """The distance of the gradients of the package's first step from JAX's."""
     outputs = folder / f"{kind}.safetensors"
     run("dist-run", folder / kind, f"--init={folder}/init.safetensors", f"--feed={reference}/batch0.safetensors", "--steps=1", "--quiet",
         f"--outputs={outputs}", *flags)
@@ -45,7 +45,7 @@ def measure(folder, kind, reference, *flags):
 
 
 def find_epilogues(trace):
-    """What products with a bias have beside it, each product once however often it was asked for."""
+    """The GEMMs with a bias, each once, with whether they store the preactivation."""
     found = set()
     for line in trace.read_text().splitlines():
         if " cublasLtMatmul " in line and " bias=" in line:

@@ -49,7 +49,7 @@ def count_fetches(plan):
 
 
 def check_trace(name, folder, plan):
-    """What all ranks fetch in a run is what the plan says, of every step."""
+    """Checks that the bytes fetched by all ranks in a run are those of the plan in every step."""
     noted = sum(event["args"]["bytes"] for event in json.loads((folder / "trace.json").read_text())["traceEvents"]
                 if event["name"].split()[0] in ("c_allgather", "c_broadcast") and "bytes" in event.get("args", {}))
     planned = count_fetches(plan) * RANKS * get_steps(name)

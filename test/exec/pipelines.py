@@ -48,7 +48,7 @@ def write_strategy(folder, order, ranks, micro, chunks):
 
 
 def is_legal(shape):
-    """Whether there is an order of that shape; a refusal has to name another one."""
+    """True if there is an order of that shape; a refusal has to name another one."""
     order, ranks, micro, chunks = shape
     done = call("dist-schedule", order, f"--ranks={ranks}", f"--micro-batches={micro}", f"--chunks={chunks}", "--csv=-")
     if done.returncode == 0:

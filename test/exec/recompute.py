@@ -52,9 +52,9 @@ GRAPHS = {
 
 
 def train(folder, graph, mesh, recompute):
-    """Returns what a run leaves: bytes of its variables and outputs, losses, the plan's first program.
+    """Runs and returns the bytes of variables and outputs, the losses, and the first program of the plan.
 
-    Without recomputation it is compared with the serial program; with it, its bits are compared with those."""
+    Without recomputation the run is compared with the serial program; with it, its bits are compared with that run."""
     checks = [] if recompute else ["--check-serial"]
     name, batches, precision = GRAPHS[graph]
     folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ STRATEGIES = {
 
 
 def compile(graph, strategy):
-    """What moves where and as how much, and the program of rank 0."""
+    """The conversions of the plan with their bytes, and the program of rank 0."""
     plan = folder / "plan.json"
     text = subprocess.run(["dist-opt", fixtures / f"{graph}.mlir", f"--strategy={strategy}", f"--plan={plan}", "--rank=0", "--quiet"],
                           check=True, stdout=subprocess.PIPE, text=True).stdout

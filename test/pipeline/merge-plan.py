@@ -37,7 +37,7 @@ def merge(more=""):
 
 
 def is_gradient(conversion):
-    """Whether it reduces a gradient over the batch."""
+    """True if the conversion reduces a gradient over the batch."""
     return "dp" in conversion["axes"] and conversion["role"] == "backward" and "partial" in conversion["reason"]
 
 

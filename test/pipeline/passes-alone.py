@@ -35,7 +35,7 @@ def get_passes():
 
 
 def write_stages(folder):
-    """What every stage makes of the networks, a file each."""
+    """Writes the output of every stage for each network to a file and yields the files."""
     for network, strategy in NETWORKS.items():
         inputs = "x" if network == "mlp-tiny" else "ids"
         text = folder / f"{network}.textproto"
@@ -47,7 +47,7 @@ def write_stages(folder):
 
 
 def try_pass(pair):
-    """What is wrong with a pass on a file; nothing where it has done its work or refused."""
+    """The failure of a pass on a file; nothing if the pass succeeded or refused the file with an error."""
     name, program = pair
     command = ["dist-opt", str(program), "-split-input-file", "-allow-unregistered-dialect", f"--{name}", "-o", os.devnull]
     try:

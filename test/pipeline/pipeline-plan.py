@@ -65,7 +65,7 @@ def check_sends(folder):
 
 
 def check_bytes(folder):
-    """What ranks send, by a closed form: every boundary is crossed both ways by each micro-batch, by one rank of `ranks` each time."""
+    """Compares the bytes sent with a closed form: each micro-batch crosses every boundary in both directions, sent by one of `ranks` ranks."""
     micro = 4
     for ranks in (3, 4):
         plan = compile_plan(folder, "one_f_one_b", ranks, micro, "--to=optimize", "-o", "/dev/null")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %fixtures %tmp
-"""What a block of GPT-2 keeps for backward in 16 bit, what computing again costs, and that `fit` meets its bound.
+"""Tests the bytes that a block of GPT-2 keeps for backward in 16 bit, the cost of recomputation, and that `fit` meets its bound.
 
-With s tokens, batch b, width h and a heads: bytes against the closed formulas of the literature, floating-point operations against a count by hand.
+With s tokens, batch b, width h and a heads: bytes are compared with the closed formulas of the literature, floating-point operations with a count by hand.
 """
 import json
 import pathlib

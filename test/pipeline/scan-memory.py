@@ -31,7 +31,7 @@ def plan(folder, depth, stage, unroll="false"):
 
 
 def count_bytes(depth):
-    """Of the parameters in the stacks, and of all others."""
+    """The bytes of the parameters in stacks, and of all other parameters."""
     shapes = re.findall(r"%arg\d+: tensor<([0-9x]+)xf64>", GRAPH.read_text(encoding="utf-8").split("func.func public @main", 1)[1].split("->")[0])
     stacked = other = 0
     for shape in shapes:

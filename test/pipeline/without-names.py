@@ -56,7 +56,7 @@ def check_blocks(name, blocks, outside=0, among=None):
 
 
 def get_plan(graph, strategy):
-    """What travels, what is computed and what is kept, less names."""
+    """The communication, computation and memory of the plan, without names."""
     plan = folder / "plan.json"
     compile_(graph, strategy, f"--plan={plan}")
     programs = json.loads(plan.read_text())["programs"]

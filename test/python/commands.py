@@ -9,7 +9,7 @@ PATIENCE = float(os.environ.get("MESHWRIGHT_TEST_PATIENCE", "1"))
 
 
 def run(*command):
-    """What a command says; ends the test where it fails."""
+    """Runs a command and returns its output; ends the test if it fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     if done.returncode != 0:

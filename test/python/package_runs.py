@@ -14,7 +14,7 @@ def get_passes(gpu):
 
 
 def differ(found, expected, tolerance):
-    """How two arrays differ beyond the tolerance, which is relative to the larger of 1 and the value; None where they do not."""
+    """The difference of two arrays beyond the tolerance, which is relative to the larger of 1 and the value, as text; None if they agree."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"
     if found.dtype.kind != "f":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What sanitizers find in the programs of a test.
+"""Collects the reports of sanitizers for the programs of a test.
 
-Every process writes what is found in it to a file of its own. So a test fails where one of its programs has a fault, also one that expects an
-error, or that does not look at how a program ends.
+Every process writes its reports to a file of its own. So a test fails if one of its programs has a fault, even if the test expects an error or
+ignores the exit status of the program.
 """
 import pathlib
 import shutil

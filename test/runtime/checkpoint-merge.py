@@ -50,7 +50,7 @@ same("last", "expected")
 same("outputs", "outputs-expected")
 
 def get_gradient(step, rows):
-    """What some rows of a step's input add to the accumulator."""
+    """The addend of some rows of a step's input to the accumulator."""
     batch = np.load(runs.data)[32 * step:32 * step + 32].reshape(8, 4)
     return np.repeat(batch[rows].sum(axis=0)[:, None], 8, axis=1)
 

@@ -53,7 +53,7 @@ def get_command(backend, arguments, folder):
     if backend == "tcp":
         return [*command, f"--nproc={RANKS}"]
     if backend == "mpi":
-        # What MPI shares between processes goes where nobody else's does.
+        # MPI's shared files go into a folder of this run alone.
         places = [f"OMPI_MCA_{name}={folder}/mpi" for name in ("orte_tmpdir_base", "btl_vader_backing_directory")]
         return ["env", *places, "mpirun", "--oversubscribe", "-n", str(RANKS), *command, "--comm=mpi"]
     return command
@@ -99,7 +99,7 @@ def check_flight(flights, rank, reported, last):
 
 
 def check_fault(backend, package, kind, rank, operation, arguments, folder):
-    """Whether it was noticed, by what the run says, its status, its time and what it leaves."""
+    """Checks by the output, status, time and files of the run that the fault was noticed."""
     flights = folder / "flights"
     shutil.rmtree(flights, ignore_errors=True)
     fault = f"rank={rank},op={operation},kind={kind}"

@@ -26,7 +26,7 @@ FOUND = '"grad/w" (NaN on ranks 0 and 1), "w" (NaN on ranks 0 and 1)'
 
 
 def run(steps, *more, expect=0, quiet=False):
-    """What a run of so many steps prints."""
+    """The output of a run of `steps` steps."""
     command = runs.command("plain", steps, *more)
     return call(*(word for word in command if quiet or word != "--quiet"), expect=expect)
 

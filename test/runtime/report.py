@@ -33,7 +33,7 @@ TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p",
 
 
 class Page(html.parser.HTMLParser):
-    """What stands in a page: texts by element with an id, rows of tables by section, and pictures."""
+    """The contents of a page: texts by element with an id, rows of tables by section, and pictures."""
 
     def __init__(self, path):
         super().__init__()

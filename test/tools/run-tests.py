@@ -42,7 +42,7 @@ def write_build(tests):
 
 
 def expect(build, options, status, lines):
-    """Whether the run ends with the status and the lines, of which the last one is the last one."""
+    """Checks that the run ends with the status, and that its output contains the lines, of which the last one ends it."""
     done = subprocess.run([sys.executable, source / "tools" / "dev" / "run-tests", build, *options], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     found = done.stdout.splitlines()

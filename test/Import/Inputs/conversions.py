@@ -181,7 +181,7 @@ def to_integer(values, name):
 
 
 def expect(source, target, array):
-    """What a conversion gives: bits of narrow floats, with -1 for NaN, and numbers of all others."""
+    """The result of a conversion: bits of narrow floats, with -1 for NaN, and numbers for all other types."""
     if source in FLOATS:
         values = decode(source, array) if source in NARROW else array.astype(np.float64)
         if target == "i1":

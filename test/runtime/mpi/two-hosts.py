@@ -22,7 +22,7 @@ NETWORK = HOSTS[FIRST].rsplit(".", 1)[0] + ".0/24"
 
 
 def write_agent(folder):
-    """What mpirun calls for ssh: it runs a command in the other network, under another name."""
+    """Writes the replacement of ssh for mpirun: it runs a command in the other network namespace, under another host name."""
     path = os.path.join(folder, "agent")
     cases = "".join(f"{address}) host={host};; " for host, address in HOSTS.items())
     with open(path, "w", encoding="ascii") as file:
