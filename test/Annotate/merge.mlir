@@ -4,7 +4,7 @@
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/slices.textproto" | FileCheck %s --check-prefixes=CHECK,SLICES
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/owners.textproto" | FileCheck %s --check-prefixes=CHECK,OWNERS
 
-// Tests that the axes of ranks come in front of the steps that the program has, and where gradients are added up: where they are kept, if
+// Tests that the axes of ranks come before the steps that the program has, and where gradients are accumulated: where they are kept, if
 // every step reduces them; otherwise that is left open, whatever becomes of the state.
 
 // CHECK: dist.mesh @mesh <["dp" = 2, "tp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"]}

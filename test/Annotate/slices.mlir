@@ -8,7 +8,7 @@
 // RUN: not dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/no-batch.textproto" 2>&1 | FileCheck %t/no-batch.textproto --check-prefix=ERROR
 // RUN: not dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/name.textproto" 2>&1 | FileCheck %t/name.textproto --check-prefix=ERROR
 
-// Tests that slices are an axis of times, behind the data axes of every batch.
+// Tests that slices are an axis of times, after the data axes of every batch.
 
 // CHECK: dist.mesh @mesh <["dp" = 2, slices "micro" = 3]> {dist.data_axes = ["dp"]}
 // CHECK: %{{.*}}: tensor<12x3xi32> {dist.mapping = #dist.mapping<dims = {{\[\[}}"dp", "micro"], []]>

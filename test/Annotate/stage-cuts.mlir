@@ -5,7 +5,7 @@
 // DEFINE: %{model} = %t/model.mlir
 // DEFINE: %{run} = echo '%{axes} model { batch { inputs: "x" } } train { sgd {} } pipeline { axis: "pp" %{pipeline} }' > %t/s.textproto && dist-opt %{model} --dist-annotate-placements=strategy=%t/s.textproto | FileCheck %s
 
-// Tests that stages have equally many blocks, and that what lies before the first and behind the last belongs to them.
+// Tests that stages have equally many blocks, and that operations before the first and after the last block belong to them.
 // RUN: %{run} --check-prefix=HALVES
 // HALVES: @p.table{{.*}} on {"pp" = [0]}
 // HALVES: @p.head{{.*}} on {"pp" = [1]}
@@ -26,11 +26,11 @@
 // REDEFINE: %{pipeline} = stages { balanced: PARAMETERS }
 // RUN: %{run} --check-prefix=FIRST
 
-// Tests that a stage ends behind a block.
+// Tests that a stage ends after a block.
 // REDEFINE: %{pipeline} = stages { ends_with: "layer0" }
 // RUN: %{run} --check-prefix=FIRST
 
-// Tests that it ends behind a value, whatever block that lies in.
+// Tests that it ends after a value, in any block.
 // REDEFINE: %{pipeline} = stages { ends_with: "a" }
 // RUN: %{run} --check-prefix=FIRST
 
@@ -55,7 +55,7 @@
 // LAST: dist.stage = 1 : i64, net.name = "d"
 // LAST: dist.stage = 1 : i64, net.name = "out"
 
-// Tests that what lies behind the last block may be a stage of its own.
+// Tests that operations after the last block may be a stage of their own.
 // REDEFINE: %{pipeline} = stages { ends_with: "layer3" }
 // RUN: %{run} --check-prefix=HEAD
 // HEAD: dist.stage = 0 : i64, net.name = "d"

@@ -4,7 +4,7 @@
 // RUN: dist-opt %t/model.mlir --dist-annotate-placements="strategy=%t/two.textproto ranks=1" | FileCheck %s --check-prefix=ALONE
 
 // Tests that blocks are cut into stages, and that what lies between two of them goes where least is sent: the sum that is
-// used twice is made before it is sent, the wider type behind, the sum of cotangents before, and the copy of the tied
+// used twice is made before it is sent, the wider type after, the sum of cotangents before, and the copy of the tied
 // weight in the narrower type. Backward has the stages of forward; inputs, constants and the update have none.
 
 // CHECK: dist.mesh @mesh <["pp" = 2, slices "micro" = 4]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3\0A1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3\0A"}

@@ -2,8 +2,8 @@
 // DEFINE: %{partition} = --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify
 // RUN: dist-opt %s --split-input-file --dist-complete-propagate --dist-complete-verify %{partition} | FileCheck %s
 
-// Tests that an accumulator that nobody placed is kept as what it adds up: partial over the batch, split where the parameter is even if
-// the gradient is not, whole where the gradient is. The sum is reduced behind it, where something else than the accumulator reads it.
+// Tests that an accumulator without a placement is kept like its addend: partial over the batch, split where the parameter is even if
+// the gradient is not, whole where the gradient is. The sum is reduced after it, before any other reader than the accumulator.
 
 // CHECK: net.variable accumulator @"accumulator/w" : tensor<2x8xf32> {{.*}}dist.mapping = #dist.mapping<dims = {{\[\["tp"\], \[\]\]}}, partial = sum ["dp"]>
 // CHECK: net.variable accumulator @"accumulator/c" : tensor<8xf32> {{.*}}dist.mapping = #dist.mapping<dims = {{\[\[\]\]}}>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s -split-input-file --dist-complete-propagate | FileCheck %s
 
-// Tests that trips hand on what they carry where it began, and that a sum over trips is reduced behind the loop.
+// Tests that carried values keep the placement of their initial value, and that a sum over iterations is reduced after the loop.
 
 // Zeros are split from the beginning as what becomes of them is.
 // CHECK-LABEL: func @begins_with_zeros

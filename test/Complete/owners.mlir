@@ -16,7 +16,7 @@ func.func @update(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp
   // A gradient is reduced to its owner where it is made.
   // CHECK: net.reduce {{.*}} {dist.computes = [#dist.mapping<dims = {{\[}}[]], partial = sum ["dp"]>]{{.*}}dist.results = [#dist.mapping<dims = {{\[}}[]], on {"dp" = [0]}>], net.name = "grad/a"}
   %ga = net.reduce sum %x dims = [0] {dist.results = [#dist.mapping<dims = [[]], on {"dp" = [0]}>], net.name = "grad/a"} : tensor<8x4xf32> -> tensor<4xf32>
-  // What comes before a gradient, and nobody else reads, is reduced in its place.
+  // An operand of a gradient without other readers is reduced in place of the gradient.
   // CHECK: net.reduce {{.*}} {dist.computes = [#dist.mapping<dims = {{\[}}[]], partial = sum ["dp"]>]{{.*}}on {"dp" = [1]}>]}
   %sum = net.reduce sum %y dims = [0] : tensor<8x6xf32> -> tensor<6xf32>
   // CHECK: net.multiply {{.*}} {dist.operands = [#dist.mapping<dims = {{\[}}[]], on {"dp" = [1]}>, {{.*}}net.name = "grad/b"}

@@ -427,7 +427,7 @@ func.func @shared_gather(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims 
 
 // -----
 
-// What travels is reduced behind the last operation that is marked, once for all axes: each holder of a part adds it, and of what an axis
+// A deferred reduction takes place after the last operation that is marked, once for all axes: each holder of a part adds it, and of what an axis
 // replicates one holder keeps it.
 dist.mesh @mesh <["dp" = 2, "ep" = 3, "tp" = 2]> {dist.data_axes = ["dp"]}
 net.variable parameter @a : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>}
@@ -467,7 +467,7 @@ func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
 
 // -----
 
-// What is stored in parts is reduced to its parts, behind the marked conversion and in its type.
+// A value stored in parts is reduced to these parts, after the marked conversion and in its type.
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
 net.variable optimizer_state @m : tensor<4xf32> = <constant, 0.000000e+00, 0.000000e+00> {dist.mapping = #dist.mapping<dims = [["dp"]]>}
 // CHECK-LABEL: @travels_before_it_is_scattered

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --dist-complete-segment="anchors=a.out" | FileCheck %s --check-prefixes=CHECK,OUT
 // RUN: dist-opt %s --dist-complete-segment="anchors=b.in" | FileCheck %s --check-prefixes=CHECK,IN
 
-// Tests that anchors cut: `.out` behind the block in forward and before it in backward, `.in` the other way round. Operations without scope and
+// Tests that anchors cut: `.out` after the block in forward and before it in backward, `.in` the other way round. Operations without scope and
 // constants neither enter nor leave a block; the scope a.x lies in a.
 
 dist.mesh @mesh <["dp" = 2]>
@@ -19,7 +19,7 @@ func.func @anchors(%x: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: net.negate {{.*}}dist.segment = 1
   %2 = net.cosine %1 {net.role = #net.role<forward>} : tensor<8xf32>
   %3 = net.negate %2 {net.role = #net.role<forward>, net.scope = "b"} : tensor<8xf32>
-  // A dot behind a backslash belongs to its component: this is not in b.
+  // A dot after a backslash belongs to its component: this is not in b.
   // CHECK: net.abs {{.*}}dist.segment = 1
   %4 = net.abs %3 {net.role = #net.role<forward>, net.scope = "b\\.c"} : tensor<8xf32>
   // CHECK: net.multiply {{.*}}dist.segment = 2

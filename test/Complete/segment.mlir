@@ -8,7 +8,7 @@
 // Tests that every segment reads what it uses of the parameters that are kept elsewhere. A parameter of 8x8 is 256 bytes, so that
 // a segment of 0.0003 megabytes has one.
 
-// The read that forward and backward share becomes one per segment, in front of its first user, and starts one segment ahead.
+// The read that forward and backward share becomes one per segment, before its first user, and starts one segment ahead.
 dist.mesh @mesh <["dp" = 2]>
 net.variable parameter @v : tensor<8x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}
 net.variable parameter @w : tensor<8x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s -split-input-file --dist-complete-propagate --dist-complete-verify | FileCheck %s
 
-// Tests that what a batch passes is decided slice by slice, and what slices add up to is replicated behind them.
+// Tests that operations on the batch are decided slice by slice, and that sums over slices are replicated after them.
 
 // A gradient is a sum over slices and ranks, added up and reduced at once; inputs are kept whole and read in slices.
 dist.mesh @mesh <["dp" = 2, slices "micro" = 2]> {dist.data_axes = ["dp"]}

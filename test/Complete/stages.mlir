@@ -81,7 +81,7 @@ func.func @decisions(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [[
 
 // -----
 
-// Tests that an accumulator which nobody placed is with the stage that adds to it.
+// Tests that an accumulator without a placement is on the stage that adds to it.
 
 dist.mesh @mesh <["dp" = 2, "pp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"], dist.stage_axis = "pp",
     dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}

@@ -36,7 +36,7 @@ func.func public @scopes(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   %4 = stablehlo.log %3 : tensor<4xf32> loc("jit(f)/transpose(jvp())/log")
   // CHECK-NEXT: stablehlo.negate{{.*}}{net.role = #net.role<forward>, net.scope = "attn\\.setup.\\.\\.\\.qk->k"}
   %5 = stablehlo.negate %4 : tensor<4xf32> loc("jit(f)/attn.setup/...qk->k/neg")
-  // A call site in front, frames of the exporter's stack without a scope behind.
+  // A call site first, then frames of the exporter's stack without a scope.
   // CHECK-NEXT: stablehlo.sign{{.*}}{net.role = #net.role<forward>, net.scope = "outer.inner"}
   %6 = stablehlo.sign %5 : tensor<4xf32> loc(callsite("inner/sign" at "jit(f)/outer/jit(g)"))
   // CHECK-NEXT: stablehlo.sine{{.*}}{net.role = #net.role<forward>, net.scope = "mlp"}
@@ -50,7 +50,7 @@ func.func public @scopes(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Tests that what stands in front of the parameters' keys alone is left out of all scopes.
+// Tests that a component that only precedes the parameters' keys is removed from all scopes.
 
 // CHECK-LABEL: func.func public @model
 func.func public @model(%arg0: tensor<4xf32> loc("p['h']['0']['w']"), %arg1: tensor<4xf32> loc("p['head']")) -> tensor<4xf32> {

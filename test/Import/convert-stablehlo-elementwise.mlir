@@ -162,7 +162,7 @@ func.func @select(%arg0: tensor<i1>, %arg1: tensor<3xf32>, %arg2: tensor<3xi1>, 
   return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<f32>
 }
 
-// Tests that what is built keeps scope and role, and that what nobody uses is left out.
+// Tests that new operations keep scope and role, and that unused ones are removed.
 
 // CHECK-LABEL: func @keeps_scope
 func.func @keeps_scope(%arg0: tensor<4xf32>) -> tensor<4xf32> {

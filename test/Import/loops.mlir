@@ -60,7 +60,7 @@ func.func @scan(%stack: tensor<3x4xf32>, %other: tensor<5x4xf32>) -> tensor<3x4x
   return %1#2 : tensor<3x4xf32>
 }
 
-// Backward goes from the last element to the first, by an index that is 3 - i - 1. What it counts is made of the index; behind the loop it is 3.
+// Backward goes from the last element to the first, by an index that is 3 - i - 1. The counter is made of the index; after the loop it is 3.
 // CHECK-LABEL: func @backward
 // CHECK: %[[I:.*]] = net.loop count = 3 reverse
 // CHECK: %[[MINUS:.*]] = net.constant dense<-1> : tensor<i32>

@@ -43,7 +43,7 @@ func.func @scattered_sum(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<4
   return %2 : tensor<4xf32>
 }
 
-// Tests what stays: a reduction that somebody else uses, a product, a maximum, and one reduced value plus a whole one.
+// Tests what stays: a reduction with another user, a product, a maximum, and one reduced value plus a whole one.
 // CHECK-LABEL: @stays
 // CHECK-COUNT-5: dist.c_allreduce
 // CHECK-NOT: dist.c_allreduce

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s -split-input-file --dist-complete-propagate --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify | FileCheck %s
 // RUN: dist-opt %s -split-input-file --dist-complete-propagate --dist-partition-materialize-reshards --dist-partition-localize-shapes=scatter-slices --dist-partition-verify | FileCheck %s --check-prefix=SCATTER
 
-// Tests that sums over slices are accumulated, and that ranks reduce behind the last slice what they can.
+// Tests that sums over slices are accumulated, and that ranks reduce after the last slice if they can.
 
 dist.mesh @mesh <["dp" = 2, slices "micro" = 2]> {dist.data_axes = ["dp"]}
 net.variable parameter @w : tensor<4x4xf32>

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --dist-complete-propagate --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify --split-input-file | FileCheck %s
 
 // Tests what crosses from stage to stage: a value once to each that reads it, over as many stages as lie between; a
-// weight that two stages use once per step, and what the second adds to its gradient once, behind the last slice.
+// weight that two stages use once per step, and what the second adds to its gradient once, after the last slice.
 
 dist.mesh @mesh <["pp" = 3, slices "micro" = 2]> {dist.stage_axis = "pp",
     dist.task_order = "0F0,0F1,0B0,0B1\0A1F0,1F1,1B0,1B1\0A2F0,2F1,2B0,2B1\0A"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-schedule-annotate-epilogues | FileCheck %s
 
-// Tests which kernels are what a library may compute with the product in front of them, and which are not.
+// Tests which kernels a library may compute with the GEMM before them, and which it may not.
 
 // CHECK-LABEL: func @bias
 // CHECK: dist.matmul {{.*}}{dist.epilogue}

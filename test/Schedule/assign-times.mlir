@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --split-input-file --dist-schedule-assign-times | FileCheck %s
 
 // Tests that operations run when they are needed: those that only the update needs at the last step, what the accumulator needs at all,
-// what nobody needs never. Ranks that were named stay so. The update adds for itself.
+// unused operations never. Ranks that were named stay so. The update adds for itself.
 
 // CHECK-LABEL: @merge
 // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w" : tensor<4xf32>

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --dist-schedule-communicate-in-loops="bucket-megabytes=1" --dist-schedule-communicate -split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-schedule-communicate-in-loops="bucket-megabytes=0 max-in-flight=1" --dist-schedule-communicate -split-input-file | FileCheck %s --check-prefix=ONE
 
-// Tests that what a trip takes and fetches starts with the trip, in one launch; that it is waited for in front of its first reader; and that
+// Tests that the fetches of an iteration start with it, in one launch; that they are waited for before their first reader; and that
 // what only stacks take is reduced in one launch at the end of the trip. What else is exchanged stays where it is.
 
 // CHECK-LABEL: func.func @trip
@@ -21,7 +21,7 @@
 // CHECK-NEXT: net.stack %[[R]]#1
 // CHECK-NEXT: net.end_loop
 
-// One at a time: the second fetch starts behind the wait for the first, and the first reduction is over before the second one starts.
+// One at a time: the second fetch starts after the wait for the first, and the first reduction is over before the second one starts.
 // ONE-LABEL: func.func @trip
 // ONE: %[[FA:.*]] = dist.collective c_allgather
 // ONE: %[[S:.*]] = dist.collective c_allreduce
@@ -71,7 +71,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
 
 // -----
 
-// Tests that a fetch which a loop in the body reads is waited for in front of that loop.
+// Tests that a fetch which a loop in the body reads is waited for before that loop.
 
 // CHECK-LABEL: func.func @nested
 // CHECK: net.loop count = 3

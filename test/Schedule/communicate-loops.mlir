@@ -6,8 +6,8 @@
 
 dist.mesh @mesh <["dp" = 2]>
 
-// What the body reads of outside is waited for in front of the loop; the bucket of a gradient that leaves it starts when
-// backward is over, and the update comes behind that.
+// Values from outside that the body reads are waited for before the loop; the bucket of a gradient that leaves it starts when
+// backward is over, and the update comes after that.
 // CHECK-LABEL: @around
 // CHECK: %[[SUM:.*]] = dist.collective c_allreduce sum(%arg0)
 // CHECK-NEXT: net.loop count = 3

@@ -125,7 +125,7 @@ net.variable parameter @b : tensor<8xf32>
 net.variable parameter @c : tensor<8xf32>
 
 // Tests where fetches start: what segment 0 needs at its beginning, together, and with it what segment 1 needs; what
-// segment 2 needs with segment 1. The copy of what was fetched comes in front of its user, and the kernel of an input
+// segment 2 needs with segment 1. The copy of a fetched value comes before its user, and the kernel of an input
 // that segment 2 reads starts nothing though it stands first.
 // CHECK-LABEL: @fetches
 // CHECK: %[[AB:.*]]:2 = dist.collective c_allgather sum(%{{.*}}, %{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.parts = ["a", "b"], dist.segment = 0 : i64} : {{.*}} -> (tensor<2x8xf32>, tensor<2x8xf32>)

@@ -42,7 +42,7 @@
 // CHECK: dist.schedule on {pp = array<i64: 0>} works ["send6", "0F", "send7", "send8", "0B", "update"] items [0, 0, 1, 0, 2, 0, 1, 1,
 // CHECK: dist.schedule on {pp = array<i64: 1>} works ["send6", "send7", "1F", "1B", "send8", "update"] items [0, 0, 1, 0, -1, 0, -2, 0, 2, 0,
 
-// A place for two of what the first stage sends behind what persists, and the functions of the ranks that have a part in each work.
+// Two slots for the value that the first stage sends, after the persistent values, and the functions of the ranks in each action.
 // PLACED-LABEL: func.func @step_0F_pp0({{.*}}dist.persistent_bytes = 256 : i64{{.*}}"within/h_0" = 320 : i64
 // PLACED: func.func @step_0B_micro0_pp0
 // PLACED: func.func @step_0B_micro1_pp0({{.*}}dist.on = {micro = array<i64: 1, 2>, pp = array<i64: 0>}

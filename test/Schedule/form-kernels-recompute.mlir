@@ -25,7 +25,7 @@ func.func @waits_for_the_cotangent(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> 
 
 // -----
 
-// Tests that a product that is computed again comes behind the product whose result is read with it.
+// Tests that a recomputed GEMM comes after the GEMM whose result is read with it.
 // CHECK-LABEL: @products_wait
 // CHECK: %[[Z:.*]] = dist.matmul
 // CHECK-NEXT: %[[G:.*]] = dist.matmul %[[Z]]

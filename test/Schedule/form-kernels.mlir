@@ -125,7 +125,7 @@ func.func @update_is_one_kernel(%x: tensor<8x4xf32>, %y: tensor<4xf32>) {
 
 // -----
 
-// The square is computed again behind the product; the hyperbolic tangent is stored.
+// The square is recomputed after the product; the hyperbolic tangent is stored.
 // CHECK-LABEL: @cheap_values_are_computed_again
 // CHECK: %[[FIRST:.*]] = dist.kernel(%arg0)
 // CHECK: net.tanh

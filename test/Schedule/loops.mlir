@@ -53,7 +53,7 @@ func.func @exchange(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> {
 // -----
 
 // What is read in a loop is alive until its end: a kernel of the loop does not take its place, though it reads it last;
-// one behind the loop does. Kernels of a loop and others are apart.
+// one after the loop does. Kernels of a loop and others are apart.
 // CHECK-LABEL: @outside_is_kept
 // CHECK: %[[OUT:.*]] = dist.matmul %arg0 {{.*}} {dist.offsets = array<i64: [[KEPT:[0-9]+]]>}
 // CHECK: %[[C:.*]] = net.carry

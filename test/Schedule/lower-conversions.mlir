@@ -15,7 +15,7 @@ func.func @reduce_takes_the_value_as_it_is(%x: tensor<4x6xf32>) -> tensor<4x6xf3
   return %0 : tensor<4x6xf32>
 }
 
-// Parts along the outermost dimension lie one behind the other.
+// Parts along the outermost dimension are contiguous.
 // CHECK-LABEL: @gather_of_the_outer_dimension
 // CHECK-NEXT: %[[PARTS:.*]] = dist.collective c_allgather sum(%arg0) axes ["tp"] : (tensor<2x6xf32>) -> tensor<2x2x6xf32>
 // CHECK-NOT: net.transpose

@@ -46,7 +46,7 @@ func.func @number_is_taken() -> (tensor<3xi32>, tensor<3xi32>) {
 
 // -----
 
-// What reads nothing of a loop comes in front of it.
+// Operations that read nothing of a loop are hoisted before it.
 // CHECK-LABEL: @same_in_every_trip
 // CHECK: %[[W:.*]] = net.exponential %arg1
 // CHECK-NEXT: %[[I:.*]] = net.loop count = 3

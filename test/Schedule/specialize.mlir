@@ -154,7 +154,7 @@ func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #r}, tenso
 
 // -----
 
-// Tests that who sends gets nothing, who receives brings nothing, and nobody else takes part.
+// Tests that the sender has no result, the receiver no operand, and that no other rank takes part.
 
 #first = #dist.mapping<dims = [[]], on {"pp" = [0]}>
 #last = #dist.mapping<dims = [[]], on {"pp" = [2]}>

@@ -146,7 +146,7 @@ func.func @both_send_pp1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes 
 
 dist.mesh @mesh <["pp" = 3]>
 
-// Nobody receives.
+// A send without a receive.
 func.func @not_received_pp0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 0>}} {
   // expected-error @below {{is issued by 1 of the 2 programs that are members of its group}}
   dist.collective c_send sum(%x) roots [0] to 2 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()

@@ -4,7 +4,7 @@
 
 // Tests that the gate of Schedule finds what is wrong with places of values of loops.
 
-// What is made of the carried value is in its place, and the trip reads the old one behind that.
+// The next value overwrites the carried one, which the iteration reads afterwards.
 func.func @written_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 256 : i64} {
   %i = net.loop count = 3
   %c = net.carry %x in %i {dist.offsets = array<i64: 128>} : tensor<16xf32>

@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --dist-train-assign-precision="compute=bf16" -split-input-file | FileCheck %s
 
 // Tests that a value which comes into a loop in 16 bit and is left so by every trip is carried in 16 bit, and that what leaves the loop is
-// converted behind it, once.
+// converted after it, once.
 
 net.variable parameter @v : tensor<4x4xf32>
 net.variable parameter @w : tensor<3x4x4xf32>

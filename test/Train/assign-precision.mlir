@@ -3,7 +3,7 @@
 // RUN: dist-opt %s --dist-train-assign-precision="compute=f16" | FileCheck %s --check-prefix=F16
 // RUN: not dist-opt %s --dist-train-assign-precision="compute=f16 keep=dots" 2>&1 | FileCheck %s --check-prefix=NONE
 
-// Tests which operations compute in 16 bit, that a parameter is converted behind its read, and that nothing is converted twice.
+// Tests which operations compute in 16 bit, that a parameter is converted after its read, and that nothing is converted twice.
 
 net.variable parameter @w : tensor<4x4xf32>
 net.variable parameter @kept : tensor<4xf32>

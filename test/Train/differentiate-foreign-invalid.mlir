@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: foreign-opt %s --dist-train-differentiate -verify-diagnostics
 
-// Tests that a gradient passes no operation that nobody knows the derivative of.
+// Tests that a gradient cannot pass an operation without a derivative.
 
 net.variable parameter @w : tensor<4xf64>
 

@@ -1,6 +1,6 @@
 // RUN: dist-opt %s --dist-train-fetch="values=grad/*,lr" | FileCheck %s
 
-// Tests that named values are returned in the order of their operations, behind the results that are there, whose names stay.
+// Tests that named values are returned in the order of their operations, after the existing results, whose names stay.
 
 // CHECK: func.func @step(%[[X:.*]]: tensor<2xf32> {net.name = "x"})
 // CHECK-SAME: -> (tensor<2xf32> {net.name = "y"}, tensor<2xf32>, tensor<2xf32> {net.name = "lr"}, tensor<2xf32> {net.name = "grad/p.b"}, tensor<2xf32> {net.name = "grad/p.a"})

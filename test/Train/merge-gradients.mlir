@@ -9,7 +9,7 @@
 // ERROR: error: gradients of 0 steps are accumulated; it takes at least 1
 // ONE-NOT: accumulat
 
-// Tests what adds up gradients, and where the mean is taken: in front of the reduction or behind it.
+// Tests how gradients are accumulated, and where the mean is taken: before or after the reduction.
 
 // CHECK: dist.mesh @mesh <[steps "merge" = 4]>
 // CHECK: net.variable parameter @w
@@ -72,7 +72,7 @@ func.func @mixed(%x: tensor<4xbf16>) -> tensor<f32> {
 
 // -----
 
-// Tests that a partial sum passes the way to 16 bit too, behind which the gradient was only laid out anew.
+// Tests that a partial sum also passes a conversion to 16 bit which only layout operations follow.
 
 // CHECK-LABEL: @laid_out
 // MEAN: %[[NARROW:.*]] = net.convert %{{.*}} {dist.travels, net.role = #net.role<backward>} : tensor<1x4xf32> -> tensor<1x4xbf16>
@@ -92,7 +92,7 @@ func.func @laid_out(%x: tensor<1x4xf32>) -> tensor<f32> {
 
 // -----
 
-// Tests that steps come behind the axes of ranks that there are.
+// Tests that the axis of steps comes after existing axes of ranks.
 
 // CHECK: dist.mesh @mesh <["dp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"]}
 // CHECK-LABEL: @ranks

@@ -111,7 +111,7 @@ func.func @products(%x: tensor<8x4xf32>, %w: tensor<6x4xf32>) -> (tensor<8x6xf32
 
 // -----
 
-// Tests that roles and scopes do not keep equal operations apart, that names do, and that what nobody uses is dropped.
+// Tests that roles and scopes do not keep equal operations apart, that names do, and that unused operations are dropped.
 
 net.variable parameter @unused : tensor<4xf32>
 

@@ -295,7 +295,7 @@ def main():
             *([] if arguments.no_serial else ["--check-serial"]))
         gradients = read_safetensors(reference / "gradients.safetensors")
         loss = gradients.pop("loss")
-        # A merge's are known behind its last step.
+        # Accumulated gradients are known after the last step of an update.
         if not merge:
             first = read_safetensors(folder / "first.safetensors")
             norm = numpy.sqrt(sum(float(numpy.sum(gradient.astype(float)**2)) for gradient in gradients.values()))

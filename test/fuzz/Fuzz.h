@@ -1,4 +1,4 @@
-//===- Fuzz.h - what a fuzz target is ---------------------------*- C++ -*-===//
+//===- Fuzz.h - interface of a fuzz target ----------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

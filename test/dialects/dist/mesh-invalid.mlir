@@ -37,7 +37,7 @@ dist.mesh @mesh_c2_times <["dp" = 65536, slices "micro" = 65536, steps "merge" =
 
 // -----
 
-// Tests mesh_c3: times in front of ranks.
+// Tests mesh_c3: times before ranks.
 // expected-error @below {{has axes in another order than those of ranks, one of slices, one of steps}}
 dist.mesh @mesh_c3 <[steps "merge" = 2, "dp" = 2]>
 

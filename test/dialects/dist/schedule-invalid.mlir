@@ -247,7 +247,7 @@ func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
 
 // -----
 
-// Tests collective_c3: what is sent to nobody.
+// Tests collective_c3: a send without a receiver.
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send(%x: tensor<4xf32>) {
   // expected-error @below {{sends nothing, not to anybody, or parts elsewhere}}

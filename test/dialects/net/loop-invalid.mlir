@@ -32,7 +32,7 @@ func.func @loop_c2_crossing() {
 
 // -----
 
-// Tests loop_c3: a value of one trip behind the loop.
+// Tests loop_c3: a value of one iteration read after the loop.
 func.func @loop_c3_behind(%x: tensor<4xf32>) -> tensor<4xf32> {
   %i = net.loop count = 2
   %c = net.carry %x in %i : tensor<4xf32>
@@ -45,7 +45,7 @@ func.func @loop_c3_behind(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Tests loop_c3: what leaves an inner loop, behind the outer one.
+// Tests loop_c3: a value that leaves an inner loop, read after the outer one.
 func.func @loop_c3_nested(%x: tensor<2xf32>) -> tensor<f32> {
   %i = net.loop count = 2
   %t = net.take %x in %i : tensor<2xf32> -> tensor<f32>
@@ -59,7 +59,7 @@ func.func @loop_c3_nested(%x: tensor<2xf32>) -> tensor<f32> {
 
 // -----
 
-// Tests loop_c3: what is complete behind the loop only, in it.
+// Tests loop_c3: a value that is complete only after the loop, read in it.
 func.func @loop_c3_inside(%x: tensor<f32>) -> tensor<f32> {
   %i = net.loop count = 2
   %s = net.total %x in %i : tensor<f32>

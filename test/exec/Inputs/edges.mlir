@@ -16,7 +16,7 @@ module @edges {
     %least = stablehlo.reduce(%negated init: %highest) applies stablehlo.minimum across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
     %lowest_half = stablehlo.constant dense<0xFC00> : tensor<f16>
     %most_half = stablehlo.reduce(%half init: %lowest_half) applies stablehlo.maximum across dimensions = [0] : (tensor<8xf16>, tensor<f16>) -> tensor<f16>
-    // Positions from 2^63 on are beyond the table, not in front of it.
+    // Positions from 2^63 on are beyond the table, not before it.
     %far1 = stablehlo.reshape %far : (tensor<4xui64>) -> tensor<4x1xui64>
     %clamped = "stablehlo.gather"(%table, %far1) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<64xf32>, tensor<4x1xui64>) -> tensor<4xf32>
     // The last rank has no update, and every position that 8 bits can name is a row.

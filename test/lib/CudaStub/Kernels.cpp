@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The threads of a block take turns on fibers: one runs until its end or a barrier. As long as nobody comes to a
+// The threads of a block take turns on fibers: one runs until its end or a barrier. As long as no thread reaches a
 // barrier one fiber runs them all, one after the other; at a barrier the fiber sleeps and another one goes on with the
 // next thread, until all have come.
 //

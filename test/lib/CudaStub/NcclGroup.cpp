@@ -1,4 +1,4 @@
-//===- NcclGroup.cpp - where members of a group meet ----------------------===//
+//===- NcclGroup.cpp - meeting point of a group ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

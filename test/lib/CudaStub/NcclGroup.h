@@ -1,4 +1,4 @@
-//===- NcclGroup.h - where members of a group meet --------------*- C++ -*-===//
+//===- NcclGroup.h - meeting point of a group -------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -35,10 +35,10 @@ public:
   void noteDisagreement();
   bool hasDisagreed() const;
 
-  /// The place for what this member brings next. Nobody looks at it between two meetings.
+  /// The place for the next contribution of this member. No member reads it between two meetings.
   std::byte *getOwnPlace() const { return getPlace(member); }
   const std::byte *getPlaceOf(uint32_t other) const { return getPlace(other); }
-  /// Returns when all have come with what they bring; false if nobody comes any more.
+  /// Waits for the contributions of all members; returns false if one cannot come any more.
   bool meet();
   /// Returns when all who have met are done with each other's places. They all come, whatever happens.
   void leave();

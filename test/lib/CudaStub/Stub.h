@@ -1,10 +1,10 @@
-//===- Stub.h - a GPU that is none ------------------------------*- C++ -*-===//
+//===- Stub.h - an emulation of the CUDA driver -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stands in for the driver, cuBLASLt and NCCL where there is no GPU: memory is the host's, streams are threads, kernels
 // are compiled for the host. It is as asynchronous as the real ones: nothing is done before its turn in its stream, and
-// nobody waits but who asks to.
+// only calls that ask for it wait.
 //
 // Every call is recorded, and the k-th call of any function can be made to fail:
 //

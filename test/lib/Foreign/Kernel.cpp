@@ -1,4 +1,4 @@
-//===- Kernel.cpp - how foreign operations are computed, and their cost ---===//
+//===- Kernel.cpp - kernels and costs of foreign operations ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Models.h - what foreign operations tell Meshwright -------*- C++ -*-===//
+//===- Models.h - interfaces of foreign operations --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Sharding.cpp - how foreign operations split ------------------------===//
+//===- Sharding.cpp - sharding rules of foreign operations ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A worker is a process that tries one mutant after the other and writes an outcome per mutant to a pipe. Whoever reads
-// the pipe knows by their number which mutant a worker died of, and starts another one behind it. Processor time is
+// A worker is a process that tries one mutant after the other and writes an outcome per mutant to a pipe. The
+// reader knows by their number which mutant killed a worker, and starts another worker after it. Processor time is
 // limited per mutant by a timer whose signal ends the worker.
 //
 //===----------------------------------------------------------------------===//

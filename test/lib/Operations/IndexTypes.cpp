@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Some positions lie in front of the tensor, where the type has such numbers, and some beyond it. Of unsigned types
+// Some positions lie before the tensor, if the type has such numbers, and some beyond it. Of unsigned types
 // those in front are the largest numbers instead: rows of the longer tables for ui8, and beyond 2^63 for ui64.
 //
 //===----------------------------------------------------------------------===//

@@ -82,7 +82,7 @@ std::vector<std::string> findWithoutFamily(mlir::MLIRContext &context);
 /// A module with a function @step of the case's operands that returns all results of the operation. An error has been
 /// reported where the text cannot be read.
 mlir::OwningOpRef<mlir::ModuleOp> parseCase(const OperationCase &operationCase, mlir::MLIRContext &context);
-/// The operation that the module of a case is about: the last one in front of the return.
+/// The operation under test in the module of a case: the last one before the return.
 mlir::Operation *getOperation(mlir::ModuleOp module);
 
 /// Numbers for all operands, of the types that the case's function takes. The floats of one are distinct, none is

@@ -15,7 +15,7 @@ namespace {
 struct PlacedBox {
   CaseShape whole, box;
   std::vector<CaseOperand> starts;
-  /// The types of the starts, with a comma in front of each.
+  /// The types of the starts, each after a comma.
   std::string types;
 
   explicit PlacedBox(CaseSource &source) : whole(source.shape(2)) {

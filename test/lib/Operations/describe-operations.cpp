@@ -134,7 +134,7 @@ static StringRef printForm(Operation *op) {
   llvm_unreachable("a form");
 }
 
-/// The cells of a family behind the first two, or nothing if its operation cannot be read.
+/// The cells of a family after the first two, or nothing if its operation cannot be read.
 static std::optional<std::string> describe(const CaseFamily &family, MLIRContext &context) {
   // Sizes of which each can be told from the others.
   Random random(11);

@@ -18,7 +18,7 @@ using RankTensors = std::vector<evaluate::Tensor>;
 
 /// Runs a partitioned program on all ranks in lock-step: operations of `net` by the evaluator, rank by rank,
 /// conversions by their definition. What a rank holds beyond its part is NaN, or for integers some number, often one
-/// that would do as an index, so that whoever reads it comes to a wrong result. To read what a rank does not hold is an
+/// that would do as an index, so that every reader gets a wrong result. Reading a value that a rank does not hold is an
 /// error. A step goes through all slices of its batch.
 class Simulator {
 public:

@@ -1,4 +1,4 @@
-//===- collective-speed.cpp - how fast collectives between processes are --===//
+//===- collective-speed.cpp - speed of collectives of processes -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

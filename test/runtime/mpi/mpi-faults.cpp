@@ -1,4 +1,4 @@
-//===- mpi-faults.cpp - what happens when something goes wrong ------------===//
+//===- mpi-faults.cpp - failures of processes -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -171,7 +171,7 @@ void sayThatItRuns(const Run &run) {
   std::fflush(stdout);
 }
 
-/// Broadcasts over a tree, and in slices, until somebody is killed.
+/// Broadcasts over a tree, and in slices, until a process is killed.
 Status broadcast(Run &run) {
   MW_TRY(run.prepareBroadcast(16, 1, 0));
   MW_TRY(run.prepareBroadcast(17, 100000, 1));
@@ -185,7 +185,7 @@ Status broadcast(Run &run) {
   }
 }
 
-/// Steps with a collective behind a computation, until somebody is killed.
+/// Steps with an asynchronous collective, until a process is killed.
 Status goOn(Run &run) {
   MW_TRY(run.prepare(16, 100000, true));
   MW_TRY(run.prepare(17, 1));

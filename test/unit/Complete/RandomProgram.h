@@ -21,7 +21,7 @@ struct ProgramOptions {
 };
 
 /// The text of a module with one function: elementwise operations, products with weights and between activations,
-/// reductions, broadcasts, transposes and reshapes on tiny shapes. Everything that nobody uses is returned.
+/// reductions, broadcasts, transposes and reshapes on tiny shapes. All unused values are returned.
 std::string makeProgram(Random &random, const ProgramOptions &options);
 
 /// A chain of `blocks` column- and row-parallel products with a residual, which is what a network mostly is.

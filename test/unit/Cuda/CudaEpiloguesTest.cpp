@@ -104,7 +104,7 @@ struct Finished {
   std::vector<std::byte> bias, kept, made;
 
 private:
-  /// Matrices one behind the other, of rows or of columns.
+  /// Contiguous matrices, row by row or column by column.
   static void lay(Operand &operand, google::protobuf::RepeatedField<int64_t> &strides, bool byColumns) {
     size_t dims = operand.sizes.size();
     int64_t rows = operand.sizes[dims - 2], columns = operand.sizes[dims - 1], stride = rows * columns;

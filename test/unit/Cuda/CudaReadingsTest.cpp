@@ -1,4 +1,4 @@
-//===- CudaReadingsTest.cpp - what the host reads of every step -----------===//
+//===- CudaReadingsTest.cpp - scalars read after every step ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

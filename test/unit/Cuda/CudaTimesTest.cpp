@@ -105,7 +105,7 @@ TEST_P(CudaTimes, AreThoseOfTheSchedule) {
   }
 }
 
-/// Tracing changes nothing, and steps behind it are replayed again.
+/// Tracing changes nothing, and steps after it are replayed again.
 TEST_P(CudaTimes, DisturbNothing) {
   for (StubMode mode : {StubMode::Recorded, StubMode::OneGpu}) {
     SCOPED_TRACE(getName(mode));

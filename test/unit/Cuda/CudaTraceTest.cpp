@@ -1,9 +1,9 @@
-//===- CudaTraceTest.cpp - what steps ask a GPU for -----------------------===//
+//===- CudaTraceTest.cpp - traces of the calls of steps -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of a step are those of the schedule; nothing in them races; after the first step nothing is made and nobody
-// waits.
+// The calls of a step are those of the schedule; nothing in them races; after the first step nothing is allocated and
+// no host waits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ExpectedCalls.cpp - what a step asks a GPU for ---------------------===//
+//===- ExpectedCalls.cpp - expected calls of a step -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -195,7 +195,7 @@ private:
   /// True if the GEMM before has computed the kernel as its epilogue.
   bool isDone = false;
   std::vector<ExpectedCall> calls;
-  /// The records behind what was started, by flight and micro-batch, and by tag.
+  /// The records after started operations, by flight and micro-batch, and by tag.
   std::map<std::pair<uint32_t, uint32_t>, size_t> collectives;
   std::map<uint32_t, size_t> copies;
 };

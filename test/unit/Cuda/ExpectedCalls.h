@@ -1,4 +1,4 @@
-//===- ExpectedCalls.h - what a step asks a GPU for -------------*- C++ -*-===//
+//===- ExpectedCalls.h - expected calls of a step ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

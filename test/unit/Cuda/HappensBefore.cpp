@@ -1,4 +1,4 @@
-//===- HappensBefore.cpp - whether anything races -------------------------===//
+//===- HappensBefore.cpp - race detection by vector clocks ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- HappensBefore.h - whether anything races -----------------*- C++ -*-===//
+//===- HappensBefore.h - race detection by vector clocks --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

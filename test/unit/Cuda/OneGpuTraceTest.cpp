@@ -1,4 +1,4 @@
-//===- OneGpuTraceTest.cpp - whether ranks race on one GPU ----------------===//
+//===- OneGpuTraceTest.cpp - races of ranks on one GPU --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

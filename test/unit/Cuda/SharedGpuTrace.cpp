@@ -1,4 +1,4 @@
-//===- SharedGpuTrace.cpp - what ranks ask one GPU for --------------------===//
+//===- SharedGpuTrace.cpp - calls of ranks that share a GPU ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- SharedGpuTrace.h - what ranks ask one GPU for ------------*- C++ -*-===//
+//===- SharedGpuTrace.h - calls of ranks that share a GPU -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

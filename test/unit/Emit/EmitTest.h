@@ -1,4 +1,4 @@
-//===- EmitTest.h - what tests of Emit begin with ---------------*- C++ -*-===//
+//===- EmitTest.h - fixture of the tests of Emit ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -215,8 +215,8 @@ TEST_F(GpuKernels, WholeNumbersInFloats) {
   EXPECT_EQ(mappings["parts"], 1);
 }
 
-// The norm of a gradient, for clipping, with what is made of it behind the sum, and its elements, in the place of what
-// is summed.
+// The norm of a gradient, for clipping, with operations after the sum, and results that overwrite the elements which
+// are summed.
 TEST_F(GpuKernels, NormsOfManyBlocks) {
   for (StringRef type : {"f32", "bf16"}) {
     std::string text = R"(

@@ -1,4 +1,4 @@
-//===- KeptElementsTest.cpp - what stages hand on -------------------------===//
+//===- KeptElementsTest.cpp - values kept between kernel stages -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

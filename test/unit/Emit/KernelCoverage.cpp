@@ -1,4 +1,4 @@
-//===- KernelCoverage.cpp - what scheduled programs consist of ------------===//
+//===- KernelCoverage.cpp - counts of kernel forms ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelCoverage.h - what scheduled programs consist of ----*- C++ -*-===//
+//===- KernelCoverage.h - counts of kernel forms ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ParseGraphTest.cpp - where operations of a text are ----------------===//
+//===- ParseGraphTest.cpp - locations of parsed operations ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -147,7 +147,7 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
   placements.annotate(results);
 }
 
-/// A value is handed on where it is, and may be left elsewhere behind the loop.
+/// A carried value keeps its placement, and may have another one after the loop.
 void RandomAnnotation::annotateNext(Operation *op) {
   Builder builder(op->getContext());
   Type type = op->getResult(0).getType();

@@ -217,7 +217,7 @@ OwningOpRef<ModuleOp> RandomNetwork::build(int64_t numOps, bool withLoops) {
   for (auto [variable, value] : llvm::zip(variables, old))
     if (random.chance(90))
       AssignOp::create(builder, variable.getSymName(), random.chance(60) ? update(value) : pickLike(value));
-  // Everything that nobody uses is returned, so that nothing is computed in vain.
+  // All unused values are returned, so that every operation matters.
   SmallVector<Value> results;
   LoopNest loops = LoopNest::findBodies(*block);
   for (Operation &op : *block)

@@ -26,7 +26,7 @@ WindowDim RandomNetwork::pickWindow(int64_t size) {
 }
 
 void RandomNetwork::addConvolution() {
-  // Batch, features, and up to two spatial dimensions in front of the features.
+  // Batch, features, and up to two spatial dimensions before the features.
   Value lhs = pick(real, 2);
   if (!lhs || typeOf(lhs).getRank() > 4)
     return;

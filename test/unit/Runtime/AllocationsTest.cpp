@@ -1,4 +1,4 @@
-//===- AllocationsTest.cpp - whether collectives ask for memory -----------===//
+//===- AllocationsTest.cpp - collectives do not allocate ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -58,7 +58,7 @@ public:
       members.emplace_back(*calls[i], planCollective(*calls[i], i, limits));
   }
 
-  /// False where nobody can go on, or ends of messages do not fit.
+  /// Returns false if no member can proceed, or if the two ends of a message do not match.
   bool run() {
     size_t unfinished = std::count_if(members.begin(), members.end(),
                                       [](const Member &member) { return !member.plan.actions.empty(); });
@@ -275,7 +275,7 @@ std::vector<BroadcastLoad> getBroadcastLoads(uint64_t bytes, uint64_t members) {
 
 TEST(BroadcastPlan, ASmallOneGoesOverATree) {
   std::vector<BroadcastLoad> loads = getBroadcastLoads(4, 8);
-  // Those 1, 2 and 4 behind the root send to those with fewer ones in their distance.
+  // The member at distance d from the root sends to distances d + 2^k with 2^k > d.
   const uint64_t sends[] = {0, 0, 3, 2, 1, 1, 0, 0};
   for (uint64_t member = 0; member != 8; ++member)
     EXPECT_EQ(loads[member].messages, sends[member]) << "member " << member;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-// Of whoever runs this.
+// Provided by the program that runs this.
 extern uint32_t mw_emulated_thread(void);
 extern uint32_t mw_emulated_block(void);
 extern void mw_emulated_barrier(void);

@@ -14,7 +14,7 @@ using namespace meshwright::test;
 
 static constexpr int64_t rows = 4, columns = 8, few = 4;
 
-/// A product and the kernel behind it, which the product has as its epilogue; `kept` is -1 where it takes no GELU.
+/// A GEMM and the kernel after it, which is the epilogue of the GEMM; `kept` is -1 without GELU.
 static void addProduct(ProgramBuilder &builder, Program &program, uint32_t lhs, uint32_t rhs, int64_t n, uint32_t bias,
                        int64_t kept, uint32_t out, const std::string &kernel) {
   uint32_t product = builder.addBuffer("", {rows, n});

@@ -19,7 +19,8 @@ using namespace meshwright::test;
 
 namespace {
 
-/// The second product of the package, whose epilogue has everything: its instruction, and that of the kernel behind.
+/// The second product of the package, whose epilogue has all features: its instruction, and that of the kernel after
+/// it.
 constexpr int kProduct = 2, kKernel = 3;
 
 /// The error after a change of the program, without its location.

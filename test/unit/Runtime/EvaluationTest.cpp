@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The package made by hand, and as its evaluation the same package, whose programs update nothing and have everything
-// but the variable behind what the others keep.
+// The hand-made package, with itself as its evaluation: the evaluation programs update nothing and keep everything but
+// the variable after the persistent memory of the training programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::test;
 
-/// Moves all but the variable behind `kept` bytes, and drops what writes the variable.
+/// Moves all but the variable to after `kept` bytes, and drops the instructions that write the variable.
 static void makeEvaluation(Program &program, uint64_t kept) {
   int32_t variable = program.variable_buffers(0);
   for (int i = 0; i != program.buffers_size(); ++i)
@@ -129,7 +129,7 @@ static double runStep(Session &session, int seed) {
   return getLoss(session);
 }
 
-// Tests that an evaluation sees what the steps before made of the variables, and that the steps behind do not notice
+// Tests that an evaluation sees what the steps before made of the variables, and that later steps do not notice
 // it.
 TEST(Evaluation, TakesTurnsWithTheSteps) {
   for (bool serial : {false, true}) {

@@ -87,7 +87,7 @@ TEST(ExpandLoops, TripsComeOneAfterTheOther) {
 }
 
 TEST(ExpandLoops, TagsAreTheSameInAllPrograms) {
-  // Another rank has one collective more, in front of the loop; both give those of the loop the same tags.
+  // Another rank has one more collective, before the loop; both give those of the loop the same tags.
   auto build = [](bool hasMore) {
     return makeLoops([&](ProgramBuilder &builder) {
       uint32_t buffer = builder.addBuffer("x", {16});

@@ -1,4 +1,4 @@
-//===- FlightRecorderTest.cpp - what the ranks did last -------------------===//
+//===- FlightRecorderTest.cpp - tests of the flight recorder --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- GreetingTest.cpp - how processes prove that they belong together ---===//
+//===- GreetingTest.cpp - mutual authentication ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

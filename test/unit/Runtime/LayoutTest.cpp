@@ -1,4 +1,4 @@
-//===- LayoutTest.cpp - which part of a value a rank holds ----------------===//
+//===- LayoutTest.cpp - parts of values on ranks --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- MachineModelTest.cpp - what a machine takes for what ---------------===//
+//===- MachineModelTest.cpp - fits of the model of a machine --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

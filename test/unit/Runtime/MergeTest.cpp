@@ -252,7 +252,7 @@ TEST(Merge, PositionsAreProfiledByThemselves) {
 }
 
 //===----------------------------------------------------------------------===//
-// Packages that nobody should have written so
+// Invalid packages
 //===----------------------------------------------------------------------===//
 
 /// The error of opening the package of a merge of 3 steps on 2 ranks with a change made to it; empty if there is none.

@@ -1,4 +1,4 @@
-//===- PackageTest.cpp - whether a package can be run ---------------------===//
+//===- PackageTest.cpp - checks of packages at loading --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

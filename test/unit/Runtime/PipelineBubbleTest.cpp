@@ -1,4 +1,4 @@
-//===- PipelineBubbleTest.cpp - how long ranks wait -----------------------===//
+//===- PipelineBubbleTest.cpp - measured bubbles of pipelines -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -66,7 +66,7 @@ TEST(Pipeline, DoesWhatPlainLoopsDo) {
 }
 
 //===----------------------------------------------------------------------===//
-// Packages that nobody should have written so
+// Invalid packages
 //===----------------------------------------------------------------------===//
 
 /// The error of opening a pipeline of 3 ranks and 4 micro-batches with a change made to rank 1, whose buffer `operand`
@@ -130,7 +130,7 @@ static void move(Program &program, int from, int to) {
 }
 
 TEST(Pipeline, NobodyTouchesWhatIsInFlight) {
-  // The forward before the wait for what it takes, and the backward behind the start of what takes its slot.
+  // The forward before the wait for its operand, and the backward after the start of the transfer that reuses its slot.
   EXPECT_EQ(getError([](Program &p, Buffer &) { move(p, findItem(p, "1F", 1), findItem(p, "wait 0 forward", 1)); }),
             "micro-batch 1: task \"1F\", instruction 0 (test_scale, hand.mlir:1): buffer 12 is read while c_send #0 of "
             "micro-batch 1 writes it");
@@ -138,7 +138,7 @@ TEST(Pipeline, NobodyTouchesWhatIsInFlight) {
   EXPECT_EQ(getError([](Program &, Buffer &b) { b.set_slots(b.slots() - 1); }),
             "micro-batch 0: task \"1B\", instruction 1 (test_scale, hand.mlir:2): buffer 12 is read while c_send #0 of "
             "micro-batch 2 writes it");
-  // A forward behind the start of what it makes.
+  // A forward after the start of the send of its result.
   EXPECT_EQ(
       getError([](Program &p, Buffer &) { move(p, findItem(p, "send 1 forward", 0), findItem(p, "1F", 0)); }),
       "micro-batch 0: task \"1F\", instruction 1 (test_scale, hand.mlir:2): buffer 14 is written while c_send #2 of "
@@ -188,7 +188,7 @@ TEST(Pipeline, WaitsMeanOneWork) {
 }
 
 TEST(Pipeline, RanksThatWaitForEachOtherAreNamed) {
-  // Rank 1 takes what rank 0 sends next only when rank 0 has taken a gradient, which it does behind that send.
+  // Rank 1 receives the next send of rank 0 only after rank 0 has received a gradient, which it does after that send.
   EXPECT_EQ(getError([](Program &p, Buffer &) {
               move(p, findItem(p, "send 0 forward", 2), findItem(p, "send 1 backward", 0));
             }),
@@ -217,7 +217,7 @@ TEST(Pipeline, DamagedOnesAreErrorsAndNotCrashes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Schedules that somebody has changed
+// Changed schedules
 //===----------------------------------------------------------------------===//
 
 namespace {

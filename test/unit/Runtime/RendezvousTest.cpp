@@ -1,4 +1,4 @@
-//===- RendezvousTest.cpp - how processes find each other -----------------===//
+//===- RendezvousTest.cpp - rendezvous of processes -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -50,7 +50,7 @@ TEST(RendezvousTest, HostAndPort) {
               "\"" + std::string(wrong) + "\" is not of the form HOST:PORT, with a port from 1 to 65535");
 }
 
-// Tests that nobody, torchrun, Slurm and the launcher are told apart, the launcher before the others.
+// Tests that torchrun, Slurm, the launcher and none of them are distinguished, the launcher first.
 TEST(RendezvousTest, Environments) {
   auto nobody = find({{"RANK", "0"}, {"SLURM_PROCID", "0"}});
   ASSERT_TRUE(nobody.ok());

@@ -1,4 +1,4 @@
-//===- RunEndTest.cpp - how a run of several processes ends ---------------===//
+//===- RunEndTest.cpp - reports at the end of a run -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -107,7 +107,7 @@ TEST(StepSimulator, WorkSharesTheCores) {
   EXPECT_DOUBLE_EQ((*spans)[0].end, 1.5);
   EXPECT_DOUBLE_EQ((*spans)[1].end, 2.5);
   EXPECT_DOUBLE_EQ((*spans)[2].end, 3.5);
-  // Links take no core: 32 ranks on one core compute 1 each behind a link of 40.
+  // Links take no core: 32 ranks on one core compute 1 each during a link time of 40.
   StepProblem linked{1, {32}, {}};
   for (int rank = 0; rank != 32; ++rank)
     linked.ranks.push_back({{Item::Start, 0, 0, 40}, {Item::Compute, 1}, {Item::Wait, 0, 0}});
@@ -118,7 +118,7 @@ TEST(StepSimulator, WorkSharesTheCores) {
 }
 
 TEST(StepSimulator, SpansSayWhatWasExposed) {
-  // Rank 1 comes a second late; the link takes 2; rank 0 computes 1.5 behind it.
+  // Rank 1 comes a second late; the link takes 2; rank 0 computes 1.5 meanwhile.
   StepProblem problem{8,
                       {2},
                       {{{Item::Start, 0, 0, 2}, {Item::Compute, 1.5}, {Item::Wait, 0, 0}},

@@ -1,4 +1,4 @@
-//===- ClusteringTest.cpp - which operations become one kernel ------------===//
+//===- ClusteringTest.cpp - fusion of operations --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

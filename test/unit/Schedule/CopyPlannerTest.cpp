@@ -11,7 +11,7 @@
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// `count` updates, one after the other behind `before` other operations, of a variable of `bytes` each.
+/// `count` updates, one after the other, following `before` other operations, of a variable of `bytes` each.
 static CopyProblem makeUpdates(unsigned count, int64_t before, int64_t bytes) {
   CopyProblem problem;
   problem.numOperations = before + count;

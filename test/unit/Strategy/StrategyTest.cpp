@@ -60,7 +60,7 @@ void collectFields(const Descriptor *message, std::set<std::string> &names, std:
 
 } // namespace
 
-// Tests that the template is a strategy, and that no field is missing from it: whoever adds a field describes it there.
+// Tests that the template is a strategy, and that no field is missing from it, so that new fields are described there.
 TEST_F(StrategyTest, TemplateMentionsEveryField) {
   StringRef text = getTemplate();
   StrategyFile file = parse(text);

@@ -455,7 +455,7 @@ TEST(Derivatives, LoopsOverLayers) {
 }
 
 TEST(Derivatives, LoopsThatExchangeWhatTheyCarry) {
-  // Both values change at once, and only the sum over the trips is read behind the loop.
+  // Both values change at once, and only the sum over the iterations is read after the loop.
   check({"exchange",
          {{4}, {4}, {4}},
          R"mlir(  %i = net.loop count = 3
