@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Implements functions of the CUDA driver that the runtime calls. Memory is the host's, filled with a pattern when it
+// is allocated, and calls check their addresses, so that errors which a GPU would let pass show here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "DriverStub.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Runs every kernel of a scheduled module twice, by the compiled code for CPUs and by that for the emulated GPU with
+// threads in random order, on random operands. Results are compared bit by bit unless sums are reordered or functions
+// expanded; guard bytes after every buffer reveal writes beyond it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/EmulatedGpu/KernelComparison.h"

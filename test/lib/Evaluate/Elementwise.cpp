@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Reference semantics of elementwise operations, written from StableHLO's definitions and independent of the kernels:
+// floats are computed in double and rounded once to their type, integers wrap in their width.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Evaluate/Evaluate.h"

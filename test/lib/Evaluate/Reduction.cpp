@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Reference semantics of products and reductions: plain loops over all indices, which combine elements in row-major
+// order.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Evaluate/Evaluate.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Reference semantics of convolution and pooling: plain loops over places, window elements and features, by the
+// position formula of dialects/Net/Window.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Evaluate/Evaluate.h"

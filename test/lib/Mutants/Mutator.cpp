@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Mutations for readers of text and binary files: bytes are changed, removed or repeated, and words are exchanged for
+// other words of the same file or for boundary values, so that many mutants pass the parser and reach deeper checks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Mutator.h"

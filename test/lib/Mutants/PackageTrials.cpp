@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Mutates packages, checkpoints and safetensors by their structure: a package is parsed, one field of the message is
+// changed, and hashes are written anew, so that the change reaches the checks of the loader instead of the checksums.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ContentHash.h"

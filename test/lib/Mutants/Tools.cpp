@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Calls dist-opt and dist-run as functions of this process, which is forked per trial, because starting programs would
+// take most of the time of ten thousand trials.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Trials.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Registers cases for every elementwise operation: shapes and element types are drawn at random, operands from the
+// interval in which the operation is defined and differentiable.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Operations/OperationCases.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Interprets a partitioned program on all ranks in lockstep: local operations by the reference evaluator, conversions
+// by their definition in Ranks.h, slices of a batch one after the other. Padding is NaN or arbitrary integers, so that
+// a read of it shows in a result.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/Simulate/Simulator.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Applies one mistake, of a kind that a compiler could make, to a correct package: a collective removed, moved or
+// changed, a wait removed, an operand exchanged, a buffer shifted. A mistake that concerns one rank gives this rank a
+// copy of its program first.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Damage.h"

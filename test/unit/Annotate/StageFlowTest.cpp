@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Compares minimum cuts with all cuts of small random graphs, and the assignment of operations to stages with all legal
+// assignments: no other one sends fewer bytes or, among equals, is nearer to the preferred stages.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Annotate/StageFlow.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Compares balanced owners with the optimum of small cases, found by trying all assignments, and checks that slices
+// take a dimension that divides and hold every element equally often.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Annotate/Storage.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Compares the bytes of plans for random programs with the optimum that Optimum.h finds by exhaustive search, checks
+// that plans follow the sharding rules, and counts priced conversions to check that the solver is linear.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Complete/AxisSolver.h"

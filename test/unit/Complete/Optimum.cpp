@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Branch and bound over all plans of an axis: operations in order, for each every way to compute it and every state in
+// which its results may be kept, cut off at the bytes of the best plan so far. Exponential, so only for small programs.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Optimum.h"

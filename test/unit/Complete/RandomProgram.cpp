@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Writes random networks as text, operation by operation, with random splits of inputs and weights. Shapes are tiny and
+// divide by the axes, so that the exhaustive search of Optimum.h finishes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RandomProgram.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks plans of fetches on random problems against the rules of docs/design/complete.md, written here a second time
+// as direct counts over segments: live bytes, queued launches, reuse, order of starts.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Complete/SegmentPlanner.h"

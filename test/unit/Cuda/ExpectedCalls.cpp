@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Derives the calls of a step from the package alone: streams, events and addresses of kernels, GEMMs, collectives and
+// copies. Tests compare them with the calls that the stub of the driver recorded, and check every pair of accesses for
+// races.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ExpectedCalls.h"

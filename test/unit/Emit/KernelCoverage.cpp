@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Counts the forms of kernels, GEMMs, views, collectives and updates in scheduled modules. Random tests print the
+// counts and fail if a form never occurred, so that their generators cannot silently lose coverage.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Emit/KernelCoverage.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Compares the maximal repetitions found in linear-logarithmic time with those of the definition, tried for all
+// positions and periods, and checks the blocks that are cut from hand-written networks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/RepeatedBlocks.h"

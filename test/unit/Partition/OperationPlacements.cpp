@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Turns the split of a factor, or the passing of partial operands, into placements of all operands and results of one
+// operation, as its sharding rule says.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/OperationPlacements.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Enumerates the splits that a sharding rule allows: every factor by its whole range or by digits with a period, over
+// several numbers of ranks, pairs of factors over two axes, and partial operands.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/OperationSplits.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// States random placements that the sharding rules allow for every operation of a random network, as completion could
+// have chosen them, so that Partition is tested beyond the placements that Complete prefers.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/RandomAnnotation.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Builds random serial networks from all families of operations. Operands are brought into the domain of an operation
+// first, so that results depend continuously on inputs and the rounding of another order of sums stays small.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/RandomNetwork.h"

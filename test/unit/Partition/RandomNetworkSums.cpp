@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Adds random products, reductions, normalizations and triangular systems to a random network, with operands chosen so
+// that results stay small.
+//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/RandomNetwork.h"

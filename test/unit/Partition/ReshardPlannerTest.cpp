@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Executes planned conversions between random placements element by element and checks the result, compares their bytes
+// with those of other sequences, and compares chosen plans with expected ones.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partition/ReshardPlanner.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks that indices survive writing and reading, that accumulators are restored from their addends, and that indices
+// with wrong parts, checksums or types are errors before anything is loaded.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TempFolder.h"

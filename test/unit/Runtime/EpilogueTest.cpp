@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Changes the epilogue of a GEMM in a hand-made package, one field at a time, and checks that the loader rejects every
+// epilogue that differs from the kernel after the GEMM or leaves the memory of the package.
+//
 //===----------------------------------------------------------------------===//
 
 #include "EpiloguePackage.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Unrolls loops of hand-made packages and compares names, addresses and tags of the instructions with expected ones;
+// loops that do not match, leave the arena or are too large are errors.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/package/ExpandLoops.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Records hand-made runs and checks the files: the last events, the next instructions, the reports of ranks in other
+// processes, and the message that names the rank on which the others wait.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/FlightRecorder.h"

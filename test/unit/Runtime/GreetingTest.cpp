@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Runs the authentication of two processes as functions of bytes. Every bit of every message is changed once, and every
+// change has to be refused; frames and sizes of messages are bounded, and silent connections delay no other.
+//
 //===----------------------------------------------------------------------===//
 
 #include "backend/processes/Greeting.h"

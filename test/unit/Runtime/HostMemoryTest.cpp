@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Changes a hand-made package with variables in the memory of the host, one field at a time, and checks that the loader
+// rejects every program in which an instruction accesses memory of a copy in flight. Runs the queue of copies with
+// modelled links.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"

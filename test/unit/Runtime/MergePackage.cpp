@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Makes a package with gradient accumulation over steps and micro-batches for any sizes, without the compiler: the
+// network is that of TestPackage.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"

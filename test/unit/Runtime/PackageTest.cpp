@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Changes a hand-made package, one field at a time, and compares the error of the loader: tables, buffers,
+// instructions, schedules, collectives and hashes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ContentHash.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Fuses hand-made problems without IR and checks which operations share a kernel; on random graphs, the order contains
+// every operation once and after its operands.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Clustering.h"

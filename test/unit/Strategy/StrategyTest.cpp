@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks that the printed template has every field of the schema, that defaults are those of the schema, and that every
+// error in a strategy is located at its field.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Strategy/Strategy.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Proves hand-made packages and checks findings after single changes: reads of unwritten or overwritten memory,
+// accesses to transfers in flight, orders of collectives that differ or deadlock.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/verify/Verify.h"
