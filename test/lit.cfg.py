@@ -48,7 +48,7 @@ for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPT
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
-# Where there are more processes than cores, and where the tests run as root, mpirun wants to be told that it is meant.
+# mpirun needs flags to run more processes than cores, and to run as root.
 config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 # tools/dev/run-tests fails without one of these.

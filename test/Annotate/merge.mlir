@@ -48,7 +48,7 @@ tensor { axis: "tp" split { match: "p.w" dim: 0 } }
 train { sgd { } gradient_merge { steps: 4 reduce: EVERY_STEP } }
 zero { axes: "dp" stage: 2 }
 
-# What cannot be sliced is added up whole.
+# A gradient that cannot be sliced is accumulated whole.
 # SLICES: net.variable accumulator @"accumulator/p.w" {{.*}} {dist.mapping = #dist.mapping<dims = {{\[}}["tp", "dp"], []]>}
 # SLICES: net.variable accumulator @"accumulator/p.s" {{.*}} {dist.mapping = #dist.mapping<dims = []>}
 

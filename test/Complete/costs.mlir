@@ -49,7 +49,7 @@ func.func @logits_reduced(%x: tensor<1000x100xf32>) -> tensor<1000x5000xf32> {
 
 // -----
 
-// What the parallelism itself asks for is not: a row-parallel product, and the gather of a sequence before a product.
+// Communication that the parallelism itself needs is not: a row-parallel product, and the gather of a sequence before a product.
 dist.mesh @mesh <["tp" = 2]>
 net.variable parameter @up : tensor<100x400xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>}
 net.variable parameter @down : tensor<400x100xf32> {dist.mapping = #dist.mapping<dims = [["tp"], []]>}

@@ -175,7 +175,7 @@ func.func @vocabulary_split_lookup(%ids: tensor<5x1xi32>) -> tensor<5x4xf32> {
 
 // -----
 
-// What is picked of split logits travels as a partial value through linear operations and is reduced as a scalar.
+// Elements picked from split logits pass linear operations as partial values and are reduced as a scalar.
 dist.mesh @mesh <["tp" = 2]>
 // CHECK-LABEL: @picked_logit_is_reduced_as_a_scalar
 func.func @picked_logit_is_reduced_as_a_scalar(%logits: tensor<5x7xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>}, %ids: tensor<5x1xi32>) -> tensor<f32> {
@@ -350,7 +350,7 @@ func.func @masks_are_computed_in_parts(%x: tensor<6x8xf32> {dist.mapping = #dist
 
 // -----
 
-// What the product with a split weight gathers anyway is free for the sum beside it, which would be partial otherwise.
+// A value that the product with a split weight gathers anyway is free for the sum, which would be partial otherwise.
 dist.mesh @mesh <["tp" = 2]>
 net.variable parameter @w : tensor<4x8xf32> {dist.mapping = #dist.mapping<dims = [[], ["tp"]]>}
 net.variable parameter @b : tensor<4xf32>

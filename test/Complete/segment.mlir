@@ -54,7 +54,7 @@ func.func @one_read_per_segment(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// What is made of a parameter by layout alone is made again in every segment; a tied parameter is fetched once for all its uses there.
+// Layout operations on a parameter are repeated in every segment; a tied parameter is fetched once for all its uses there.
 dist.mesh @mesh <["dp" = 2]>
 net.variable parameter @w : tensor<8x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}
 // CHECK-LABEL: @layout_is_cloned

@@ -50,7 +50,7 @@ func.func @masked_mean(%mask: tensor<8xf32> {dist.mapping = #dist.mapping<dims =
 
 // -----
 
-// What is returned of every sample is put together: it is split where it is computed and whole where it is returned.
+// A result per sample is assembled: it is split where it is computed and whole where it is returned.
 dist.mesh @mesh <[slices "micro" = 4]>
 // CHECK-LABEL: @returned_whole
 // CHECK-SAME{LITERAL}: -> (tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>})

@@ -13,7 +13,7 @@ net.variable parameter @w : tensor<3xf32> {dist.mapping = #dist.mapping<dims = [
 // CHECK-SAME: -> (tensor<f32> {dist.mapping = #dist.mapping<dims = [], on {"pp" = [2]}>})
 func.func @tied(%x: tensor<4x3xf32> {dist.mapping = #dist.mapping<dims = [["micro"], []]>}) -> tensor<f32> {
   %w = net.read @w : tensor<3xf32>
-  // What a stage computes it reads there.
+  // A stage reads its own values where it computes them.
   // CHECK: net.broadcast {{.*}}dist.operands = [{{.*}}on {"pp" = [0]}>], dist.results = [{{.*}}"micro"{{.*}}on {"pp" = [0]}>], dist.stage = 0
   %w0 = net.broadcast %w dims = [1] {dist.stage = 0 : i64} : tensor<3xf32> -> tensor<4x3xf32>
   %h0 = net.multiply %x, %w0 {dist.stage = 0 : i64} : tensor<4x3xf32>
@@ -73,7 +73,7 @@ func.func @decisions(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [[
   %mb = net.reduce max %gb dims = [0] : tensor<4xf32> -> tensor<f32>
   // CHECK: %[[MAXIMUM:.*]] = net.maximum {{.*}}dist.results = [#dist.mapping<dims = [], partial = max ["dp", "pp"]>]
   %m = net.maximum %ma, %mb : tensor<f32>
-  // What would be larger is made of what has been reduced.
+  // A larger result is computed from the reduced operand.
   // CHECK: net.broadcast %[[MAXIMUM]] {{.*}}dist.operands = [#dist.mapping<dims = []>], dist.results = [#dist.mapping<dims = {{\[}}[]]>]
   %found = net.broadcast %m dims = [] : tensor<f32> -> tensor<4xf32>
   return %norm, %found : tensor<f32>, tensor<4xf32>

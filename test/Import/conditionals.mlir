@@ -18,7 +18,7 @@ func.func @either(%p: tensor<i1>, %0: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
-// What is no float, and what is a constant, comes as it is.
+// Values other than floats, and constants, are unchanged.
 // CHECK-LABEL: func @unguarded
 // CHECK-COUNT-1: "stablehlo.select"
 // CHECK-NOT: "stablehlo.select"
@@ -33,7 +33,7 @@ func.func @unguarded(%p: tensor<i1>, %0: tensor<4xi32>) -> tensor<4xi32> {
   return %1 : tensor<4xi32>
 }
 
-// Of three branches the last is taken for all numbers that no other has.
+// The last of three branches is taken for all other numbers.
 // CHECK-LABEL: func @one_of_three
 // CHECK: %[[OTHER:.*]] = "stablehlo.or"
 // CHECK: %[[IS_LAST:.*]] = "stablehlo.not"(%[[OTHER]])
@@ -60,7 +60,7 @@ func.func @one_of_three(%index: tensor<i32>, %0: tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
 
-// What is known is taken alone.
+// A constant predicate leaves only its branch.
 // CHECK-LABEL: func @known
 // CHECK-NOT: stablehlo.tanh
 // CHECK: stablehlo.sine

@@ -26,7 +26,7 @@ func.func @three_trips(%0: tensor<4xf32>) -> tensor<4xf32> {
   return %1#1 : tensor<4xf32>
 }
 
-// What a scan goes through is taken, what it makes stacked. The index is what JAX makes of a counter that could be negative; another value's
+// Inputs of a scan are taken, its outputs stacked. The index is JAX's form of a counter that could be negative; another value's
 // slice, whose first dimension is not the loop's, stays a dynamic slice.
 // CHECK-LABEL: func @scan
 // CHECK: %[[I:.*]] = net.loop count = 3

@@ -199,7 +199,7 @@ func.func @owner(%x: tensor<8xf32> {dist.mapping = #p}) {
   return
 }
 
-// What is everywhere is with one holder as it stands; who has nothing of a sum has its neutral element.
+// A replicated value is with one owner as it stands; a rank without a term of a sum has the neutral element.
 // CHECK-LABEL: func.func @free
 func.func @free(%x: tensor<8xf32> {dist.mapping = #r}) -> (tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], partial = sum ["zero"]>}) {
   %0 = dist.reshard %x from <dims = [[]]> to <dims = [[]], on {"zero" = [1]}> : tensor<8xf32>

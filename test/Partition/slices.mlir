@@ -37,7 +37,7 @@ func.func @gradient(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["
 
 // -----
 
-// What is returned of every sample is put into its place, slice by slice.
+// A result per sample is written to its place, slice by slice.
 dist.mesh @mesh <[slices "micro" = 4]>
 // CHECK: net.variable accumulator @"accumulator/y" : tensor<3x8xf32>
 // CHECK-LABEL: @returned_whole

@@ -88,7 +88,7 @@ func.func @gelu_of_product(%x: tensor<2x4xbf16>, %w: tensor<4x8xbf16>) -> (tenso
   return %0, %1 : tensor<2x8xbf16>, tensor<2x8xbf16>
 }
 
-// Of matrices that lie column by column, the bias goes along the rows.
+// In column-major matrices the bias is added along the rows.
 // CHECK-LABEL: func @bias_of_columns
 // CHECK: dist.matmul {{.*}}{dist.epilogue}
 func.func @bias_of_columns(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>, %b: tensor<8xf32>) -> tensor<2x8xf32> {

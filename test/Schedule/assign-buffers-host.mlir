@@ -32,7 +32,7 @@ func.func @update() {
   %3 = dist.copy %2 to host : (tensor<16xf32>) -> !dist.flight<tensor<16xf32>>
   // CHECK: dist.wait %{{.*}} {dist.in_host_arena, dist.offsets = array<i64: 0>}
   %4 = dist.wait %3 : (!dist.flight<tensor<16xf32>>) -> tensor<16xf32>
-  // What is fetched next takes the same place.
+  // The next fetched value takes the same place.
   // CHECK: dist.copy %{{.*}} to device {dist.offsets = array<i64: 64>}
   %5 = dist.copy %v to device : (tensor<16xf32>) -> tensor<16xf32>
   %6 = dist.kernel(%5) {

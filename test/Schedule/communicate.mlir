@@ -61,7 +61,7 @@ func.func @buckets(%x: tensor<16xf32>, %y: tensor<1x1xf32>) {
 dist.mesh @mesh <["dp" = 2, "out" = 2]>
 net.variable parameter @a : tensor<32xf32>
 
-// What is reduced in the group and then over the outer axis goes from one to the other in flight, and the gathered new
+// A gradient reduced in the group and then over the outer axis stays in flight between the two, and the gathered new
 // value comes at the end, in the variable's own memory.
 // CHECK-LABEL: @chain
 // EARLY: %[[G:.*]] = dist.matmul

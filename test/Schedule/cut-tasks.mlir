@@ -4,7 +4,7 @@
 
 // Tests that a pipeline of two stages becomes functions. What forward leaves to backward, and what was received, is in variables with as
 // many slots as micro-batches are there at once: two on the first stage, which runs ahead, one between forward and backward of the last.
-// What is made of the inputs is made again in backward; the tied weight, which does not depend on the micro-batch, is sent once; the
+// Values made of the inputs are recomputed in backward; the tied weight, which does not depend on the micro-batch, is sent once; the
 // update reads the sums in their accumulators.
 
 // CHECK-DAG: net.variable accumulator @[[SENT:"within/h_.*"]] {{.*}}on {"pp" = [0]}>, dist.slots = 2 : i64, dist.within_step}

@@ -26,7 +26,7 @@ func.func @sum_is_read_twice(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tenso
   return %5 : tensor<4x8xf32>
 }
 
-// Of a sum of two products nothing is the library's.
+// The sum of two GEMMs is no epilogue.
 // CHECK-LABEL: @sum_of_products
 // CHECK: %[[A:.*]] = dist.matmul
 // CHECK: %[[B:.*]] = dist.matmul

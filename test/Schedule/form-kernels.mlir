@@ -142,7 +142,7 @@ func.func @cheap_values_are_computed_again(%x: tensor<4x4xf32>, %w: tensor<4x4xf
 
 // -----
 
-// What is returned has to be contiguous: a part that is stays where it is, another is copied.
+// A result has to be contiguous: a contiguous part stays in place, another is copied.
 // CHECK-LABEL: @returned_parts
 // CHECK: %[[SUM:.*]] = dist.kernel(%arg0)
 // CHECK: dist.kernel(%[[SUM]])
@@ -244,7 +244,7 @@ func.func @variable_read_twice() {
 
 // -----
 
-// What was gathered along the outermost dimension is the whole, not a copy of it.
+// A gather along the outermost dimension yields the value in place, without a copy.
 
 dist.mesh @mesh <["dp" = 4]>
 net.variable parameter @gathered : tensor<8x6xf32>
@@ -267,7 +267,7 @@ func.func @gathered_rows(%x: tensor<4x2x6xf32>) {
 
 dist.mesh @mesh <["zero" = 2]>
 
-// What not the same ranks run is not in one kernel.
+// Operations of different ranks share no kernel.
 // CHECK-LABEL: @members_apart
 // CHECK: %[[ALL:.*]] = dist.kernel(%arg0)
 // CHECK: net.exponential

@@ -30,7 +30,7 @@ func.func @in_place(%x: tensor<16xf32>, %w: tensor<3x16xf32>) -> (tensor<16xf32>
 
 // -----
 
-// What is carried is exchanged: no trip may write one while the other is still read.
+// Carried values are exchanged: no iteration may write one while the other is still read.
 // CHECK-LABEL: @exchange
 // CHECK: %[[A:.*]] = net.carry %arg0 {{.*}} {dist.offsets = array<i64: 128>}
 // CHECK-NEXT: %[[B:.*]] = net.carry %arg1 {{.*}} {dist.offsets = array<i64: 192>}
@@ -52,7 +52,7 @@ func.func @exchange(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> {
 
 // -----
 
-// What is read in a loop is alive until its end: a kernel of the loop does not take its place, though it reads it last;
+// A value read in a loop is alive until its end: a kernel of the loop does not take its place, though it reads it last;
 // one after the loop does. Kernels of a loop and others are apart.
 // CHECK-LABEL: @outside_is_kept
 // CHECK: %[[OUT:.*]] = dist.matmul %arg0 {{.*}} {dist.offsets = array<i64: [[KEPT:[0-9]+]]>}

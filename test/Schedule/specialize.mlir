@@ -92,7 +92,7 @@ func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 dist.mesh @mesh <["zero" = 2]>
 
-// Where all ranks run everything the program is one.
+// If all ranks run everything there is one program.
 // CHECK-LABEL: func.func @one(
 // CHECK-NOT: dist.on
 func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {

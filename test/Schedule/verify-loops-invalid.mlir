@@ -54,7 +54,7 @@ func.func @does_not_move(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes 
 
 // -----
 
-// What the outer loop makes is in the place of what the inner one stacks, which has a part for every trip.
+// A value of the outer loop overlaps the stack of the inner one, which has a part for every iteration.
 func.func @of_another_loop(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 256 : i64} {
   %i = net.loop count = 3
   // expected-error @below {{is of another loop than the value in whose place its result is}}

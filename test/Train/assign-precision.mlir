@@ -44,7 +44,7 @@ func.func @step(%x: tensor<2x4xf32>) -> tensor<f32> {
 // CHECK-NOT: net.convert
 // CHECK: return
 
-// What is not finite in the narrow type keeps its own.
+// Constants that overflow in the narrow type keep their own.
 // F16: net.maximum {{.*}} : tensor<2x4xf32>
 
 // NONE: error: keep glob "dots" matches none of the operations, scopes and parameters

@@ -12,7 +12,7 @@ net.variable parameter @p.u : tensor<4xf64>
 // CHECK: %[[C:.*]] = net.carry %arg0 in %[[I]]
 // CHECK: %[[K:.*]] = net.add
 // CHECK: %[[T:.*]] = net.multiply %[[C]], %[[K]]
-// What the derivative of the product reads: the carried value and the sum, of every trip.
+// The operands of the derivative of the product: the carried value and the sum, of every iteration.
 // CHECK-DAG: %[[CS:.*]] = net.stack %[[C]] in %[[I]]
 // CHECK-DAG: %[[KS:.*]] = net.stack %[[K]] in %[[I]]
 // CHECK: net.end_loop %[[I]]

@@ -28,7 +28,7 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 
 // CHECK: net.dot {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 
-// What comes in two types is added up before it is reduced, in the wider one.
+// Cotangents of two types are added before the reduction, in the wider type.
 // GRADIENT: %[[SUM:.*]] = dist.c_allreduce {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // GRADIENT: %[[BOTH:.*]] = net.add {{.*}}dist.travels{{.*}}"grad/both"{{.*}} tensor<4xf32>
 // GRADIENT-NEXT: dist.c_allreduce %[[BOTH]] {{.*}} tensor<4xf32> -> tensor<4xf32>

@@ -316,7 +316,7 @@ def main():
             compare("variables", read_safetensors(folder / "final.safetensors"), final, RATES[arguments.optimizer],
                     arguments.tolerance)
         if arguments.again is not None:
-            # Of two the last one counts.
+            # The last of two counts.
             second = [*common, f"--comm={arguments.again}"] if arguments.again else common
             run(*second, f"--steps={arguments.steps}", f"--save={folder}/again.safetensors",
                 f"--outputs={folder}/outputs-again.safetensors")

@@ -54,7 +54,7 @@ for mesh in MESHES:
     if (folder / f"{mesh}.whole").read_bytes() != (folder / f"{mesh}.resumed").read_bytes():
         sys.exit(f"{mesh}: the run that was stopped ends with other bits")
 
-# What one mesh saved, another one takes over and saves again: whole, it has the same bytes.
+# The checkpoint of one mesh is resumed and saved by another one; exported, it has the same bytes.
 pairs = [(left, right) for left in MESHES for right in MESHES if left != right]
 for left, right in [("dp4+zero3whole", "dp4+zero3"), ("dp4+zero3whole", "dp2"), *random.sample(pairs, 5)]:
     again = folder / f"{left}-{right}.checkpoints"

@@ -16,9 +16,9 @@ import plain_safetensors
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 TRAIN = {"f32": "", "bf16": "precision { compute: BF16 }"}
-# How far gradients may be from the exact ones, all together.
+# The tolerated distance of all gradients together from the exact ones.
 ALLOWED = {"f32": 1e-5, "bf16": 5e-2}
-# Of the products with a bias, whether they keep their sum.
+# For the GEMMs with a bias: whether they keep the preactivation.
 EPILOGUES = {"gpt2": [False, False, True, True], "scan-gpt": [True, True, True]}
 # Numbers that are written by their bits: the least, and none.
 BITS = {"0xFFF0000000000000": "0xFF800000", "0x7FF8000000000000": "0x7FC00000"}

@@ -68,7 +68,7 @@ def main():
             expected, _ = train(folder, "threads", ["dist-run"], steps, batches)
             found, metrics = train(folder, "processes", processes, steps, batches)
             compare(spec, found, expected)
-            # What the variants of a step do for the first time they may have to prepare.
+            # The first execution of each variant of a step may have to prepare.
             if any(line["allocations"] != 0 for line in metrics):
                 sys.exit(f"{spec}: a step allocates memory: {[line['allocations'] for line in metrics]}")
             print(f"{spec}: {steps} steps on {ranks} processes have the bytes of threads")

@@ -18,7 +18,7 @@ from plain_safetensors import read as read_safetensors
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 TOLERANCE = 1e-11
 
-# Which dimension of which parameters is split: batches, input features, output features and channels of windows.
+# The dimensions of parameters that are split: batches, input features, output features and channels of windows.
 SPLITS = [("p.plain.x", 0), ("p.strided.w", 2), ("p.channels_first.w", 0), ("p.mixed_layouts.x", 3), ("p.dilated.w", 3),
           ("p.spread.x", 3), ("p.everything.x", 0), ("p.grouped.w", 3), ("p.depthwise.x", 3), ("p.depthwise_twice.w", 0),
           ("p.batch_groups.w", 3), ("p.cut.w", 2), ("p.line.x", 0), ("p.volume.w", 3), ("p.pointwise.x", 2), ("p.patches.x", 0),

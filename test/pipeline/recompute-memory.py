@@ -50,13 +50,13 @@ assert print_kept("keep products", blocks, 2 * scores) <= 20 * s * b * h + 2 * s
 assert all(blocks[name]["recompute_flops"] == sums for name in BLOCKS), blocks
 nothing, blocks = plan("recompute { }")
 assert print_kept("keep nothing", blocks, 0) == 2 * s * b * h, blocks
-# Of the four products with a matrix the last is not needed: 3 + 1 + 4 times 2·s·b·h².
+# The last of the four products with a matrix is not needed: 3 + 1 + 4 times 2·s·b·h².
 assert all(blocks[name]["recompute_flops"] == 16 * s * b * h * h + attention + sums for name in BLOCKS), blocks
 assert nothing["recompute_flops"] >= 4 * (16 * s * b * h * h + attention + sums)
 peaks = [program["peak_bytes"] for program in (default, products, cheap, nothing)]
 print("peaks", peaks)
 assert sorted(peaks, reverse=True) == peaks, peaks
-# What is not kept is not in the arena: the peak falls by what three of the blocks no longer keep, if not all four.
+# Values that are not kept take no memory: the peak falls by the bytes of at least three of the four blocks.
 assert peaks[0] - peaks[3] > 0.5 * (default["memory"]["kept_for_backward"] - nothing["memory"]["kept_for_backward"]), peaks
 
 # Bounds: as much as the default takes, one byte less, between two choices, the least, and too little.

@@ -58,7 +58,7 @@ def main():
         plans = {depth: plan(folder, depth, stage) for depth in DEPTHS}
         memory = {depth: entry["programs"][0]["memory"] for depth, entry in plans.items()}
         few, many = (count_bytes(depth) for depth in DEPTHS)
-        # Of every further layer a rank has its share of the gradients, and nothing that was fetched.
+        # For every further layer a rank has its share of the gradients, and no fetched parameter.
         expect(f"stage {stage}: gradients", memory[33]["gradients"] - memory[3]["gradients"], (many[0] - few[0]) // RANKS)
         expect(f"stage {stage}: fetched", memory[33]["fetched"], memory[3]["fetched"])
         for depth in DEPTHS:

@@ -218,7 +218,7 @@ def check_program(name, text, axes, max_live, plan):
                 sys.exit(f"{name}: {operand} of segment {made[operand]} is used in segment {segment}")
         if operation.kind in MOVING and operation.role != "optimize" and operation.operands[0] in origin:
             origin[operation.results] = origin[operation.operands[0]]
-            # What travels is what is made of the read, and may be kept for other segments.
+            # The communicated value is computed from the read, and may be kept for other segments.
             if operation.operands[0] not in narrowed:
                 made[operation.results] = segment
     kept_elsewhere = {variable for variable, mapping in variables.items() if variable.startswith("p.") and "dp" in mapping}

@@ -54,7 +54,7 @@ assert peaks[2] - peaks[3] > 0.25 * parameters, peaks
 assert peaks[2] <= compile_stage(2, "--no-optimize")["programs"][0]["peak_bytes"] + 3 * 2 * 10**6, peaks
 assert peaks[3] < compile_stage(3, "--no-optimize")["programs"][0]["peak_bytes"], peaks
 
-# What is computed again starts no fetch early, and leaves less to hold.
+# Recomputation starts no fetch early, and leaves less to keep.
 again = compile_stage(3, recompute="recompute { }")["programs"][0]
 assert again["memory"]["fetched"] == plans[3]["programs"][0]["memory"]["fetched"], again["memory"]
 assert again["peak_bytes"] < peaks[3], (again["peak_bytes"], peaks)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-# How many times as long as usual a test waits for a program: with sanitizers they are slow.
+# The factor on the time that tests wait for programs, which are slow with sanitizers.
 PATIENCE = float(os.environ.get("MESHWRIGHT_TEST_PATIENCE", "1"))
 
 

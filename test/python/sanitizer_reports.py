@@ -8,7 +8,7 @@ import pathlib
 import shutil
 
 _VARIABLES = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
-# Of a report, which may name every thread there ever was.
+# The limit for the text of a report, which may name every thread that ever ran.
 _MAX_LINES = 120
 
 

@@ -116,7 +116,7 @@ for _ in range(6):
 call(*whole)
 same("killed", "expected-300")
 
-# What a step accumulates over its micro-batches is over with it: no checkpoint has it, nor a place for its copy.
+# Sums over the micro-batches of a step end with the step: checkpoints do not contain them.
 call(*command("micro-batches", 3, f"--metrics={folder}/metrics"))
 call(*command("micro-batches", 3, f"--metrics={folder}/copying-metrics", f"--checkpoint={folder}/micro-batches.checkpoints"))
 peaks = [json.loads((folder / name).read_text().splitlines()[-1])["peak_bytes"] for name in ("metrics", "copying-metrics")]

@@ -45,7 +45,7 @@ assert sorted(path.name for path in chain.iterdir()) == [f"step-{step:012}" for 
 assert not (chain / "step-000000000036" / "rank-00003.safetensors").exists(), "the others hold what it holds"
 assert "begins" in call("dist-run", folder / "plain", f"--data=x={runs.data}", f"--checkpoint={folder}/new", "--resume")
 
-# Where no step is left, a checkpoint is written again as the package keeps it.
+# If no step is left, the checkpoint is rewritten in the layout of the package.
 call(*command("owned", STEPS, f"--resume={chain}", f"--checkpoint={folder}/owned-again"))
 call("dist-ckpt", "export", chain, folder / "before.safetensors")
 call("dist-ckpt", "export", folder / "owned-again", folder / "after.safetensors")
@@ -117,7 +117,7 @@ damage("rank-00001.safetensors", lambda text: None, "cannot open")
 damage("index.json", lambda text: text.replace(b'"step":40', b'"step":39'), "the index has checksum crc32c:")
 damage("index.json", lambda text: text.replace(b'checkpoint":1', b'checkpoint":2'), "the index has version 2 but this program reads version 1")
 damage("index.json", lambda text: text[:100], "index.json")
-# Of several the newest that is whole is offered, and taken when asked for; the damaged ones are kept under another name.
+# The newest intact checkpoint is offered, and taken on request; damaged ones are kept under another name.
 rows = folder / "rows"
 call(*command("plain", 12, f"--checkpoint={rows}", "--save-every=3", "--keep=4"))
 for step, name in ((9, "index.json"), (12, "rank-00001.safetensors")):

@@ -126,7 +126,7 @@ def check_fault(backend, package, kind, rank, operation, arguments, folder):
             fail(what)
         return
     errors = re.findall(r"error: (.*)", text)
-    # Who is missing is named, in a collective that others wait in: it may be a later one than that of the fault.
+    # The missing rank is named, in a collective in which others wait, which may be later than that of the fault.
     if not any(re.search(rf"\brank {rank}\b|\bprocess {rank}\b", error) for error in errors):
         fail(f"rank {rank} is not named: {what}")
     if kind == "corrupt" and not any(f"#{tag} " in error for error in errors):

@@ -88,7 +88,7 @@ package = folder / "package"
 run("dist-opt", fixtures / "mlp-tiny-f64.mlir", f"--strategy={folder}/s.textproto", f"--emit={package}", "--quiet")
 common = ["dist-run", package, f"--feed={BATCH}", "--quiet"]
 
-# What moves is told with its micro-batch.
+# Transfers are reported with their micro-batches.
 shown = run("dist-run", package, "--show")
 for micro_batch in range(MICRO_BATCHES):
     starts = re.findall(rf"^    start c_send #\d+ over \[\"pp\"\]: .* from \d to \d, of micro-batch {micro_batch}$", shown, re.M)

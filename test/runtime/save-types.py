@@ -91,7 +91,7 @@ for name, kind in ("f32", "f4"), ("f64", "f8"):
         expected = inputs[key] if key == "c.i32" else inputs[key].astype(kind)
         assert array.dtype == expected.dtype and np.array_equal(array, expected, equal_nan=array.dtype.kind == "f"), key
 
-# What is too large is an error and leaves nothing.
+# An overflow is an error and leaves no file.
 plain_safetensors.write(folder / "large.safetensors", {"w": np.array([1.0, 65520.0, -7e4])})
 call("dist-ckpt", "import", folder / "large.safetensors", folder / "large")
 text = call("dist-ckpt", "export", folder / "large", folder / "out.safetensors", "--dtype=f16", expect=1)

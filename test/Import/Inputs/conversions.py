@@ -155,7 +155,7 @@ def write_graph(path, inputs):
         file.write("\n    ".join(lines) + f"\n    return {', '.join(name for name, _ in results)} : {', '.join(types)}\n  }}\n}}\n")
 
 
-# What the compiler converts itself: doubles just beside the middle of two neighbors, and what is just below where f16 ends.
+# Constants that the compiler converts: doubles next to the middle of two neighbors, and values just below the overflow of f16.
 CONSTANTS = [1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11 - 2.0**-40, 1 + 2.0**-8 + 2.0**-40, 65519.9999999]
 
 

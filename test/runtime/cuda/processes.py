@@ -100,7 +100,7 @@ failed = subprocess.run([*COMMAND, f"--nproc={RANKS}"], env={**os.environ, "MESH
 if failed.returncode == 0 or "rank 3 wants GPU 3 but this machine has 3" not in failed.stdout:
     sys.exit(f"with too few GPUs: {failed.returncode}, {failed.stdout}")
 
-# Who is killed takes the others along, and is named.
+# A killed process ends the others, and is named.
 failed = subprocess.run([*COMMAND, f"--nproc={RANKS}", "--no-graph", "--fault=rank=2,op=1,kind=kill"], stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT, text=True, check=False, timeout=120)
 if failed.returncode == 0 or "rank 2 stopped" not in failed.stdout:

@@ -22,7 +22,7 @@ ROUNDS = int(os.environ.get("MESHWRIGHT_TEST_ROUNDS", "1"))
 SEED = int(os.environ.get("MESHWRIGHT_TEST_SEED", time.time_ns() % 100000))
 draw = random.Random(SEED)
 MARK = f"MESHWRIGHT_TEST_RUN={uuid.uuid4()}"
-# What the processes of this test share, and no others that run beside it.
+# Files shared by the processes of this test alone.
 SHARED = tempfile.TemporaryDirectory(dir="/dev/shm")
 PLACE = r"c_allreduce #(7|16|17) \(grad/w, model\.mlir:88\)"
 

@@ -61,7 +61,7 @@ def disturb(agent, case, which, victim, expected):
     os.kill(find_process(victim), which)
     _, errors = going.communicate(timeout=60 * PATIENCE)
     said = dict(re.findall(r"mpi-faults \(process (\d+)\): error: (.*)", errors))
-    # Who hears of it between two steps is in no collective.
+    # A process that hears of it between two steps is in no collective.
     others = set(range(4)) - {victim}
     if not any(re.match(expected, said.get(str(rank), "")) for rank in others):
         sys.exit(f"{case}: {which.name} of rank {victim}: nobody says {expected}\n{errors}")

@@ -105,8 +105,8 @@ for who, environment in environments.items():
     if [process.returncode for process in processes] != [0, 0] or lines[0] or lines[1].count('"loss"') != 2:
         sys.exit(f"{who}: {processes}, {lines}")
 
-# What is wrong with one is said, once where all know it.
-# Where a public name is the only token, a warning says so, and a token of one's own is used instead.
+# An error of one process is reported, once if all have it.
+# If a public name is the only token, there is a warning; a token given by the user replaces it.
 lines = []
 for token in ({}, {"MESHWRIGHT_TOKEN": "a token for this test alone"}):
     processes = [start("dist-run", package, DATA, "--comm=tcp", "--quiet", **environments["srun"](rank), **token) for rank in (0, 1)]

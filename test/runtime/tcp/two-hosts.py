@@ -69,7 +69,7 @@ def test():
         time.sleep(0.05)
     time.sleep(1)
     os.kill(find_process(list(HOSTS)[1]), signal.SIGKILL)
-    # What others wait for is a collective, or between two steps what the process has to say of the last one.
+    # The others wait for a collective or, between two steps, for the report of the last one.
     errors = finish(launchers, 4, r"(?m)rank [23] stopped( (before|while others were in) c_|$)", 0)
     # Its launcher knows how it ended, the other one that it was on another host.
     dead = re.search(r"error: process ([23]) was ended by signal 9 \(Killed\); process [23] ended because of it", errors[1])
