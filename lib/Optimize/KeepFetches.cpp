@@ -1,4 +1,4 @@
-//===- KeepFetches.cpp - parameters are fetched once in a step ------------===//
+//===- KeepFetches.cpp - fetches each parameter once per step -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -23,22 +23,22 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// Finds what is made of variables alone, and what of it is equal although other parts of the step ask for it.
+/// Finds operations that depend on variables alone, and equal ones among them in different parts of the step.
 class Fetches {
 public:
   explicit Fetches(ModuleOp module) : symbols(module) {}
 
-  /// Reads `op`, whose operands have been read. What stands for it is an equal operation before it, or `op` itself;
-  /// null where it is not made of variables alone.
+  /// Visits `op` after the makers of its operands. Returns its representative, an equal earlier operation or `op`
+  /// itself; null if it depends on more than variables.
   Operation *read(Operation *op);
-  /// Whether `op` is made of variables alone; its operands have been read.
+  /// True if `op` depends on variables alone; the makers of its operands have been visited.
   bool isEarly(Operation *op) const;
 
 private:
   SmallVector<const void *> getKey(Operation *op) const;
 
   SymbolTable symbols;
-  /// The first of all operations that are equal but for their place in the step.
+  /// The first of all operations that are equal except for their place in the step.
   std::map<SmallVector<const void *>, Operation *> first;
   llvm::DenseMap<Operation *, Operation *> stands;
 };
@@ -55,7 +55,7 @@ bool Fetches::isEarly(Operation *op) const {
   });
 }
 
-/// What an operation does, to what, where: not which part of the step it is of.
+/// A key of an operation's kind, properties, operands and ranks, without the part of the step that it belongs to.
 SmallVector<const void *> Fetches::getKey(Operation *op) const {
   SmallVector<const void *> key = {op->getName().getAsOpaquePointer(),
                                    op->getPropertiesAsAttribute().getAsOpaquePointer(),
@@ -111,7 +111,7 @@ struct KeepFetchesPass : optimize::impl::KeepFetchesPassBase<KeepFetchesPass> {
     ++numShared;
   }
 
-  /// What equal operations stand for; it is told apart by address until all have been read.
+  /// Replaced operations. They are erased at the end, because `Fetches` identifies operations by address.
   SmallVector<Operation *> unused;
 };
 

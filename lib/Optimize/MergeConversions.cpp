@@ -1,10 +1,10 @@
-//===- MergeConversions.cpp - one conversion where one is enough ----------===//
+//===- MergeConversions.cpp - merges equal and adjacent conversions -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Partition makes the steps of each conversion by itself. Here equal ones become one, and reductions move behind the
-// sums in which they meet. Both look at every operation once, in order; a block is straight, so the first of two equal
-// conversions is there before the second.
+// Partition plans each conversion by itself. This pass merges equal ones and moves reductions after the sums that add
+// their results: reduce(a) + reduce(b) = reduce(a + b). It visits every operation once per rewrite, in order; a block
+// is a straight line, so the first of two equal conversions dominates the second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using namespace meshwright::dist;
 // Equal conversions
 //===----------------------------------------------------------------------===//
 
-/// What makes two conversions equal: everything but what the user calls them.
+/// A key that is equal for equal conversions: it leaves out only the user's name.
 static SmallVector<const void *> getKey(Operation *op) {
   SmallVector<const void *> key{op->getName().getAsOpaquePointer(),
                                 op->getPropertiesAsAttribute().getAsOpaquePointer()};
@@ -39,8 +39,8 @@ static SmallVector<const void *> getKey(Operation *op) {
   return key;
 }
 
-/// Replaces conversions by an equal one before them; returns how many. What a trip of a loop makes is not there after
-/// the loop.
+/// Replaces conversions by equal earlier ones; returns how many. A conversion inside a loop is not available after the
+/// loop.
 static unsigned mergeEqual(Block &block) {
   std::map<SmallVector<const void *>, Operation *> seen;
   SmallVector<SmallVector<SmallVector<const void *>>> madeInLoops;
@@ -70,7 +70,7 @@ static unsigned mergeEqual(Block &block) {
 // Reductions that meet
 //===----------------------------------------------------------------------===//
 
-/// The reduction of a partial sum that makes `value`, if nobody else uses it.
+/// The reduction of a partial sum that makes `value`, if it has a single use.
 static Operation *getReduction(Value value) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<AllReduceOp, ReduceScatterOp>(op) || !value.hasOneUse())
@@ -78,7 +78,7 @@ static Operation *getReduction(Value value) {
   return cast<ConversionOpInterface>(op).getFrom().getPartialKind() == ReduceKind::Sum ? op : nullptr;
 }
 
-/// Whether position i of the result depends on position i of the operand alone, in all dimensions.
+/// True if position i of the result depends on position i of the operand alone, in all dimensions.
 static bool isPositional(const TensorRule &operand, const TensorRule &result) {
   auto equal = [](const auto &left, const auto &right) {
     return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto pair) {
@@ -91,13 +91,13 @@ static bool isPositional(const TensorRule &operand, const TensorRule &result) {
                       [&](auto pair) { return equal(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-/// The operands of `op` in which it is linear and that are equal reductions, at least two; none otherwise.
+/// The operands of `op` in which it is linear and that are equal reductions, at least two; otherwise empty.
 static ArrayRef<unsigned> findReducedOperands(Operation *op, const ShardingRule &rule) {
   for (const PartialRule &partial : rule.partials) {
     if (partial.kind != ReduceKind::Sum || partial.operands.size() < 2)
       continue;
     Operation *first = getReduction(op->getOperand(partial.operands.front()));
-    // What changes its shape on the way has to take all operands along.
+    // A reduce-scatter changes the shape of its value, so all operands have to be reduced by one.
     if (!first || (isa<ReduceScatterOp>(first) && partial.operands.size() != op->getNumOperands()))
       continue;
     bool areEqual = llvm::all_of(partial.operands, [&](unsigned operand) {
@@ -112,7 +112,7 @@ static ArrayRef<unsigned> findReducedOperands(Operation *op, const ShardingRule 
   return {};
 }
 
-/// Moves the reductions of operands behind `op`; returns how many that saves.
+/// Moves the reductions of operands after `op`; returns the number of reductions that this saves.
 static unsigned joinReductions(Operation *op) {
   auto interface = dyn_cast<ShardingOpInterface>(op);
   if (!interface || op->getNumResults() != 1)
@@ -122,7 +122,7 @@ static unsigned joinReductions(Operation *op) {
   if (operands.empty())
     return 0;
   auto reduction = cast<ConversionOpInterface>(op->getOperand(operands.front()).getDefiningOp());
-  // Where fewer ranks compute the sum than reduce its terms, the others would be missing.
+  // If fewer ranks compute the sum than reduce its terms, the reduction after it would lack members.
   if (op->getAttr(kOnAttr) != reduction->getAttr(kOnAttr))
     return 0;
   if (getElementTypeOrSelf(op->getResult(0)) != getElementTypeOrSelf(reduction.getInput()))
@@ -154,7 +154,7 @@ struct MergeConversionsPass : optimize::impl::MergeConversionsPassBase<MergeConv
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Block &block : func.getBody()) {
         numMerged += mergeEqual(block);
-        // A joined reduction comes after its sum, where the next sum finds it.
+        // The joined reduction comes after its sum, where a later sum in the chain finds it.
         for (Operation &op : llvm::make_early_inc_range(block))
           numJoined += joinReductions(&op);
       }

@@ -12,10 +12,10 @@ using namespace meshwright;
 
 void optimize::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
   manager.addPass(createMergeConversionsPass());
-  // What is left to send is sent by all who have it together.
+  // Splits the remaining sends over all ranks that have the value.
   manager.addPass(createSplitSendsPass());
   if (options.keepFetches)
     manager.addPass(createKeepFetchesPass());
-  // What Partition forbade stays forbidden.
+  // Runs Partition's gate again: Optimize must keep its invariants.
   manager.addPass(partition::createVerifyPass());
 }

@@ -1,10 +1,10 @@
-//===- SplitSends.cpp - each sends its own piece --------------------------===//
+//===- SplitSends.cpp - lets each replica send a piece of a value ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From stage to stage a value goes between ranks that agree in all other coordinates. Where it is replicated over some
-// of these the same bytes go over as many links of the pipeline, which are often the slow ones. Here every rank sends
-// its own piece, and those that receive them gather along the other axes.
+// From stage to stage a value goes between ranks that agree in all other coordinates. If it is replicated over r of
+// these ranks, r links of the pipeline, often the slow ones, carry the same bytes. This pass lets every replica send
+// 1/r of the value, and the receivers all-gather the pieces along the other axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static SmallVector<Axis> findReplicated(const Placement &placement, const Mesh &
   return axes;
 }
 
-/// `placement` with `dim` split over `axes`, too, the first outermost; nothing where parts would differ in size.
+/// `placement` with `dim` also split over `axes`, the first outermost; nullopt if the parts would differ in size.
 static std::optional<Placement> splitOver(Placement placement, unsigned dim, int64_t size, ArrayRef<Axis> axes,
                                           const Mesh &mesh) {
   int64_t extent = placement.dims[dim].empty() ? size : placement.dims[dim].back().stride;
@@ -55,7 +55,7 @@ static std::optional<Placement> splitOver(Placement placement, unsigned dim, int
 
 namespace {
 
-/// A value in pieces, and over which axes.
+/// The placement of a value in pieces, and the axes over which it is split.
 struct Pieces {
   Placement placement;
   SmallVector<Axis> axes;
@@ -66,7 +66,7 @@ class SendSplitter {
 public:
   SendSplitter(SendOp send, Conversion conversion) : send(send), conversion(std::move(conversion)), builder(send) {}
 
-  /// False, and nothing is changed, where there is nothing to split, or no dimension divides.
+  /// Returns false, and changes nothing, if the value is not replicated or no dimension divides.
   bool run();
 
 private:
@@ -94,7 +94,7 @@ private:
 
 } // namespace
 
-/// As many axes as one dimension divides by; the last ones, which are the fastest.
+/// Chooses the largest set of axes over which one dimension divides; prefers the last axes, which are the fastest.
 std::optional<Pieces> SendSplitter::findPieces() const {
   SmallVector<Axis> axes = findReplicated(conversion.from, conversion.mesh);
   for (; !axes.empty(); axes.erase(axes.begin()))
@@ -114,7 +114,7 @@ Value SendSplitter::getCoordinate(StringAttr axis) {
   return CoordinateOp::create(builder, send.getLoc(), RankedTensorType::get({}, builder.getI32Type()), axis);
 }
 
-/// The rank's own piece, taken from axis to axis.
+/// Takes the rank's own piece, axis by axis.
 Value SendSplitter::shard(const Pieces &pieces) {
   Value value = send.getInput();
   Placement before = conversion.from;
@@ -141,13 +141,14 @@ Value SendSplitter::sendPieces(Value piece, const Pieces &pieces) {
   return made.getResult();
 }
 
-/// Whether the value is none of a single micro-batch but the sum of all.
+/// True if the value is accumulated over all micro-batches.
 bool SendSplitter::isOncePerStep() const {
   std::optional<Axis> slices = conversion.mesh.find(AxisKind::Slices);
   return slices && !conversion.from.findSplit(*slices) && !conversion.from.isPartial(*slices);
 }
 
-/// The whole again, where it is read. What is sent once per step is gathered once, by no task of a micro-batch.
+/// Gathers the whole value on the reading stage. A value that is sent once per step is gathered once, outside the tasks
+/// of micro-batches.
 Value SendSplitter::gather(Value piece, const Pieces &pieces) {
   auto made = AllGatherOp::create(builder, send.getLoc(), send.getResult().getType(), piece, getNames(pieces.axes),
                                   toAttr(pieces.placement, conversion.to), send.getTo(), send.getShapeAttr());
@@ -174,7 +175,7 @@ bool SendSplitter::run() {
   return true;
 }
 
-/// The values of `block` that are there before the first slice of the batch: made of inputs, constants and variables of
+/// The values of `block` that exist before the first slice of the batch: made of inputs, constants and variables of
 /// earlier steps alone.
 static llvm::DenseSet<Value> findEarly(Block &block, StringRef slices) {
   llvm::DenseSet<Value> early(block.getArguments().begin(), block.getArguments().end());

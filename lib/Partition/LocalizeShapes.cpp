@@ -1,9 +1,9 @@
-//===- LocalizeShapes.cpp - the program of one rank -----------------------===//
+//===- LocalizeShapes.cpp - rewrites a program to the shapes of one rank --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Establishes that every type is what one rank holds. An operation is rewritten by its own `localize`; what this pass
-// adds is what all operations need alike: the check against the sharding rule, coordinates, and the masks of operands
+// After this pass every type is the local type of one rank. Each operation is rewritten by its own `localize`; the pass
+// adds the parts that all operations share: the check against the sharding rule, coordinates, and masks for operands
 // that are read across parts of unequal size.
 //
 //===----------------------------------------------------------------------===//
@@ -75,7 +75,7 @@ private:
   bool scattersFirst;
   OpBuilder builder;
   IRMapping locals;
-  /// Where every value of the old program is.
+  /// The current placement of every value of the old program.
   DenseMap<Value, MappingAttr> current;
   DenseMap<Axis, Value> coordinates;
   Operation *lastCoordinate = nullptr;
@@ -86,7 +86,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What operations share
+// Types and coordinates
 //===----------------------------------------------------------------------===//
 
 RankedTensorType FunctionLocalizer::getLocalType(Type global, MappingAttr mapping) {
@@ -94,7 +94,7 @@ RankedTensorType FunctionLocalizer::getLocalType(Type global, MappingAttr mappin
   return type.clone(table.resolve(mapping, global).getLocalShape(type.getShape()));
 }
 
-/// One coordinate operation per axis, at the head of the block.
+/// Creates one coordinate operation per axis, at the head of the block.
 Value FunctionLocalizer::getCoordinate(Axis axis) {
   Value &coordinate = coordinates[axis];
   if (coordinate)
@@ -161,14 +161,15 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
   llvm_unreachable("all kinds are covered");
 }
 
-/// The operations of `block` behind `before`, all of them if that is null, without coordinates.
+/// The operations of `block` after `before`, all of them if that is null, without coordinates.
 static auto getOpsBehind(Operation *before, Block *block) {
   return llvm::make_filter_range(
       llvm::make_range(before ? std::next(before->getIterator()) : block->begin(), block->end()),
       [](Operation &op) { return !isa<CoordinateOp>(op); });
 }
 
-/// Replaces `value` by what the step makes of it. Who has no part in what the step leaves alone does not run it.
+/// Replaces `value` by the result of the step. Ranks outside the support of the axes that the step leaves alone skip
+/// it.
 void FunctionLocalizer::emitStep(const ReshardStep &step, ReshardOp reshard, Value &value, ArrayRef<int64_t> shape) {
   Block *block = builder.getInsertionBlock();
   Operation *before = block->empty() ? nullptr : &block->back();
@@ -231,8 +232,8 @@ Value FunctionLocalizer::mask(Value value, ArrayRef<int64_t> dims, ReduceKind ki
                                  builder.getDenseI64ArrayAttr(global.getShape()), fill);
 }
 
-/// The local operands of `op`; those that it reads across parts of unequal size are filled with what does not change
-/// the reduction.
+/// The local operands of `op`. Operands that it reads across parts of unequal size are padded with the neutral element
+/// of the reduction.
 SmallVector<Value> FunctionLocalizer::maskOperands(Operation &op, const ShardingRule &rule,
                                                    ArrayRef<Placement> placements) {
   SmallVector<Value> operands;
@@ -255,7 +256,7 @@ SmallVector<Value> FunctionLocalizer::maskOperands(Operation &op, const Sharding
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Checks that every operand is where `op` reads it.
+/// Checks that every operand is in the placement in which `op` reads it.
 LogicalResult FunctionLocalizer::checkMovement(Operation &op, ArrayRef<MappingAttr> operands) {
   for (auto [index, operand, mapping] : llvm::enumerate(op.getOperands(), operands))
     if (current.lookup(operand) != mapping)
@@ -282,7 +283,7 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
     resultPlacements.push_back(table.resolve(mapping, result.getType()));
   auto interface = dyn_cast<ShardingOpInterface>(op);
   ShardingRule rule = interface ? interface.getShardingRule() : ShardingRule::whole(&op);
-  // A variable is read and assigned in the placement in which it is kept, whatever that is.
+  // A variable is read and assigned in the placement in which it is kept, so its rule does not apply.
   if (!isa<net::ReadOp, net::AssignOp>(op) &&
       failed(checkRule(rule, mesh, operandPlacements, resultPlacements, [&] { return op.emitOpError(); })))
     return failure();
@@ -333,7 +334,7 @@ LogicalResult FunctionLocalizer::localize(Operation &op) {
   return success();
 }
 
-/// The type of the function, and the whole types of arguments and results beside it.
+/// Sets the local type of the function, and stores the global types of arguments and results beside it.
 LogicalResult FunctionLocalizer::localizeSignature() {
   FunctionType type = func.getFunctionType();
   SmallVector<Type> inputs, results;
@@ -375,7 +376,7 @@ LogicalResult FunctionLocalizer::run() {
   for (Operation &op : old) {
     if (failed(localize(op)))
       return failure();
-    // What a trip masks is not there after the loop.
+    // A mask made in a loop is not available after the loop.
     if (isa<net::EndLoopOp>(op))
       masks.clear();
   }

@@ -1,10 +1,10 @@
-//===- MaterializeReshards.cpp - every conversion becomes an operation ----===//
+//===- MaterializeReshards.cpp - inserts an operation for every conversion -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Establishes that every operation reads its operands in the placement in which they are. Conversions are naive on
-// purpose: one per value and target. Two things are shared here. Several uses that each need a partial value reduced
-// would otherwise reduce it several times, and several that read it with another holder would have it sent as often.
+// After this pass every operation reads its operands in the placement in which they are. Conversions are naive on
+// purpose, one per value and target, with two exceptions: several uses that need a partial value reduced share the
+// reduction, and several uses with the same other owner share the send.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,15 +42,15 @@ public:
   unsigned getNumReshards() const { return numReshards; }
 
 private:
-  /// What becomes of one value.
+  /// The conversions of one value.
   struct Requests {
     MappingAttr placement;
-    /// In which other placements it is read, in the order of the uses.
+    /// The other placements in which it is read, in the order of the uses.
     llvm::SetVector<MappingAttr> targets;
-    /// Where `targets` share a reduction: the reduced placement, which is converted on.
+    /// The reduced placement that `targets` share and that is converted further; null if they share none.
     MappingAttr shared;
-    /// For targets with another holder, where several have the same: the placement in which it is sent to him, who
-    /// converts it on.
+    /// For targets with another owner, if several have the same: the placement in which the value is sent to that
+    /// owner, which converts it further.
     DenseMap<MappingAttr, MappingAttr> sent;
   };
 
@@ -91,8 +91,8 @@ Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr f
   return reshard.getResult();
 }
 
-/// Where all uses of `read` make smaller elements of the variable, that is done where it is kept, and what was to be
-/// moved behind the read is moved behind them.
+/// If all uses of `read` convert the variable to a smaller element type, converts it where it is kept, before it is
+/// moved: that sends fewer bytes.
 LogicalResult Materializer::narrowWhereKept(net::ReadOp read) {
   FailureOr<SmallVector<MappingAttr>> kept = table.getComputes(read), results = table.getResults(read);
   if (failed(kept) || failed(results))
@@ -124,8 +124,8 @@ LogicalResult Materializer::narrowWhereKept(net::ReadOp read) {
   return success();
 }
 
-/// Converts what `op` computes to what it leaves. Afterwards `dist.results` is what it computes, and the conversions
-/// say the rest.
+/// Converts the computed placements of `op` to those of its results. Afterwards `dist.results` holds the computed
+/// placements, and explicit conversions make the others.
 LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   FailureOr<SmallVector<MappingAttr>> computes = table.getComputes(op);
   if (failed(computes))
@@ -134,7 +134,7 @@ LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   if (failed(results))
     return failure();
   OpBuilder builder(op->getContext());
-  // What leaves a loop is there behind it.
+  // The result of a loop is available after the loop's end.
   builder.setInsertionPointAfter(net::leavesLoop(op) ? loops.getEnd(loops.getLoop(op)).getOperation() : op);
   for (auto [result, from, to] : llvm::zip(op->getResults(), *computes, *results)) {
     Value value = result;
@@ -150,7 +150,7 @@ LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   return success();
 }
 
-/// An operation runs where its results are, and reads there what is everywhere.
+/// Runs `op` only on the ranks of its results; replicated operands are read there.
 LogicalResult Materializer::narrow(Operation *op, MutableArrayRef<MappingAttr> operands) {
   FailureOr<SmallVector<MappingAttr>> computes = table.getComputes(op);
   if (failed(computes))
@@ -168,8 +168,8 @@ LogicalResult Materializer::narrow(Operation *op, MutableArrayRef<MappingAttr> o
   return success();
 }
 
-/// The placements in which `op` reads its operands. What is assigned goes where the variable is kept, and what is
-/// returned where the function says.
+/// The placements in which `op` reads its operands. An assigned value goes where the variable is kept, a returned value
+/// where the function's signature places it.
 FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func::FuncOp func) {
   FailureOr<SmallVector<MappingAttr>> wanted = table.getOperands(op);
   if (failed(wanted))
@@ -219,12 +219,12 @@ LogicalResult Materializer::collect(Operation *op, func::FuncOp func) {
 MappingAttr Materializer::toAttr(const Placement &placement, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   MappingAttr mapping = placement.toAttr(value.getContext(), mesh, type.getShape());
-  // Registers the placement; one that was built from resolved ones resolves.
+  // Registers the placement; built from resolved placements, it always resolves.
   (void)table.normalize(mapping, type, value.getParentRegion()->getParentOp());
   return mapping;
 }
 
-/// Whether a value that is as `from` on `axis` has to be reduced or sent to be as `to`.
+/// True if converting `from` to `to` reduces or sends the value along `axis`.
 static bool leaves(const Placement &from, const Placement &to, Axis axis) {
   if (from.isPartial(axis))
     return !to.isPartial(axis) || to.partialKind != from.partialKind;
@@ -232,8 +232,8 @@ static bool leaves(const Placement &from, const Placement &to, Axis axis) {
   return holder && to.getHolder(axis) != holder && !to.isPartial(axis);
 }
 
-/// The placement to which `value` is reduced, or sent from its holder, once for all targets that need it: as all of
-/// them are where they are alike, replicated elsewhere. Null where fewer than two targets need it.
+/// The placement to which `value` is reduced, or sent from its owner, once for all targets that need it: on each axis
+/// the targets' common state, or replicated if they differ. Null if fewer than two targets need it.
 MappingAttr Materializer::shareReduction(Value value, const Requests &requests) {
   const Placement from = table.resolve(requests.placement, value.getType());
   Placement shared = from;
@@ -263,7 +263,7 @@ MappingAttr Materializer::shareReduction(Value value, const Requests &requests) 
   return isShared ? toAttr(normalize(shared, mesh), value) : MappingAttr();
 }
 
-/// Whether the reduction that targets share serves `target`.
+/// True if the shared reduction serves `target`.
 bool Materializer::isShared(Value value, const Requests &request, MappingAttr target) {
   if (!request.shared)
     return false;
@@ -274,7 +274,7 @@ bool Materializer::isShared(Value value, const Requests &request, MappingAttr ta
                       [&](Axis axis) { return leaves(before, middle, axis) && leaves(before, after, axis); });
 }
 
-/// Lets targets with the same other holder share what is sent to him: all that he needs of the value's elements.
+/// Lets targets with the same other owner share one send of all elements that this owner needs.
 void Materializer::shareSends(Value value, Requests &request) {
   llvm::MapVector<MappingAttr, SmallVector<MappingAttr, 2>> targetsOf;
   for (MappingAttr target : request.targets) {
@@ -298,11 +298,11 @@ void Materializer::shareSends(Value value, Requests &request) {
         request.sent[target] = sent;
 }
 
-/// `value` in the placement `target`, for `user`, which is the first to ask or comes later.
+/// `value` in the placement `target`, converted before `user` unless an earlier user converted it.
 Value Materializer::convert(Value value, MappingAttr target, Operation *user) {
   if (Value known = converted.lookup({value, target}))
     return known;
-  // What is there before a loop is converted once, and not with every trip.
+  // A value made before a loop is converted once, before the loop.
   OpBuilder builder(loops.hoist(user, value));
   const Requests &request = requests[value];
   MappingAttr from = request.placement;
@@ -339,8 +339,8 @@ LogicalResult Materializer::run(func::FuncOp func) {
   for (auto read : func.getOps<net::ReadOp>())
     if (failed(narrowWhereKept(read)))
       return failure();
-  // Operands are collected before the definitions change: an operation that does not say how it reads its operands
-  // reads them as they are left.
+  // Operands are collected before the definitions change: an operation without stated operand placements reads values
+  // as their makers leave them.
   for (Operation *op : ops) {
     FailureOr<SmallVector<MappingAttr>> wanted = getTargets(op, func);
     if (failed(wanted))

@@ -1,4 +1,4 @@
-//===- Origin.cpp - what operations are made for --------------------------===//
+//===- Origin.cpp - lets created operations inherit stage, role, reason ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,7 +21,7 @@ void partition::inheritOrigin(Operation *made, Operation *origin) {
       made->setAttr(name, attribute);
 }
 
-/// The operation whose result `reshard` converts, itself or converted before; null for an argument.
+/// The operation whose result `reshard` converts, looking through earlier conversions; null for an argument.
 static Operation *getMaker(ReshardOp reshard) {
   Operation *maker = reshard.getInput().getDefiningOp();
   while (auto before = dyn_cast_or_null<ReshardOp>(maker))
@@ -37,7 +37,8 @@ void partition::inheritOrigin(Operation *made, const ReshardStep &step, ReshardO
   Operation *maker = getMaker(reshard);
   if (maker && stages->isOn(maker, *holder))
     return inheritOrigin(made, maker);
-  // A variable, say, that another stage reads: it is there before any stage begins.
+  // The input has no maker with a stage, such as a variable that another stage reads: it exists before any stage
+  // begins.
   inheritOrigin(made, reshard);
   made->removeAttr(kStageAttr);
 }

@@ -10,8 +10,8 @@
 using namespace meshwright;
 
 void partition::buildPipeline(mlir::OpPassManager &manager, const LocalizeShapesPassOptions &options) {
-  // What every operation reads and leaves becomes explicit while shapes are still global, where a conversion is one
-  // operation; then everything becomes local at once.
+  // Conversions become explicit while shapes are still global, when each is one operation; then all shapes become local
+  // at once.
   manager.addPass(createMaterializeReshardsPass());
   manager.addPass(createLocalizeShapesPass(options));
   manager.addPass(createVerifyPass());

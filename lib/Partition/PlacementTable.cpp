@@ -88,7 +88,7 @@ FailureOr<MappingAttr> PlacementTable::getDefinition(Value value, Operation *use
   return (*results)[cast<OpResult>(value).getResultNumber()];
 }
 
-/// The entries of `name` on `op`, one for each of `values`; nothing where the attribute is absent.
+/// The entries of `name` on `op`, one for each of `values`; empty if the attribute is absent.
 static FailureOr<ArrayRef<Attribute>> getList(Operation *op, StringRef name, ValueRange values) {
   auto list = op->getAttrOfType<ArrayAttr>(name);
   if (!list)

@@ -13,33 +13,33 @@
 
 namespace meshwright::partition {
 
-/// The mesh of a module, without which nothing can be partitioned; otherwise emits an error.
+/// The mesh of `module`; emits an error if it has none.
 mlir::FailureOr<dist::MeshOp> requireMesh(mlir::ModuleOp module);
 
-/// Checks that no variable or argument has its local shape already.
+/// Checks that no variable or argument has been localized.
 llvm::LogicalResult verifyGlobal(mlir::ModuleOp module);
 
-/// Reads the placements that operations and variables state. A placement is handed out as the attribute of its normal
-/// form, so that two that mean the same are the same attribute.
+/// Reads the placements that operations and variables state. Placements are returned as attributes in normal form, so
+/// equal placements are equal attributes.
 class PlacementTable {
 public:
   PlacementTable(mlir::ModuleOp module, const dist::Mesh &mesh) : symbols(module), mesh(mesh) {}
 
-  /// The normal form of `mapping` for a value of `type`; the error is at `op` and says what does not resolve. So
-  /// does a support of several coordinates: a value has one holder on an axis, or is on all of it.
+  /// The normal form of `mapping` for a value of `type`. Emits an error at `op` if the mapping does not resolve, or if
+  /// its support has several coordinates on an axis: a value has one owner on an axis, or is on all of it.
   mlir::FailureOr<dist::MappingAttr> normalize(mlir::Attribute mapping, mlir::Type type, mlir::Operation *op);
   /// The placement that `mapping`, a normal form, stands for.
   const dist::Placement &resolve(dist::MappingAttr mapping, mlir::Type type);
 
-  /// The placements in which `op` reads its operands; where it does not say, it reads them as they are.
+  /// The placements in which `op` reads its operands; if it states none, those of the values.
   mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getOperands(mlir::Operation *op);
   /// The placements in which `op` leaves its results.
   mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getResults(mlir::Operation *op);
-  /// The placements in which the results leave the computation of `op`.
+  /// The placements in which the computation of `op` leaves the results, before any conversion.
   mlir::FailureOr<llvm::SmallVector<dist::MappingAttr>> getComputes(mlir::Operation *op);
-  /// Where argument `index` of `func` is.
+  /// The placement of argument `index` of `func`.
   mlir::FailureOr<dist::MappingAttr> getArgument(mlir::func::FuncOp func, unsigned index);
-  /// Where `variable` is kept.
+  /// The placement in which `variable` is kept.
   mlir::FailureOr<dist::MappingAttr> getKept(mlir::FlatSymbolRefAttr variable, mlir::Operation *user);
 
 private:

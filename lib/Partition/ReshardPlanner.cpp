@@ -1,9 +1,9 @@
-//===- ReshardPlanner.cpp - a conversion as a sequence of steps -----------===//
+//===- ReshardPlanner.cpp - shortest paths between two placements ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dijkstra's algorithm over the placements between the two. The order of the queue is bytes, then steps, then the bytes
-// that local steps touch, then the order of discovery, so that the answer is the same on every machine.
+// Dijkstra's algorithm over the placements between the two. The queue is ordered by bytes, then steps, then bytes
+// touched by local steps, then discovery, so the answer is the same on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
   return elements;
 }
 
-/// The collective that a step is; nothing for a step that sends nothing.
+/// The collective of a step; nullopt for a local step.
 static std::optional<CollectiveKind> getCollectiveKind(Kind kind) {
   switch (kind) {
   case Kind::AllReduce:
@@ -90,7 +90,7 @@ private:
   struct Node {
     Placement placement;
     Cost cost;
-    /// The node before and the step from it; the start has none.
+    /// The previous node and the step from it; the start has neither.
     int parent = -1;
     std::optional<ReshardStep> step;
     bool done = false;
@@ -104,7 +104,7 @@ private:
   void expandGathers(int index, unsigned dim);
   void reach(int parent, Kind kind, ArrayRef<Axis> axes, Placement next);
   int find(const Placement &placement) const;
-  /// `placement` with `axis` as in `to`; nothing where its digit does not nest yet.
+  /// `placement` with `axis` as in `to`; nullopt if its digit does not nest yet.
   std::optional<Placement> adopt(Placement placement, Axis axis) const;
 
   const ReshardPlanner &planner;
@@ -167,8 +167,8 @@ std::optional<Placement> Search::adopt(Placement placement, Axis axis) const {
   return placement;
 }
 
-/// All-reduces over every set of axes that are partial and not wanted so. Sets that leave one out matter where another
-/// step shrinks the value in between; the largest comes first.
+/// All-reduces over every set of axes that are partial and unwanted as such. Sets that leave one out matter if another
+/// step shrinks the value in between; the largest set comes first.
 void Search::expandReductions(int index) {
   SmallVector<Axis> owed;
   for (Axis axis : nodes[index].placement.partialAxes)
@@ -238,13 +238,13 @@ void Search::expandAxis(int index, Axis axis) {
   }
 }
 
-/// Whether no sum is left of which ranks are to keep parts.
+/// True if no sum is left of which ranks are to keep parts.
 bool Search::isScattered(const Placement &placement) const {
   return llvm::none_of(placement.partialAxes,
                        [&](Axis axis) { return !mesh.isTime(axis) && (to.findSplit(axis) || to.getHolder(axis)); });
 }
 
-/// The times are over for what was partial or split along them.
+/// Ends the times of an axis: accumulates a partial value, collects a split one.
 void Search::expandTime(int index, Axis axis) {
   const Placement current = nodes[index].placement;
   if (!current.isPartial(axis) && !current.findSplit(axis))
@@ -268,12 +268,12 @@ void Search::expand(int index) {
     expandGathers(index, dim);
 }
 
-/// Whether one operation can do two steps that make a value partial: the value has holders in both, or in neither.
+/// True if one operation can do two steps that make a value partial: the value has owners in both, or in neither.
 static bool areHeldAlike(const ReshardStep &step, const ReshardStep &next) {
   return step.from.getHolder(step.axes.front()).has_value() == next.from.getHolder(next.axes.front()).has_value();
 }
 
-/// Joins neighbouring steps of a kind that one operation can do: reduce-scatters of digits that nest, the holders of a
+/// Joins neighbouring steps of a kind that one operation can do: reduce-scatters of digits that nest, the owners of a
 /// partial value, broadcasts and reductions whose roots are one rank of the larger group.
 static void joinSteps(std::vector<ReshardStep> &steps) {
   for (size_t index = 0; index + 1 < steps.size();) {

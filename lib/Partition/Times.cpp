@@ -1,10 +1,10 @@
-//===- Times.cpp - what slices of a batch make together -------------------===//
+//===- Times.cpp - accumulates and collects values over slices ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value that is partial or split along an axis of times is whole behind the last of them. Until then an accumulator
-// holds what there is of it: read, gone on with, and assigned at all times but the last, at which the result itself is
-// taken.
+// A value that is partial or split along a time axis is complete only at the last time. Until then an accumulator
+// variable holds the part so far: every time reads and extends it, every time but the last assigns it, and the last one
+// uses the result directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::partition;
 
-/// `{axis = array<i64: first, …, last - 1>}`, beside what `during` says about other axes.
+/// `during` with `{axis = array<i64: first, …, last - 1>}` added.
 static DictionaryAttr withTimes(DictionaryAttr during, StringRef axis, int64_t first, int64_t last,
                                 MLIRContext *context) {
   NamedAttrList list(during);
@@ -42,7 +42,7 @@ LogicalResult Accumulators::check(ReshardOp reshard, const Placement &from, cons
   return success();
 }
 
-/// What the value that `reshard` converts is called, or the place that it comes from.
+/// The name of the value that `reshard` converts, or its source location if it has none.
 static std::string getName(ReshardOp reshard) {
   if (Operation *op = reshard.getInput().getDefiningOp()) {
     StringRef name = net::getUserName(op);
@@ -68,7 +68,8 @@ net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardSte
   if (auto parameter = symbols.lookup<net::VariableOp>(name); parameter && parameter.getTensorType() == type)
     like = FlatSymbolRefAttr::get(parameter);
   OpBuilder builder(module.getContext());
-  // No time reads what was there before the first, and nobody what is there behind the last.
+  // The accumulator needs no initial value and keeps none between steps: the first time does not read it, and the last
+  // does not assign it.
   auto variable = net::VariableOp::create(builder, reshard.getLoc(), net::VariableKind::Accumulator,
                                           (net::kAccumulatorPrefix + name).str(), type, net::InitializerAttr(), like);
   variable->setAttr(kWithinStepAttr, builder.getUnitAttr());
@@ -89,7 +90,7 @@ void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value va
   assign->setAttr(kDuringAttr, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
 }
 
-/// The name of a value is that of all of it; what one slice has is nothing that anybody named.
+/// Moves the user's name from `slice` to `whole`: the name means the complete value.
 static void moveName(Value slice, Value whole) {
   Operation *op = slice.getDefiningOp();
   Attribute name = op ? op->getDiscardableAttr(net::kNameAttr) : Attribute();
@@ -109,10 +110,11 @@ Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep
   return sum;
 }
 
-/// `before`, with `slice` at the place that `coordinate` has among the parts of the digit of `axis` in `placement`.
+/// `before`, with `slice` written at the position of `coordinate` along the digit of `axis` in `placement`.
 static Value putInto(net::NetBuilder &build, Value before, Value slice, Value coordinate, const Placement &placement,
                      Axis axis, const Mesh &mesh, ArrayRef<int64_t> global) {
-  // The dimension is outer x slices x inner. Every place is offered this slice, and one takes it.
+  // The dimension is viewed as outer × slices × inner. The slice is broadcast to every position, and a mask selects
+  // one.
   unsigned dim = placement.findSplit(axis)->first;
   int64_t outer = 1, inner = 1;
   bool isInner = false;

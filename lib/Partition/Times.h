@@ -1,4 +1,4 @@
-//===- Times.h - what slices of a batch make together -----------*- C++ -*-===//
+//===- Times.h - accumulates and collects values over slices -----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,20 +14,20 @@
 
 namespace meshwright::partition {
 
-/// `during`, which may be null, and only at the last of the slices of a batch; null where the mesh has no slices.
+/// `during`, which may be null, restricted to the last slice of a batch; null if the mesh has no slices.
 mlir::DictionaryAttr getDuringLast(mlir::DictionaryAttr during, const dist::Mesh &mesh, mlir::Operation *op);
 
-/// Makes the variables in which something is kept from one slice of the batch to the next. They have whole types, like
-/// all others, until these become local.
+/// Makes the variables that keep a value from one slice of the batch to the next. They have global types, like all
+/// variables, until LocalizeShapes makes these local.
 class Accumulators {
 public:
   Accumulators(mlir::ModuleOp module, const dist::Mesh &mesh);
 
-  /// Checks that what goes from `from` to `to` is something that times can be over for; the error is at `reshard`.
+  /// Checks that a conversion from `from` to `to` may end the times of an axis; the error is at `reshard`.
   mlir::LogicalResult check(dist::ReshardOp reshard, const dist::Placement &from, const dist::Placement &to) const;
-  /// The sum of `value` over the times so far, which is whole behind the last one.
+  /// The sum of `value` over the times so far, complete after the last one.
   mlir::Value add(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value);
-  /// The slices so far, `value` among them at `coordinate`; all of them behind the last one.
+  /// The slices so far, with `value` at `coordinate`; complete after the last one.
   mlir::Value collect(mlir::OpBuilder &builder, dist::ReshardOp reshard, const ReshardStep &step, mlir::Value value,
                       mlir::Value coordinate);
 
@@ -38,7 +38,7 @@ private:
   void assign(mlir::OpBuilder &builder, net::VariableOp variable, mlir::Value value, const ReshardStep &step);
 
   mlir::SymbolTable symbols;
-  /// Variables stand in front of it.
+  /// Variables are inserted before it.
   mlir::Block::iterator firstFunction;
   const dist::Mesh &mesh;
 };

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only reads. Every conversion is checked by its own verifier; what is left are the places where two of them, or one
-// and the boundary of the program, meet.
+// Reads only. Every conversion is checked by its own verifier; this gate checks the places where two operations meet,
+// or an operation and the boundary of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using namespace meshwright::partition;
 
 namespace {
 
-/// A placement of a value whose whole type is known.
+/// A placement of a value whose global type is known.
 struct Known {
   MappingAttr mapping;
   SmallVector<int64_t> shape;
@@ -64,7 +64,7 @@ private:
 
 } // namespace
 
-/// Checks that `local` is the local type of the whole type and the placement that stand beside it.
+/// Checks that `local` is the local type of the stated global type and placement.
 FailureOr<Known> Verifier::verifyBoundary(Type local, Attribute globalType, Attribute mapping, Operation *op,
                                           const Twine &what) {
   auto global = dyn_cast_or_null<TypeAttr>(globalType);
@@ -80,8 +80,8 @@ FailureOr<Known> Verifier::verifyBoundary(Type local, Attribute globalType, Attr
   return Known{*normal, llvm::to_vector(type.getShape())};
 }
 
-/// Checks that `value`, where its placement is known, is as `wanted`. To read what is replicated as partial of an
-/// idempotent kind, or on one holder alone, takes no operation.
+/// Checks that `value`, if its placement is known, is as `wanted`. Reading a replicated value as partial of an
+/// idempotent kind, or on one owner alone, takes no operation.
 LogicalResult Verifier::verifyUse(Operation *op, Value value, const Known &wanted) {
   auto it = known.find(value);
   if (it == known.end() || it->second == wanted)
@@ -104,7 +104,7 @@ LogicalResult Verifier::verifyUse(Operation *op, Value value, const Known &wante
   return diagnostic;
 }
 
-/// Checks that `op` runs where `expected` says, and that its operands are there where `reads` does.
+/// Checks that `op` runs on the ranks `expected` and that its operands exist on the ranks `reads`.
 LogicalResult Verifier::verifyMembers(Operation *op, DictionaryAttr expected, DictionaryAttr reads) {
   auto print = [&](DictionaryAttr on) { return on ? on : DictionaryAttr::get(op->getContext()); };
   DictionaryAttr on = getOn(op);
@@ -128,8 +128,7 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   if (failed(from) || failed(to))
     return failure();
   known[op->getResult(0)] = {*to, llvm::to_vector(op.getShape())};
-  // Holders on other axes than its own are the only ranks that have a part in it; on its own, who sends and who
-  // receives.
+  // Only owners on other axes than the conversion's own take part; on its own axes, senders and receivers do.
   NamedAttrList members((*from).getSupport());
   for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>()) {
     if (!isa<SendOp>(op)) {
@@ -142,7 +141,7 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
     members.set(axis, DenseI64ArrayAttr::get(op->getContext(), both));
   }
   DictionaryAttr expected = members.getDictionary(op->getContext()), on = getOn(op.getOperation());
-  // A local one may be part of an operation that fewer ranks run.
+  // A local conversion may belong to an operation that fewer ranks run.
   if (!op.isCollective() && covers(expected, on))
     expected = on;
   if (failed(verifyMembers(op, expected, join(on, (*from).getSupport()))))
@@ -150,8 +149,8 @@ LogicalResult Verifier::verifyConversion(ConversionOpInterface op) {
   return verifyUse(op, op.getInput(), {*from, llvm::to_vector(op.getShape())});
 }
 
-/// Checks that `op` runs where its stage does, and nowhere else. What ranks of several stages do together, to send or
-/// to reduce a value, has the stage of who reads it; a variable is read where it is kept.
+/// Checks that `op` runs exactly where its stage does. A send or reduction by ranks of several stages has the stage of
+/// its reader; a variable is read where it is kept.
 LogicalResult Verifier::verifyStage(Operation *op) {
   if (!stages || isa<net::ReadOp>(op))
     return success();

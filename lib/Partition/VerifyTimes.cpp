@@ -1,9 +1,9 @@
-//===- VerifyTimes.cpp - what one slice of a batch may read ---------------===//
+//===- VerifyTimes.cpp - checks the reads of one slice of a batch ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows values forward from where they come to depend on the slice, its coordinate, and from where the slices are
-// over, what accumulators are assigned. Knows nothing of placements.
+// Follows values forward from two sources: the coordinate of the slice, which makes them differ between slices, and the
+// assigned values of accumulators, which are complete only after the last slice. Independent of placements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,9 @@ private:
   func::FuncOp func;
   StringRef axis;
   int64_t size;
-  /// What an accumulator is assigned until the last slice: of one slice to the addend, whole behind the last.
+  /// Values assigned to an accumulator before the last slice, which are complete only after it.
   llvm::DenseSet<Value> sums;
-  /// Values that differ between slices, and values that are right behind the last one alone.
+  /// Values that differ between slices, and values that are valid after the last slice only.
   llvm::DenseSet<Value> varying, late;
 };
 

@@ -1,4 +1,4 @@
-//===- VerifyTimes.h - what one slice of a batch may read -------*- C++ -*-===//
+//===- VerifyTimes.h - checks the reads of one slice of a batch --*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,8 @@
 
 namespace meshwright::partition {
 
-/// Checks that no slice of a batch reads what is known after the last one, and that nothing which differs between
-/// slices leaves the step otherwise than through an accumulator. Nothing is to be checked on a mesh without slices.
+/// Checks that no slice of a batch reads a value that is known only after the last one, and that values that differ
+/// between slices leave the step only through an accumulator. Succeeds on a mesh without slices.
 mlir::LogicalResult verifyTimes(mlir::func::FuncOp func, const dist::Mesh &mesh);
 
 } // namespace meshwright::partition

@@ -1,4 +1,4 @@
-//===- Emit.h - from scheduled programs to a package ------------*- C++ -*-===//
+//===- Emit.h - writes the package of a scheduled module ---------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,33 +13,33 @@
 
 namespace meshwright::emit {
 
-/// What is known of a module's programs as a whole.
+/// Properties of a module's programs that the package states for all of them.
 struct ProgramMetrics {
-  /// What the metrics report, by name; empty where there is none.
+  /// Names of the results that report these metrics; empty if the module has no such metric.
   std::string loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
-  /// The narrowest float type that a step computes in; null where that is not known.
+  /// The narrowest float type that a step computes in; null if unknown.
   mlir::FloatType arithmetic;
   double modelFlopsPerStep = 0;
   int64_t tokensPerStep = 0;
 };
 
-/// Programs that evaluate between the steps of others: scheduled too, for the same mesh, and reading shared variables
-/// in the places of those (`dist.shared`, `dist.reserved_bytes`).
+/// Programs that evaluate between training steps: scheduled for the same mesh, they read the variables of the training
+/// programs where those keep them (`dist.shared`, `dist.reserved_bytes`).
 struct EvaluationPrograms {
   mlir::ModuleOp module, serial;
   ProgramMetrics metrics;
-  /// After how many steps they are run; 0 where nobody said.
+  /// The evaluation runs after every this many steps; 0 if the strategy sets no interval.
   int64_t every = 0;
 };
 
 struct EmitOptions {
-  /// The folder of the package: a new one, an empty one, or that of a package with nothing else in it, which is
-  /// replaced.
+  /// Path of the package folder: a new folder, an empty one, or a folder that holds a package and nothing else; that
+  /// package is replaced.
   std::string path;
-  /// What kernels are compiled for: `x86-64-v3`, `native`, `sm_90`; `emulated` is a GPU that the host's processor
-  /// plays.
+  /// The targets that kernels are compiled for, such as `x86-64-v3`, `native` or `sm_90`; `emulated` is a GPU emulated
+  /// on the host's processor.
   llvm::SmallVector<std::string> targets = {"x86-64-v3"};
-  /// Where to write how kernels are launched on GPUs and what they take there, as JSON; empty for nowhere.
+  /// Path of a JSON file with the launches and the resource use of the GPU kernels; empty to write none.
   std::string gpuReport;
   /// Free text for `dist-run --show`.
   std::string producer;
@@ -47,9 +47,9 @@ struct EmitOptions {
   std::optional<EvaluationPrograms> evaluation;
 };
 
-/// Writes the package of `module`, whose function has been through Schedule. `serial`, where there is one, is the
-/// scheduled program of one rank with global shapes; `module` itself is where it has no mesh. The folder appears whole
-/// or not at all. Kernels that are equal are compiled once, as many at a time as there are processors.
+/// Writes the package of `module`, whose function has been through Schedule. `serial` is the scheduled program of one
+/// rank with global shapes, or null if the package holds none; pass `module` itself if it has no mesh. The folder
+/// appears whole or not at all. Equal kernels are compiled once; as many compile in parallel as there are processors.
 mlir::LogicalResult emitPackage(mlir::ModuleOp module, mlir::ModuleOp serial, const EmitOptions &options);
 
 } // namespace meshwright::emit

@@ -11,7 +11,7 @@
 
 namespace meshwright::emit {
 
-/// True if `target` is a GPU. Its kernels compute everything but products, which CPUs leave to a library too.
+/// True if `target` is a GPU. There, kernels also compute what CPU targets leave to a library, except GEMMs.
 bool isGpuTarget(llvm::StringRef target);
 
 /// Registers the dialects and interfaces that code generation needs.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions merged, deferred, moved and split. A program is right without any of them.
+// Passes that merge, defer, move and split conversions. They change the cost of a program, not its results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@ namespace meshwright::optimize {
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Optimize/Passes.h.inc"
 
-/// What a strategy says about Optimize.
+/// The strategy's options for Optimize.
 struct Options {
-  /// Whether fetched parameters are kept as long as the step, over all slices of its batch.
+  /// True to fetch each parameter once per step and keep it over all slices of the batch.
   bool keepFetches = false;
 };
 

@@ -1,4 +1,4 @@
-//===- Origin.h - what operations are made for ------------------*- C++ -*-===//
+//===- Origin.h - lets created operations inherit stage, role, reason -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,12 +12,12 @@
 
 namespace meshwright::partition {
 
-/// Gives `made`, which was made for `origin`, its place in the step: role, scope, stage, segment, reason, where it does
-/// not say itself.
+/// Copies role, scope, stage, segment and reason from `origin` to `made`, which was created for it, unless `made` has
+/// them.
 void inheritOrigin(mlir::Operation *made, mlir::Operation *origin);
 
-/// The same for one step of `reshard`. A conversion from stage to stage is the work of both: what comes before the
-/// send, and the send, is of the stage that makes the value, and what comes behind it is of the one that reads it.
+/// The same for one step of `reshard`. A conversion between two stages belongs to both: the steps up to and including
+/// the send belong to the producing stage, the steps after it to the reading stage.
 void inheritOrigin(mlir::Operation *made, const ReshardStep &step, dist::ReshardOp reshard,
                    const std::optional<StageMap> &stages);
 

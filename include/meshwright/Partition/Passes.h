@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Global shapes to local shapes and explicit conversions.
+// Passes that replace global shapes by local shapes, and differences of placement by explicit conversions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- CommandLine.h - what users type --------------------------*- C++ -*-===//
+//===- CommandLine.h - the command line of a whole compilation ---*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,10 +11,11 @@
 
 namespace meshwright {
 
-/// Whether the arguments ask for the whole way (`--strategy`, `--emit`, `--from`, …) and not for single passes.
+/// True if the arguments ask for a whole compilation (`--strategy`, `--emit`, `--from`, …) rather than for single
+/// passes.
 bool isCompileCommand(int argc, char **argv);
 
-/// Runs `dist-opt` on such arguments, `--help`, `--version` and `--print-strategy` included. Returns the exit code.
+/// Runs `dist-opt` on such arguments, including `--help`, `--version` and `--print-strategy`. Returns the exit code.
 int runCompileCommand(int argc, char **argv, const mlir::DialectRegistry &registry);
 
 } // namespace meshwright

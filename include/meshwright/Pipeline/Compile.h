@@ -1,4 +1,4 @@
-//===- Compile.h - the whole way from a graph to a package ------*- C++ -*-===//
+//===- Compile.h - compiles a graph into a package, stage by stage -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -26,27 +26,27 @@ namespace meshwright {
 /// The stages, in order.
 enum class Stage { Import, Train, Annotate, Complete, Partition, Optimize, Schedule, Emit };
 
-/// The stage of that name, as `--from` and `--to` take it.
+/// Parses the name of a stage as `--from` and `--to` take it; nullopt if there is none of that name.
 std::optional<Stage> parseStage(llvm::StringRef name);
 llvm::StringRef stringifyStage(Stage stage);
 
-/// What a user of `dist-opt` asks for.
+/// The options of one run of `dist-opt`.
 struct CompileOptions {
-  /// Files; `-` is standard input or output. Empty: none.
+  /// Paths of files; `-` is standard input or output, and an empty path means no file.
   std::string input = "-";
   std::string output = "-";
   std::string strategy;
-  /// The graph of the program that evaluates; empty where the strategy says whether there is one.
+  /// Path of the evaluation graph; if empty, the strategy decides whether the program has one.
   std::string eval;
   std::string plan;
   std::string explain;
-  /// The folder of the package; empty where none is to be made.
+  /// Path of the package folder; empty to write no package.
   std::string emit;
   Stage from = Stage::Import;
   Stage to = Stage::Schedule;
-  /// Passes of Optimize are left out: the program is slower and equally right.
+  /// False to skip the passes of Optimize: the program gets slower, its results stay the same.
   bool optimize = true;
-  /// The package also holds the serial program.
+  /// True to store the serial program in the package, too.
   bool serial = true;
   int64_t ranks = 0;
   /// Print the program of this rank alone.
@@ -62,11 +62,11 @@ struct CompileOptions {
   bool printBrief = false;
 };
 
-/// The exit codes of our processes.
+/// The exit codes of all tools of the project.
 enum ExitCode { ExitDone = 0, ExitInput = 1, ExitUsage = 2 };
 
-/// Compiles as asked. Diagnostics, progress and times go to standard error. `registry` holds what `registerAllDialects`
-/// adds and, where the compiler is embedded, other dialects with what their operations mean.
+/// Compiles as `options` ask. Diagnostics, progress and times go to standard error. `registry` holds everything that
+/// `registerAllDialects` adds; a program that embeds the compiler may add its own dialects and their interfaces.
 ExitCode compile(const CompileOptions &options, const mlir::DialectRegistry &registry);
 
 } // namespace meshwright

@@ -1,4 +1,4 @@
-//===- Pipeline.h - all stages together -------------------------*- C++ -*-===//
+//===- Pipeline.h - registers all dialects and passes ------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,10 +13,10 @@ class DialectRegistry;
 
 namespace meshwright {
 
-/// Adds the dialects of Meshwright, those that it lowers to, and what the operations of `net` mean.
+/// Adds the dialects of Meshwright, the dialects they lower to, and the interfaces of the operations of `net`.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Makes the passes of all stages known by their flags.
+/// Registers the passes of all stages by their flags.
 void registerAllPasses();
 
 } // namespace meshwright

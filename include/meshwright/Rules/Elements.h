@@ -1,8 +1,8 @@
-//===- Elements.h - what operations do with an element ----------*- C++ -*-===//
+//===- Elements.h - element-wise pieces of kernel lowerings ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For those who write the loops of an operation themselves.
+// For lowerings that write an operation's loops themselves instead of building a `linalg` operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,13 @@
 
 namespace meshwright::kernel {
 
-/// An element of the indices of a gather or scatter as an index; values too large for one become the largest.
+/// Converts an element of the indices of a gather or scatter to `index`; values that do not fit become the largest
+/// index.
 mlir::Value toIndex(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, bool isUnsigned);
-/// What `scatter` makes of the element that is there and the update that comes to it.
+/// The element that `scatter` stores when `update` meets the present element `old`.
 mlir::Value combineUpdate(mlir::ImplicitLocOpBuilder &builder, net::ScatterOp scatter, mlir::Value old,
                           mlir::Value update);
-/// Whether `element` is preferred to `best`, which was found before it.
+/// A Boolean that is true if `reduce` prefers `element` to `best`, which comes earlier in the order of the reduction.
 mlir::Value isBetter(mlir::ImplicitLocOpBuilder &builder, net::ArgReduceOp reduce, mlir::Value element,
                      mlir::Value best);
 

@@ -1,4 +1,4 @@
-//===- Rules.h - what the operations of net mean ----------------*- C++ -*-===//
+//===- Rules.h - registers the interfaces of the operations of net -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,13 +16,13 @@ class DialectRegistry;
 
 namespace meshwright {
 
-/// How operations may be split over ranks, and what they become: `dist::ShardingOpInterface`.
+/// Registers `dist::ShardingOpInterface`: the ways to split an operation over ranks, and its local form.
 void registerNetSharding(mlir::DialectRegistry &registry);
-/// How operations are differentiated.
+/// Registers the derivatives of operations.
 void registerNetDerivatives(mlir::DialectRegistry &registry);
-/// How operations are computed: `dist::KernelOpInterface`.
+/// Registers `dist::KernelOpInterface`: the lowering of an operation to loops.
 void registerNetKernels(mlir::DialectRegistry &registry);
-/// What operations cost: `dist::CostOpInterface`.
+/// Registers `dist::CostOpInterface`: the FLOPs and bytes of an operation.
 void registerNetCosts(mlir::DialectRegistry &registry);
 /// The types in which mixed precision computes operations: `net::PrecisionOpInterface`.
 void registerNetPrecisions(mlir::DialectRegistry &registry);

@@ -1,4 +1,4 @@
-//===- Arena.h - offsets of buffers in one piece of memory ------*- C++ -*-===//
+//===- Arena.h - packs buffers with lifetimes into one arena -----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,17 +14,17 @@
 
 namespace meshwright::schedule {
 
-/// Buffers with sizes and lifetimes, to be laid out so that those that live at the same time do not overlap.
+/// Buffers with sizes and lifetimes; the layout has to keep buffers apart in memory that live at the same time.
 struct ArenaProblem {
   struct Buffer {
     int64_t bytes = 0;
-    /// The first and the last step in which it is used, both included.
+    /// The first and the last step that use the buffer, both included.
     int64_t first = 0, last = 0;
   };
   llvm::SmallVector<Buffer> buffers;
   int64_t alignment = 64;
 
-  /// The bytes that live at the busiest step: no layout needs less.
+  /// The bytes that live at the busiest step: a lower bound for every layout.
   int64_t getLowerBound() const;
 };
 
@@ -33,12 +33,12 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-/// Lays the buffers out: in order of their first step into the smallest gap that fits, and by falling size and by
-/// falling duration into the lowest gap; the smallest of the three.
+/// Lays out the buffers three times and returns the smallest layout: by first step into the smallest gap that fits, by
+/// falling size into the lowest gap, and by falling duration into the lowest gap.
 ArenaLayout layOut(const ArenaProblem &problem);
 
-/// The first pair of buffers that overlap in time and memory, or of which one is not aligned or ends outside; nothing
-/// where the layout is right.
+/// Returns a pair of buffers that overlap in time and memory, or a buffer (twice) that is misaligned or ends outside;
+/// nullopt if the layout is valid.
 std::optional<std::pair<unsigned, unsigned>> findOverlap(const ArenaProblem &problem, const ArenaLayout &layout);
 
 } // namespace meshwright::schedule

@@ -1,4 +1,4 @@
-//===- Clustering.h - which operations become one kernel --------*- C++ -*-===//
+//===- Clustering.h - groups operations into kernels -------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,41 +17,43 @@
 namespace meshwright::schedule {
 
 struct ClusterProblem {
-  /// How an operation reads a value: element by element in its own order; one value for each row of its domain; or in
+  /// The way an operation reads a value: element by element in its own order; one value per row of its domain; or in
   /// any other way, for which the value has to be in memory.
   enum class Access { Same, Row, Memory };
   struct Use {
-    /// The node that makes the value; -1 where it is there from the start.
+    /// The node that makes the value; -1 if the value exists before the first node.
     int producer = -1;
     Access access = Access::Memory;
-    /// Names the value, for operations that read the same one; -1 for what is not in memory.
+    /// A number of the value, equal for operations that read the same one; -1 for values that are not in memory.
     int value = -1;
-    /// How many elements the value has.
+    /// The number of elements of the value.
     int64_t elements = 0;
   };
   struct Node {
     enum Kind { Map, Reduce, Barrier } kind = Barrier;
-    /// The elements that it computes; of a reduction, those that it reads.
+    /// The elements that the node computes; for a reduction, the elements that it reads.
     int64_t elements = 0;
     /// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
     int64_t kept = -1;
     llvm::SmallVector<Use, 4> uses;
-    /// Which ranks run it, by a number for each set of them; only what the same ranks run is in one cluster.
+    /// The set of ranks that run the node, as a number. A cluster holds only nodes with equal sets.
     unsigned members = 0;
-    /// Whether computing it again is worse than keeping it.
+    /// True if recomputing the result costs more than storing and loading it.
     bool expensive = false;
-    /// Whether a library may compute it with the product that it reads, whose own result is in no memory then.
+    /// True if a library may compute the node as the epilogue of the GEMM that it reads; the GEMM's own result is then
+    /// not stored.
     bool finishing = false;
-    /// Whether what it makes is only there for its own segment: a fetched parameter.
+    /// True if the result lives only within its own segment: a fetched parameter.
     bool passing = false;
-    /// Whether it should run as soon as it can, because memory becomes free: an assignment.
+    /// True for assignments, which should run as early as possible because they free memory.
     bool early = false;
-    /// The node that it is not to run before, though it needs nothing of it; -1 where there is none. A node that
-    /// computes again what was made long before is in the cluster of its trigger or in a later one.
+    /// The node that this one must not precede although it reads nothing of it; -1 if there is none. A node that
+    /// recomputes an early value is placed in the cluster of its trigger or in a later one.
     int trigger = -1;
-    /// Of barriers: nodes that come before it, though it reads nothing of them. The end of a loop has its body here.
+    /// Barriers only: nodes that must precede the barrier although it reads none of their results. The end of a loop
+    /// lists the loop's body here.
     llvm::SmallVector<unsigned, 0> behind;
-    /// What should run before it, where the order leaves the choice: readers of the memory that it overwrites.
+    /// Nodes that should run before this one if the order leaves a choice: readers of the memory that it overwrites.
     llvm::SmallVector<unsigned, 0> after;
   };
   /// In order; producers come before their users.
@@ -61,13 +63,13 @@ struct ClusterProblem {
 };
 
 struct Clustering {
-  /// For every node its cluster; -1 for barriers.
+  /// The cluster of every node; -1 for barriers.
   llvm::SmallVector<int> clusterOf;
-  /// For every node whether what it makes has to be in memory. Clusters that read another's value that is not compute
-  /// it again.
+  /// For every node, true if its result has to be in memory. A cluster that reads another cluster's unstored value
+  /// recomputes it.
   llvm::SmallVector<bool> stored;
-  /// All clusters and barriers in an order in which they can run, the nodes of each: as in the problem, but early ones
-  /// as soon as they can.
+  /// All clusters and barriers in an order in which they can run, each with its nodes. The order is that of the
+  /// problem, except that early nodes run as soon as they can.
   llvm::SmallVector<llvm::SmallVector<unsigned>> order;
 };
 

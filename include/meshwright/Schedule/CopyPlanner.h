@@ -1,13 +1,13 @@
-//===- CopyPlanner.h - when variables of the host travel --------*- C++ -*-===//
+//===- CopyPlanner.h - plans copies between host and device ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A step is a row of operations. Some read variables that the host keeps or make new values of them:
+// A step is a sequence of operations. Some read variables that the host keeps, or make new values of them:
 //
 //     operations      0    1    2    3    4    5
 //     fetch of a     [---------]a                      read by 2, starts two operations ahead
 //     fetch of b          [---------]b    b            read by 3 and 4, fetched once
-//     write-back of a             [---------]          made by 2, waited for two operations behind
+//     write-back of a             [---------]          made by 2, waited for two operations later
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,62 +21,62 @@
 
 namespace meshwright::schedule {
 
-/// Which operations read and make variables of the host. Operations are numbered from 0; `numOperations` is the end of
-/// the step, which reads what is returned.
+/// The operations that read and make variables kept on the host. Operations are numbered from 0; `numOperations` is the
+/// end of the step, which reads the results of the program.
 struct CopyProblem {
   struct Read {
-    /// The operation that reads, and the one after which it is over: another one where what reads is in flight.
+    /// The operation that reads, and the one after which the read is over; they differ if an asynchronous operation
+    /// reads.
     int64_t operation = 0, last = 0;
   };
   struct Variable {
     int64_t bytes = 0;
-    /// By rising operation.
+    /// By increasing operation.
     llvm::SmallVector<Read> reads;
-    /// The operation that makes the new value, -1 where it is there from the start; none where nothing is assigned.
+    /// The operation that makes the new value, -1 if it exists from the start; nullopt if the variable is not assigned.
     std::optional<int64_t> made;
   };
   llvm::SmallVector<Variable> variables;
   int64_t numOperations = 0;
-  /// How many operations a fetch starts ahead, and a write-back may take.
+  /// The number of operations that a fetch starts ahead of its first read, and that a write-back may take.
   int64_t prefetch = 0;
-  /// Copies that are started and not waited for, at most.
+  /// The most copies that may be started and not yet waited for.
   int64_t maxInFlight = 8;
-  /// Bytes on the device with which a fetch may start, its own among them; 0: no bound. What is fetched counts until it
-  /// has been read, what is written back until that has been waited for.
+  /// A fetch starts only while at most this many bytes, including its own, are on the device; 0 for no bound. A fetched
+  /// value counts until its last read, a written-back value until its copy has been waited for.
   int64_t maxLiveBytes = 0;
 };
 
 struct PlannedCopy {
   unsigned variable = 0;
   bool isFetch = true;
-  /// Of a fetch: the reads of the variable that it serves.
+  /// For a fetch: the range of the variable's reads that it serves.
   unsigned firstRead = 0, endRead = 0;
-  /// In front of which operations it starts and is waited for; one more than the end of the step is behind the reads
-  /// there.
+  /// The operations before which the copy starts and is waited for. `numOperations` + 1 is after the reads at the end
+  /// of the step.
   int64_t start = -1, wait = -1;
 
-  /// Whether nothing takes place between the two.
+  /// True if the copy is waited for where it starts.
   bool isBlocking() const { return start == wait; }
 };
 
 struct CopyPlan {
   llvm::SmallVector<PlannedCopy> copies;
-  /// In the order in which they take place: a copy starts the first time that it is named, and is waited for the
-  /// second.
+  /// The copies in the order of their starts and waits: the first mention of a copy starts it, the second waits for it.
   llvm::SmallVector<unsigned> events;
-  /// The most bytes on the device at a time.
+  /// The largest number of bytes on the device at a time.
   int64_t liveBytes = 0;
-  /// Where the bound on them cannot be kept, and what it would have to be; the plan ends there.
+  /// The number of bytes that the bound would have to be, if it cannot be kept; the plan then ends at that point.
   std::optional<int64_t> tooMuchAt;
 };
 
-/// Plans in time linear in operations and reads, but for sorting. Reads that are so near that the next fetch would
-/// start before the one before is over share a fetch. Fetches start in the order of their first reads; ahead of time
-/// only where the bounds allow it at once. What cannot wait any longer waits for older copies instead.
+/// Plans in time linear in operations and reads, plus sorting. Reads share a fetch if a second fetch would start before
+/// the first one is over. Fetches start in the order of their first reads, and ahead of time only if the bounds allow
+/// it immediately. A fetch that can wait no longer first waits for older copies.
 CopyPlan planCopies(const CopyProblem &problem);
 
-/// What is wrong with a complete plan, whoever made it; empty where nothing is: every read finds the old value fetched,
-/// every new value is written back, and the bounds are kept.
+/// Describes the first error of a complete plan from any source; empty if it is valid: every read finds the old value
+/// fetched, every new value is written back, and the bounds are kept.
 std::string checkCopies(const CopyProblem &problem, const CopyPlan &plan);
 
 } // namespace meshwright::schedule

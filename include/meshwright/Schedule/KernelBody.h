@@ -1,4 +1,4 @@
-//===- KernelBody.h - operations of a kernel in linalg ----------*- C++ -*-===//
+//===- KernelBody.h - lowers a kernel's body to linalg -----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,11 +12,11 @@
 
 namespace meshwright::schedule {
 
-/// A tensor type with integers of no sign.
+/// `type` as a tensor type whose integers are signless.
 mlir::RankedTensorType getSignless(mlir::Type type);
 
-/// Lowers every operation of `body` but its terminator by its `KernelOpInterface`, with `arguments` in place of the
-/// block's, and returns what the terminator's operands become. An operation without the interface is an error there.
+/// Lowers every operation of `body` except its terminator by its `KernelOpInterface`, with `arguments` in place of the
+/// block's, and returns the lowered operands of the terminator. Emits an error at an operation without the interface.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> lowerBody(mlir::Block &body, mlir::OpBuilder &builder,
                                                           mlir::ValueRange arguments);
 

@@ -1,4 +1,4 @@
-//===- KernelPlan.h - the loops of a kernel, before they are code -*- C++ -*-===//
+//===- KernelPlan.h - plans the loops of a kernel ------------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -36,32 +36,32 @@ struct Node {
   /// Load: the kernel's argument and the row-major position in it. RowResult: the index of the reduction.
   unsigned index = 0;
   LinearForm position;
-  /// Compute: the operation, the value of its body that it is, and the nodes of the inputs and of what the body
-  /// extracts.
+  /// Compute: the operation, the value of its body that the node stands for, and the nodes of its inputs and of the
+  /// elements that the body extracts.
   mlir::linalg::GenericOp op;
   mlir::Value yielded;
   llvm::SmallVector<Node *> operands;
   llvm::MapVector<mlir::Operation *, Node *> extracts;
-  /// What the `linalg.index` operations of the body are.
+  /// The forms of the body's `linalg.index` operations.
   llvm::MapVector<mlir::Operation *, LinearForm> indexForms;
-  /// Whether it changes along a row.
+  /// True if the node changes along a row.
   bool column = false;
   /// The first stage in which it can be computed.
   unsigned stage = 0;
-  /// Whether computing it again costs more than keeping it.
+  /// True if recomputing the node costs more than keeping it.
   bool expensive = false;
 };
 
 struct Reduction {
   mlir::linalg::GenericOp op;
-  /// The combination in the body, and the body's value that is combined.
+  /// The combining operation in the body.
   mlir::Operation *combiner;
-  /// What is combined, at the domain's position.
+  /// The value that is combined, at the domain's position.
   Node *input;
-  /// The number that it starts from.
+  /// The value that the reduction starts from.
   mlir::TypedAttr neutral;
   bool row;
-  /// Where it accumulates: the output and the position in it.
+  /// The output that an accumulation adds to, and the position in it; nullopt for row reductions.
   std::optional<unsigned> output;
   LinearForm position;
 };
@@ -73,16 +73,16 @@ struct Store {
 };
 
 struct KernelPlan {
-  /// Plans the kernel that `body` computes: its arguments are the inputs, `outputs` what leaves it. Returns null, and
-  /// why, where the operations are not of the two forms.
+  /// Plans the kernel that `body` computes: the block's arguments are the inputs, `outputs` the values that leave the
+  /// kernel. Returns null and sets `reason` if an operation is neither element-wise nor a reduction.
   static std::unique_ptr<KernelPlan> create(mlir::Block &body, mlir::ValueRange outputs, std::string &reason);
 
-  /// The loops, by their variables: those over rows, then those over columns.
+  /// The loops by their variables: row loops first, then column loops.
   llvm::SmallVector<unsigned> loops;
   unsigned numRowLoops = 0;
   unsigned numStages = 1;
   Variables variables;
-  /// In computed variables: whose body computes it, and the value there.
+  /// For every computed variable, the node whose body computes it and the value in that body.
   llvm::MapVector<unsigned, std::pair<Node *, mlir::Value>> computed;
   llvm::SmallVector<Reduction> reductions;
   llvm::SmallVector<Store> stores;
@@ -94,13 +94,13 @@ struct KernelPlan {
   std::vector<std::unique_ptr<Node>> nodes;
 };
 
-/// Whether `op` only names elements of its input: a layout operation.
+/// True if `op` is a layout operation: it copies elements of its input.
 bool isMove(mlir::linalg::GenericOp op);
 /// The combination at the end of a reduction's body; null where the body has another form.
 mlir::Operation *getCombiner(mlir::linalg::GenericOp op);
-/// The elements that a reduction of the innermost dimensions keeps; -1 for any other.
+/// The number of elements that a reduction of the innermost dimensions keeps; -1 for any other operation.
 int64_t getKeptElements(mlir::linalg::GenericOp op);
-/// Whether every iterator is parallel.
+/// True if every iterator of `op` is parallel.
 bool isParallel(mlir::linalg::GenericOp op);
 
 } // namespace meshwright::schedule

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every index that a kernel computes with is a linear form over variables of known extent. Reshapes divide such forms;
-// as long as a division comes out even the result is linear again, and a reshape, transpose, slice or broadcast costs
-// nothing but other coefficients. What does not divide becomes a variable of its own.
+// Every index that a kernel computes with is a linear form over variables of known extent. A reshape divides such
+// forms; if the division is exact, the result is linear again, so that a reshape, transpose, slice or broadcast only
+// changes coefficients. A quotient that is not linear becomes a variable of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +45,9 @@ public:
   enum Kind { Loop, Quotient, Remainder, Computed };
   struct Variable {
     Kind kind;
-    /// Values are in [0, extent); -1 where that is not known.
+    /// Values are in [0, extent); -1 if the range is unknown.
     int64_t extent;
-    /// Of a quotient or remainder: what is divided, and by what.
+    /// Quotients and remainders only: the dividend and the divisor.
     LinearForm base;
     int64_t divisor = 1;
   };
@@ -55,17 +55,17 @@ public:
   unsigned add(Kind kind, int64_t extent);
   const Variable &operator[](unsigned index) const { return variables[index]; }
   unsigned size() const { return variables.size(); }
-  /// Makes the loop `inner` run through `outer` as well; forms have to drop `outer`.
+  /// Extends the loop `inner` to run through `outer` as well; the caller has to drop `outer` from its forms.
   void join(unsigned outer, unsigned inner);
 
-  /// The least and the greatest value of `form`, where both are known.
+  /// The least and the greatest value of `form`; nullopt if a variable's range is unknown.
   std::optional<std::pair<int64_t, int64_t>> getRange(const LinearForm &form) const;
   LinearForm floorDiv(const LinearForm &form, int64_t divisor);
   LinearForm mod(const LinearForm &form, int64_t divisor);
   /// `expr` with `dims` in place of its dimensions.
   LinearForm evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearForm> dims);
 
-  /// The row-major position of `indices` in `shape`; quotients and remainders of a reshape meet again in it.
+  /// The row-major position of `indices` in `shape`; recombines the quotient and the remainder of a reshape.
   LinearForm linearize(llvm::ArrayRef<LinearForm> indices, llvm::ArrayRef<int64_t> shape);
   /// The indices into `shape` of a row-major position.
   llvm::SmallVector<LinearForm> delinearize(const LinearForm &position, llvm::ArrayRef<int64_t> shape);

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From operations of one rank to what the runtime executes: kernels, products and collectives on buffers of one arena.
+// Passes that lower operations of one rank to the runtime's instructions: kernels, GEMMs and collectives on buffers of
+// one arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,33 +21,33 @@ namespace meshwright::schedule {
 
 /// Names of the discardable attributes that hold places in the arena.
 inline constexpr llvm::StringLiteral kOffsetsAttr = "dist.offsets";
-/// On operations of a loop that make values in their places in a stack: the bytes between those of two trips, for each
-/// result; 0 for what has the same place in all.
+/// On operations of a loop whose results lie in a stack: the distance in bytes between the results of two consecutive
+/// iterations, for each result; 0 for a result with the same place in all iterations.
 inline constexpr llvm::StringLiteral kTripBytesAttr = "dist.trip_bytes";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "dist.arena_bytes";
 inline constexpr llvm::StringLiteral kHostArenaBytesAttr = "dist.host_arena_bytes";
-/// A unit, where the places that an operation states are in the arena of the host.
+/// A unit: the places that the operation states are in the host's arena.
 inline constexpr llvm::StringLiteral kInHostArenaAttr = "dist.in_host_arena";
 inline constexpr llvm::StringLiteral kPersistentBytesAttr = "dist.persistent_bytes";
 inline constexpr llvm::StringLiteral kVariablesAttr = "dist.variables";
-/// On a variable, a unit: another program reads it where it is kept. Those come first in the memory of both.
+/// On a variable, a unit: another program reads it where it is kept. Shared variables come first in the memory of both.
 inline constexpr llvm::StringLiteral kSharedAttr = "dist.shared";
-/// On a module whose programs share the variables of others: the bytes at the beginning of the arenas, of the device
-/// and of the host, that those keep from step to step. Nothing but shared variables has a place there.
+/// On a module whose programs share variables of another module: the bytes at the beginning of the arenas of device and
+/// host that the other module's programs keep from step to step. Only shared variables have places there.
 inline constexpr llvm::StringLiteral kReservedAttr = "dist.reserved_bytes";
-/// On programs of some times: the places of the function's results.
+/// On programs that run at some times only: the places of the function's results.
 inline constexpr llvm::StringLiteral kOutputsAttr = "dist.outputs";
-/// On collectives and loops of the programs of different ranks: a number that all members of a group have for one and
-/// the same.
+/// On collectives and loops of the programs of different ranks: a number that identifies the same operation in the
+/// programs of all members of its group.
 inline constexpr llvm::StringLiteral kTagAttr = "dist.tag";
-/// On functions, a unit: what they exchange is started only, and waited for by an item of the schedule.
+/// On functions, a unit: their exchanges are only started; an item of the schedule waits for them.
 inline constexpr llvm::StringLiteral kStartsAttr = "dist.starts";
-/// On products, a unit: the kernel behind is one that a library may compute with the product (ProductEpilogue.h), so
-/// what the product reads stays until that is over.
+/// On GEMMs, a unit: a library may compute the following kernel together with the GEMM (ProductEpilogue.h), so the
+/// GEMM's operands stay in memory until the kernel is over.
 inline constexpr llvm::StringLiteral kEpilogueAttr = "dist.epilogue";
 
-/// From one slot of a value of `type` to the next.
+/// The distance in bytes between consecutive slots of a stack of values of `type`.
 inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(getBytes(type), 64); }
 
 #define GEN_PASS_DECL
@@ -54,12 +55,13 @@ inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(
 #define GEN_PASS_REGISTRATION
 #include "meshwright/Schedule/Passes.h.inc"
 
-/// What a strategy says about Schedule. The members are the options of the passes and are documented there.
+/// The strategy's options for Schedule. The members are the options of the passes and are documented there.
 struct Options {
   FormKernelsPassOptions kernels;
   CommunicatePassOptions communicate;
   MaterializeCopiesPassOptions copies;
-  /// Whether communication overlaps computation; without it every conversion is one collective where it stands.
+  /// True to overlap communication with computation; otherwise every conversion is one blocking collective at its
+  /// place.
   bool overlap = true;
 };
 

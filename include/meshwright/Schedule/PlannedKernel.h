@@ -16,19 +16,19 @@ namespace meshwright::schedule {
 /// The body of a kernel in linalg, in a function of a module of its own, and its plan, which points into it.
 struct PlannedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Null where there is no plan, and why.
+  /// Null if the kernel has no plan; `reason` then says why.
   std::unique_ptr<KernelPlan> plan;
   std::string reason;
 };
 
-/// Whose loops are the outer ones of a reduction: as the operation has them, or those of what it keeps, so that every
-/// sum is known when its row ends, however far apart what is summed lies.
+/// The order of a reduction's loops: as the operation states them, or with the loops over kept dimensions outermost.
+/// The latter completes every sum at the end of its row, even if the summands lie far apart in memory.
 enum class LoopOrder { Given, KeptFirst };
 
-/// Lowers and plans `kernel`. Errors are emitted where an operation cannot be lowered at all.
+/// Lowers and plans `kernel`. Emits an error at an operation that cannot be lowered.
 PlannedKernel planKernel(dist::KernelOp kernel, LoopOrder order = LoopOrder::Given);
 
-/// What a kernel computes, as text: equal for kernels that can share their code.
+/// A text of the computation of `kernel`, equal for kernels that can share their code.
 std::string getKernelText(dist::KernelOp kernel);
 
 } // namespace meshwright::schedule

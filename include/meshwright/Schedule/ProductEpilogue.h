@@ -1,10 +1,10 @@
-//===- ProductEpilogue.h - what libraries do behind a product ---*- C++ -*-===//
+//===- ProductEpilogue.h - finds kernels that fuse into a GEMM's epilogue -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Some libraries add a vector to every row of a product and take the GELU of that before they store it. A kernel that
-// does just this right behind a product is its *epilogue*: a hint, as the kernel stays where it is for those who need
-// it.
+// Some libraries can add a vector to every row of a GEMM's result and apply GELU before they store it. A kernel
+// directly after a GEMM that does exactly this is its *epilogue*. The mark is a hint: the kernel stays in the program
+// for targets whose library has no such epilogue.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,24 +17,25 @@
 
 namespace meshwright::schedule {
 
-/// With x for the product and h for x + bias: `preactivation` is h, and `out` h or its GELU, by the tanh approximation.
+/// With x for the GEMM's result and h = x + bias: `preactivation` is h, and `out` is h or GELU(h) by the tanh
+/// approximation.
 struct ProductEpilogue {
-  /// A vector along the last dimension; null where nothing is added.
+  /// A vector along the last dimension; null if there is no bias.
   mlir::Value bias;
   bool isGelu = false;
-  /// A result of the kernel, or the product where that is h and is read later; null where nobody wants h beside its
-  /// GELU.
+  /// The value that h is stored in: a result of the kernel, or the GEMM's result if that is h and is read later; null
+  /// if h is read only by its GELU.
   mlir::Value preactivation;
   mlir::Value out;
 };
 
-/// Whether libraries have epilogues for products of `type`.
+/// True if libraries have epilogues for GEMMs of `type`.
 bool hasEpilogues(mlir::Type type);
 
-/// The kernel right behind `product` that reads it; null where there is none.
+/// The kernel directly after `product` that reads its result; null if there is none.
 dist::KernelOp getKernelBehind(dist::MatmulOp product);
 
-/// What `kernel`, which reads `product`, is as its epilogue; nullopt, and why, where it is none.
+/// Describes `kernel`, which reads `product`, as an epilogue; nullopt and `reason` if it is not one.
 std::optional<ProductEpilogue> findEpilogue(dist::MatmulOp product, dist::KernelOp kernel, std::string &reason);
 
 } // namespace meshwright::schedule

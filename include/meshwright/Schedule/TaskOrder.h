@@ -1,10 +1,10 @@
-//===- TaskOrder.h - in which order the stages of a pipeline work -*- C++ -*-===//
+//===- TaskOrder.h - orders of the tasks of a pipeline -------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pipeline has stages, one behind the other, and sends every micro-batch through all of them, forward and back. A
-// *task* is the work of one stage on one micro-batch; a *task order* is the list of tasks of every rank. Plain data:
-// what makes one, what checks it and what runs it know nothing of each other.
+// A pipeline has consecutive stages and sends every micro-batch through all of them, forward and back. A *task* is the
+// work of one stage on one micro-batch; a *task order* lists the tasks of every rank. These are plain data: makers,
+// checker and executor of an order are independent of each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +25,15 @@ class raw_ostream;
 
 namespace meshwright::schedule {
 
-/// What a stage does with a micro-batch.
+/// The part of a stage's work on a micro-batch that a task does.
 enum class TaskKind : uint8_t {
-  /// Makes what the next stage waits for.
+  /// Makes the activations that the next stage waits for.
   Forward,
-  /// Both of the following at once.
+  /// Computes both of the following in one task.
   Backward,
-  /// Makes what the previous stage waits for: the gradient of the stage's input.
+  /// Makes the gradient of the stage's input, which the previous stage waits for.
   InputGradient,
-  /// Makes what only the optimizer waits for: the gradients of the stage's parameters.
+  /// Makes the gradients of the stage's parameters, which only the optimizer waits for.
   WeightGradient,
 };
 
@@ -49,9 +49,9 @@ std::string toString(Task task);
 
 struct TaskOrder {
   int64_t numMicroBatches = 0;
-  /// For every stage the rank that it is on. Those of one rank are its chunks, in this order.
+  /// The rank of every stage. The stages of one rank are its chunks, in this order.
   std::vector<int64_t> rankOfStage;
-  /// For every rank its tasks, in order.
+  /// The tasks of every rank, in order.
   std::vector<std::vector<Task>> ranks;
 
   int64_t getNumStages() const { return rankOfStage.size(); }
@@ -94,50 +94,51 @@ struct OrderShape {
   int64_t group = 0;
 };
 
-/// The order of that kind. What a kind has no order for is an error that names the nearest shape that it has one for.
+/// Makes the order of that kind. If `kind` has no order for `shape`, the error names the nearest shape that has one.
 llvm::Expected<TaskOrder> makeOrder(OrderKind kind, const OrderShape &shape);
 
 //===----------------------------------------------------------------------===//
-// Judging
+// Checks and simulation
 //===----------------------------------------------------------------------===//
 
-/// Checks any order: every task is there once, on the rank of its stage, its kinds fit together, and no task waits for
-/// itself. An error says which task is at fault, or prints the cycle. Takes time linear in the tasks.
+/// Checks an order: every task occurs once, on the rank of its stage, a stage has either whole or split backwards of a
+/// micro-batch, and no task waits for itself. The error names the task at fault or prints the cycle. Takes time linear
+/// in the tasks.
 llvm::Error check(const TaskOrder &order);
 
-/// How long tasks take, in any unit.
+/// Durations of tasks, in any unit.
 struct TaskTimes {
   double forward = 1, inputGradient = 1, weightGradient = 1;
-  /// From the end of a task to when another rank has what it made.
+  /// The time from the end of a task until its result is on another rank.
   double send = 0;
 
   double get(TaskKind kind) const;
 };
 
 struct Execution {
-  /// When every task starts, in the order of the ranks' lists.
+  /// The start of every task, in the order of the ranks' lists.
   std::vector<std::vector<double>> starts;
   double makespan = 0;
-  /// For every rank: how long it computes, and how many forwards are, at most, not yet followed by the last task of
-  /// their micro-batch on that stage.
+  /// For every rank: the time that it computes, and the largest number of forwards whose micro-batch has not yet had
+  /// its last task on that stage.
   std::vector<double> busy;
   std::vector<int64_t> inFlight;
 
-  /// What the ranks wait over what they compute: (ranks · makespan − Σ busy) / Σ busy.
+  /// Waiting time of the ranks over their computing time: (ranks · makespan − Σ busy) / Σ busy.
   double getBubble() const;
 };
 
-/// Runs a checked order on ranks that do nothing but wait for what a task needs.
+/// Simulates a checked order on ranks that wait only for the inputs of their tasks.
 Execution simulate(const TaskOrder &order, const TaskTimes &times);
 
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
 
-/// A line per rank, its tasks separated by commas, as PyTorch's pipelining writes and reads them.
+/// Writes one line per rank, its tasks separated by commas, in the format of PyTorch's pipelining.
 void writeCsv(const TaskOrder &order, llvm::raw_ostream &out);
-/// Reads that; empty cells are left out. The order is not checked, but for its stages and micro-batches being small
-/// enough to count. Errors name line and cell.
+/// Reads that format and skips empty cells. It does not check the order, only that the numbers of stages and
+/// micro-batches are small enough to count. Errors name line and cell.
 llvm::Expected<TaskOrder> readCsv(llvm::StringRef text);
 
 /// Draws an execution, a line per rank and a column per unit of time: digits are the last of a micro-batch's number;

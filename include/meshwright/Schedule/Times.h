@@ -1,4 +1,4 @@
-//===- Times.h - when operations are needed ---------------------*- C++ -*-===//
+//===- Times.h - the times at which operations run ---------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,29 +14,29 @@
 
 namespace meshwright::schedule {
 
-/// At which coordinates of the mesh's axes of times the operations of a function are needed. That follows, last
-/// operation first, from the times at which assignments and results take place (`dist.during`). Sets of times have the
-/// form of a support; where several axes have times, the set of an operation is the smallest product of sets that holds
-/// all it is needed at. All operations of a loop have the same. A collective that is done once in a step (`dist.once`)
-/// has the first slice of those that need it: other slices read a copy that is kept.
+/// The coordinates on the mesh's time axes at which the operations of a function are needed. They follow, last
+/// operation first, from the times of assignments and results (`dist.during`). Sets of times have the form of a
+/// support; with several time axes, the set of an operation is the smallest product of sets that contains all its
+/// times. All operations of a loop have the same set. A collective that runs once in a step (`dist.once`) has the first
+/// slice of its readers; other slices read a stored copy.
 class Times {
 public:
-  /// Emits an error where `dist.during` names no times of the mesh.
+  /// Emits an error if `dist.during` names times that the mesh does not have.
   static mlir::FailureOr<Times> find(mlir::func::FuncOp func, const dist::Mesh &mesh);
 
-  /// The times at which `op` is needed, empty where that is always; null where nobody needs it.
+  /// The times at which `op` is needed, empty for all times; null if it is never needed.
   mlir::DictionaryAttr get(mlir::Operation *op) const { return needs.lookup(op); }
-  /// At how many of all times `op` is needed.
+  /// The number of times at which `op` is needed.
   int64_t count(mlir::Operation *op) const;
-  /// How many times there are.
+  /// The number of all times of the mesh.
   static int64_t count(const dist::Mesh &mesh);
 
-  /// The times at which users of `value` that `isMeant` accepts need it; null where none does, or where it is not known
-  /// of one of them.
+  /// The times at which users of `value` accepted by `isMeant` need it; null if there is no such user, or if the times
+  /// of one of them are unknown.
   mlir::DictionaryAttr getOfUsers(mlir::Value value, llvm::function_ref<bool(mlir::Operation *)> isMeant);
-  /// Whether no time is in both sets.
+  /// True if the two sets have no time in common.
   static bool areApart(mlir::DictionaryAttr left, mlir::DictionaryAttr right);
-  /// `times` but for the first coordinate of `axis`; null where nothing is left.
+  /// `times` without the first coordinate of `axis`; null if that leaves no time.
   mlir::DictionaryAttr withoutFirst(mlir::DictionaryAttr times, dist::Axis axis);
   /// `times` at the first coordinate of `axis` alone.
   mlir::DictionaryAttr onlyFirst(mlir::DictionaryAttr times, dist::Axis axis) const;

@@ -1,18 +1,19 @@
-//===- TransferOrder.h - when the ranks of a pipeline send ------*- C++ -*-===//
+//===- TransferOrder.h - orders the transfers of a pipeline ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts what is sent between the stages of a pipeline among the tasks of a TaskOrder. A transfer takes place when its
-// sender and its receiver have both started it, and a rank's transfers take place one after the other in the order in
-// which it started them: nothing is ever buffered.
+// Places the transfers between pipeline stages among the tasks of a TaskOrder. A transfer takes place once sender and
+// receiver have both started it, and a rank's transfers take place one after the other in the order of their starts:
+// there are no buffers in between.
 //
-// All transfers have one order, that of the times at which what they send is made, and every rank starts its own in it.
+// All transfers have one global order, by the times at which their values are made, and every rank starts its own in
+// that order.
 //
 //     rank 0   | F0      |>| F1      |>|  …          >  started: it is sent beside the next task
-//     rank 1             <|w| F0      |<|w|  …       <  started to be received, w  waited for in front of the reader
+//     rank 1             <|w| F0      |<|w|  …       <  started to be received, w  waited for before the reader
 //
-// Whoever waits, waits for something made earlier than what he does next, by whoever did only earlier things himself:
-// so there is no deadlock, whatever the tasks and the links take in truth.
+// Every wait targets a transfer that is earlier in the global order, and its sender depends only on earlier transfers:
+// so there is no deadlock, whatever durations tasks and links really have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@
 
 namespace meshwright::schedule {
 
-/// What one stage does with every micro-batch.
+/// A task of one stage, repeated for every micro-batch.
 struct StageTask {
   TaskKind kind;
   int64_t stage;
@@ -32,16 +33,16 @@ struct StageTask {
   bool operator==(const StageTask &) const = default;
 };
 
-/// A value that one rank has and others read.
+/// A value that one rank has and another one reads.
 struct Transfer {
-  /// The task that makes it, for every micro-batch; none where it is there when the step begins, and is sent once.
+  /// The task that makes the value, for every micro-batch; nullopt if it exists before the step and is sent once.
   std::optional<StageTask> from;
   int64_t fromRank = 0, toRank = 0;
   /// The tasks of `toRank` that read it.
   std::vector<StageTask> readers;
 };
 
-/// One entry of what a rank does.
+/// One entry of a rank's list of tasks and transfers.
 struct RankItem {
   enum class Kind : uint8_t {
     /// A task of the order, by its number in the rank's list.
@@ -55,13 +56,13 @@ struct RankItem {
   bool operator==(const RankItem &) const = default;
 };
 
-/// Where some backwards of a stage are whole and some in halves, all in halves: then what a stage does is the same for
-/// every micro-batch.
+/// If a stage has both whole and split backwards, splits all of them, so that its tasks are the same for every
+/// micro-batch.
 TaskOrder splitBackwards(TaskOrder order);
 
-/// What every rank does, in order: its tasks in the order that `order` gives them, which `execution` ran, and in
-/// between its transfers. A sender waits for a transfer behind the next of its tasks, a receiver in front of the first
-/// that reads it. Takes time linear in tasks and transfers, but for sorting them.
+/// The list of every rank: its tasks as in `order`, of which `execution` is a simulation, and its transfers between
+/// them. A sender waits for a transfer after its next task, a receiver before the first task that reads it. Takes time
+/// linear in tasks and transfers, plus sorting.
 std::vector<std::vector<RankItem>> orderTransfers(const TaskOrder &order, const Execution &execution,
                                                   const TaskTimes &times, llvm::ArrayRef<Transfer> transfers);
 

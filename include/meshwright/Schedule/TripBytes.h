@@ -1,4 +1,4 @@
-//===- TripBytes.h - places that move with the trips of loops ---*- C++ -*-===//
+//===- TripBytes.h - places of values that move with loop iterations -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,14 +11,14 @@
 
 namespace meshwright::schedule {
 
-/// Whether the parts of a stack lie as values do, at multiples of 64 bytes: then a part is taken and stacked where it
-/// is, else by a copy.
+/// True if the parts of a stack lie at multiples of 64 bytes, as values do: a part is then read and written in place
+/// instead of by a copy.
 bool hasAlignedParts(mlir::Value part);
 
-/// By how many bytes the place of `value` moves from one number of a trip to the next, for the loops around what makes
-/// it, the outermost first; the innermost that do not move it are left out. Places are stated for trips with number 0.
+/// The number of bytes by which the place of `value` moves from one iteration to the next, for each loop around its
+/// maker, outermost first; trailing zeros are left out. Places are stated for iteration 0.
 llvm::SmallVector<int64_t> getTripBytes(mlir::Value value, const net::LoopNest &nest);
-/// The same of the part of `stack`, of the type of `part`, that belongs to the trip of `op`.
+/// The same for the part of `stack`, of the type of `part`, that belongs to the iteration of `op`.
 llvm::SmallVector<int64_t> getPartTripBytes(mlir::Operation *op, mlir::Value stack, mlir::Value part,
                                             const net::LoopNest &nest);
 
