@@ -118,7 +118,7 @@ static ArenaLayout layOutInOrder(const ArenaProblem &problem) {
 static ArenaLayout layOutLow(const ArenaProblem &problem, function_ref<int64_t(unsigned)> key) {
   ArenaLayout layout{SmallVector<int64_t>(problem.buffers.size(), 0), 0};
   auto order = getOrder(problem.buffers.size(), key);
-  /// What is placed, by offset.
+  /// The buffers placed so far, by offset.
   std::multimap<int64_t, unsigned> placed;
   for (unsigned index : order) {
     const ArenaProblem::Buffer &buffer = problem.buffers[index];

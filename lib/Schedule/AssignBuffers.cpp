@@ -38,7 +38,7 @@ struct Persistent {
   /// In the memory of the device, and in that of the host.
   int64_t bytes = 0, hostBytes = 0;
   llvm::MapVector<StringAttr, int64_t> variables;
-  /// What values take that the works of a step leave to each other, behind what persists.
+  /// Bytes of the variables that pass values between the works of a step; they follow the persistent part.
   int64_t betweenBytes = 0;
   /// -1 for what other ranks have. Results have places of their own where there are programs of several times.
   SmallVector<int64_t> arguments, outputs;
@@ -75,7 +75,7 @@ private:
   llvm::DenseMap<Attribute, unsigned> counts;
 };
 
-/// Which outputs of a kernel may be where which inputs are: two numbers for each, which are equal then.
+/// Outputs of a kernel that may overwrite inputs: an input and an output with equal numbers may share memory.
 class Sharing {
 public:
   explicit Sharing(dist::KernelOp kernel);
@@ -84,7 +84,7 @@ public:
   }
 
 private:
-  /// Of an input that is not read, and of what shares nothing: an input that is read in several places, an output.
+  /// Numbers of an input that is not read, and of a value that shares nothing, such as an input read in several places.
   static constexpr int kUnread = -1, kNever = -2;
   SmallVector<int> inputs, outputs;
 };
@@ -126,7 +126,7 @@ private:
   func::FuncOp func;
   const Persistent &persistent;
   Storage storage;
-  /// Of kernels, by their texts, and of those of this function.
+  /// The sharing of kernels, by their texts, and of the kernels of this function.
   SharingTable &sharing;
   llvm::DenseMap<Operation *, const Sharing *> sharingOf;
   int64_t arena = 0;
@@ -223,7 +223,7 @@ void Assigner::placePersistent() {
   }
 }
 
-/// What is copied to the host for a variable goes where that is.
+/// A value copied to the host for a variable goes to the variable's place.
 void Assigner::placeOnHost() {
   for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
     Value root = storage.getRoot(assign.getValue());
@@ -232,7 +232,7 @@ void Assigner::placeOnHost() {
   }
 }
 
-/// Whether `kernel` is a scatter into this input: it changes single elements, which have been read before.
+/// True if `kernel` is a scatter into this input: it changes single elements, after they have been read.
 static bool isScatteredInto(dist::KernelOp kernel, unsigned input) {
   Block &body = kernel.getBody().front();
   auto scatter = body.getTerminator()->getOperand(0).getDefiningOp<net::ScatterOp>();
@@ -282,8 +282,8 @@ bool Assigner::canShare(dist::KernelOp kernel, unsigned input, unsigned output) 
   return getSharing(kernel).allows(input, output);
 }
 
-/// Whether the new value can be written over the old one: nothing reads the old one later, and the kernel that makes
-/// the new one, if it reads the old, reads each element where it writes it.
+/// True if the new value can overwrite the old one: nothing reads the old one later, and the kernel that makes the new
+/// one, if it reads the old, reads each element where it writes it.
 bool Assigner::canUpdate(net::AssignOp assign, net::ReadOp read) {
   Value root = storage.getRoot(assign.getValue());
   Operation *maker = root.getDefiningOp();
@@ -368,7 +368,8 @@ SmallVector<unsigned> Assigner::findDying(dist::KernelOp kernel) {
   return dying;
 }
 
-/// What dies in a kernel leaves its memory to a result where it can: less memory, and in the cache already.
+/// Lets a kernel's result take the memory of an input that dies there: this saves memory, and the lines are in the
+/// cache.
 void Assigner::reuseInputs() {
   for (auto kernel : func.getBody().front().getOps<dist::KernelOp>()) {
     SmallVector<unsigned> dying = findDying(kernel);
@@ -396,7 +397,7 @@ void Assigner::reuseInputs() {
   }
 }
 
-/// What only an all-reduce reads any more takes the sum.
+/// Lets an all-reduce that is the last reader of its operand overwrite it with the sum.
 void Assigner::reduceInPlace() {
   for (auto op : func.getBody().front().getOps<dist::CollectiveOp>())
     for (unsigned part = 0; part < op.getNumParts(); ++part) {
@@ -425,8 +426,8 @@ void Assigner::beginInPlace() {
   }
 }
 
-/// Whether the memory of `value` can be a part of that of `host`, of the same loop: it is all of what one operation
-/// makes there in every trip.
+/// True if the memory of `value` can be a part of that of `host`, of the same loop: the value is everything that one
+/// operation stores there in every iteration.
 bool Assigner::canBePart(Value value, Value host) {
   Value root = storage.getRoot(value);
   Operation *maker = root.getDefiningOp();
@@ -436,8 +437,8 @@ bool Assigner::canBePart(Value value, Value host) {
          storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());
 }
 
-/// Whether what makes `value` can write it over what `carry` is in this trip: nothing reads that later, and a kernel
-/// that reads it reads each element where it writes it.
+/// True if the maker of `value` can overwrite the present value of `carry`: nothing reads that later, and a kernel that
+/// reads it reads each element where it writes it.
 bool Assigner::canOverwrite(net::CarryOp carry, Value value) {
   int64_t written = storage.getStep(value.getDefiningOp()), lastRead = storage.getLastReadOfCarry(carry);
   auto kernel = value.getDefiningOp<dist::KernelOp>();

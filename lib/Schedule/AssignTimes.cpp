@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// Whether the value of `op` is there from the start, at all times alike.
+/// True if the value of `op` exists from the start, equally at all times.
 static bool isThere(Operation *op) {
   return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
 }
@@ -64,8 +64,8 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
     return success();
   }
 
-  /// What is assigned before the update, and what the update reads, is added by operations of its own: that of the
-  /// update goes into a kernel with it.
+  /// Adds separate operations for the value assigned before the update and for the one that the update reads: the
+  /// latter then joins a kernel of the update.
   static void lower(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
     auto isAssign = [](Operation *user) { return isa<net::AssignOp>(user); };
     auto isOther = [](Operation *user) { return !isa<net::AssignOp>(user); };

@@ -35,9 +35,9 @@ public:
   LogicalResult run();
 
 private:
-  /// What one of the places of a variable holds.
+  /// The content of one slot of a variable.
   struct State {
-    /// Of which micro-batch the value is; none before the first.
+    /// The micro-batch of the value; nullopt before the first.
     std::optional<int64_t> microBatch;
     /// The work that sends it, or receives into it, and has not been waited for.
     Attribute inFlight;
@@ -73,7 +73,7 @@ func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
   return {};
 }
 
-/// Whether a variable is for what works leave to each other, or to themselves.
+/// True if a variable passes values from work to work, or from one micro-batch of a work to the next.
 bool HolderChecker::isBetween(StringAttr variable) {
   auto [known, isNew] = numSlots.try_emplace(variable, 0);
   if (isNew) {
@@ -122,7 +122,7 @@ LogicalResult HolderChecker::assign(net::AssignOp op, const dist::ScheduleOp::It
   return success();
 }
 
-/// What `func` has started is over.
+/// Ends the exchanges that `func` has started.
 void HolderChecker::wait(func::FuncOp func, const dist::ScheduleOp::Item &item) {
   for (Operation &op : func.getBody().front()) {
     auto read = dyn_cast<net::ReadOp>(op);
@@ -188,7 +188,7 @@ private:
   std::map<int64_t, unsigned> next;
   std::map<int64_t, std::deque<Instance>> rows;
   std::set<std::pair<const void *, int32_t>> over;
-  /// Who takes part in a work that sends.
+  /// The sending and the receiving stage of a work that sends.
   llvm::DenseMap<Attribute, std::pair<int64_t, int64_t>> ends;
   /// Works in which ranks of one stage exchange something: behind all that was started before.
   llvm::DenseSet<Attribute> exchanging;

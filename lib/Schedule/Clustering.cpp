@@ -32,7 +32,7 @@ private:
     unsigned depth = 0;
     int64_t elements = 0;
     unsigned members = 0;
-    /// What the row reductions keep; -1 as long as there is none.
+    /// The number of rows that the row reductions keep; -1 while the cluster has none.
     int64_t rows = -1;
     unsigned size = 0;
     int mergedInto = -1;
@@ -64,7 +64,7 @@ private:
   SmallVector<int> clusterOf;
   /// Reductions that are known only when their kernel ends.
   SmallVector<bool> late;
-  /// What reads nothing of its size: masks that are drawn, for instance. It is made wherever it is wanted.
+  /// Nodes that read no value of their own size, such as random masks; every reader recomputes them.
   SmallVector<bool> generated;
   /// Nodes that others are not to run before: they stay where they are.
   SmallVector<bool> isTrigger;
@@ -76,14 +76,14 @@ private:
 
 } // namespace
 
-/// Whether `node` has one element for each row of `cluster`.
+/// True if `node` has one element for each row of `cluster`.
 bool Greedy::isRowLevel(unsigned node, const Cluster &cluster) const {
   const Node &made = problem.nodes[node];
   return made.kind == Node::Reduce ||
          (cluster.rows >= 0 && made.elements == cluster.rows && made.elements != cluster.elements);
 }
 
-/// Whether `node` can read inside `cluster` what another of its members made.
+/// True if `node`, inside `cluster`, can read a value made by another member of it.
 bool Greedy::canRead(const Node &node, const ClusterProblem::Use &use, const Cluster &cluster) const {
   if (node.members != cluster.members || use.access == Access::Memory || late[use.producer] ||
       cluster.size >= problem.limit)
@@ -197,7 +197,7 @@ void Greedy::findUsers() {
                        });
 }
 
-/// Whether node `index` can be inside `target`, as all that read it there do so element by element or row by row.
+/// True if node `index` can be inside `target`: all readers there read it element by element or row by row.
 bool Greedy::canBeInside(unsigned index, int target) {
   const Node &node = problem.nodes[index];
   const Cluster &into = clusters[target];
@@ -247,9 +247,9 @@ void Greedy::sink() {
   }
 }
 
-/// What other clusters read is stored, unless they can compute it by a few cheap operations from one value of the same
-/// size that is in memory anyway: reading that costs the same, and the store is saved. What finishes a product is
-/// stored in the place of the product.
+/// Stores values that other clusters read, unless these can recompute them by a few cheap operations from one value of
+/// the same size that is in memory anyway: reading that costs the same and saves the store. The result of a GEMM's
+/// epilogue is stored in place of the GEMM's result.
 SmallVector<bool> Greedy::chooseStored() {
   constexpr unsigned kMaxOperations = 8;
   struct Recipe {
@@ -261,7 +261,7 @@ SmallVector<bool> Greedy::chooseStored() {
   SmallVector<Recipe> recipes(problem.nodes.size());
   int numNodes = problem.nodes.size();
   for (auto [index, node] : enumerate(problem.nodes)) {
-    // What is made of passing values alone is no better than they are.
+    // A value made of passing values alone passes, too.
     passing[index] = node.passing || (node.kind == Node::Map && !node.uses.empty() &&
                                       all_of(node.uses, [&](const ClusterProblem::Use &use) {
                                         return use.value < 0 || (use.producer >= 0 && passing[use.producer]);
@@ -349,7 +349,7 @@ private:
   void release(int item);
 
   SmallVector<SmallVector<unsigned>> items;
-  /// What waits for an item: for its values, or for it to have read what will be overwritten.
+  /// The items that wait for an item: for its values, or until it has read memory that they overwrite.
   SmallVector<SmallSetVector<int, 4>> users, successors;
   SmallVector<unsigned> waiting, waitingSoftly;
   SmallVector<bool> early, done;
@@ -394,7 +394,7 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
       if (itemOf[before] != item && successors[itemOf[before]].insert(item))
         ++waitingSoftly[item];
   }
-  // What only early ones use is early.
+  // An item is early if all its users are.
   for (size_t item = items.size(); item-- > 0;)
     early[item] = early[item] || (!users[item].empty() && all_of(users[item], [&](int user) { return early[user]; }));
 }

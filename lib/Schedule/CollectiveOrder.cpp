@@ -30,7 +30,7 @@ struct Event {
   SmallVector<unsigned> after = {};
 };
 
-/// What the ranks that agree on all axes but some issue over those.
+/// The collectives that the ranks which agree on all other axes issue over these axes.
 struct Group {
   SmallVector<unsigned> events;
   unsigned members = 0;
@@ -55,7 +55,8 @@ private:
 
 } // namespace
 
-/// Of the loops around a collective every member has the same.
+/// The meaning of a collective, which has to be equal for all members of its group, together with that of the loops
+/// around it.
 static SmallVector<Attribute> getMeaning(dist::CollectiveOp op, const net::LoopNest &nest) {
   Builder builder(op.getContext());
   SmallVector<Attribute> meaning{op.getKindAttr(), op.getReductionAttr(), TypeAttr::get(op.getElementType()),
@@ -69,7 +70,7 @@ static SmallVector<Attribute> getMeaning(dist::CollectiveOp op, const net::LoopN
   return meaning;
 }
 
-/// What groups of one kind have in common: the axes, and of two members that send which these are.
+/// The part of a collective that defines its kind of group: its axes, and for a send its two ends.
 static Attribute getGroupKind(dist::CollectiveOp op) {
   if (op.getKind() != dist::CollectiveKind::Send)
     return op.getAxesAttr();
@@ -83,7 +84,7 @@ static ArrayAttr getAxes(Attribute kind) {
   return axes ? axes : list;
 }
 
-/// Whether `func` is in a group of that kind: of two members that send it is one.
+/// True if `func` is in a group of that kind; for a send, if it is one of the two members.
 static bool isMember(func::FuncOp func, Attribute kind) {
   ArrayAttr axes = getAxes(kind);
   if (axes == kind)

@@ -45,20 +45,20 @@ struct Launch {
   int64_t bytes = 0;
   /// The segments with which a fetch starts and for which it is.
   int64_t startsAt = 0, segment = 0;
-  /// Of a fetch: what is alive when it has started, copies in another layout included.
+  /// For a fetch: the bytes alive once it has started, including copies in another layout.
   int64_t liveBytes = 0;
   enum { Collecting, Started, Over } state = Collecting;
-  /// What was issued, the last of it with the results; and how much had been computed by then.
+  /// The issued operations, the last of them with the results, and the amount computed before they were issued.
   SmallVector<dist::CollectiveOp, 2> issued;
   int64_t computedBefore = 0;
-  /// What is to come when it is over.
+  /// Operations put off until the launch is over.
   SmallVector<Operation *> waiting;
 };
 
 struct Limits {
   int64_t bucketBytes, inFlight;
   bool lateReductions;
-  /// Of fetched parameters that are alive; 0 where there is no bound.
+  /// Bytes of fetched parameters that may be alive; 0 for no bound.
   int64_t liveBytes;
 };
 
@@ -122,13 +122,13 @@ private:
   SmallVector<Launch *> unsent;
   SmallVector<Launch *> fetches;
   size_t nextFetch = 0;
-  /// Which fetched values an operation reads, and how many readers each has left.
+  /// The fetched values that an operation reads, and the number of remaining readers of each.
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> fetchedBy;
   llvm::DenseMap<Operation *, int64_t> readersLeft, fetchedBytes;
   /// Bytes of fetched values that are in flight or still read.
   int64_t live = 0;
   std::deque<Launch *> inFlight;
-  /// What was put off for launches that are over now.
+  /// Operations that were put off for launches that are over now.
   std::deque<Operation *> ready;
   bool backwardIsOver = false;
 };
@@ -195,7 +195,7 @@ void Scheduler::process(Operation *op) {
     join(collective);
 }
 
-/// What was put off for launches that are over.
+/// Emits operations that were put off for launches that are over.
 void Scheduler::processReady() {
   while (!ready.empty()) {
     Operation *op = ready.front();
@@ -295,7 +295,7 @@ Launch &Scheduler::create(Purpose purpose) {
   return launch;
 }
 
-/// What is equal for all that can be one launch.
+/// A key that is equal for all collectives that can be one launch.
 Attribute Scheduler::getKey(dist::CollectiveOp op) {
   auto orNothing = [&](Attribute attribute) { return attribute ? attribute : Attribute(builder.getUnitAttr()); };
   SmallVector<Attribute> key = {
@@ -437,7 +437,7 @@ void Scheduler::endBackward() {
   }
 }
 
-/// What is in flight when everything else has been done, the oldest first; what comes then may start more.
+/// Waits for the remaining launches, oldest first; the operations that this releases may start more.
 void Scheduler::finishAll() {
   while (true) {
     endBackward();
@@ -458,7 +458,7 @@ void Scheduler::finishAll() {
 // Fetches
 //===----------------------------------------------------------------------===//
 
-/// What one segment fetches is one launch for each kind, type and group.
+/// Makes one launch of a segment's fetches for each kind, type and group.
 void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
   llvm::MapVector<Attribute, Launch *> known;
   for (Operation *op : ops) {
@@ -486,7 +486,7 @@ void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
 void Scheduler::startFetches(Operation *before) {
   if (launchOf.contains(before) || traffic.isOnDemand(before) || !before->hasAttr(dist::kSegmentAttr))
     return;
-  // What reads nothing may stand anywhere, and says nothing about how far the segments have come.
+  // An operation without operands may stand anywhere, so its segment says nothing about the progress of the step.
   if (before->getNumOperands() == 0)
     return;
   int64_t segment = getInteger(before, dist::kSegmentAttr, -1);
@@ -545,7 +545,7 @@ void Scheduler::run() {
     if (isBackward || (collective && traffic.getPurpose(collective) == Purpose::Gradient))
       lastOfBackward = &op;
   }
-  // What is there from the start comes first: fetches read it.
+  // Values that exist from the start come first: fetches read them.
   for (Operation *op : ops)
     if (op->getNumOperands() == 0 && !isa<dist::KernelOp, dist::CollectiveOp>(op) && !nest.getLoop(op))
       emit(op);
@@ -558,7 +558,7 @@ void Scheduler::run() {
       endBackward();
   }
   finishAll();
-  // What has no result is there for what it does.
+  // An operation without results is there for its effect.
   for (Operation *op : ops)
     if (!isEmitted(op) && !launchOf.contains(op) && (!op->use_empty() || op->getNumResults() == 0))
       demand(op);

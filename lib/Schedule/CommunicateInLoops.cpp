@@ -76,7 +76,7 @@ private:
   OpBuilder builder;
   SmallVector<Operation *> body;
   llvm::DenseMap<Operation *, unsigned> positions;
-  /// What is made of stacks and of what is there before the loop, by layout alone.
+  /// Operations that depend only on stacks and on values made before the loop, by layout operations alone.
   llvm::DenseSet<Operation *> atBegin;
 };
 
@@ -103,7 +103,7 @@ bool BodyScheduler::isThereAtBegin(Operation *op) const {
 
 static bool isComputation(Operation *op) { return isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op); }
 
-/// Whether anything is computed behind `begin` and in front of `end`.
+/// True if anything is computed after `begin` and before `end`.
 static bool computesBetween(Operation *begin, Operation *end) {
   for (Operation *op = begin->getNextNode(); op != end; op = op->getNextNode())
     if (isComputation(op))
@@ -172,7 +172,7 @@ Operation *BodyScheduler::findFirstReader(const Bucket &bucket) const {
   return first;
 }
 
-/// What the body fetches, in the order of the first readers, in buckets.
+/// The fetches of the body in buckets, in the order of their first readers.
 SmallVector<Bucket> BodyScheduler::findFetches() {
   // By the positions of the first reader and of the fetch itself.
   SmallVector<std::pair<std::pair<unsigned, unsigned>, dist::CollectiveOp>> fetches;
@@ -195,7 +195,7 @@ SmallVector<Bucket> BodyScheduler::findFetches() {
   return buckets;
 }
 
-/// Moves what `fetches` read in front of everything else; the builder stands behind it.
+/// Moves the operands of `fetches` before everything else and leaves the builder after them.
 void BodyScheduler::moveToBegin(ArrayRef<Bucket> fetches) {
   llvm::DenseSet<Operation *> needed;
   SmallVector<Operation *> stack;
@@ -245,7 +245,7 @@ void BodyScheduler::startFetches() {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` reduces what only stacks of the loop take.
+/// True if `op` is a reduction whose result only stacks of the loop take.
 bool BodyScheduler::isReduction(Operation *op) const {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
   return collective && nest.getLoop(op) == loop && isSingle(collective) && Traffic::isReducing(collective) &&

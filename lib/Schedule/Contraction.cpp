@@ -13,7 +13,7 @@ using namespace meshwright::schedule;
 static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 static int64_t getNumElements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-/// Whether the library multiplies values of those types, none of which is empty.
+/// True if the library multiplies values of those types, and none of them is empty.
 static bool isLibraryType(Value lhs, Value rhs, Value result) {
   Type types[] = {getElementTypeOrSelf(lhs.getType()), getElementTypeOrSelf(rhs.getType()),
                   getElementTypeOrSelf(result.getType())};
@@ -75,7 +75,7 @@ static FailureOr<Operand> findStrides(Value value, OpForms &forms, function_ref<
       return failure();
     operand.strides[variable] = coefficient;
   }
-  // Where buffers start they are aligned, and so has to be what the library gets.
+  // Buffers start aligned, and the library requires aligned operands, so the offset has to keep the alignment.
   if (operand.offset * ((getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() + 7) / 8) % 64 != 0)
     return failure();
   if (Operation *op = view.base.getDefiningOp(); op && !stop(op) && forms.get(op).kind == OpForm::Source)
@@ -113,7 +113,7 @@ static FailureOr<MatrixView> join(const Operand &operand, ArrayRef<int64_t> shap
   return view;
 }
 
-/// How the result lies in memory: by rows of its own, or in the order of `transpose`.
+/// Finds the layout of the result: its own row-major order, or the order of `transpose`.
 static LogicalResult findOutput(net::DotOp dot, Operation *transpose, OpForms &forms, Product &product) {
   ArrayRef<int64_t> shape = shapeOf(dot.getResult());
   SmallVector<int64_t> strides(shape.size(), 1);

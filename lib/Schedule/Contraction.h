@@ -31,15 +31,15 @@ struct Product {
   mlir::Operation *transpose = nullptr;
 };
 
-/// Which operands of a product have to be made contiguous first.
+/// The operands of a GEMM that have to be made contiguous first.
 struct ProductBlockers {
   bool lhs = false, rhs = false;
 };
 
-/// Whether `dot` is of a type and size that the library computes.
+/// True if the library computes a `dot` of this type and size.
 bool isLibraryProduct(net::DotOp dot);
 
-/// Whether `convolution` is of a type and size that the library computes.
+/// True if the library computes a `convolution` of this type and size.
 bool isLibraryConvolution(net::ConvolutionOp convolution);
 
 /// Finds how `dot` reads its operands in memory, through layout operations that `stop` does not name, and writes its

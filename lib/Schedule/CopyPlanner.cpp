@@ -42,7 +42,7 @@ private:
   /// By their first reads; how many have started.
   SmallVector<unsigned> fetches;
   size_t numStarted = 0;
-  /// For each operation the write-backs that start in front of it, and the fetches that it is the last to read.
+  /// For each operation, the write-backs that start before it and the fetches that it is the last to read.
   SmallVector<SmallVector<unsigned, 1>> writeBacks, readUntil;
   /// The oldest first.
   std::deque<unsigned> inFlight;
@@ -89,7 +89,7 @@ void Planner::addWriteBack(unsigned number) {
   if (!variable.made)
     return;
   int64_t start = *variable.made + 1;
-  // What the host has is the old value as long as somebody fetches it.
+  // The host's memory has to keep the old value until the last fetch of it is over.
   if (!variable.reads.empty())
     start = std::max(start, getFirst(plan.copies.size() - 1) + 1);
   writeBacks[start].push_back(plan.copies.size());
@@ -128,8 +128,8 @@ void Planner::finish(unsigned copy, int64_t operation) {
     live -= getBytes(copy);
 }
 
-/// Waits for write-backs, the oldest first, until there is room for `bytes`, and for anything until one more may be in
-/// flight. False where bytes are missing that nobody gives back.
+/// Waits for write-backs, oldest first, until there is room for `bytes`, then for any copies until one more may be in
+/// flight. Returns false if no remaining write-back frees the missing bytes.
 bool Planner::makeRoom(int64_t operation, int64_t bytes) {
   auto isWriteBack = [&](unsigned copy) { return !plan.copies[copy].isFetch; };
   while (problem.maxLiveBytes > 0 && live + bytes > problem.maxLiveBytes) {
@@ -146,7 +146,7 @@ bool Planner::makeRoom(int64_t operation, int64_t bytes) {
 /// Starts what has been made, and waits for what has had its time.
 void Planner::writeBack(int64_t operation) {
   for (unsigned copy : writeBacks[operation]) {
-    // Where there is no room the value is there all the same.
+    // The value occupies memory even if there is no room for it; the plan then exceeds the bound.
     makeRoom(operation, getBytes(copy));
     while (isFull())
       finish(inFlight.front(), operation);
@@ -268,7 +268,7 @@ std::string Checker::checkFetches(unsigned number, ArrayRef<unsigned> fetches, c
   return writeBack && writeBack->start <= *variable.made ? name + " is written back before it is made" : "";
 }
 
-/// The operations in front of which a copy takes up memory of the device.
+/// The operations before which a copy occupies memory of the device.
 std::pair<int64_t, int64_t> Checker::getLife(const PlannedCopy &copy) const {
   if (!copy.isFetch)
     return {copy.start, copy.wait};

@@ -63,7 +63,7 @@ private:
   const PipelineAxis &pipeline;
   const Works &works;
   SymbolTable symbols;
-  /// Variables stand in front of it.
+  /// Variables are inserted before it.
   func::FuncOp firstFunction;
   OpBuilder builder;
   SmallVector<Part, 0> parts;
@@ -132,7 +132,7 @@ void Cutter::fill(WorkIndex index) {
     auto assign = dyn_cast<net::AssignOp>(op);
     if (!assign || works.getKeeper(assign.getValue()) != assign)
       continue;
-    // What is behind the last micro-batch reads it in another work.
+    // An operation after the last micro-batch reads the value in another work.
     std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
     NamedAttrList during(clone->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
     if (slices)
@@ -149,7 +149,7 @@ void Cutter::fill(WorkIndex index) {
 // Values of other works
 //===----------------------------------------------------------------------===//
 
-/// Whether `reader` does `op` itself, although it is of no work or another.
+/// True if `reader` recomputes `op`, which has no work or belongs to another one.
 bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
   std::optional<WorkIndex> work = works.find(op);
   if (!work)
@@ -158,13 +158,13 @@ bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
   return Works::isLayout(op) && !works.getKeeper(op->getResult(0)) && getWork(reader).kind != Work::Kind::Transfer;
 }
 
-/// Of the ranks `on` those that do the task of a stage.
+/// The ranks among `on` that run the tasks of a stage.
 DictionaryAttr Cutter::getOnStage(DictionaryAttr on, int64_t stage) {
   NamedAttribute ranks(pipeline.axis, builder.getDenseI64ArrayAttr(pipeline.order.rankOfStage[stage]));
   return dist::join(on, builder.getDictionaryAttr(ranks));
 }
 
-/// What a task does is done by the ranks of its stage, whoever could.
+/// Restricts `op` to the ranks of its stage, even if others hold its operands.
 void Cutter::runOnStage(Operation *op, int64_t stage) { dist::setOn(op, getOnStage(dist::getOn(op), stage)); }
 
 /// The ranks that have `value`, which some work makes.
@@ -174,7 +174,7 @@ DictionaryAttr Cutter::getHolders(Value value) {
   return isOfTask ? getOnStage(dist::getOn(value), getWork(*maker).task.stage) : dist::getOn(value);
 }
 
-/// What a clone shares with the operation that reads it: ranks, role and segment, so that they can be one kernel.
+/// Copies ranks, role and segment from the operation that reads a clone, so that both can be one kernel.
 void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
   if (clone->hasTrait<OpTrait::ConstantLike>() || isa<net::ReadOp, dist::CoordinateOp>(clone))
     return;
@@ -187,7 +187,7 @@ void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
       clone->removeAttr(name);
 }
 
-/// Does `op` in `reader` with all that it reads and nobody keeps.
+/// Recomputes `op` in `reader`, together with every operand that is not stored in a variable.
 void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
   IRMapping &mapping = parts[reader].mapping;
   SmallVector<Operation *> next{op};
@@ -242,10 +242,10 @@ Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
   return readCrossing(value, reader);
 }
 
-/// What a variable within the step is called that holds `value`.
+/// The name of the variable within the step that holds `value`.
 static std::string getName(Value value) {
   Operation *op = value.getDefiningOp();
-  // What is sent keeps its name.
+  // A sent value keeps its name.
   while (isa<dist::CollectiveOp>(op) && op->getOperand(0).getDefiningOp())
     op = op->getOperand(0).getDefiningOp();
   auto read = dyn_cast<net::ReadOp>(op);

@@ -28,7 +28,7 @@ static bool isEmpty(Value value) {
   return type && type.getNumElements() == 0;
 }
 
-/// Whether `op` only makes values, all of them empty. The parts of a loop belong together, and state is read.
+/// True if `op` only makes values and all are empty. Parts of a loop are kept together, and reads of state are kept.
 static bool makesNothing(Operation *op) {
   bool isPart =
       isa<net::CarryOp, net::NextOp, net::TakeOp, net::StackOp, net::TotalOp, net::ReadOp, net::ConstantOp>(op);

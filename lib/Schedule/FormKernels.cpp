@@ -66,7 +66,7 @@ private:
   KernelProblem problem;
   /// Nodes whose values are in memory; the others are computed wherever they are read.
   SmallVector<bool> stored;
-  /// Where old values are now.
+  /// The new values of old ones.
   IRMapping moved;
   /// The loops that have been begun and not ended, the outermost first, and where they are now.
   SmallVector<std::pair<net::LoopOp, Operation *>> open;
@@ -89,8 +89,8 @@ Value Former::getMemory(Value value) {
   return part;
 }
 
-/// Where a view of `value` is made: here, or in front of the outermost loop that it is not in, since what comes behind
-/// that may read it too.
+/// A builder for a view of `value`: at the present place, or before the outermost loop that does not contain the value,
+/// since operations after that loop may read the view, too.
 OpBuilder Former::getViewBuilder(Value value) {
   Operation *maker = value.getDefiningOp();
   for (auto [loop, place] : open)
@@ -168,7 +168,7 @@ struct BodyBuilder {
 
 } // namespace
 
-/// What of `members` others read, all of it in memory.
+/// The results of `members` that other kernels read and that are in memory.
 SmallVector<Operation *> Former::findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const {
   SmallVector<Operation *> found;
   for (unsigned member : members) {
@@ -179,7 +179,8 @@ SmallVector<Operation *> Former::findStored(ArrayRef<unsigned> members, const ll
   return found;
 }
 
-/// Whether `op` is computed in the kernel of the nodes `inside`, one that looks through nothing where it is `alone`.
+/// True if `op` is computed in the kernel of the nodes `inside`; if `alone`, that kernel does not look through layout
+/// operations.
 bool Former::isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside, bool alone) const {
   if (std::optional<unsigned> node = problem.getNode(op))
     return inside.contains(*node) || !stored[*node];
@@ -191,7 +192,7 @@ bool Former::isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside,
 void Former::buildKernel(ArrayRef<unsigned> members) {
   llvm::DenseSet<unsigned> inside(members.begin(), members.end());
   SmallVector<Operation *> makers = findStored(members, inside);
-  // What nothing uses is not computed.
+  // Unused operations are not computed.
   if (makers.empty())
     return;
   SmallVector<Value> outputs;
@@ -255,7 +256,7 @@ void Former::run() {
   SmallVector<Operation *> leaves, old;
   for (Operation &op : block.without_terminator())
     (memory.isLeaf(&op) ? leaves : old).push_back(&op);
-  // What is there from the start stays, in front.
+  // Values that exist from the start stay at the beginning.
   for (Operation *op : leaves)
     op->moveBefore(block.getTerminator());
   SmallVector<Operation *> first;

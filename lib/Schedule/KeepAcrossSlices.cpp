@@ -52,7 +52,7 @@ private:
 
 } // namespace
 
-/// Whether a slice that is none of `holders` reads `value`. A view is its memory under another shape.
+/// True if a slice outside `holders` reads `value`. A view counts as its memory in another shape.
 bool Keeper::isReadElsewhere(Value value, Attribute holders) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (isa<dist::ViewOp>(user))
@@ -80,8 +80,8 @@ static dist::KernelOp findCopy(Value value, const net::LoopNest &nest) {
   return isCopy ? kernel : dist::KernelOp();
 }
 
-/// Where `value`, made `on` some ranks in one slice, is only copied into another layout, makes the copy there too, and
-/// returns it: kept instead, it is not made again by every slice.
+/// If `value`, made `on` some ranks in one slice, is only copied into another layout, makes the copy there too and
+/// returns it: the copy is then kept, and later slices do not repeat it.
 static Value followCopies(Value value, DictionaryAttr on, const net::LoopNest &nest) {
   for (dist::KernelOp copy = findCopy(value, nest); copy; copy = findCopy(value, nest)) {
     // Fewer ranks than have the value may copy it.

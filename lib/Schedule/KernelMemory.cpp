@@ -35,7 +35,7 @@ void KernelMemory::joinReads() {
   }
 }
 
-/// Puts a copy of `operand` in memory of its own in front of `place`.
+/// Replaces `operand` by a copy in memory of its own, made before `place`.
 void KernelMemory::separate(OpOperand &operand, Operation *place, DictionaryAttr on) {
   OpBuilder builder(place);
   auto copy = net::ReshapeOp::create(builder, operand.getOwner()->getLoc(), operand.get().getType(), operand.get());
@@ -45,7 +45,7 @@ void KernelMemory::separate(OpOperand &operand, Operation *place, DictionaryAttr
   materialized.insert(copy);
 }
 
-/// What a variable or an input is is neither assigned nor returned itself: it may be overwritten before.
+/// Copies variables and inputs before they are assigned or returned themselves: their memory may be overwritten before.
 void KernelMemory::separateState() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<net::AssignOp, func::ReturnOp>(op))
@@ -58,8 +58,8 @@ void KernelMemory::separateState() {
   }
 }
 
-/// What is carried begins in memory of its own, if it is made from nothing, so that it can stay there; and no trip
-/// hands on another carried value itself, which is overwritten about the same time.
+/// Gives every carried value memory of its own at the start if it is made from constants, so that it can stay there,
+/// and copies a carried value that an iteration hands on as another one, since both are overwritten at the same time.
 void KernelMemory::separateCarries() {
   for (net::CarryOp op : block.getOps<net::CarryOp>())
     if (isMadeFromNothing(op.getInit()))
@@ -70,7 +70,7 @@ void KernelMemory::separateCarries() {
       separate(op.getValueMutable(), op, dist::getOn(op.getOperation()));
 }
 
-/// What makes the value that `value` has elements of in another order; null for an argument.
+/// The maker of the value whose elements `value` holds in another order; null for an argument.
 Operation *KernelMemory::getBase(Value value) const {
   Variables variables;
   SmallVector<LinearForm> indices(typeOf(value).getRank());
@@ -97,7 +97,7 @@ void KernelMemory::canonicalizeOperand(net::DotOp dot, bool left) {
     batchDims.push_back(dim);
   for (size_t dim = order.size() - contract.size(); dim < order.size(); ++dim)
     contractDims.push_back(dim);
-  // What a loop reads is put in order once.
+  // An operand that a loop only reads is reordered once, before the loop.
   Operation *place = nest.hoist(dot, operand);
   OpBuilder builder(place);
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);

@@ -24,23 +24,23 @@ class KernelMemory {
 public:
   KernelMemory(mlir::Block &block, net::LoopNest &nest, OpForms &forms, bool libraryConvolutions);
 
-  /// Whether `op`, a layout operation or a source, is computed.
+  /// True if `op`, a layout operation or a source, is computed into memory.
   bool isMaterialized(mlir::Operation *op) const { return materialized.contains(op); }
-  /// Whether `op` is there from the start: a variable, a constant, a coordinate.
+  /// True if `op` exists from the start: a variable, a constant, a coordinate.
   bool isLeaf(mlir::Operation *op) const;
-  /// Whether moves alone lead from a constant or the like to `value`.
+  /// True if layout operations alone lead from a constant or the like to `value`.
   bool isMadeFromNothing(mlir::Value value) const;
 
-  /// What the library multiplies, in the order of the block, and how.
+  /// The GEMMs that the library computes, in the order of the block, and their layouts.
   const llvm::MapVector<mlir::Operation *, Product> &getProducts() const { return products; }
-  /// How the library computes `op`; null where it does not.
+  /// The layout in which the library computes `op`; null if it does not.
   const Product *getProduct(mlir::Operation *op) const;
-  /// Whether `op` is the transposition that a product does where it writes its result.
+  /// True if `op` is a transposition that a GEMM does by writing its result in that order.
   bool isOfProduct(mlir::Operation *op) const;
-  /// Whether `op` is a convolution that the library computes, of operands that are contiguous.
+  /// True if `op` is a convolution that the library computes, with contiguous operands.
   bool isLibraryConvolution(mlir::Operation *op) const { return convolutions.contains(op); }
 
-  /// Where element `indices` of `value` is in memory.
+  /// The place in memory of element `indices` of `value`.
   View trace(mlir::Value value, llvm::ArrayRef<LinearForm> indices, Variables &variables) const;
   /// The contiguous memory that holds `value`, where there is; its position is a number.
   std::optional<View> find(mlir::Value value) const;

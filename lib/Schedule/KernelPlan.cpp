@@ -203,7 +203,7 @@ void Planner::makeLoops() {
         strides.push_back(scale);
     }
   };
-  // What is accumulated and stored comes before what is read: it should be linear.
+  // Stored and accumulated values come before read ones: their positions should be linear.
   for (GenericOp op : reductionOps)
     addShape(op.getStaticLoopRanges());
   for (Value output : outputs)
@@ -425,7 +425,7 @@ LogicalResult Planner::traceOutputs() {
     if (!node)
       return failure();
     plan.stores.push_back({node, static_cast<unsigned>(index), at});
-    // What is stored once per row is stored when it is known, at the latest when the row ends.
+    // A value stored once per row is stored as soon as it is known, at the latest at the end of the row.
     if (plan.isColumn(at))
       plan.numStages = std::max(plan.numStages, node->stage + 1);
   }

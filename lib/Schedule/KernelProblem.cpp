@@ -35,7 +35,7 @@ std::optional<unsigned> KernelProblem::getNode(Operation *op) const {
   return node == nodeOf.end() ? std::nullopt : std::optional(node->second);
 }
 
-/// How `position` in a value runs along the domain: like the domain, or once for each of its rows.
+/// Classifies how `position` in a value runs along the domain: like the domain, or once per row of it.
 static ClusterProblem::Access classify(const LinearForm &position, int64_t elements, ArrayRef<int64_t> domain) {
   using Access = ClusterProblem::Access;
   int64_t total = 1;
@@ -86,7 +86,7 @@ void KernelProblem::addUse(Value base, Access access, Node &node) {
   use.elements = typeOf(base).getNumElements();
   if (!memory.isMadeFromNothing(base))
     use.value = valueIds.try_emplace(base, valueIds.size()).first->second;
-  // What leaves a loop is there at its end.
+  // A value that leaves a loop is available at the loop's end.
   Operation *producer = base.getDefiningOp();
   if (producer && net::leavesLoop(producer))
     producer = nest.getEnd(nest.getLoop(producer));
@@ -107,14 +107,14 @@ static Attribute describeMembers(Operation *op, unsigned loop) {
   return ArrayAttr::get(op->getContext(), {orNothing(dist::kOnAttr), orNothing(dist::kSegmentAttr), isForward, number});
 }
 
-/// What the operations of one kernel have in common, as a number.
+/// A number for the properties that the operations of one kernel share: ranks, segment, forward or not, and loop.
 unsigned KernelProblem::getMembers(Operation *op, net::LoopOp loop) {
   unsigned number = loop ? loopIds.try_emplace(loop, loopIds.size() + 1).first->second : 0;
   return memberIds.try_emplace(describeMembers(op, number), memberIds.size()).first->second;
 }
 
 ClusterProblem::Node::Kind KernelProblem::getKind(Operation *op, const OpForm &form) const {
-  // What a product writes in another order is the product's.
+  // The transposition of a GEMM's result belongs to the GEMM.
   if (memory.getProduct(op) || memory.isLibraryConvolution(op) || memory.isOfProduct(op))
     return Node::Barrier;
   switch (form.kind) {
@@ -197,14 +197,14 @@ void KernelProblem::orderUpdates() {
     auto value = readers.find(assign.getVariableAttr());
     if (value == readers.end())
       continue;
-    // What makes the new value waits for the readers, not the assignment, which does nothing.
+    // The maker of the new value waits for the readers of the old one; the assignment itself does nothing.
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0)
         llvm::append_range(problem.nodes[use.producer].after, readersOf[value->second]);
   }
 }
 
-/// What alone reads a product and adds a smaller value to it may be the library's too.
+/// Marks the only reader of a GEMM that adds a smaller value to it: the library may compute it with the GEMM.
 void KernelProblem::findFinishing() {
   for (auto &[dot, product] : memory.getProducts()) {
     unsigned made = nodeOf.lookup(product.transpose ? product.transpose : dot);

@@ -12,10 +12,10 @@
 
 namespace meshwright::schedule {
 
-/// What is equal for all collectives that can be one launch: kind, reduction, group, type and who takes part.
+/// A key that is equal for collectives that can be one launch: kind, reduction, group, type and participants.
 mlir::Attribute getLaunchKey(dist::CollectiveOp op);
 
-/// Whether `op` is not scheduled yet: it has one part, of which both ends are here, and is not started.
+/// True if `op` is not scheduled yet: it has one part with both ends in this program, and is not started apart.
 bool isSingle(dist::CollectiveOp op);
 
 /// The bytes of the larger of what `op`, of one part, takes and makes on a rank.

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// Where an operation stands in its body.
+/// The position of an operation's kind in a loop's body.
 static unsigned getRank(Operation *op) {
   if (isa<net::LoopOp>(op))
     return 0;

@@ -85,7 +85,7 @@ Value Lowering::transpose(Value value, Shape permutation) {
     if (shape.back() != 1)
       moved.push_back(dim);
   }
-  // Where only dimensions of one element move, the elements stay.
+  // If only dimensions of size one move, the elements keep their order and a reshape is enough.
   if (llvm::is_sorted(moved))
     return reshape(value, shape);
   return net::TransposeOp::create(builder, typeOf(value).clone(shape), value, permutation);
@@ -192,7 +192,7 @@ Value Lowering::collective(CollectiveKind kind, ReduceKind reduction, Value inpu
   return op.getResult(0);
 }
 
-/// How many digits of its dimension stand before that of `axis`. Strides do not tell: those of a digit and of one that
+/// The number of digits of its dimension before that of `axis`. Strides cannot tell: those of a digit and of one that
 /// splits a single part further may be equal.
 static size_t getLevel(const Placement &placement, Axis axis) {
   auto [dim, split] = *placement.findSplit(axis);
@@ -415,7 +415,7 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       FailureOr<Value> result = lower(op, mesh);
       if (failed(result))
         return signalPassFailure();
-      // What is made belongs where the conversion did, and runs there; constants belong nowhere, so that they can be
+      // Created operations take the place and the ranks of the conversion; constants get neither, so that they can be
       // shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
       for (; &*made != op; ++made)
@@ -427,7 +427,7 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
     }
   }
 
-  /// What the operations share with `op` that are made for it. In a pipeline they belong to the same task.
+  /// The attributes that created operations copy from `op`. In a pipeline they belong to the same task.
   static SmallVector<StringRef, 5> getInherited(Operation *op) {
     SmallVector<StringRef, 5> names = {kSegmentAttr, kOnAttr};
     if (op->hasAttr(kStageAttr))

@@ -52,7 +52,7 @@ static bool isPartOfLoop(Operation *op) {
   return isa<net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op);
 }
 
-/// What an operation that is made for `like` says as that does: who runs it, and what it belongs to.
+/// Copies ranks, role, scope and the like from `like` to `op`, which is made for it.
 static void inherit(Operation *op, Operation *like) {
   for (StringRef name :
        {StringRef(dist::kOnAttr), StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr)})
@@ -79,7 +79,7 @@ void Lowerer::lower(net::TotalOp op) {
   op.erase();
 }
 
-/// Who computes with the number of the trip takes it from all numbers in a row.
+/// Lets computations with the iteration number take it from a constant with all numbers.
 void Lowerer::takeIndex(net::LoopOp loop) {
   auto isComputed = [](OpOperand &use) { return !isPartOfLoop(use.getOwner()) || use.getOperandNumber() == 0; };
   SmallVector<OpOperand *> uses;
@@ -100,7 +100,7 @@ void Lowerer::takeIndex(net::LoopOp loop) {
     use->set(index.getResult());
 }
 
-/// Moves what is the same in all trips in front of the loop, with everything that this depends on.
+/// Moves loop-invariant operations, with everything they depend on, before the loop.
 void Lowerer::hoist() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (isPartOfLoop(&op) || !nest.getLoop(&op))

@@ -28,7 +28,7 @@ namespace {
 struct HostVariable {
   net::ReadOp read;
   net::AssignOp assign;
-  /// What reads it, through views or not, in the order of the planner's reads.
+  /// The reads of the variable, directly or through views, in the order of the planner's reads.
   SmallVector<OpOperand *> uses;
 };
 
@@ -69,16 +69,16 @@ private:
   Block &block;
   OpBuilder builder;
   net::LoopNest nest;
-  /// Kernels, products, collectives and whole loops, in order; and for every operation how many of them stand in front
-  /// of it, or of the loop that it is in.
+  /// Kernels, GEMMs, collectives and whole loops, in order; and for every operation the number of these before it, or
+  /// before the loop that contains it.
   SmallVector<Operation *> operations;
   llvm::DenseMap<Operation *, int64_t> numbers;
   SmallVector<HostVariable> variables;
   llvm::DenseSet<Operation *> reads;
   CopyProblem problem;
-  /// What the step ends with: the first assignment, or the terminator.
+  /// The end of the step: the first assignment, or the terminator.
   Operation *end = nullptr;
-  /// Behind what the next copy comes, and how many operations stand in front of that.
+  /// The operation after which the next copy is inserted, and the number of operations before that point.
   Operation *cursor = nullptr;
   int64_t position = -1;
 };
@@ -120,7 +120,7 @@ void Copier::findVariables() {
     }
 }
 
-/// Whether `op` is counted: no copy takes place inside a loop, which counts as one operation.
+/// True if `op` counts as an operation: no copy takes place inside a loop, which counts as one.
 bool Copier::takesTime(Operation *op) {
   if (net::LoopOp loop = nest.getLoop(op))
     return op == nest.getEnd(loop) && !nest.getParent(loop);
@@ -143,7 +143,7 @@ Operation *Copier::getUnit(Operation *op) {
   return loop ? nest.getEnd(loop) : op;
 }
 
-/// What stands in front of `op`, or of the loop that it ends.
+/// The place before `op`, or before the loop that it ends.
 Operation *Copier::getFront(Operation *op) {
   auto end = dyn_cast<net::EndLoopOp>(op);
   return end ? nest.getLoop(end).getOperation() : op;
@@ -165,7 +165,7 @@ int64_t Copier::getEnd(Operation *reader) {
   return wait ? numbers.lookup(wait) - 1 : operations.size();
 }
 
-/// What `value` is a view of.
+/// The value that `value` is a view of.
 static Value getWhole(Value value) {
   while (auto view = value.getDefiningOp<dist::ViewOp>())
     value = view.getInput();
@@ -213,7 +213,7 @@ void Copier::moveTo(int64_t number) {
   cursor = number > count ? end->getPrevNode() : number > 0 ? operations[number - 1] : nullptr;
 }
 
-/// What is made next comes behind the cursor, and behind `op` too where there is one.
+/// Sets the insertion point after the cursor and, if given, after `op`.
 void Copier::insertBehind(Operation *op) {
   if (!cursor || (op && cursor->isBeforeInBlock(op)))
     cursor = op;
@@ -249,7 +249,7 @@ dist::CopyOp Copier::startWriteBack(const PlannedCopy &copy, HostVariable &varia
   for (Value base = value; base.getDefiningOp<dist::ViewOp>(); base = base.getDefiningOp()->getOperand(0))
     views.push_back(base.getDefiningOp());
   insertBehind(getUnit(getWhole(value).getDefiningOp()));
-  // Views stand where somebody wanted them, which may be later.
+  // A view stands at its first user, which may be after the copy.
   for (Operation *view : llvm::reverse(views)) {
     if (cursor && cursor->isBeforeInBlock(view))
       view->moveAfter(cursor);
@@ -259,7 +259,7 @@ dist::CopyOp Copier::startWriteBack(const PlannedCopy &copy, HostVariable &varia
                 variable.assign.getVariableAttr().getAttr());
 }
 
-/// Erases `op` and what reads it, views that nobody else reads.
+/// Erases `op` and the views that read it, if those have no other reader.
 static void eraseViews(Operation *op) {
   if (!isa<dist::ViewOp>(op))
     return;

@@ -52,8 +52,8 @@ static void findAccesses(Block &block, GenericOp main, OpForm &form) {
   }
 }
 
-/// Whether the elements of the result have the type of those of the first operand; integers that differ in sign alone
-/// are the same to a kernel, and not to a view of them.
+/// True if the elements of the result have the type of those of the first operand. Integers that differ only in sign
+/// are the same to a kernel, but not to a view.
 static bool keepsType(Operation *op) {
   return getElementTypeOrSelf(op->getOperand(0).getType()) == getElementTypeOrSelf(op->getResult(0).getType());
 }

@@ -14,7 +14,7 @@
 
 namespace meshwright::schedule {
 
-/// What the code generator can do with an operation, seen from its lowering to linalg.
+/// The code generator's view of an operation, derived from its lowering to linalg.
 struct OpForm {
   enum Kind {
     /// Has no lowering: a variable, a collective, a conversion.
@@ -55,7 +55,7 @@ private:
   llvm::DenseMap<mlir::Operation *, const OpForm *> byOperation;
 };
 
-/// A value as part of another's memory: element `position` of `base`, in variables of whoever looks.
+/// A value as part of another's memory: element `position` of `base`, in variables of the caller.
 struct View {
   mlir::Value base;
   LinearForm position;

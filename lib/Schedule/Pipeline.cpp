@@ -11,7 +11,7 @@
 using namespace meshwright;
 
 void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &options) {
-  // Whatever comes behind may divide by the number of elements.
+  // Empty values go first: later passes may divide by the number of elements.
   manager.addPass(createElideEmptyPass());
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());

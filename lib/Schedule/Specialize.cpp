@@ -31,7 +31,7 @@ namespace {
 /// The coordinates of an axis that run the same program.
 using Class = SmallVector<int64_t>;
 
-/// Which coordinates of which axes are told apart.
+/// The coordinates of axes by which programs differ.
 class Classes {
 public:
   explicit Classes(const dist::Mesh &mesh) : mesh(mesh) {}
@@ -86,7 +86,7 @@ private:
   llvm::DenseSet<Value> live;
   SmallVector<Operation *> kept;
   IRMapping mapping;
-  /// What is still to be waited for of the launches that give this rank nothing.
+  /// Remaining waits for launches that give this rank nothing.
   llvm::DenseMap<Operation *, Value> tokens;
 };
 
@@ -206,7 +206,7 @@ bool Specializer::includes(DictionaryAttr support) {
   return known->second;
 }
 
-/// Which member of its group this rank is.
+/// The position of this rank in its group.
 int64_t Specializer::getMember(dist::CollectiveOp op) {
   int64_t self = 0;
   for (StringRef name : op.getAxes().getAsValueRange<StringAttr>()) {
@@ -216,18 +216,18 @@ int64_t Specializer::getMember(dist::CollectiveOp op) {
   return self;
 }
 
-/// Whether a part has its root on another rank.
+/// True if a part has its root on another rank.
 bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
   return op.getRoots() && (*op.getRoots())[part] != getMember(op);
 }
 
-/// Whether this rank brings anything to a part.
+/// True if this rank contributes to a part.
 bool Specializer::takes(dist::CollectiveOp op, unsigned part) {
   bool isFromRoot = op.getKind() == dist::CollectiveKind::Broadcast || op.getKind() == dist::CollectiveKind::Send;
   return !isFromRoot || !isElsewhere(op, part);
 }
 
-/// Whether this rank gets anything of a part.
+/// True if this rank receives anything of a part.
 bool Specializer::gives(dist::CollectiveOp op, unsigned part) {
   if (op.getKind() == dist::CollectiveKind::Send)
     return static_cast<int64_t>(*op.getTo()) == getMember(op);
@@ -249,7 +249,7 @@ LogicalResult Specializer::markOperands(Operation *op) {
     if (auto collective = dyn_cast<dist::CollectiveOp>(op); collective && !takes(collective, index))
       continue;
     DictionaryAttr holders = dist::getOn(operand);
-    // What others get is not waited for.
+    // Values that only other ranks receive are not waited for.
     if (isa<dist::WaitOp>(op) && !includes(holders))
       continue;
     if (!includes(holders)) {
@@ -264,7 +264,7 @@ LogicalResult Specializer::markOperands(Operation *op) {
 
 LogicalResult Specializer::findLive() {
   for (Operation &op : llvm::reverse(source.getBody().front())) {
-    // What a carried value becomes is read by the next trip, whoever reads it behind the loop.
+    // The next iteration reads a carried value, even if only other ranks read it after the loop.
     bool stays = op.getNumResults() == 0 || isa<dist::CollectiveOp, dist::WaitOp, net::NextOp>(op) ||
                  llvm::any_of(op.getResults(), [&](Value result) { return live.contains(result); });
     if (!stays || !runs(&op))
@@ -308,7 +308,7 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
   mapping.map(results, SmallVector<Value>(made.getResults()));
 }
 
-/// What others get is not waited for here.
+/// Values that only other ranks receive are not waited for here.
 void Specializer::copy(dist::WaitOp op, OpBuilder &builder) {
   SmallVector<Value> flights, results;
   for (auto [flight, result] : llvm::zip(op.getFlights(), op.getResults()))
@@ -345,7 +345,8 @@ void Specializer::copy(Operation *op, OpBuilder &builder) {
   builder.clone(*op, mapping)->removeAttr(dist::kOnAttr);
 }
 
-/// What gave this rank nothing is over where others wait for what they got, themselves or behind a further collective.
+/// A launch that gave this rank nothing is over where other ranks wait for their results, directly or after a further
+/// collective.
 void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
   SmallVector<Operation *> launches = {op.getFlights().front().getDefiningOp()};
   while (!launches.empty()) {
@@ -360,7 +361,7 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
   }
 }
 
-/// Whether `func`, of the work of a pipeline, does nothing.
+/// True if `func`, a work of a pipeline, does nothing.
 static bool isIdle(func::FuncOp func) {
   return func->hasAttr(dist::kWorkAttr) && func.getNumResults() == 0 &&
          llvm::all_of(func.getBody().front(), [](Operation &op) {
@@ -397,7 +398,7 @@ FailureOr<func::FuncOp> Specializer::run() {
   return func;
 }
 
-/// Whether both ends of every part are here, as they are in the program of all ranks.
+/// True if both ends of every part are here, as in the program of all ranks.
 static bool isWhole(dist::CollectiveOp op) {
   return llvm::all_of(llvm::seq(op.getNumParts()),
                       [&](unsigned part) { return op.getPartInput(part) && op.getPartResult(part); });

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// Whether `op` starts something that is waited for elsewhere.
+/// True if `op` starts an asynchronous operation that another operation waits for.
 static bool isStart(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
   auto copy = dyn_cast<dist::CopyOp>(op);
@@ -78,7 +78,7 @@ void Storage::addReads(Operation *op) {
   if (isName || isa<net::EndLoopOp>(op))
     return;
   int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[op];
-  // What a start reads and writes is in use until somebody waits for it.
+  // The operands and results of a start are in use until its wait.
   if (isStart(op)) {
     Operation *wait = findWait(op);
     step = wait ? steps[wait] : end;
@@ -89,7 +89,7 @@ void Storage::addReads(Operation *op) {
   if (auto product = dyn_cast<dist::MatmulOp>(op); product && product->hasAttr(kEpilogueAttr))
     if (dist::KernelOp kernel = getKernelBehind(product))
       step = steps[kernel];
-  // A carried value is put into its place in front of the loop.
+  // A carried value is written to its place before the loop.
   if (isa<net::CarryOp>(op))
     step = steps[nest.getLoop(op)];
   for (OpOperand &operand : op->getOpOperands()) {
@@ -107,7 +107,7 @@ void Storage::addReads(Operation *op) {
   }
 }
 
-/// Who is done again in each trip reads again what was made before the loop.
+/// An operation repeated in each iteration reads values made before the loop until the loop ends.
 int64_t Storage::getReadStep(Operation *reader, int64_t step, Value root) const {
   Operation *maker = root.getDefiningOp();
   net::LoopOp loop = nest.getLoop(reader);
@@ -147,7 +147,7 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
         llvm::append_range(names, user->getResults());
         continue;
       }
-      // What else is in flight may read it later than it was started.
+      // Another asynchronous reader may read the value later than at its start.
       reads += user == op;
       if (user != op &&
           (isa<dist::CollectiveOp, dist::CopyOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))

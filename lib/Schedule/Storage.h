@@ -39,19 +39,19 @@ public:
   int64_t getLastReadOfCarry(net::CarryOp carry) const { return carryReads.lookup(carry); }
   int64_t getEnd() const { return end; }
   const net::LoopNest &getNest() const { return nest; }
-  /// Whether `root` is in the memory of the host: a variable's old value, or a copy of the new one.
+  /// True if `root` is in the memory of the host: a variable's old value, or a copy of the new one.
   bool isOnHost(mlir::Value root) const;
 
-  /// Whether part `part` of an all-reduce may leave its result where its operand is: nothing reads that any more.
+  /// True if part `part` of an all-reduce may overwrite its operand with the result: nothing reads the operand later.
   bool canReduceInPlace(dist::CollectiveOp op, unsigned part) const;
 
-  /// Whether the results of `op` are in memory at all: not the number of a trip, nor what other ranks have.
+  /// True if the results of `op` are in memory: all but iteration numbers and values of other ranks.
   static bool hasMemory(mlir::Operation *op) { return !mlir::isa<dist::AbsentOp, net::LoopOp>(op); }
   /// The carried value or the stack in whose place `value`, of a trip, is by what both state (`dist.offsets`); null
   /// where it has a place of its own.
   mlir::Value getHost(mlir::OpResult value) const;
   static int64_t getBytes(mlir::Type type);
-  /// Whether the result of `op` is in the persistent part: constants and coordinates.
+  /// True if the result of `op` is in the persistent part: constants and coordinates.
   static bool isPersistent(mlir::Operation *op);
 
 private:

@@ -31,10 +31,10 @@ public:
   std::optional<TanhForm> tanh() const;
   TanhForm negate() const;
 
-  /// Whether it is x itself.
+  /// True if it is x itself.
   bool isVariable() const;
-  /// Whether it is x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))), with no coefficient off by more than `tolerance`
-  /// times its size.
+  /// True if it is x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))), with no coefficient off by more than `tolerance` times
+  /// its size.
   bool isGelu(double tolerance) const;
 
 private:
@@ -45,7 +45,7 @@ private:
   std::optional<double> getConstant() const;
 
   Polynomial plain, factor;
-  /// Of what there is a tanh; empty where `factor` is 0.
+  /// The argument of the tanh; empty if `factor` is 0.
   Polynomial inner;
 };
 

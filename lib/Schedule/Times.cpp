@@ -102,7 +102,7 @@ DictionaryAttr Times::getOfUsers(Value value, llvm::function_ref<bool(Operation 
   return all;
 }
 
-/// Whether two ascending lists have nothing in common.
+/// True if two ascending lists have no common element.
 static bool areDisjoint(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
   while (!left.empty() && !right.empty() && left.front() != right.front())
     (left.front() < right.front() ? left : right) = (left.front() < right.front() ? left : right).drop_front();
@@ -124,8 +124,8 @@ void Times::need(Value value, DictionaryAttr times) {
   known = known ? unite(known, times) : times;
 }
 
-/// Whether `op` makes in one slice what the others read too. Layout operations after it carry the mark for tasks of
-/// pipelines, but cost nothing and stay with their readers.
+/// True if `op` makes in one slice a value that the other slices read, too. Layout operations after it carry the mark
+/// for tasks of pipelines, but cost nothing and stay with their readers.
 static bool isOnce(Operation *op) {
   return op->hasAttr(dist::kOnceAttr) && isa<dist::CollectiveOp, dist::ConversionOpInterface>(op);
 }

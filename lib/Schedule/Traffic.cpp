@@ -32,7 +32,7 @@ bool Traffic::isLayout(Operation *op) {
          });
 }
 
-/// What made `value` before it was only put elsewhere.
+/// The maker of `value`, looking through layout operations.
 static Operation *getMaker(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && Traffic::isLayout(op) && op->getNumOperands() == 1)
@@ -40,7 +40,8 @@ static Operation *getMaker(Value value) {
   return op;
 }
 
-/// Whether `op` is a kernel that makes as many elements of one value alone: a parameter in the type that travels.
+/// True if `op` is a kernel that converts one value, element by element: a parameter cast to the type in which it is
+/// sent.
 static bool convertsOne(Operation *op) {
   if (!isa<dist::KernelOp>(op) || op->getNumOperands() != 1 || op->getNumResults() != 1)
     return false;
@@ -48,7 +49,7 @@ static bool convertsOne(Operation *op) {
          dist::getTensorType(op->getResult(0).getType()).getNumElements();
 }
 
-/// What `value` is called where it was made; null where it has no name. A kernel has that of its last result.
+/// The name of `value` where it was made; null if it has none. A kernel has the name of its last result.
 static StringAttr getNameOfValue(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *maker = result.getOwner();
@@ -75,7 +76,7 @@ StringAttr Traffic::getName(dist::CollectiveOp op) {
   // A broadcast from another rank takes nothing.
   if (StringAttr name = op.getInputs().empty() ? StringAttr() : getNameOfValue(op.getInputs().front()))
     return name;
-  // What is only assigned is called like the variable, and what is only stacked like the stack.
+  // A value that is only assigned has the variable's name, and one that is only stacked the stack's.
   for (Operation *user = op; !user->use_empty();) {
     user = *user->user_begin();
     if (auto assign = dyn_cast<net::AssignOp>(user))
@@ -100,7 +101,7 @@ bool Traffic::findLate(Operation *op) const {
     return false;
   if (isLayout(op) || isa<dist::CollectiveOp>(op))
     return true;
-  // What is left to do with a reduced gradient, in the role of backward: the way back to its type, or a factor.
+  // Operations on a reduced gradient that have the role of backward: the cast back to its type, or a factor.
   auto reduced = [](Operation *maker) {
     auto collective = dyn_cast_or_null<dist::CollectiveOp>(maker);
     return collective && isReducing(collective);
@@ -110,7 +111,7 @@ bool Traffic::findLate(Operation *op) const {
          llvm::none_of(op->getUsers(), reduced);
 }
 
-/// Whether what `op` makes is assigned or returned, in whatever layout, and nothing else.
+/// True if the result of `op` is only assigned or returned, in whatever layout.
 bool Traffic::isOnlyStored(Operation *op) {
   return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
     return isa<net::AssignOp, func::ReturnOp>(user) || onlyStored.contains(user);
@@ -162,8 +163,8 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
   return Purpose::Gradient;
 }
 
-/// What is made of parameters and inputs alone, for fetches, of what was fetched, or for a segment: it may stand
-/// anywhere in front of its users, and where it stands says nothing about how far the segments have come.
+/// Finds operations that depend on parameters and inputs alone and serve fetches, fetched values or a segment. They may
+/// stand anywhere before their users, and their place says nothing about the progress of the segments.
 void Traffic::findOnDemand(Block &block, const net::LoopNest &nest) {
   llvm::DenseSet<Operation *> fromState, fromFetch;
   for (Operation &op : block) {
@@ -181,7 +182,7 @@ void Traffic::findOnDemand(Block &block, const net::LoopNest &nest) {
       fromFetch.insert(&op);
   }
   for (Operation &op : llvm::reverse(block)) {
-    // What stands in a loop stays there.
+    // Operations in a loop stay there.
     if (op.getNumOperands() == 0 || nest.getLoop(&op) || !fromState.contains(&op) ||
         purposes.lookup(&op) == Purpose::Fetch)
       continue;

@@ -36,19 +36,19 @@ public:
   Purpose getPurpose(dist::CollectiveOp op) const { return purposes.lookup(op); }
   /// The collective that takes over from a gradient's; null where there is none.
   dist::CollectiveOp getNext(dist::CollectiveOp op) const { return nexts.lookup(op); }
-  /// Whether `op` belongs to the update or the end of the step: nothing of forward and backward waits for it.
+  /// True if `op` belongs to the update or the end of the step: nothing in forward and backward waits for it.
   bool isLate(mlir::Operation *op) const { return late.contains(op); }
-  /// Whether `op` computes from parameters and inputs alone what segments or fetches read: it runs in front of its
+  /// True if `op` computes, from parameters and inputs alone, a value that segments or fetches read: it runs before its
   /// first user.
   bool isOnDemand(mlir::Operation *op) const { return onDemand.contains(op); }
 
   /// The user's name of what `op` moves, or the scope of what made it.
   static mlir::StringAttr getName(dist::CollectiveOp op);
-  /// Whether `op` only puts elements elsewhere: a view or a kernel that copies.
+  /// True if `op` only moves elements: a view, or a kernel that copies.
   static bool isLayout(mlir::Operation *op);
-  /// Whether `op` reduces what the members of its group have.
+  /// True if `op` reduces the values of the members of its group.
   static bool isReducing(dist::CollectiveOp op);
-  /// Whether `op` makes whole what its members have parts of, or one of them has.
+  /// True if `op` makes a whole value of its members' parts, or of one member's value.
   static bool isFetching(dist::CollectiveOp op);
 
 private:

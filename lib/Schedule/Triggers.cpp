@@ -81,7 +81,7 @@ llvm::DenseMap<Operation *, Operation *> TriggerFinder::run(Block &block) {
   }
   llvm::DenseMap<Operation *, Operation *> triggers;
   for (Operation *op : llvm::reverse(all)) {
-    // What only puts a clone's elements elsewhere waits like it.
+    // A layout operation on a clone's result waits like the clone.
     if (!isClone(op) && forms.get(op).kind != OpForm::Move)
       continue;
     Wait wait = makeWait(op);

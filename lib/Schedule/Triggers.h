@@ -12,10 +12,10 @@
 
 namespace meshwright::schedule {
 
-/// For the operations of `block` that backward computes again (`net.recomputes`) the operation of backward that each
-/// waits for: the last of what its users read of backward besides, in front of the first of them. Without that a clone
-/// would run as soon as its operands are there, and have to be kept. What is only moved elsewhere, and not
-/// materialized, is looked through.
+/// Maps each operation of `block` that backward recomputes (`net.recomputes`) to its trigger, the operation of backward
+/// that it waits for: the last one made before the first of its users, among the other operands of these users. Without
+/// a trigger a clone would run as soon as its operands exist, and its result would have to be kept. Unmaterialized
+/// layout operations are looked through.
 llvm::DenseMap<mlir::Operation *, mlir::Operation *>
 findTriggers(mlir::Block &block, OpForms &forms, llvm::function_ref<bool(mlir::Operation *)> isMaterialized);
 

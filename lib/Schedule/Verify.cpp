@@ -82,7 +82,8 @@ LogicalResult Checker::checkOperations() {
   return success();
 }
 
-/// What is in the memory of the host is copied and assigned, and nothing else is to its variables.
+/// Checks that values in the host's memory are only copied and assigned, and that nothing else is done to variables of
+/// the host.
 LogicalResult Checker::checkMemories() {
   auto module = func->getParentOfType<ModuleOp>();
   SymbolTable symbols(module);
@@ -190,8 +191,8 @@ LogicalResult Checker::collect() {
   return success();
 }
 
-/// Whether `young` may begin where `old` ends in the same step: a kernel that writes in place says so, and
-/// an all-reduce may end where it began.
+/// True if `young` may begin where `old` ends in the same step: a kernel that writes in place says so, and an
+/// all-reduce may end where it began.
 bool Checker::mayShare(const Place &old, const Place &young) const {
   if (auto collective = young.value.getDefiningOp<dist::CollectiveOp>())
     for (unsigned part = 0; part < collective.getNumParts(); ++part)
@@ -253,7 +254,7 @@ LogicalResult Checker::run() {
                  succeeded(collect()) && succeeded(checkOverlaps(places)) && succeeded(checkOverlaps(hostPlaces)));
 }
 
-/// What persists is in the same places in all `variants`, the programs of the same ranks.
+/// Checks that persistent values have the same places in all `variants`, the programs of the same ranks.
 static LogicalResult checkVariants(ArrayRef<func::FuncOp> variants) {
   func::FuncOp first = variants.front();
   for (func::FuncOp func : variants.drop_front()) {

@@ -22,7 +22,7 @@ struct Row {
   };
   SmallVector<Item, 0> items;
 
-  /// Where a work is done for a micro-batch, and where it is over; nothing where that is not here.
+  /// The positions at which a work starts and is over for a micro-batch; absent if this rank does not run it.
   std::map<std::pair<WorkIndex, int64_t>, std::pair<int64_t, int64_t>> places;
 
   void add(WorkIndex work, bool isWait, int64_t microBatch);
@@ -60,7 +60,7 @@ void Row::add(WorkIndex work, bool isWait, int64_t microBatch) {
   items.push_back({work, isWait, microBatch});
 }
 
-/// What is sent, by whom it is made and who reads it.
+/// Collects the transfers: sent value, making and reading works.
 void Scheduler::collectTransfers() {
   llvm::DenseMap<WorkIndex, size_t> known;
   for (auto [index, work] : llvm::enumerate(works.get())) {
@@ -122,7 +122,7 @@ void Scheduler::write(int64_t coordinate) {
                            builder.getDenseI32ArrayAttr(items));
 }
 
-/// How many micro-batches' values are there at once, from where each is made to where it is read for the last time.
+/// The number of micro-batches whose values are alive at once, from each one's making to its last read.
 int64_t Scheduler::countSlots(const Crossing &crossing, const Row &row) const {
   std::map<int64_t, int64_t> changes;
   for (int64_t microBatch = 0; microBatch < pipeline.order.numMicroBatches; ++microBatch) {

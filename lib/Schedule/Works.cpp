@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// What takes more operations than this is kept for backward instead of being done again: a mask of random bits.
+/// An operation that takes more operations than this to recompute is kept for backward: a mask of random bits.
 static constexpr int64_t kLongest = 32;
 
 //===----------------------------------------------------------------------===//
@@ -64,7 +64,7 @@ FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// What holds something from one micro-batch to the next.
+/// Finds the variables that keep a value from one micro-batch to the next.
 void Works::findKeepers(Block &block) {
   SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
   for (auto assign : block.getOps<net::AssignOp>())
@@ -75,7 +75,7 @@ void Works::findKeepers(Block &block) {
 Works::Phase Works::getPhase(Value value) const {
   if (Operation *op = value.getDefiningOp())
     return phases.lookup(op);
-  // Of the whole batch, from which the micro-batch is taken by its number.
+  // The input is the whole batch, from which a micro-batch is taken by its number.
   return pipeline.order.numMicroBatches > 1 ? Phase::Early : Phase::Each;
 }
 
@@ -133,7 +133,7 @@ bool Works::isTransfer(Operation *op) const {
          send.getAxes()[0] == pipeline.axis;
 }
 
-/// What is kept is assigned by the work that makes it.
+/// The work that makes a kept value assigns it.
 LogicalResult Works::assignKeeper(net::AssignOp op) {
   Operation *maker = op.getValue().getDefiningOp();
   std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
@@ -143,7 +143,7 @@ LogicalResult Works::assignKeeper(net::AssignOp op) {
   return success();
 }
 
-/// Whether a staged operation belongs to backward: what is computed again for it does, and what says nothing where its
+/// True if a staged operation belongs to backward: recomputed operations do, and operations without a role do if their
 /// operands do.
 bool Works::isBackward(Operation *op) const {
   if (std::optional<net::Role> role = net::getRole(op))
@@ -169,7 +169,7 @@ LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
 }
 
 void Works::assignTransfer(Operation *op) {
-  // What the host keeps is brought to the device first, and stays there until it has been sent.
+  // A value kept on the host is brought to the device first, and stays there until it has been sent.
   if (auto read = op->getOperand(0).getDefiningOp<net::ReadOp>())
     if (dist::isOnHost(SymbolTable::lookupNearestSymbolFrom(read, read.getVariableAttr())))
       workOf[read] = kBegin;
@@ -219,7 +219,7 @@ LogicalResult Works::visit(Operation *op) {
   }
   if (auto stage = op->getAttrOfType<IntegerAttr>(dist::kStageAttr))
     return assignStaged(op, stage.getInt());
-  // What is made of the whole batch is not made again for each of its slices.
+  // A value made of the whole batch is not recomputed for each slice.
   if (isa<dist::CollectiveOp, net::ReduceOp>(op) && phase == Phase::Early) {
     workOf[op] = kBegin;
     moveToBegin(op);
@@ -250,7 +250,7 @@ void Works::stageLong(Block &block) {
   }
 }
 
-/// Whether somebody else than `stage` itself waits for what `op` makes.
+/// True if another stage than `stage` waits for the result of `op`.
 bool Works::isForOthers(Operation *op, int64_t stage) const {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     std::optional<WorkIndex> work = find(user);
@@ -263,7 +263,7 @@ bool Works::isForOthers(Operation *op, int64_t stage) const {
   });
 }
 
-/// Of backwards in halves, moves what the previous stage waits for into the first.
+/// With split backwards, moves the operations that the previous stage waits for into the first half.
 void Works::splitBackward(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
     std::optional<WorkIndex> work = find(&op);

@@ -26,7 +26,7 @@ struct PipelineAxis {
   mlir::StringAttr axis;
   TaskOrder order;
 
-  /// What the mesh of `module` says; none where it has no pipeline, failure where it says nothing that makes sense.
+  /// The pipeline axis of `module`; nullopt if it has no pipeline, failure if its description is invalid.
   static mlir::FailureOr<std::optional<PipelineAxis>> find(mlir::ModuleOp module);
 };
 
@@ -35,7 +35,7 @@ using WorkIndex = int;
 struct Work {
   enum class Kind { Begin, Task, Transfer, Update } kind;
   std::string name;
-  /// Of tasks.
+  /// For tasks only: stage and kind.
   StageTask task{TaskKind::Forward, 0};
   /// In the order of the program.
   llvm::SmallVector<mlir::Operation *, 0> ops = {};
@@ -57,9 +57,9 @@ public:
   net::AssignOp getKeeper(mlir::Value value) const { return keepers.lookup(value); }
   /// The work that does a task; none where the order has no such task.
   std::optional<WorkIndex> find(StageTask task) const;
-  /// Whether a work is done once, before the first micro-batch, and does not depend on any.
+  /// True if a work is done once, before the first micro-batch, and depends on none.
   bool isOnceAtBegin(WorkIndex work) const;
-  /// Whether `op` only puts its one operand elsewhere: instead of its result the operand is kept for other works.
+  /// True if `op` only moves the elements of its one operand: other works then keep the operand instead of the result.
   static bool isLayout(mlir::Operation *op);
 
 private:
@@ -88,7 +88,7 @@ private:
   llvm::DenseMap<mlir::Operation *, WorkIndex> workOf;
   llvm::DenseMap<mlir::Operation *, Phase> phases;
   llvm::DenseMap<mlir::Value, net::AssignOp> keepers;
-  /// How many operations without a work are done again for one of them, at most.
+  /// The number of operations outside works that recomputing an operation takes; counting stops just above the limit.
   llvm::DenseMap<mlir::Operation *, int64_t> lengths;
   llvm::DenseMap<std::pair<int, int64_t>, WorkIndex> tasks;
 };

@@ -24,7 +24,7 @@ TaskOrder makeDepthFirst(const OrderShape &shape);
 TaskOrder makeBreadthFirst(const OrderShape &shape);
 /// `level` is 1 or 2.
 TaskOrder makeZeroBubble(const OrderShape &shape, int64_t level);
-/// How far apart, in tasks, the forwards of neighbouring stages stand on the way down and on the way up.
+/// Distances, in tasks, between the forwards of neighbouring stages on the way down and on the way up.
 struct VDistances {
   int64_t down, up;
 };

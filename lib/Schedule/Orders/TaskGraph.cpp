@@ -18,7 +18,7 @@ llvm::Error TaskGraph::collect() {
   int64_t numTasks = 0, stages = order->getNumStages(), microBatches = order->numMicroBatches;
   for (const std::vector<Task> &tasks : order->ranks)
     numTasks += tasks.size();
-  // What is allocated below is so no larger than the order itself.
+  // Bounds the numbers, so that the allocations below are no larger than the order itself.
   if (stages < 1 || microBatches < 1 || microBatches > numTasks / 2 / stages)
     return fail("an order of " + llvm::Twine(stages) + " stages and " + llvm::Twine(microBatches) +
                 " micro-batches has " + llvm::Twine(numTasks) + " tasks, less than a forward and a backward of each");
@@ -112,7 +112,7 @@ std::vector<unsigned> TaskGraph::sort() const {
 // Checking
 //===----------------------------------------------------------------------===//
 
-/// Of tasks that never run, some that wait for each other in a ring.
+/// Finds a cycle of tasks that wait for each other, among the tasks that never run.
 static std::vector<unsigned> findCycle(const TaskGraph &graph, llvm::ArrayRef<unsigned> sorted) {
   std::vector<bool> runs(graph.getNodes().size(), false);
   for (unsigned place : sorted)
@@ -123,7 +123,7 @@ static std::vector<unsigned> findCycle(const TaskGraph &graph, llvm::ArrayRef<un
   while (step[place] == -1) {
     step[place] = path.size();
     path.push_back(place);
-    // What never runs waits for something that does not either.
+    // A task that never runs waits for another one that never runs.
     place = *llvm::find_if_not(graph.getNodes()[place].waitsFor, [&](unsigned first) { return runs[first]; });
   }
   path.erase(path.begin(), path.begin() + step[place]);

@@ -29,7 +29,7 @@ public:
   std::vector<std::vector<RankItem>> run();
 
 private:
-  /// What comes in front of a task of a rank, or behind the last one.
+  /// The starts and waits before a task of a rank, or after the last one.
   struct Gap {
     std::vector<RankItem> starts, waits;
   };
@@ -44,7 +44,7 @@ private:
 
   const TaskOrder &order;
   llvm::ArrayRef<Transfer> transfers;
-  /// Where every task stands in the list of its rank.
+  /// The position of every task in the list of its rank.
   llvm::DenseMap<std::pair<std::pair<int64_t, int64_t>, int64_t>, int64_t> places;
   /// When the tasks of every rank end.
   std::vector<std::vector<double>> ends;
@@ -100,7 +100,7 @@ void Placer::place(const Sending &sending) {
   int64_t made = transfer.from ? find(*transfer.from, sending.microBatch) + 1 : 0;
   placeStart(from, made, sending);
   placeWait(from, transfer.from ? std::min(made + 1, last) : last, sending);
-  // What the receiver is in the middle of when it is made may as well take place beside it.
+  // The transfer may overlap the task that the receiver runs when the value is made.
   int64_t over = llvm::upper_bound(ends[to], sending.madeAt) - ends[to].begin();
   placeStart(to, over, sending);
   int64_t first = static_cast<int64_t>(ends[to].size());

@@ -44,7 +44,7 @@ struct Pattern {
   std::array<int64_t, 4> get(int64_t rank) const {
     return {forwardDown(rank), forwardUp(rank), inputDown(rank), inputUp(rank)};
   }
-  /// Whether the first `count` tasks of no rank ever fall on the same unit.
+  /// True if on no rank two of the first `count` tasks fall on the same unit.
   bool fits(unsigned count) const;
 };
 

@@ -39,7 +39,7 @@ TaskOrder schedule::makeZeroBubble(const OrderShape &shape, int64_t level) {
       if (hasForward)
         tasks.push_back({TaskKind::Forward, rank, forward++});
       tasks.push_back({TaskKind::InputGradient, rank, microBatch});
-      // Where no forward is left, a rank would wait for the next input gradient.
+      // Without a forward left, a rank would wait for the next input gradient, so it computes a weight gradient.
       if (microBatch - weight >= level * rank || !hasForward)
         tasks.push_back({TaskKind::WeightGradient, rank, weight++});
     }
