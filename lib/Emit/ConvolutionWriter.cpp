@@ -1,4 +1,4 @@
-//===- ConvolutionWriter.cpp - a convolution as an instruction ------------===//
+//===- ConvolutionWriter.cpp - writes the instruction of a convolution ----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -36,7 +36,7 @@ void ProgramWriter::addConvolution(net::ConvolutionOp op, Instruction &instructi
   convolution.set_lhs_dtype(getDType(lhs.getElementType()));
   convolution.set_rhs_dtype(getDType(rhs.getElementType()));
   convolution.set_out_dtype(getDType(out.getElementType()));
-  // One of the two kinds of groups is 1.
+  // At most one of the two kinds of groups is larger than 1, so their product is the number of groups.
   int64_t groups = op.getGroups() * op.getBatchGroups();
   int64_t batch = out.getDimSize(dims.getOutBatch()), channels = rhs.getDimSize(dims.getRhsInput());
   int64_t features = rhs.getDimSize(dims.getRhsOutput()) / groups;

@@ -1,8 +1,8 @@
-//===- ElementEmitter.cpp - the elements that a kernel computes -----------===//
+//===- ElementEmitter.cpp - code for the elements of a kernel -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value is a scalar as long as it is the same in all lanes, and a vector from where it is not.
+// A value stays scalar while it is the same in all lanes, and becomes a vector from the first operand that differs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ Type emit::getMemoryType(Type element) {
   return isByte ? IntegerType::get(element.getContext(), 8) : element;
 }
 
-/// `element` as often as `value` is.
+/// `element`, as a vector if `value` is one.
 static Type toShape(Value value, Type element) {
   auto vector = dyn_cast<VectorType>(value.getType());
   return vector ? vector.clone(element) : element;
@@ -84,7 +84,7 @@ SmallVector<Node *> ElementEmitter::getRoots(const Stage &stage) const {
   return roots;
 }
 
-/// Whether an element takes so many operations, cheap as they are, that it is better kept: a mask that is drawn does.
+/// True if an element takes so many operations, even cheap ones, that storing it costs less: a random mask does.
 static bool isLong(schedule::Node *node) {
   constexpr size_t kManyOperations = 32;
   SetVector<schedule::Node *> visited;
@@ -97,7 +97,7 @@ static bool isLong(schedule::Node *node) {
   return visited.size() >= kManyOperations;
 }
 
-/// Computes before the loop over columns what does not change along it.
+/// Computes nodes that do not change along a row before the loop over columns.
 void ElementEmitter::prepareRowNodes(ArrayRef<Node *> roots) {
   SetVector<Node *> visited;
   SmallVector<Node *> worklist(roots.rbegin(), roots.rend());
@@ -111,12 +111,12 @@ void ElementEmitter::prepareRowNodes(ArrayRef<Node *> roots) {
     }
     if (kept.contains(node) && kept[node].second < currentStage)
       continue;
-    // What a body extracts is read at indices that the body computes.
+    // The body computes the indices of the elements that it extracts, so they may change along the row.
     llvm::append_range(worklist, llvm::reverse(node->operands));
   }
 }
 
-/// What is dear to compute and needed in several stages, and the first of them.
+/// Nodes that are expensive to compute and needed in several stages, with the first of these.
 llvm::MapVector<Node *, unsigned> ElementEmitter::findRepeated() const {
   llvm::MapVector<Node *, unsigned> first, repeated;
   for (auto [index, stage] : llvm::enumerate(stages)) {
@@ -130,7 +130,7 @@ llvm::MapVector<Node *, unsigned> ElementEmitter::findRepeated() const {
       bool again = !isNew && (node->expensive || isLong(node));
       if (again)
         repeated.insert({node, known->second});
-      // What a long chain is made of is not needed again.
+      // A long chain is kept as a whole; its parts are not needed in the later stage.
       if (again && !node->expensive)
         continue;
       llvm::append_range(worklist, node->operands);
@@ -368,7 +368,7 @@ Value ElementEmitter::cloneOperation(Operation &op, IRMapping &mapping) {
   bool varies = false;
   for (Value operand : op.getOperands()) {
     Value value = mapping.lookupOrNull(operand);
-    // From above the body only constants are taken.
+    // The body takes only constants from outside.
     if (!value)
       value = cloneOperation(*operand.getDefiningOp(), mapping);
     operands.push_back(value);

@@ -1,4 +1,4 @@
-//===- ElementEmitter.h - the elements that a kernel computes ---*- C++ -*-===//
+//===- ElementEmitter.h - code for the elements of a kernel ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,8 +16,8 @@ namespace meshwright::emit {
 
 using LoopBuilder = mlir::ImplicitLocOpBuilder;
 
-/// Writes the elements of a plan's nodes, and loads and stores, with arith, math, vector and llvm operations. Those who
-/// derive from it make the loops around them, whose variables they name in `ivs`.
+/// Writes the elements of a plan's nodes, and loads and stores, with arith, math, vector and llvm operations. Derived
+/// classes write the loops around them and enter the loop variables in `ivs`.
 class ElementEmitter {
 protected:
   using Node = schedule::Node;
@@ -27,13 +27,13 @@ protected:
   ElementEmitter(const schedule::KernelPlan &plan, LoopBuilder &builder, mlir::ValueRange pointers,
                  llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
 
-  /// An index along the lanes: scalar + stride · lane + vector, the last null where it is not needed.
+  /// An index along the lanes: scalar + stride · lane + vector; `vector` is null if it is not needed.
   struct LaneIndex {
     mlir::Value scalar, vector;
     int64_t stride = 0;
     bool isUniform() const { return stride == 0 && !vector; }
   };
-  /// What runs in one stage.
+  /// The reductions and stores of one stage.
   struct Stage {
     llvm::SmallVector<unsigned> reductions, stores;
     bool empty() const { return reductions.empty() && stores.empty(); }
@@ -44,7 +44,7 @@ protected:
   llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
   llvm::MapVector<Node *, unsigned> findRepeated() const;
   mlir::Value combine(const schedule::Reduction &reduction, mlir::Value lhs, mlir::Value rhs);
-  /// Whether all of `form` is loops; quotients and remainders change along loops that they do not name.
+  /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
   bool isLinear(const LinearForm &form) const;
 
   LaneIndex emitIndex(const LinearForm &form);
@@ -63,17 +63,17 @@ protected:
   llvm::SmallVector<Stage> stages;
   /// The loops' variables as values.
   llvm::DenseMap<unsigned, mlir::Value> ivs;
-  /// The innermost loop, and how many of its elements are computed at a time.
+  /// The innermost loop, and the number of its elements that are computed at a time.
   std::optional<unsigned> laneLoop;
   unsigned lanes = 1;
-  /// Whether code goes into the loops over columns; and the elements known in this row, and in this iteration.
+  /// True while code goes into the loops over columns; then the elements known in this row and in this iteration.
   bool inColumns = false;
   llvm::DenseMap<const Node *, mlir::Value> rowValues, columnValues;
   llvm::SmallVector<mlir::Value> rowResults;
   /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
   llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
   unsigned currentStage = 0;
-  /// Elements that are outputs already, and can be read there.
+  /// Elements that have been stored as outputs and can be loaded from there.
   llvm::DenseMap<const Node *, const schedule::Store *> stored;
 
 private:
@@ -91,7 +91,7 @@ private:
   llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
 };
 
-/// How an element lies in memory: a boolean and a float of 8 bits are bytes.
+/// The type of an element in memory: Booleans and 8-bit floats are bytes.
 mlir::Type getMemoryType(mlir::Type element);
 /// `value`, an element or a vector of them as they lie in memory, as elements of type `element`; and the way back.
 mlir::Value fromMemory(LoopBuilder &builder, mlir::Value value, mlir::Type element);

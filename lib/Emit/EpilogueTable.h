@@ -14,15 +14,14 @@
 
 namespace meshwright::emit {
 
-/// The products whose result is read by the next kernel, each once, with the epilogue that they got or the reason
-/// why they have none. For reports.
+/// The decision on every GEMM whose result is read directly after it, each once, for reports.
 class EpilogueTable {
 public:
   struct Entry {
     std::string product, location;
-    /// `bias`, `gelu`, `bias gelu`, with `aux` where the sum is stored too; empty where the product has none.
+    /// `bias`, `gelu`, `bias gelu`, with `aux` if the sum is stored too; empty if the GEMM has no epilogue.
     std::string epilogue;
-    /// Why it has none.
+    /// The reason why it has none.
     std::string reason;
     bool operator<(const Entry &other) const {
       return std::tie(product, location, epilogue, reason) <

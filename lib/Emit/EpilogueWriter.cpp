@@ -1,4 +1,4 @@
-//===- EpilogueWriter.cpp - products with what comes behind ---------------===//
+//===- EpilogueWriter.cpp - writes the epilogue of a GEMM's instruction ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,14 +14,14 @@ using schedule::ProductEpilogue;
 
 namespace {
 
-/// Of the memory of a device, in all trips of the loops around `op` and for all micro-batches.
+/// A range of the device's memory, over all iterations of the loops around `op` and all micro-batches.
 struct Range {
   uint64_t begin, end;
 
   Range(const Buffer &buffer, Operation *op, const net::LoopNest &nest) : begin(buffer.offset()) {
     end = begin + buffer.bytes() + (buffer.slots() > 1 ? (buffer.slots() - 1) * buffer.slot_bytes() : 0);
     net::LoopOp loop = nest.getLoop(op);
-    // The bytes of the outermost loop come first, and buffers may not move with the inner ones.
+    // The bytes of the outermost loop come first; inner loops that do not move the buffer have no entry.
     SmallVector<net::LoopOp> loops;
     for (; loop; loop = nest.getParent(loop))
       loops.insert(loops.begin(), loop);
@@ -33,7 +33,7 @@ struct Range {
 
 } // namespace
 
-/// Whether what `epilogue` writes overlaps neither what it reads nor the rest of it.
+/// True if the outputs of `epilogue` overlap neither its inputs nor each other.
 static bool isApart(const Matmul &product, const Epilogue &epilogue, function_ref<Range(uint32_t)> getRange) {
   SmallVector<Range> read = {getRange(product.lhs()), getRange(product.rhs())}, written = {getRange(epilogue.out())};
   if (epilogue.has_bias())

@@ -1,4 +1,4 @@
-//===- EpilogueWriter.h - products with what comes behind -------*- C++ -*-===//
+//===- EpilogueWriter.h - writes the epilogue of a GEMM's instruction -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,8 +14,8 @@
 
 namespace meshwright::emit {
 
-/// Adds to `product`, the instruction of `op`, what `kernel` behind it is as its epilogue, if Schedule has annotated it
-/// as having one and memory allows it. `getBuffer` says where values are in `program`.
+/// Adds `kernel` after `op` to `product`, the instruction of `op`, as its epilogue, if Schedule has annotated it as one
+/// and memory allows it. `getBuffer` returns the buffers of values in `program`.
 void addEpilogue(dist::MatmulOp op, dist::KernelOp kernel, const net::LoopNest &nest, const Program &program,
                  llvm::function_ref<uint32_t(mlir::Value)> getBuffer, Instruction &product, EpilogueTable &table);
 

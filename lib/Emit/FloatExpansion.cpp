@@ -1,11 +1,10 @@
-//===- FloatExpansion.cpp - floats of 8 bits ------------------------------===//
+//===- FloatExpansion.cpp - conversions of 8-bit floats by their bits -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bits of a float without its sign are in the order of the numbers, and so are its bits without the last ones: a
-// carry from the mantissa moves into the exponent, as it should. What differs between two types beside the number of
-// bits is where exponents begin, which is added, and the two ends, which are selected.
-//
+// The bits of a float without its sign are ordered like the numbers, also after the last bits are cut off: a carry from
+// the mantissa correctly moves into the exponent. Two types differ in the number of mantissa bits, in the bias of the
+// exponent, which is added, and at both ends of the range, which are selected.
 //===----------------------------------------------------------------------===//
 
 #include "FloatExpansion.h"
@@ -31,16 +30,16 @@ static Type asF32(Type type) {
 
 namespace {
 
-/// What numbers a type of floats has.
+/// The numbers of a float type.
 struct Format {
   explicit Format(Type type) : semantics(cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics()) {}
 
   unsigned getMantissaBits() const { return APFloat::semanticsPrecision(semantics) - 1; }
-  /// The exponent of the least number whose mantissa is full.
+  /// The exponent of the least normal number.
   int getMinExponent() const { return APFloat::semanticsMinExponent(semantics); }
   int getBias() const { return 1 - getMinExponent(); }
   bool hasInfinity() const { return APFloat::semanticsHasInf(semantics); }
-  /// The bits of zero with a sign are those of NaN, and NaN has no others.
+  /// True if the type has no negative zero: its bits are those of the only NaN.
   bool hasOneZero() const { return getBits(APFloat::getNaN(semantics)) == 0x80; }
 
   uint64_t getBits(const APFloat &value) const { return value.bitcastToAPInt().getZExtValue(); }
@@ -58,7 +57,7 @@ struct Format {
 /// Arithmetic on the bits of scalars, or of vectors of one length.
 class BitFormulas {
 public:
-  /// Of values shaped like `shape`, as integers of so many bits.
+  /// Works on integers of `width` bits in the shape of `shape`.
   BitFormulas(ImplicitLocOpBuilder &builder, Type shape, unsigned width)
       : builder(builder), shape(shape), type(like(builder.getIntegerType(width))) {}
 
@@ -93,8 +92,8 @@ public:
 
 } // namespace
 
-/// The bits of `magnitude`, a float of `from` below the least full number of `to`, in `to`: added to a number whose
-/// last bit is worth as much as that of `to` there, the machine rounds it.
+/// The bits in `to` of `magnitude`, a float of `from` below the least normal number of `to`: adding a number whose last
+/// bit is worth as much as that of `to` there makes the processor round it.
 static Value roundTiny(BitFormulas &f, const Format &from, const Format &to, Value magnitude, Type real) {
   int exponent =
       to.getMinExponent() - static_cast<int>(to.getMantissaBits()) + static_cast<int>(from.getMantissaBits());
@@ -114,7 +113,7 @@ static Value truncate(ImplicitLocOpBuilder &builder, Value value, Type result) {
   Value bits = f.bitcast(f.type, value);
   Value magnitude = f.both(bits, f.number(APInt::getSignedMaxValue(width).getZExtValue()));
   Value sign = f.both(f.shiftRight(bits, width - 8), f.number(0x80));
-  // Half of what is cut off, less one where the last bit that is kept is even.
+  // Adds half of the part that is cut off, less one if the last kept bit is even: round to nearest, ties to even.
   unsigned cut = from.getMantissaBits() - to.getMantissaBits();
   Value last = f.both(f.shiftRight(magnitude, cut), f.number(1));
   Value rounded = f.add(f.add(magnitude, last), f.number((uint64_t(1) << (cut - 1)) - 1));
@@ -141,7 +140,7 @@ static Value extend(ImplicitLocOpBuilder &builder, Value value) {
   Value moved = f.shiftLeft(magnitude, to.getMantissaBits() - from.getMantissaBits());
   uint64_t distance = static_cast<uint64_t>(to.getBias() - from.getBias()) << to.getMantissaBits();
   Value bits = f.add(moved, f.number(distance));
-  // Numbers whose mantissa is not full are multiples of the least one.
+  // Subnormal numbers are multiples of the least one.
   int least = from.getMinExponent() - static_cast<int>(from.getMantissaBits());
   Value unit = f.constant(builder.getF32FloatAttr(std::ldexp(1.0f, least)), real);
   Value tiny = arith::MulFOp::create(builder, arith::UIToFPOp::create(builder, real, magnitude), unit);
@@ -165,7 +164,7 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
     if (!isFloat8(op.getType()))
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    // MLIR folds the way from 16 bits over f32 into one step, and f32 holds all floats of 16 bits.
+    // MLIR folds a conversion from 16 bits through f32 into one step; f32 holds all 16-bit floats.
     Value value = op.getIn();
     if (getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32)
       value = arith::ExtFOp::create(builder, asF32(op.getType()), value);

@@ -1,4 +1,4 @@
-//===- FloatExpansion.h - floats of 8 bits --------------------*- C++ -*-===//
+//===- FloatExpansion.h - conversions of 8-bit floats by their bits -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,9 +11,9 @@
 
 namespace meshwright::emit {
 
-/// Patterns that convert scalars and vectors between floats of 8 bits and f32 or f64 by operations on their bits, which
-/// LLVM has no types for. A number becomes the nearest, of two the even one; what is too large for the type becomes
-/// infinite, or no number where the type has no infinity.
+/// Patterns that convert scalars and vectors between 8-bit floats, which LLVM has no types for, and f32 or f64 by
+/// operations on their bits. A number becomes the nearest, ties to even; a number that is too large becomes infinite,
+/// or NaN if the type has no infinity.
 void populateFloat8ExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace meshwright::emit

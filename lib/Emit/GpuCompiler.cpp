@@ -1,4 +1,4 @@
-//===- GpuCompiler.cpp - from kernels to code of GPUs ---------------------===//
+//===- GpuCompiler.cpp - compiles kernels to PTX and cubins ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -26,7 +26,7 @@ using namespace meshwright;
 using namespace meshwright::emit;
 
 static constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda", kEmulated = "emulated";
-/// The processor that plays an emulated GPU.
+/// The processor that runs the kernels of an emulated GPU.
 static constexpr llvm::StringLiteral kEmulator = "x86-64-v3";
 
 static const llvm::Target *findNvidia() {
@@ -41,9 +41,9 @@ static const llvm::Target *findNvidia() {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
 }
 
-/// LLVM knows older GPUs too, but not all that kernels need is there.
 bool emit::isGpuTarget(StringRef target) { return GpuCompiler::isKnownTarget(target); }
 
+/// LLVM also knows older GPUs, which lack features that kernels need.
 bool GpuCompiler::isKnownTarget(StringRef target) {
   if (target == kEmulated)
     return true;
@@ -52,7 +52,7 @@ bool GpuCompiler::isKnownTarget(StringRef target) {
   const llvm::Target *nvidia = findNvidia();
   if (!nvidia || !number.consume_front("sm_") || number.getAsInteger(10, version) || version < 70)
     return false;
-  // A processor that is not known is said so on standard error, but not where all are listed.
+  // Asks a subtarget without a processor: LLVM prints a warning for an unknown one.
   std::unique_ptr<llvm::MCSubtargetInfo> generic(nvidia->createMCSubtargetInfo(llvm::Triple(kTriple), "", ""));
   return generic->isCPUStringValid(target);
 }
@@ -70,7 +70,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target) {
       llvm::Triple(kTriple), target, "", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-/// Compiles one kernel to PTX, with what it names for itself called after it.
+/// Compiles one kernel to PTX; its private symbols get the kernel's name as a prefix.
 static LogicalResult compileToPtx(const KernelJob &job, StringRef target, SmallVectorImpl<LaunchedFunction> &launches,
                                   std::string &ptx) {
   OwningOpRef<ModuleOp> source = buildGpuKernelModule(job.kernel, job.symbol, GpuMachine::getNvidia(), launches);
@@ -98,7 +98,7 @@ static LogicalResult compileToPtx(const KernelJob &job, StringRef target, SmallV
   return success();
 }
 
-/// The parts as one text: what they begin with is the same and comes once.
+/// Joins the parts to one text with a single copy of their common header.
 static std::string joinPtx(ArrayRef<std::string> parts) {
   constexpr StringLiteral kLast = ".address_size 64\n";
   std::string text;
@@ -125,7 +125,7 @@ static LogicalResult writeText(StringRef path, StringRef text, Location location
 // Cubins
 //===----------------------------------------------------------------------===//
 
-/// NVIDIA's assembler, from the path or where CUDA is; empty where there is none.
+/// The path of NVIDIA's assembler, from `PATH` or CUDA's folder; empty if there is none.
 static std::string findAssembler() {
   if (auto found = llvm::sys::findProgramByName("ptxas"))
     return *found;
@@ -138,14 +138,14 @@ static std::string findAssembler() {
   return found ? *found : "";
 }
 
-/// The number in front of `what`.
+/// The number before `what`.
 static int64_t readNumber(StringRef line, StringRef what) {
   int64_t number = 0;
   line.substr(0, line.find(what)).rtrim().rsplit(' ').second.getAsInteger(10, number);
   return number;
 }
 
-/// Reads what the assembler says of each function: its name, what it spills, its registers.
+/// Reads each function's name, spills and registers from the output of the assembler.
 void GpuCompiler::readUsages(Target &target, StringRef text) {
   Usage *usage = nullptr;
   SmallVector<StringRef> lines;
@@ -241,7 +241,7 @@ LogicalResult GpuCompiler::compileForNvidia(Target &target) {
   return success();
 }
 
-/// A single thread of a GPU is slow: says how many kernels that concerns, and the largest of them.
+/// Warns of kernels that run in a single thread of the GPU: how many there are, and the largest.
 void GpuCompiler::warnOfSerial(const Target &target) {
   int64_t number = 0, most = 0;
   dist::KernelOp largest;

@@ -1,4 +1,4 @@
-//===- GpuCompiler.h - from kernels to code of GPUs -------------*- C++ -*-===//
+//===- GpuCompiler.h - compiles kernels to PTX and cubins --------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -25,18 +25,18 @@ public:
   GpuCompiler(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef folder, mlir::Location location, Package &package)
       : jobs(jobs), folder(folder.str()), location(location), package(package) {}
 
-  /// Whether `target` is `emulated` or one of NVIDIA's GPUs from sm_70 on that LLVM knows.
+  /// True if `target` is `emulated` or one of NVIDIA's GPUs from sm_70 on that LLVM knows.
   static bool isKnownTarget(llvm::StringRef target);
 
   mlir::LogicalResult compile(llvm::StringRef target);
-  /// How the kernels are launched, what `ptxas` says of their functions, and what the library may do behind products,
-  /// as JSON.
+  /// A JSON report of the launches of the kernels, the resources that `ptxas` reports for their functions, and the
+  /// epilogues of GEMMs.
   std::string printReport(const EpilogueTable &epilogues) const;
-  /// How many launches there are of each mapping, for all targets.
+  /// The number of launches of each mapping, over all targets.
   std::map<std::string, int64_t> countMappings() const;
 
 private:
-  /// What a function takes of a GPU.
+  /// Resources that a function uses on a GPU.
   struct Usage {
     int64_t registers = 0, spillStores = 0, spillLoads = 0, stackBytes = 0;
   };

@@ -1,4 +1,4 @@
-//===- GpuEmitter.cpp - a launch of a kernel as a GPU's function ----------===//
+//===- GpuEmitter.cpp - code for one launch of a kernel on a GPU ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,7 +18,7 @@ using namespace meshwright::emit;
 /// The shared memory that a block has on every GPU without asking for more.
 static constexpr int64_t kSharedBytes = 48 << 10;
 
-/// What one element takes in shared memory.
+/// Bytes of one element in shared memory.
 static int64_t getBytes(Type element) { return getMemoryType(element).getIntOrFloatBitWidth() / 8; }
 static Type getElement(const Reduction &reduction) { return getElementTypeOrSelf(reduction.neutral.getType()); }
 
@@ -51,8 +51,8 @@ void GpuEmitter::emit() {
   }
 }
 
-/// Says which element the thread is for, and which of its threads it is. Behind the last element threads compute
-/// nothing, but go through the barriers of their block.
+/// Computes the element of the thread, and its number among that element's threads. Threads past the last element
+/// compute nothing, but go through the barriers of their block.
 void GpuEmitter::placeThread() {
   thread = machine.getThread(builder);
   Value block = machine.getBlock(builder);
@@ -62,7 +62,7 @@ void GpuEmitter::placeThread() {
   slot = launch.outerFirst ? remainder : quotient;
   first = lane = launch.outerFirst ? quotient : remainder;
   if (launch.parts > 1) {
-    // Blocks side by side read side by side.
+    // Neighbouring blocks read neighbouring memory.
     Value groups = getIndex(launch.getNumGroups());
     part = arith::DivUIOp::create(builder, block, groups);
     block = arith::RemUIOp::create(builder, block, groups);
@@ -77,8 +77,8 @@ void GpuEmitter::placeThread() {
   }
 }
 
-/// Gives `loops` the values of iteration `number`, the last loop the innermost. Divisions of 32 bits are much faster,
-/// where they do.
+/// Sets `loops` to iteration `number`, the last loop innermost. Uses 32-bit divisions if they suffice: they are much
+/// faster.
 void GpuEmitter::setLoops(ArrayRef<unsigned> loops, Value number) {
   if (loops.empty())
     return;
@@ -105,7 +105,7 @@ void GpuEmitter::emitIf(Value condition, function_ref<void()> body) {
   body();
 }
 
-/// Everything is computed before anything is stored, because an output may be where an input was.
+/// Computes all elements before it stores any, because an output may share memory with an input.
 void GpuEmitter::emitStores(ArrayRef<unsigned> stores) {
   SmallVector<Value> elements;
   for (unsigned index : stores)
@@ -141,7 +141,7 @@ Value GpuEmitter::getSharedAt(int64_t bytes) {
                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
 }
 
-/// Adds what the threads of an element have, as a tree; all of them get the sums.
+/// Adds the partial sums of an element's threads as a tree; all threads get the result.
 SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, ArrayRef<Value> partial) {
   if (launch.depth == 1 || reductions.empty())
     return SmallVector<Value>(partial);
@@ -177,8 +177,8 @@ SmallVector<Value> GpuEmitter::combineThreads(ArrayRef<unsigned> reductions, Arr
   return sums;
 }
 
-/// What is dear to compute and needed in several stages is kept in shared memory, as far as that goes, behind what the
-/// reductions need. A thread reads only what it wrote itself.
+/// Keeps elements that are expensive and needed in several stages in shared memory, after the part for reductions, as
+/// long as there is room. A thread reads only elements that it wrote itself.
 void GpuEmitter::chooseKept() {
   int64_t bytes = 0;
   for (const Stage &stage : stages) {
@@ -223,7 +223,7 @@ void GpuEmitter::emitStage(const Stage &stage) {
     rowResults[index] = sum;
 }
 
-/// What the block has of a row or sum; all threads of it get that.
+/// Reduces the block's part of a row or sum; all its threads get the result.
 SmallVector<Value> GpuEmitter::reduceColumns(const Stage &stage) {
   Value step = getIndex(launch.depth * launch.parts);
   auto loop = buildLoop(builder, first, limit, step, getNeutrals(stage.reductions), [&](Value iv, ValueRange carried) {
@@ -233,7 +233,7 @@ SmallVector<Value> GpuEmitter::reduceColumns(const Stage &stage) {
   return combineThreads(stage.reductions, llvm::to_vector_of<Value>(loop.getResults()));
 }
 
-/// One element: everything is computed before anything is stored.
+/// One element: computes everything before it stores anything.
 SmallVector<Value> GpuEmitter::emitColumn(const Stage &stage, ValueRange carried) {
   columnValues.clear();
   inColumns = true;
@@ -292,7 +292,7 @@ void GpuEmitter::storeSums(ValueRange sums) {
 // Parts of sums
 //===----------------------------------------------------------------------===//
 
-/// Where the parts of each reduction lie in scratch memory, one reduction behind the other.
+/// The addresses of the parts of each reduction in scratch memory, one reduction after the other.
 SmallVector<Value> GpuEmitter::getScratchPlaces(int64_t parts) {
   SmallVector<Value> places;
   for (unsigned index : launch.reductions) {
@@ -304,7 +304,7 @@ SmallVector<Value> GpuEmitter::getScratchPlaces(int64_t parts) {
   return places;
 }
 
-/// Neighbouring threads of the launch that adds the parts find them side by side.
+/// Places parts so that neighbouring threads of the launch that adds them read neighbouring memory.
 ElementEmitter::LaneIndex GpuEmitter::getScratchIndex(Value part, int64_t parts) {
   auto [major, minor, extent] =
       launch.outerFirst ? std::tuple(part, outer, launch.numOuter) : std::tuple(outer, part, parts);
@@ -312,7 +312,7 @@ ElementEmitter::LaneIndex GpuEmitter::getScratchIndex(Value part, int64_t parts)
   return {arith::AddIOp::create(builder, row, minor), {}, 0};
 }
 
-/// The first thread leaves what the block has, for the launch of Parts that comes next.
+/// Stores the block's part by its first thread, for the following launch of Parts.
 void GpuEmitter::leaveParts(ValueRange sums) {
   SmallVector<Value> places = getScratchPlaces(launch.parts);
   forFirstThread([&] {
@@ -322,7 +322,7 @@ void GpuEmitter::leaveParts(ValueRange sums) {
   });
 }
 
-/// Adds what blocks have left as if these were elements.
+/// Adds the parts that blocks have left, as if they were elements.
 void GpuEmitter::emitParts() {
   setLoops(launch.outer, outer);
   SmallVector<Value> places = getScratchPlaces(launch.numInner);

@@ -1,4 +1,4 @@
-//===- GpuEmitter.h - a launch of a kernel as a GPU's function --*- C++ -*-===//
+//===- GpuEmitter.h - code for one launch of a kernel on a GPU ---*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -54,7 +54,7 @@ private:
   const GpuMachine &machine;
   /// The number of the thread in its block, and among those of its element there; which part the block has.
   mlir::Value thread, lane, part;
-  /// Where the thread's elements begin, and where those of all threads end.
+  /// The first element of the thread, and the end of those of all threads.
   mlir::Value first, limit;
   /// The number of the element, row or sum; whether there is one, null where there always is.
   mlir::Value outer, valid;

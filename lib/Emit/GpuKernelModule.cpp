@@ -1,4 +1,4 @@
-//===- GpuKernelModule.cpp - a kernel as functions of a GPU ---------------===//
+//===- GpuKernelModule.cpp - lowers a kernel to functions of a GPU --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -83,7 +83,7 @@ template <typename Mapping> bool GpuKernelBuilder::addMatched() {
 LogicalResult GpuKernelBuilder::addFunctions() {
   if (addMatched<GpuScatter>() || addMatched<GpuSearch>())
     return success();
-  // What is made of a sum, its rounding to 16 bits for instance, has to be known where the sum ends.
+  // An operation on a sum, such as its rounding to 16 bits, needs the sum complete when the row ends.
   for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
     schedule::PlannedKernel planned = schedule::planKernel(kernel, order);
     if (!planned.plan)

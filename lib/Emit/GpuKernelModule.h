@@ -1,4 +1,4 @@
-//===- GpuKernelModule.h - a kernel as functions of a GPU -------*- C++ -*-===//
+//===- GpuKernelModule.h - lowers a kernel to functions of a GPU -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,7 +17,7 @@ struct LaunchedFunction {
   std::string function;
   GpuLaunchPlan::Mapping mapping;
   int64_t blocks, threads, sharedBytes;
-  /// Of the scratch memory whose address all functions of a kernel take that has any.
+  /// Bytes of the kernel's scratch memory; if there is any, all its functions take its address.
   int64_t scratchBytes;
 };
 

@@ -1,4 +1,4 @@
-//===- GpuMachine.cpp - what a GPU's code asks of the machine -------------===//
+//===- GpuMachine.cpp - NVIDIA's GPUs and the emulated one ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  /// Calls a function of whoever runs the kernel.
+  /// Calls a function that the emulator provides.
   static Value call(LoopBuilder &builder, StringRef name, Type result) {
     auto module = builder.getInsertionBlock()->getParent()->getParentOfType<ModuleOp>();
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);

@@ -1,4 +1,4 @@
-//===- GpuMachine.h - what a GPU's code asks of the machine -----*- C++ -*-===//
+//===- GpuMachine.h - the primitives that GPU code needs ---------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ public:
   /// The number of the thread in its block, and that of the block, as indices.
   virtual mlir::Value getThread(LoopBuilder &builder) const = 0;
   virtual mlir::Value getBlock(LoopBuilder &builder) const = 0;
-  /// Lets all threads of the block come here, and what they wrote be seen.
+  /// A barrier for all threads of the block, after which they see each other's writes.
   virtual void emitBarrier(LoopBuilder &builder) const = 0;
   /// The address of the block's shared memory.
   virtual mlir::Value getShared(LoopBuilder &builder) const = 0;
@@ -30,7 +30,7 @@ public:
 
   /// NVIDIA's GPUs, by intrinsics of LLVM.
   static const GpuMachine &getNvidia();
-  /// A GPU that is emulated: functions `void name(ptr)` of the host's processor, which ask whoever runs them.
+  /// An emulated GPU: functions `void name(ptr)` of the host's processor, which call the emulator for these primitives.
   static const GpuMachine &getEmulated();
 };
 

@@ -1,4 +1,4 @@
-//===- GpuPlan.cpp - how a kernel's plan runs on a GPU --------------------===//
+//===- GpuPlan.cpp - divides a kernel's plan into launches ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -107,7 +107,7 @@ void LaunchPlanner::setLoops(GpuLaunchPlan &launch, function_ref<bool(unsigned)>
   launch.numInner = countIterations(launch.inner);
 }
 
-/// Neighbouring threads are to read neighbouring memory.
+/// Chooses width and depth such that neighbouring threads read neighbouring memory.
 void LaunchPlanner::setSumShape(GpuLaunchPlan &launch, bool outerFirst) const {
   launch.outerFirst = outerFirst;
   launch.depth = getDepth(launch.numInner);
@@ -117,8 +117,8 @@ void LaunchPlanner::setSumShape(GpuLaunchPlan &launch, bool outerFirst) const {
     launch.depth = std::min(launch.depth, kSumThreads / launch.width);
 }
 
-/// Whether `node` can be computed when the rows have been stored: from what is stored, and without what was known in
-/// its row alone.
+/// True if `node` can be computed after the rows have been stored: from stored values, without values known only in its
+/// row.
 bool LaunchPlanner::isKnown(const Node *node) const {
   SmallPtrSet<const Node *, 16> visited;
   SmallVector<const Node *> worklist = {node};

@@ -1,4 +1,4 @@
-//===- GpuPlan.h - how a kernel's plan runs on a GPU ------------*- C++ -*-===//
+//===- GpuPlan.h - divides a kernel's plan into launches ---------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -38,13 +38,13 @@ struct GpuLaunchPlan {
   /// these have no loop: they are numbered.
   llvm::SmallVector<unsigned> outer, inner;
   int64_t numOuter = 1, numInner = 1;
-  /// What is computed, by its index in the plan; and what launches before it have stored, that it may read.
+  /// The reductions and stores of the launch, by index in the plan, and the earlier stores that it may read.
   llvm::SmallVector<unsigned> reductions, stores, stored;
-  /// How many elements, rows or sums a block has, and how many threads each of them.
+  /// The number of elements, rows or sums per block, and the number of threads for each.
   unsigned width = 1, depth = 1;
-  /// How many blocks share a row or sum. If it is more than one, the next launch is that of their Parts.
+  /// The number of blocks that share a row or sum. If it is more than one, the next launch adds their Parts.
   int64_t parts = 1;
-  /// Whether neighbouring threads are of neighbouring elements, and not of the same.
+  /// True if neighbouring threads work on neighbouring elements, false if on the same one.
   bool outerFirst = false;
   /// Bytes of shared memory: for what the threads have of each reduction of a stage, and for elements that are kept
   /// from stage to stage.
@@ -52,7 +52,7 @@ struct GpuLaunchPlan {
   /// Bytes of scratch memory, where parts of sums are left and found.
   int64_t scratchBytes = 0;
 
-  /// How many blocks there would be if none shared anything.
+  /// The number of blocks if none shared a row or sum.
   int64_t getNumGroups() const { return (numOuter + width - 1) / width; }
   int64_t getNumBlocks() const { return getNumGroups() * parts; }
   bool usesScratch() const { return parts > 1 || mapping == Parts; }

@@ -1,4 +1,4 @@
-//===- GpuScatter.cpp - scatters on a GPU ---------------------------------===//
+//===- GpuScatter.cpp - scatters on a GPU, ordered and without atomics ----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -24,8 +24,8 @@ static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// What has the elements of `value` in the same order: an argument of the kernel, or a constant that is the same number
-/// everywhere; null where it is made of something else.
+/// The source with the elements of `value` in the same order: an argument of the kernel, or a splat constant; null if
+/// there is no such source.
 static Value getSource(Value value) {
   bool isBroadcast = false;
   while (Operation *op = value.getDefiningOp()) {
@@ -186,7 +186,7 @@ SmallVector<Value> ScatterWriter::split(ArrayRef<GpuScatter::Dim> dims, Value nu
   return indices;
 }
 
-/// Where a window begins in the operand, by the number of the element; -1 where it is outside.
+/// The number of the operand's element at which a window begins; -1 if the window is outside.
 Value ScatterWriter::getTarget(Value window) {
   net::ScatterDimsAttr dims = scatter.getDims();
   auto operand = cast<RankedTensorType>(scatter.getOperand().getType());
@@ -219,7 +219,7 @@ void ScatterWriter::emitFlags(Value flag) {
   machine.emitBarrier(builder);
 }
 
-/// Whether a window before this one has the same target.
+/// True if an earlier window has the same target.
 Value ScatterWriter::findEarlier(Value window, Value target) {
   Value none = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
   auto search = buildLoop(builder, thread, window, threads, none, [&](Value iv, ValueRange found) {

@@ -1,4 +1,4 @@
-//===- GpuScatter.h - scatters on a GPU -------------------------*- C++ -*-===//
+//===- GpuScatter.h - scatters on a GPU, ordered and without atomics -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- GpuWriter.h - arithmetic and memory of a thread ----------*- C++ -*-===//
+//===- GpuWriter.h - base of GPU code that has no loop plan ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,7 +13,7 @@
 
 namespace meshwright::emit {
 
-/// What those have in common who write a thread's code for one operation, without a plan of loops.
+/// Base of the classes that write a thread's code for one operation, without a plan of loops.
 class GpuWriter {
 protected:
   GpuWriter(GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder, mlir::ValueRange pointers)

@@ -1,4 +1,4 @@
-//===- KernelCompiler.cpp - from kernels to a shared object ---------------===//
+//===- KernelCompiler.cpp - compiles kernels to a shared object -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

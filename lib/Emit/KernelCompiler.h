@@ -1,4 +1,4 @@
-//===- KernelCompiler.h - from kernels to a shared object -------*- C++ -*-===//
+//===- KernelCompiler.h - compiles kernels to a shared object ----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -41,10 +41,10 @@ mlir::LogicalResult compileSharedObject(size_t count, ModuleBuilder build, llvm:
 /// Runs LLVM's passes for `machine` over `module`, whose layout becomes the machine's.
 void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Whether `target` is `native` or a 64-bit processor that LLVM knows by this name.
+/// True if `target` is `native` or a 64-bit processor that LLVM knows by this name.
 bool isKnownTarget(llvm::StringRef target);
 
-/// What the code for `target` needs of a CPU, by LLVM's names.
+/// The CPU features that code for `target` needs, by LLVM's names.
 llvm::SmallVector<std::string> getCpuFeatures(llvm::StringRef target);
 
 } // namespace meshwright::emit

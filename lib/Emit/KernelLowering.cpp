@@ -1,4 +1,4 @@
-//===- KernelLowering.cpp - from the functions of a kernel to LLVM --------===//
+//===- KernelLowering.cpp - lowers a kernel's functions to LLVM -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -204,7 +204,7 @@ LogicalResult KernelLowering::addBufferized(StringRef name) {
     return failure();
   fillConstants(func);
   IRRewriter rewriter(module->getContext());
-  // What makes outputs without elements goes, and what inputs without elements were.
+  // Removes the makers of empty outputs, and the values that stood for empty inputs.
   (void)runRegionDCE(rewriter, func->getRegions());
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
@@ -257,7 +257,7 @@ LogicalResult KernelLowering::lowerStructure(MathFunctions functions) {
   ConversionTarget target(*context);
   target.addLegalDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                          memref::MemRefDialect, vector::VectorDialect>();
-  // What LLVM has an intrinsic for it lowers itself, with vectors where it can.
+  // LLVM lowers its intrinsics itself, with vectors if it can.
   target.addLegalOp<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
                     math::RoundEvenOp, math::SqrtOp>();
   target.addIllegalOp<math::Atan2Op, math::CbrtOp, math::ErfOp, math::ErfcOp, math::ExpM1Op, math::Log1pOp,

@@ -1,4 +1,4 @@
-//===- KernelLowering.h - from the functions of a kernel to LLVM -*- C++ -*-===//
+//===- KernelLowering.h - lowers a kernel's functions to LLVM -----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,8 +15,8 @@
 
 namespace meshwright::emit {
 
-/// What computes functions like exponentials: besides polynomials in f32, a library that is linked, or operations of
-/// the processor alone.
+/// The implementation of functions like exponentials, besides f32 polynomials: calls of a library that is linked, or
+/// expansions into basic operations.
 enum class MathFunctions { Library, Expanded };
 
 /// The module of a kernel while it is lowered. Its internal functions take one pointer for each piece of memory: an
@@ -42,7 +42,7 @@ public:
   void addDeviceEntry(llvm::StringRef name, llvm::StringRef callee, unsigned threads);
 
   unsigned getNumInputs();
-  /// Of inputs, then outputs.
+  /// The types of inputs, then outputs.
   llvm::ArrayRef<mlir::RankedTensorType> getTypes() const { return types; }
   mlir::OwningOpRef<mlir::ModuleOp> takeModule() { return std::move(module); }
 

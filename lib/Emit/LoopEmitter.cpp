@@ -1,4 +1,4 @@
-//===- LoopEmitter.cpp - a kernel's plan as loops -------------------------===//
+//===- LoopEmitter.cpp - loops of a kernel on a CPU -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -36,7 +36,7 @@ Value LoopEmitter::sumLanes(const Reduction &reduction, Value vector) {
   return values[0];
 }
 
-/// Whether its sum is carried along the innermost loop, and not in memory all the time.
+/// True if the sum is carried in registers along the innermost loop instead of in memory.
 bool LoopEmitter::isCarried(const Reduction &reduction) const {
   return reduction.row || (laneLoop && isLinear(reduction.position) && !reduction.position.uses(*laneLoop));
 }

@@ -1,4 +1,4 @@
-//===- LoopEmitter.h - a kernel's plan as loops -----------------*- C++ -*-===//
+//===- LoopEmitter.h - loops of a kernel on a CPU ----------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,7 @@
 
 namespace meshwright::emit {
 
-/// How many elements a vector holds for an innermost loop of `extent` iterations: 16, or less where there are not as
-/// many.
+/// The number of elements per vector for an innermost loop of `extent` iterations: 16, or less for shorter loops.
 unsigned getNumLanes(int64_t extent);
 
 /// Writes the loops of a plan with scf, arith, math, vector and llvm operations.
@@ -45,7 +44,7 @@ private:
   bool isCarried(const schedule::Reduction &reduction) const;
   unsigned chooseWidth() const;
 
-  /// How many elements of the innermost loop are computed at a time, but in its rest.
+  /// The number of elements of the innermost loop that are computed at a time, except in its rest.
   unsigned width = 1;
   bool vectors = true;
 };

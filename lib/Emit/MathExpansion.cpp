@@ -329,7 +329,7 @@ template <typename Op, auto formula> struct Expand : OpRewritePattern<Op> {
     return success();
   }
 
-  /// Whether narrower types have an expansion of their own.
+  /// True if narrower types have expansions of their own, so that only f64 is expanded.
   bool onlyDouble;
 };
 

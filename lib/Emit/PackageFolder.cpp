@@ -1,4 +1,4 @@
-//===- PackageFolder.cpp - the folder of a package ------------------------===//
+//===- PackageFolder.cpp - replaces a package's folder in one step --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -51,7 +51,7 @@ static llvm::Expected<std::set<std::string>> listEntries(const std::string &path
   return names;
 }
 
-/// Whether `name` in the folder is a regular file, and no link to one.
+/// True if `name` in the folder is a regular file, not a link to one.
 static bool isFile(const std::string &folder, const std::string &name) {
   fs::file_status status;
   return !fs::status(folder + "/" + name, status, /*follow=*/false) && status.type() == fs::file_type::regular_file;
@@ -94,7 +94,7 @@ static llvm::Error removeOld(const std::string &folder, const std::string &path)
 llvm::Expected<PackageFolder> PackageFolder::create(llvm::StringRef path) {
   PackageFolder folder;
   folder.path = path.rtrim('/').str();
-  // Where the name is a link, the folder that it leads to is the package's.
+  // If the path is a link, the package's folder is the link's target.
   llvm::SmallString<256> real;
   if (!fs::real_path(folder.path, real))
     folder.path = real.str().str();
@@ -129,7 +129,7 @@ llvm::Error PackageFolder::commit() {
     return fail("cannot rename %s to %s: %s", from, path, reason);
   };
   bool replaces = fs::exists(path);
-  // What came since `create` looked is not deleted either.
+  // Files that appeared after `create` looked are not deleted either.
   if (replaces)
     if (llvm::Error error = checkReplaceable(path)) {
       fs::remove_directories(made);

@@ -1,4 +1,4 @@
-//===- PackageFolder.h - the folder of a package ----------------*- C++ -*-===//
+//===- PackageFolder.h - replaces a package's folder in one step -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -31,7 +31,7 @@ public:
   /// Deletes the temporary folder, unless the package has taken its place.
   ~PackageFolder();
 
-  /// Where the package's files are to be written.
+  /// The folder to write the package's files to.
   llvm::StringRef getTemporary() const { return temporary; }
   /// Gives the temporary folder the package's name. An older package is replaced in one step where the file system can
   /// exchange two names; elsewhere there is a moment without either. Its files are deleted afterwards.

@@ -1,4 +1,4 @@
-//===- ProgramWriter.cpp - a scheduled function as a program --------------===//
+//===- ProgramWriter.cpp - writes the program of one rank -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -23,7 +23,7 @@ using namespace meshwright::emit;
 
 static RankedTensorType typeOf(Value value) { return dist::getTensorType(value.getType()); }
 
-/// Of a float of 8 bits.
+/// The 8-bit float types of the schema.
 static DType getFloat8(Type element) {
   return TypeSwitch<Type, DType>(element)
       .Case([](Float8E4M3FNType) { return F8E4M3FN; })
@@ -123,7 +123,7 @@ uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, String
     buffer.add_shape(size);
   buffer.set_name(name.str());
   buffer.set_memory(memory);
-  // What is in the place of a variable with slots has as many.
+  // A buffer that shares memory with a variable has the variable's slots.
   auto region = slots.upper_bound(offset);
   if (memory == DEVICE && region != slots.begin() && offset < std::prev(region)->second.end) {
     buffer.set_slots(std::prev(region)->second.number);
@@ -174,14 +174,14 @@ static std::string getTitle(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-/// What part `number` of a launch moves, by the user's name.
+/// The user's name of the value that part `number` of a launch moves.
 static std::string getPartName(dist::CollectiveOp op, unsigned number) {
   auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr);
   auto name = names && number < names.size() ? dyn_cast<StringAttr>(names[number]) : StringAttr();
   return name ? name.str() : getTitle(op);
 }
 
-/// Where part `number` comes from: a launch of several parts has all their locations, in their order.
+/// The location of part `number`: a launch of several parts has all their locations, in order.
 static std::string getPartLocation(dist::CollectiveOp op, unsigned number) {
   auto fused = dyn_cast<FusedLoc>(op.getLoc());
   bool apart = fused && op.getNumParts() > 1 && fused.getLocations().size() == op.getNumParts();
@@ -337,7 +337,7 @@ void ProgramWriter::copyOutputs(func::ReturnOp op) {
 /// The buffer of a constant or coordinate, whatever variants have it.
 uint32_t ProgramWriter::getLeafBuffer(Value value) {
   auto offsets = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
-  // What has no elements shares its place with what comes next.
+  // A value without elements has no bytes of its own, so the type distinguishes it from the next buffer.
   std::pair<int64_t, Type> key = {offsets[0], value.getType()};
   if (auto known = leafBuffers.find(key); known != leafBuffers.end())
     return buffers[value] = known->second;
@@ -375,7 +375,7 @@ uint32_t ProgramWriter::getPart(Operation *op, Value stack, Value part) {
   return buffer;
 }
 
-/// Whether every trip makes what is stacked in its place in the stack.
+/// True if every iteration makes the stacked value in its place in the stack.
 bool ProgramWriter::isMadeInPlace(net::StackOp op) {
   uint64_t place = program.buffers(getBuffer(op.getValue())).offset();
   return place == program.buffers(getBuffer(op.getResult())).offset() &&
@@ -466,7 +466,7 @@ LogicalResult ProgramWriter::addVariables(ArrayRef<net::VariableOp> variables) {
       return failure();
     program.add_variable_buffers(*buffer);
   }
-  // What does not outlive the step is memory of the program, and no variable of the package.
+  // Variables that do not outlive the step are memory of the program, not variables of the package.
   for (auto variable : func->getParentOfType<ModuleOp>().getOps<net::VariableOp>())
     if (variable->hasAttr(dist::kWithinStepAttr) && failed(addVariable(variable)))
       return failure();
@@ -489,7 +489,7 @@ void ProgramWriter::addInputs() {
   }
 }
 
-/// Where there are programs of several times, results have places of their own.
+/// Programs for several times have common, fixed places for their results.
 void ProgramWriter::addFixedOutputs() {
   func::FuncOp last = dist::getResultFunction(variants);
   auto places = last->getAttrOfType<DenseI64ArrayAttr>(schedule::kOutputsAttr);

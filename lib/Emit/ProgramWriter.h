@@ -1,4 +1,4 @@
-//===- ProgramWriter.h - a scheduled function as a program ------*- C++ -*-===//
+//===- ProgramWriter.h - writes the program of one rank ----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -40,7 +40,7 @@ private:
   std::string bytes;
 };
 
-/// What the programs of a package share, and what is told of them.
+/// Tables that the programs of a package share, and data for reports.
 struct Tables {
   KernelTable kernels;
   ConstantTable constants;
@@ -103,17 +103,16 @@ private:
   dist::MatmulOp lastProduct;
   llvm::DenseMap<mlir::Value, uint32_t> buffers;
   llvm::DenseMap<mlir::StringAttr, uint32_t> variableBuffers;
-  /// Of the variables with slots the first slot's end, the number of slots and the bytes of one, by the places of the
-  /// variables.
+  /// For variables with slots, by their places: the first slot's end, the number of slots and the bytes of one.
   struct Slots {
     uint64_t end;
     uint32_t number;
     uint64_t bytes;
   };
   std::map<uint64_t, Slots> slots;
-  /// Of constants and coordinates, which variants share, by their places and types.
+  /// Buffers of constants and coordinates, which variants share, by place and type.
   llvm::DenseMap<std::pair<int64_t, mlir::Type>, uint32_t> leafBuffers;
-  /// Of the collectives and copies that are started only.
+  /// Tags of collectives and copies that are only started.
   llvm::DenseMap<mlir::Operation *, uint32_t> tags;
   uint32_t nextTag = 0, nextCopyTag = 0;
 };

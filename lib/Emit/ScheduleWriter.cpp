@@ -106,7 +106,7 @@ static dist::ScheduleOp findSchedule(func::FuncOp func) {
   return {};
 }
 
-/// What `work`, the name of one, is for reports.
+/// The kind of `work` for reports.
 static Task::Kind getKind(func::FuncOp func, StringRef work) {
   if (func->hasAttr(schedule::kStartsAttr))
     return Task::TRANSFER;

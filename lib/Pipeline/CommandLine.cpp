@@ -1,9 +1,9 @@
-//===- CommandLine.cpp - what users type ----------------------------------===//
+//===- CommandLine.cpp - options of a whole compilation -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The options of the whole way are a table; `--help` is printed from it. LLVM's option parser serves single passes
-// alone, since it ends the process by itself.
+// The options are a table, from which `--help` is printed. LLVM's option parser serves single passes only, because it
+// ends the process by itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 struct Flag {
   const char *group;
   const char *name;
-  /// What the value is called in `--help`; empty for a switch.
+  /// Placeholder of the value in `--help`; empty for a switch.
   const char *value;
   const char *help;
   /// Stores the value; false if it makes no sense.

@@ -1,4 +1,4 @@
-//===- Compile.cpp - the whole way from a graph to a package --------------===//
+//===- Compile.cpp - runs the stages of a compilation ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -121,7 +121,7 @@ private:
   strategy::StrategyFile strategy;
   OwningOpRef<ModuleOp> module;
   Plan plan;
-  /// What Complete is asked for; what to compute again may have been chosen here.
+  /// The options of Complete; `fit` may have chosen the recomputed blocks among them.
   complete::Options completeOptions;
   /// The blocks that a choice is about, those first from which most is gained.
   std::vector<FitBlock> fitBlocks;
@@ -161,7 +161,7 @@ FailureOr<OwningOpRef<ModuleOp>> Compiler::parse(const std::string &path, llvm::
   if (!buffer)
     return emitError(UnknownLoc::get(&context))
            << "cannot read \"" << path << "\": " << llvm::toString(buffer.takeError());
-  // Editors of Windows begin a text with a mark of its byte order, which is none of the text.
+  // Skip a UTF-8 byte-order mark, which Windows editors add.
   if (StringRef text = (*buffer)->getBuffer(); text.consume_front("\xEF\xBB\xBF"))
     buffer = llvm::MemoryBuffer::getMemBufferCopy(text, (*buffer)->getBufferIdentifier());
   StringRef text = (*buffer)->getBuffer(), name = (*buffer)->getBufferIdentifier();
@@ -318,7 +318,7 @@ LogicalResult Compiler::optimize() {
   return success();
 }
 
-/// What `stepStrategy` says about Schedule, and what the targets do, which all have the same programs.
+/// The options of Schedule that `stepStrategy` states, adapted to the targets; all targets share the programs.
 schedule::Options Compiler::getOptionsOfSchedule(const strategy::StrategyFile &stepStrategy) const {
   schedule::Options scheduleOptions = getScheduleOptions(stepStrategy.get(), options.optimize);
   bool hasGpus = llvm::any_of(options.targets, emit::isGpuTarget);
@@ -369,7 +369,7 @@ LogicalResult Compiler::emit() {
 }
 
 //===----------------------------------------------------------------------===//
-// What to compute again so that it fits
+// Recomputation until the step fits
 //===----------------------------------------------------------------------===//
 
 /// Compiles a copy of the program, from Complete, which `complete` runs, up to its memory, and leaves `plan` to tell of
@@ -427,10 +427,10 @@ LogicalResult Compiler::fit() {
 }
 
 //===----------------------------------------------------------------------===//
-// Which stages fit
+// Stages that fit
 //===----------------------------------------------------------------------===//
 
-/// How many cuts of a network into stages are compiled at most.
+/// The largest number of divisions of a network into stages that are compiled.
 static constexpr int kMostCuts = 16;
 
 /// Annotates the step. Where the arena of a rank is bounded, compiles the cut that is balanced best, and then, until
@@ -547,7 +547,7 @@ ExitCode Compiler::run() {
     if (!runs(stage))
       continue;
     auto start = std::chrono::steady_clock::now();
-    // What people look at is written before a package is, so that a failure leaves none behind.
+    // Writes plan and reports before the package, so that a failure to do so leaves no package.
     if (stage == Stage::Emit && failed(finish()))
       return ExitInput;
     if (failed(runStage(stage)))

@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - how errors are shown -----------------------------===//
+//===- Diagnostics.cpp - prints errors with their source line -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace meshwright;
 
-/// How much of a line is shown, and how much of that before the column.
+/// The number of characters of a line that are shown, and how many of them before the column.
 static constexpr size_t kShown = 120, kBefore = 40;
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context, llvm::raw_ostream &out)

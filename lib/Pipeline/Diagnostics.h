@@ -1,4 +1,4 @@
-//===- Diagnostics.h - how errors are shown ---------------------*- C++ -*-===//
+//===- Diagnostics.h - prints errors with their source line ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Effects.cpp - strategies that do not do what they say --------------===//
+//===- Effects.cpp - warnings about strategies without effect -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,9 +1,9 @@
-//===- Effects.h - strategies that do not do what they say ------*- C++ -*-===//
+//===- Effects.h - warnings about strategies without effect ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warnings about what is legal and costs the user ranks, memory or time without a word. Each is given once, at the
-// field of the strategy that it is about.
+// Warnings about legal settings that silently cost the user ranks, memory or time. Each is given once, at the field of
+// the strategy that causes it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Evaluation.cpp - the program that evaluates ------------------------===//
+//===- Evaluation.cpp - derives the evaluation program --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -130,14 +130,14 @@ LogicalResult meshwright::shareVariables(ModuleOp evaluation, ModuleOp training)
       continue;
     variable->setAttr(schedule::kSharedAttr, builder.getUnitAttr());
     auto shared = cast<net::VariableOp>(builder.clone(*variable));
-    // What it is like may be a variable that is not read.
+    // The variable whose placement it copies may not be read by evaluation.
     if (shared.getLike() && !read.contains(StringAttr::get(shared.getContext(), *shared.getLike())))
       shared.removeLikeAttr();
   }
   return success();
 }
 
-/// Where it is computed with, if nobody said otherwise.
+/// The placement in which evaluation computes with `variable` unless it states another: replicated.
 static dist::MappingAttr getReplicated(net::VariableOp variable, const dist::Mesh &mesh) {
   ArrayRef<int64_t> shape = variable.getTensorType().getShape();
   return dist::Placement::replicated(shape.size()).toAttr(variable.getContext(), mesh, shape);

@@ -1,10 +1,9 @@
-//===- Evaluation.h - the program that evaluates ----------------*- C++ -*-===//
+//===- Evaluation.h - derives the evaluation program -------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A second program over the variables of the one that trains. It goes through the same stages, Train apart; what ties
-// the two together is here: which variables they share, that these are kept in the same placement, and that they lie in
-// the same memory.
+// Evaluation is a second program over the variables of training. It goes through the same stages except Train. The
+// functions here tie both together: they share variables, keep them in the same placement and in the same memory.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Fit.cpp - how much to compute again so that it fits ----------------===//
+//===- Fit.cpp - searches the least recomputation that fits ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

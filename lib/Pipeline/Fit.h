@@ -1,8 +1,8 @@
-//===- Fit.h - how much to compute again so that it fits --------*- C++ -*-===//
+//===- Fit.h - searches the least recomputation that fits --------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain data in, plain data out: what a choice takes is known when it has been compiled.
+// Plain data in, plain data out: the memory of a choice is known only after it has been compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,12 @@ public:
   /// Says how many blocks there are, before the first report.
   void setBlocks(unsigned number) { numBlocks = many = number; }
 
-  /// What to compile next, or, once `isOver`, for good.
+  /// The choice to compile next, or the final one once `isOver`.
   FitChoice getChoice() const { return choice; }
   /// Takes the peak in bytes of the choice. What is known is not asked for again.
   void report(int64_t peak);
   bool isOver() const { return over; }
-  /// Whether the choice fits; once it is over.
+  /// True if the choice fits; valid once the search is over.
   bool fits() const { return least <= limit; }
   /// The least peak of all that were tried.
   int64_t getLeast() const { return least; }
@@ -55,7 +55,7 @@ private:
   unsigned few = 0, many = 0;
 };
 
-/// What is gained by a block: bytes that it keeps, for operations of forward.
+/// The gain of recomputing a block: the bytes that it keeps, and the FLOPs of its forward.
 struct FitBlock {
   std::string name;
   int64_t bytes = 0;

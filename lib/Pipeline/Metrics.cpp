@@ -1,4 +1,4 @@
-//===- Metrics.cpp - what a package reports while it runs -----------------===//
+//===- Metrics.cpp - finds the metrics of a training step -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

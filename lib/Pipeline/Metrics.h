@@ -1,4 +1,4 @@
-//===- Metrics.h - what a package reports while it runs ---------*- C++ -*-===//
+//===- Metrics.h - finds the metrics of a training step ----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

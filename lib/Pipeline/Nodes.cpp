@@ -1,4 +1,4 @@
-//===- Nodes.cpp - which conversions leave a node -------------------------===//
+//===- Nodes.cpp - counts the nodes that conversions span -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

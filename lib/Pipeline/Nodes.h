@@ -1,4 +1,4 @@
-//===- Nodes.h - which conversions leave a node -----------------*- C++ -*-===//
+//===- Nodes.h - counts the nodes that conversions span ----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,10 +15,10 @@ namespace meshwright {
 /// Over how many nodes the members of conversions are spread. A node is so many consecutive ranks of the mesh.
 class Nodes {
 public:
-  /// Of a module; where its mesh says nothing of nodes, there is one.
+  /// Reads the size of a node from the module's mesh; without one, all ranks are on one node.
   explicit Nodes(mlir::ModuleOp module);
 
-  /// Whether the mesh says what a node is.
+  /// True if the mesh states the size of a node.
   bool areKnown() const { return ranksPerNode != 0; }
   /// The most nodes that a group of the conversion's has members in: of a send those who send and get, of anything else
   /// all ranks that differ on its axes alone.
@@ -29,7 +29,7 @@ private:
 
   dist::Mesh mesh;
   int64_t ranksPerNode = 0;
-  /// Of groups over axes in which all take part.
+  /// Counts for groups over axes in which all ranks take part.
   std::map<llvm::SmallVector<dist::Axis>, int64_t> known;
 };
 

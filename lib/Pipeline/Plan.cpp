@@ -1,4 +1,4 @@
-//===- Plan.cpp - what people look at before they run ---------------------===//
+//===- Plan.cpp - collects and prints the plan of a step ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -36,7 +36,7 @@ using namespace meshwright::dist;
 
 namespace {
 
-/// How often the operations of a module are done: at how many of the times of the mesh, and in how many trips of loops.
+/// The number of executions of a module's operations per step: times of the mesh, multiplied by loop iterations.
 class TimesOfModule {
 public:
   explicit TimesOfModule(ModuleOp module) {
@@ -75,7 +75,7 @@ public:
     auto found = times.find(op->getParentOp());
     if (!isa<SendOp>(op) || slices == 1 || found == times.end())
       return all;
-    // What is needed behind the last one only is counted once already.
+    // A value needed only after the last micro-batch is counted once anyway.
     if (DictionaryAttr when = found->second.get(op); !when || when.contains(kSlicesAxis))
       return all;
     FailureOr<Conversion> conversion = resolveConversion(op);
@@ -97,7 +97,7 @@ private:
 
   llvm::DenseMap<Operation *, net::LoopNest> loops;
   int64_t total = 1, steps = 1;
-  /// Of a pipeline the axis of its stages and that of its micro-batches; 1 micro-batch where there is none.
+  /// The axes of the stages and the micro-batches of a pipeline; without a pipeline, one micro-batch.
   Axis stages = 0, slicesAxis = 0;
   int64_t slices = 1;
   llvm::DenseMap<Operation *, schedule::Times> times;
@@ -116,7 +116,7 @@ static double countFlops(ModuleOp module) {
   return flops;
 }
 
-/// How many of the values that live at the peak are named.
+/// The number of values alive at the peak that are named.
 static constexpr size_t kShownLive = 20;
 
 static std::string toText(Type type) {
@@ -294,7 +294,7 @@ void Plan::addProgram(ModuleOp module) {
   pipeline = PlannedPipeline::find(module);
 }
 
-/// What `func`, a program of some of the times, does at them.
+/// Describes `func`, a program for some of the times.
 static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const schedule::Report &report,
                                       ArrayRef<schedule::Event> timeline) {
   PlannedVariant variant;

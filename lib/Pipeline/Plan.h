@@ -1,4 +1,4 @@
-//===- Plan.h - what people look at before they run -------------*- C++ -*-===//
+//===- Plan.h - the plan of a step: memory, FLOPs, traffic -------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -32,7 +32,7 @@ struct PlannedConversion {
   double bytes = 0;
   /// Over how many nodes a group is spread; 0 where the strategy does not say what a node is.
   int64_t nodes = 0;
-  /// How many ranks take part, and at how many of the times of the mesh.
+  /// The number of ranks that take part, and the number of times of the mesh.
   int64_t ranks = 0, times = 1;
   /// The user's name of the value, or the scope of the operation that made it.
   std::string value;
@@ -48,7 +48,7 @@ struct PlannedVariable {
   std::vector<int64_t> shape;
   std::string placement;
   int64_t bytesPerRank = 0;
-  /// Of these, bytes that hold no element of the variable on some rank.
+  /// The bytes among these that hold no element of the variable on some rank.
   int64_t paddingBytes = 0;
 };
 
@@ -61,7 +61,7 @@ struct PlannedValue {
 /// A run of operations of forward or backward that fetches its parameters together.
 struct PlannedSegment {
   std::string role = "forward";
-  /// Where its first and its last operation come from.
+  /// Source locations of the first and the last operation.
   std::string first, last;
   /// Bytes of the parameters that it uses, and of the fetches that are alive in it.
   int64_t volume = 0;
@@ -78,7 +78,7 @@ struct PlannedFetch {
   std::string reason;
 };
 
-/// What the programs of some ranks do in the steps `first` to `last` of a merge.
+/// The launches of some ranks' programs in the steps `first` to `last` of gradient accumulation.
 struct PlannedVariant {
   int64_t firstStep = 0, lastStep = 0, firstSlice = 0, lastSlice = 0;
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
@@ -96,10 +96,10 @@ struct PlannedBlock {
 /// By name; what lies outside of all blocks has none.
 using PlannedBlocks = std::map<std::string, PlannedBlock>;
 
-/// What the ranks do that run the same operations.
+/// The program of all ranks that run the same operations.
 struct PlannedProgram {
   int64_t firstRank = 0, numRanks = 0;
-  /// Of one step; of several that are merged, the mean.
+  /// FLOPs of one step; with gradient accumulation, the mean over its steps.
   double flops = 0;
   PlannedBlocks blocks;
   /// Indices of the plan's conversions in which they take part.
@@ -110,7 +110,7 @@ struct PlannedProgram {
   /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
-  /// Where steps are merged, of the last of them; in a pipeline, of all works for their last micro-batch.
+  /// Counts for the last of accumulated steps; in a pipeline, for all works and their last micro-batch.
   int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
   /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
   std::vector<PlannedValue> liveAtPeak;
@@ -121,11 +121,11 @@ struct PlannedProgram {
   /// copies bring from there and back.
   int64_t hostBytes = 0, offloadedBytes = 0, copiedFromHost = 0, copiedToHost = 0;
   std::vector<schedule::Event> timeline;
-  /// Where steps are merged: the programs of the first, the last and those between.
+  /// With gradient accumulation: the programs of the first, the last and the steps between.
   std::vector<PlannedVariant> variants;
 };
 
-/// What a compiled step will do, from the program itself and not from what the passes meant.
+/// The costs of a compiled step, read off the program itself and not off the intentions of passes.
 class Plan {
 public:
   /// Notes what the serial step costs; before Partition.
@@ -145,7 +145,7 @@ public:
   double getFlopsOfRanks() const;
   /// The bytes of the largest arena; after `addMemory`.
   int64_t getPeakBytes() const;
-  /// What recompute may choose among: the blocks of all programs, each as it costs most.
+  /// The blocks that recompute may choose among, over all programs, each with its highest costs.
   PlannedBlocks getBlocks() const;
 
   void printJson(llvm::raw_ostream &out) const;
@@ -154,7 +154,7 @@ public:
 private:
   struct Total {
     int64_t count = 0;
-    /// What a rank sends in a step; of that, in groups that are spread over several nodes.
+    /// Bytes that a rank sends in a step, and the share of these in groups that span several nodes.
     double bytes = 0, bytesBetweenNodes = 0;
   };
   std::map<std::string, Total> getTotals() const;

@@ -1,4 +1,4 @@
-//===- PlanPipeline.cpp - what a plan says of a pipeline ------------------===//
+//===- PlanPipeline.cpp - the part of a plan about the pipeline -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-/// How many of the values between works the text names.
+/// The number of values between works that the text names.
 static constexpr size_t kShownBetween = 5;
 
 std::optional<PlannedPipeline> PlannedPipeline::find(ModuleOp module) {

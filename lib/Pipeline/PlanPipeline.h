@@ -1,4 +1,4 @@
-//===- PlanPipeline.h - what a plan says of a pipeline ----------*- C++ -*-===//
+//===- PlanPipeline.h - the part of a plan about the pipeline ----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -22,7 +22,7 @@ struct PlannedStage {
   int64_t parameterBytes = 0;
 };
 
-/// What works leave to each other at one coordinate of the pipeline.
+/// Values that works pass to each other at one coordinate of the pipeline.
 struct PlannedBetween {
   struct Value {
     std::string name;
@@ -37,7 +37,7 @@ struct PlannedBetween {
 
 class PlannedPipeline {
 public:
-  /// What the program of `module`, behind Optimize, has of a pipeline; nothing where it has none.
+  /// Describes the pipeline of `module` after Optimize; nullopt if it has none.
   static std::optional<PlannedPipeline> find(mlir::ModuleOp module);
 
   /// Notes the variables between works; after Schedule.

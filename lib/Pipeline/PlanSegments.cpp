@@ -1,8 +1,8 @@
-//===- PlanSegments.cpp - when parameters are fetched ---------------------===//
+//===- PlanSegments.cpp - the part of a plan about fetched parameters -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Read from the completed program, where a fetch is one operation, whatever it becomes later.
+// Reads the completed program, in which a fetch is still one operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ static net::ReadOp findRead(Operation *op) {
   return read;
 }
 
-/// What `fetch` brings: its result, or what is made of that before it travels.
+/// The value that `fetch` brings: its result, or the cast of it that is sent.
 static Value findFetched(Operation *fetch) {
   Value value = fetch->getResult(0);
   if (isa<net::ReadOp>(fetch) && net::getUsedType(value) != getElementTypeOrSelf(value))

@@ -12,7 +12,7 @@
 
 namespace meshwright {
 
-/// How many collectives are issued.
+/// The number of issued collectives.
 int64_t countLaunches(llvm::ArrayRef<schedule::Event> timeline);
 /// Every start and wait: where, which launch, what it moves.
 void printTimeline(llvm::json::OStream &json, llvm::ArrayRef<schedule::Event> timeline);

@@ -1,4 +1,4 @@
-//===- PlanTotals.cpp - what all conversions of a step come to ------------===//
+//===- PlanTotals.cpp - sums a step's conversions by kind -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -35,7 +35,7 @@ std::optional<int64_t> Plan::getMergedSteps() const {
   return axis ? std::optional(mesh.getSize(*axis)) : std::nullopt;
 }
 
-/// Whether the strategy says what a node is.
+/// True if the strategy states the size of a node.
 bool Plan::hasNodes() const { return !conversions.empty() && conversions.front().nodes != 0; }
 
 void Plan::printTotals(llvm::json::OStream &json) const {

@@ -1,4 +1,4 @@
-//===- StrategyChecks.cpp - whether a strategy fits a graph ---------------===//
+//===- StrategyChecks.cpp - checks a strategy against the graph -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,7 +21,7 @@ using strategy::StrategyFile;
 // Training
 //===----------------------------------------------------------------------===//
 
-/// What a whole training step says itself, as far as `strategy` says it too: a path.
+/// The path of a field of `strategy` that repeats a part of a whole training step; nullopt if there is none.
 static std::optional<std::string> findSaidTwice(const strategy::Strategy &strategy) {
   std::vector<const google::protobuf::FieldDescriptor *> fields;
   strategy.train().GetReflection()->ListFields(strategy.train(), &fields);
@@ -86,7 +86,7 @@ LogicalResult meshwright::checkUntrained(ModuleOp module, const StrategyFile &fi
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Whether Import made the name of an argument up.
+/// True if Import made up the name of an argument.
 static bool isMadeUp(StringRef name) {
   return name.consume_front("arg") && !name.empty() && llvm::all_of(name, llvm::isDigit);
 }

@@ -1,4 +1,4 @@
-//===- StrategyChecks.h - whether a strategy fits a graph -------*- C++ -*-===//
+//===- StrategyChecks.h - checks a strategy against the graph ----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

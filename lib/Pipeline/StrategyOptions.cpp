@@ -1,4 +1,4 @@
-//===- StrategyOptions.cpp - what a strategy asks of each stage -----------===//
+//===- StrategyOptions.cpp - pass options from a strategy -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -233,7 +233,7 @@ static void setPrecision(train::Options &options, const strategy::Precision &pre
     options.fetch.values.push_back(name);
 }
 
-/// Where the elements of the repeated field at `path` stand.
+/// Source locations of the elements of the repeated field at `path`.
 static std::vector<Location> getLocs(const StrategyFile &file, MLIRContext *context, const std::string &path,
                                      int size) {
   std::vector<Location> locations;

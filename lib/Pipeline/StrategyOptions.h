@@ -1,4 +1,4 @@
-//===- StrategyOptions.h - what a strategy asks of each stage ---*- C++ -*-===//
+//===- StrategyOptions.h - pass options from a strategy ----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -24,7 +24,7 @@ importer::Options getImportOptions(const strategy::Strategy &strategy);
 /// The options of Train, with where the strategy has them.
 train::Options getTrainOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
-/// What the strategy fetches.
+/// The options of the values that the step returns (`fetch`).
 train::FetchOptions getFetchOptions(const strategy::StrategyFile &file, mlir::MLIRContext *context);
 
 /// The options of Complete, with where the strategy has them.
