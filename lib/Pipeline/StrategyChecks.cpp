@@ -21,7 +21,7 @@ using strategy::StrategyFile;
 // Training
 //===----------------------------------------------------------------------===//
 
-/// The path of a field of `strategy` that repeats a part of a whole training step; nullopt if there is none.
+/// The path of the first field of `strategy` that a whole training step decides itself; nullopt if there is none.
 static std::optional<std::string> findSaidTwice(const strategy::Strategy &strategy) {
   std::vector<const google::protobuf::FieldDescriptor *> fields;
   strategy.train().GetReflection()->ListFields(strategy.train(), &fields);

@@ -50,7 +50,7 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   llvm::SmallVector<llvm::SmallVector<unsigned>> usersOf;
   llvm::DenseMap<mlir::Value, int> valueIds;
-  /// Numbers of these properties.
+  /// Numbers of the properties that the operations of one kernel share: ranks, segment, loop.
   llvm::DenseMap<mlir::Attribute, unsigned> memberIds;
   /// The nodes of every body, and of the loops one behind the other their number.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 0>> bodies;

@@ -17,8 +17,8 @@ def EmitPackagePass : Pass<"dist-emit", "mlir::ModuleOp"> {
     Example: `dist-opt step.mlir --dist-schedule --dist-emit=path=out`
   }];
   let options = [Option<"path", "path", "std::string", "", "The folder of the package">,
-                 ListOption<"targets", "targets", "std::string", "What kernels are compiled for: x86-64-v3, native, sm_90">,
-                 Option<"gpuReport", "gpu-report", "std::string", "", "Where to write what kernels take on GPUs">];
+                 ListOption<"targets", "targets", "std::string", "Targets that kernels are compiled for: x86-64-v3, native, sm_90">,
+                 Option<"gpuReport", "gpu-report", "std::string", "", "Path of a JSON report of the kernels' launches and resources on GPUs">];
 }
 
 #endif

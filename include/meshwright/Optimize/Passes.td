@@ -10,11 +10,12 @@
 include "mlir/Pass/PassBase.td"
 
 def MergeConversionsPass : Pass<"dist-optimize-merge-conversions", "mlir::ModuleOp"> {
-  let summary = "makes equal conversions one, and one of those that meet in a sum";
+  let summary = "merges equal conversions, and reductions whose results are added";
   let description = [{
-    Two conversions of the same value with the same placements are one: several targets of a value often begin with the same
-    step. Reductions of partial sums that meet in an operation which is linear in them, and are used nowhere else, are done once,
-    after it: a + b is reduced instead of a and b. Nothing here is needed for correctness.
+    Merges conversions of the same value with the same placements: several targets of a value often begin with the same
+    step. If reductions of partial sums are operands of an operation that is linear in them, and have no other use, one
+    reduction after the operation replaces them: a + b is reduced instead of a and b. Results do not depend on this
+    pass.
 
     Example:
     ```mlir
@@ -27,21 +28,22 @@ def MergeConversionsPass : Pass<"dist-optimize-merge-conversions", "mlir::Module
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];
-  let statistics = [Statistic<"numMerged", "merged", "Number of conversions that an equal one stands for">,
-                    Statistic<"numJoined", "joined", "Number of reductions saved because they meet in a sum">];
+  let statistics = [Statistic<"numMerged", "merged", "Number of conversions replaced by an equal one">,
+                    Statistic<"numJoined", "joined", "Number of reductions saved by reducing a sum instead of its terms">];
 }
 
 def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
-  let summary = "sends what several ranks have in pieces, one from each";
+  let summary = "sends a replicated value in pieces, one from each replica";
   let description = [{
-    A value that a stage of a pipeline sends, and that is replicated over other axes of ranks, would be sent whole by each of these ranks. Of each
-    it takes its own piece instead, and the ranks that receive them gather: over the link between the stages go 1/n of the bytes,
-    over the others what the gather takes. All axes on which the value is replicated take part, or the fastest of them, such that
-    their sizes divide a dimension of what a rank has, the outermost one if there are several. Below `least-kilobytes` a value is
-    sent as it is: the gather would take longer to start than the link is spared. So is what is sent once, before the first of several
-    micro-batches, a parameter that two stages use: every micro-batch would gather it. Nothing here is needed for correctness.
+    A value that a pipeline stage sends, and that is replicated over n ranks of other axes, would be sent whole by each
+    of these ranks. This pass lets each send 1/n of it, and the receivers all-gather the pieces: the links between the
+    stages carry 1/n of the bytes, the others those of the gather. It uses all axes on which the value is replicated, or
+    the fastest of them, such that their sizes divide a dimension of a rank's part, the outermost one if there are
+    several. Values below `least-kilobytes` are sent whole: starting the gather would take longer than it saves. So are
+    values sent once, before the first of several micro-batches, such as a parameter that two stages use: every
+    micro-batch would gather it again. Results do not depend on this pass.
 
-    Example: of two ranks along `tp` each sends a half.
+    Example: each of two ranks along `tp` sends one half.
     ```mlir
     %1 = dist.c_send %0 axes ["pp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [[]], on {"pp" = [1]}> shape [8]
     // becomes
@@ -53,7 +55,7 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::dist::DistDialect"];
   let options = [
     Option<"leastKilobytes", "least-kilobytes", "double", "16",
-           "What a rank has at least of a value that is sent in pieces, in kilobytes (10^3 bytes)">
+           "Least bytes on a rank of a value that is sent in pieces, in kilobytes (10^3 bytes)">
   ];
   let statistics = [Statistic<"numSplit", "split", "Number of values sent in pieces">];
 }
@@ -61,9 +63,10 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
 def KeepFetchesPass : Pass<"dist-optimize-keep-fetches", "mlir::ModuleOp"> {
   let summary = "fetches parameters once in a step of several slices";
   let description = [{
-    Every slice of a batch fetches the sharded parameters that it reads, and in a pipeline each task does, forward and backward. After this pass
-    one fetch of a parameter is left for forward and backward together. It is done once in a step (`dist.once`): before the first
-    micro-batch of a pipeline, else in the first slice. Its result is kept as long as the step. Fetches in loops stay as they are.
+    Every slice of a batch fetches the sharded parameters that it reads, and in a pipeline every task does, forward and
+    backward. This pass leaves one fetch of each parameter for forward and backward together, once in a step
+    (`dist.once`): before the first micro-batch of a pipeline, otherwise in the first slice. Its result is kept until
+    the end of the step. Fetches in loops stay as they are.
 
     Example: `%1` and `%2` gather the same parameter, in forward and in backward
     ```mlir
@@ -74,7 +77,7 @@ def KeepFetchesPass : Pass<"dist-optimize-keep-fetches", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];
-  let statistics = [Statistic<"numShared", "shared", "Number of fetches that an equal one stands for">];
+  let statistics = [Statistic<"numShared", "shared", "Number of fetches replaced by an equal one">];
 }
 
 #endif

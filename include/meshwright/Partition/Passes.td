@@ -10,15 +10,16 @@
 include "mlir/Pass/PassBase.td"
 
 def MaterializeReshardsPass : Pass<"dist-partition-materialize-reshards", "mlir::ModuleOp"> {
-  let summary = "makes every conversion between placements an operation";
+  let summary = "inserts an operation for every conversion between placements";
   let description = [{
-    Every operation has stated in which placements it reads its operands (`dist.operands`), computes its results
-    (`dist.computes`) and leaves them (`dist.results`). Where two that meet differ, a `dist.reshard` is inserted: from the
-    computed placement to that of the result right after the definition, from the result's to the operand's before the first use
-    that asks for it. Uses that ask for the same share one conversion, and uses that need a partial value reduced in several ways
-    share the reduction. Variables are read from the placement in which they are kept, and assigned to it.
+    Operations state the placements in which they read their operands (`dist.operands`), compute their results
+    (`dist.computes`) and leave them (`dist.results`). This pass inserts a `dist.reshard` wherever two of these differ:
+    from the computed placement to that of the result directly after the definition, and from the result's to the
+    operand's before the first use that needs it. Uses with the same placement share one conversion, and uses that need
+    a partial value reduced in several ways share the reduction. Variables are read and assigned in the placement in
+    which they are kept.
 
-    Example: with `@a` below both products take the same gathered operand.
+    Example: the operand of `net.tanh` is gathered.
     ```mlir
     %0 = net.exponential %x {dist.results = [#dist.mapping<dims = [["tp"]]>]} : tensor<8xf32>
     %1 = net.tanh %0 {dist.operands = [#dist.mapping<dims = [[]]>], dist.results = [#dist.mapping<dims = [[]]>]} : tensor<8xf32>
@@ -32,16 +33,17 @@ def MaterializeReshardsPass : Pass<"dist-partition-materialize-reshards", "mlir:
 }
 
 def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"> {
-  let summary = "turns the program of all ranks into the program of one";
+  let summary = "rewrites the global program to the shapes of one rank";
   let description = [{
-    Every operation is rewritten for one rank by its own `localize`, on operands of local shape. What lies beyond a rank's
-    part is filled with the neutral element before an operation reads across it. A `dist.reshard` becomes the cheapest steps between
-    its placements. Variables, arguments and results of functions get their local type; the whole one stays in `dist.global_type`.
-    An operation whose placements do not follow its sharding rule is an error: it would compute something else.
+    Rewrites every operation for one rank by its own `localize`, on operands of local shape. Padding beyond a rank's
+    part is filled with the neutral element before an operation reads across it. A `dist.reshard` becomes the cheapest
+    steps between its placements. Variables, arguments and results of functions get their local type; `dist.global_type`
+    keeps the global one. An operation whose placements do not follow its sharding rule is an error: it would compute
+    another result.
 
-    Along an axis of times nothing is sent. What is partial is added up in a variable, `accumulator/…`, and what is split is put
-    together in one; behind the last of the slices of a batch it is whole. That is when results are returned and variables assigned
-    (`dist.during`).
+    Along a time axis nothing is sent. A partial value is summed in a variable, `accumulator/…`, and the parts of a
+    split value are collected in one; both are complete after the last slice of a batch. That is when results are
+    returned and variables assigned (`dist.during`).
 
     Example:
     ```mlir
@@ -54,18 +56,18 @@ def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let options = [
     Option<"scatterSlices", "scatter-slices", "bool", "false",
-           "Whether a sum over slices of which ranks keep parts is reduced to these for every slice, and not once">
+           "True to reduce-scatter a sum over slices in every slice instead of once, if ranks keep parts of it">
   ];
   let statistics = [Statistic<"numCollectives", "collectives", "Number of collectives made">,
-                    Statistic<"numMasks", "masks", "Number of operands whose rest is filled">];
+                    Statistic<"numMasks", "masks", "Number of operands whose padding is filled">];
 }
 
 def VerifyPass : Pass<"dist-partition-verify", "mlir::ModuleOp"> {
-  let summary = "checks that no global shape and no implied movement of data is left";
+  let summary = "checks that no global shape and no implicit conversion is left";
   let description = [{
-    Afterwards there is no `dist.reshard` and no operation with the placements of a global value; arguments, results and
-    variables have the local type of their placement; and a conversion starts from the placement in which its operand is, as far as
-    that is stated where the operand comes from.
+    Checks that no `dist.reshard` and no operation with the placements of a global value is left, that arguments,
+    results and variables have the local type of their placement, and that a conversion starts from its operand's
+    placement, if the operand's maker states one.
   }];
 }
 

@@ -10,9 +10,9 @@
 include "mlir/Pass/PassBase.td"
 
 def ElideEmptyPass : Pass<"dist-schedule-elide-empty", "mlir::ModuleOp"> {
-  let summary = "makes constants of what has no elements";
+  let summary = "replaces empty values by constants";
   let description = [{
-    An operation whose results have no elements is replaced by constants, conversions between placements among them.
+    Replaces every operation whose results have no elements, including conversions between placements, by constants.
 
     Example:
     ```mlir
@@ -28,9 +28,10 @@ def ElideEmptyPass : Pass<"dist-schedule-elide-empty", "mlir::ModuleOp"> {
 def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::ModuleOp"> {
   let summary = "makes collectives act on contiguous memory";
   let description = [{
-    Gathering along an inner dimension becomes gathering along a new outermost one and a transposition that puts the parts where
-    they belong; scattering and exchanging likewise. Local conversions become operations of `net` on the rank's coordinate.
-    What is added is fused with its neighbours like any other operation. Parts of uneven size travel padded.
+    Rewrites a gather along an inner dimension as a gather along a new outermost one and a transposition that moves the
+    parts to their places; scatters and exchanges likewise. Local conversions become operations of `net` on the rank's
+    coordinate. The added operations are fused with their neighbours like any other operation. Parts of uneven size are
+    sent padded.
 
     Example: `dist.c_allgather` of `tensor<4x3xf32>` along dimension 1 over two ranks gathers to `tensor<2x4x3xf32>`, which is transposed to
     `4x2x3` and reshaped to `4x6`.
@@ -39,11 +40,11 @@ def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::Module
 }
 
 def LowerLoopsPass : Pass<"dist-schedule-lower-loops", "mlir::ModuleOp"> {
-  let summary = "leaves of loops what is memory and what differs from trip to trip";
+  let summary = "lowers sums, indices and invariants of loops";
   let description = [{
-    A sum over trips becomes a carried value that begins at zero. Who computes with the number of the trip takes it from all numbers in
-    a row. What is the same in every trip comes in front of the loop. In a body carried values come first, and what
-    becomes of them last.
+    Turns a sum over iterations into a carried value that begins at zero, and the iteration number into an element of a
+    constant with all numbers. Moves loop-invariant operations before the loop. Orders the body: carried values first,
+    their next values last.
 
     Example:
     ```mlir
@@ -68,22 +69,23 @@ def LowerLoopsPass : Pass<"dist-schedule-lower-loops", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::meshwright::net::NetDialect"];
-  let statistics = [Statistic<"numHoisted", "hoisted", "Operations that are the same in every trip">];
+  let statistics = [Statistic<"numHoisted", "hoisted", "Loop-invariant operations">];
 }
 
 def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
-  let summary = "makes a function of every task of a pipeline";
+  let summary = "cuts a pipelined step into one function per task";
   let description = [{
-    Where the mesh has an axis of stages, one function becomes many, each of one work (`dist.work`): the forward of a stage (`0F`), its
-    backward (`0B`) or the two halves of it (`0I`, `0W`: what the previous stage waits for, and what only the update does), what is sent from
-    stage to stage (`send7`), and the update. What goes from one to another is in a variable within the step, with as many slots
-    (`dist.slots`) as micro-batches are there at once. What is made of inputs and constants alone is made again where it is read, unless it
-    takes long; layout operations too. A sum over micro-batches is read in its accumulator by the update.
+    On a mesh with an axis of stages, divides the function into one function per work (`dist.work`): the forward of a
+    stage (`0F`), its backward (`0B`) or its two halves (`0I`, `0W`: the gradient that the previous stage waits for, and
+    those that only the update reads), each transfer between stages (`send7`), and the update. A value that passes from
+    one work to another is kept in a variable within the step, with as many slots (`dist.slots`) as micro-batches are
+    alive at once. Values made of inputs and constants alone are recomputed where they are read, unless that takes long;
+    so are layout operations. The update reads a sum over micro-batches from its accumulator.
 
-    `dist.schedule` says in which order the ranks do their works: tasks in that of `dist.task_order`, and between them sends, which are
-    started and waited for. No order needs a buffer: a send takes place when both sides have come to it.
+    `dist.schedule` lists the works of the ranks in order: tasks as in `dist.task_order`, and between them the starts
+    and waits of transfers. No order needs a buffer: a transfer takes place once both sides have started it.
 
-    Example: of a network of two stages on a mesh with `dist.stage_axis = "pp"`, the function of the first
+    Example: the forward of the first of two stages, on a mesh with `dist.stage_axis = "pp"`
     ```mlir
     func.func @step_0F(%x: tensor<4x8xf32>) attributes {dist.work = "0F"} {
       %0 = net.read @w : tensor<8x8xf32>
@@ -98,16 +100,16 @@ def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
 }
 
 def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
-  let summary = "lets operations run at the times at which they are needed";
+  let summary = "restricts operations to the times at which they are needed";
   let description = [{
-    Where the mesh has axes of times. An operation is needed when what it makes is: when a variable is assigned or a result
-    returned (`dist.during`), or when an operation that is needed reads it. `dist.on` states the times beside the ranks; what
-    nobody needs is dropped. Values that are there from the start (variables, constants, coordinates) have no times.
+    Applies to meshes with time axes. An operation is needed when a variable is assigned or a result returned
+    (`dist.during`) that depends on it. `dist.on` states these times beside the ranks; operations that are never needed
+    are removed. Values that exist from the start (variables, constants, coordinates) have no times.
 
-    A collective that is done once in a step (`dist.once`) and what only it reads run in the first slice that needs it.
-    `dist-schedule-keep-across-slices` leaves its result to the others.
+    A collective that runs once in a step (`dist.once`), and the operations that only it reads, run in the first slice
+    that needs it. `dist-schedule-keep-across-slices` passes its result on to the other slices.
 
-    A sum over times becomes the addend at the first of them and an addition at the others.
+    A sum over times becomes the addend at the first time and an addition at the others.
 
     Example: over four steps, the last of which updates
     ```mlir
@@ -122,14 +124,16 @@ def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
 }
 
 def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
-  let summary = "groups operations into kernels and products of the library";
+  let summary = "groups operations into kernels and library GEMMs";
   let description = [{
-    Elementwise operations, reductions and what lies between them become `dist.kernel`s by a greedy, linear clustering. Layout
-    operations go into every kernel that reads through them, and cost nothing there; products read through them by
-    strides and become `dist.matmul`s. Convolutions of floats stay as they are, on operands that are contiguous. What has to be contiguous in memory and is not is copied by a kernel.
+    Clusters elementwise operations, reductions and the layout operations between them into `dist.kernel`s, greedily and
+    in linear time. Layout operations join every kernel that reads through them and cost nothing there; GEMMs read
+    through them by strides and become `dist.matmul`s. Convolutions of floats stay operations on contiguous operands. A
+    kernel copies an operand that has to be contiguous and is not.
 
-    With `library-epilogues` the sum of a product that nothing else reads and something smaller is stored where several kernels read it, and not computed
-    again from the product: a library may make it without the product ever being in memory (`dist-schedule-annotate-epilogues`).
+    With `library-epilogues`, the sum of a smaller value and a GEMM's result without other readers is stored if several
+    kernels read it, instead of recomputed from the GEMM's result: a library may then compute it without storing that
+    result (`dist-schedule-annotate-epilogues`).
 
     Example:
     ```mlir
@@ -143,20 +147,21 @@ def FormKernelsPass : Pass<"dist-schedule-form-kernels", "mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [Option<"libraryConvolutions", "library-convolutions", "bool", /*default=*/"true",
-                        "Whether the library computes convolutions, as that of CPUs does; else kernels do.">,
+                        "True if the library computes convolutions, as on CPUs; otherwise kernels do.">,
                  Option<"libraryEpilogues", "library-epilogues", "bool", /*default=*/"false",
-                        "Whether the library may add a bias to a product, as that of GPUs does.">];
+                        "True if the library may add a bias to a GEMM, as on GPUs.">];
   let statistics = [Statistic<"numKernels", "kernels", "Number of kernels formed">,
-                    Statistic<"numProducts", "products", "Number of products and convolutions for the library">,
+                    Statistic<"numProducts", "products", "Number of GEMMs and convolutions for the library">,
                     Statistic<"numCopies", "copies", "Number of layout operations that had to be computed">];
 }
 
 def AnnotateEpiloguesPass : Pass<"dist-schedule-annotate-epilogues", "mlir::ModuleOp"> {
-  let summary = "says which kernels a library may compute with the product in front of them";
+  let summary = "marks kernels that a library may compute as a GEMM's epilogue";
   let description = [{
-    A product of f32, bf16 or f16 gets `dist.epilogue` where the kernel right behind it only adds a vector along its last dimension, takes the GELU by the tanh
-    approximation, or both, however that is written; the sum may be stored beside its GELU. The product itself has no other reader, unless it is what the
-    GELU is taken of. What the product reads keeps its place until that kernel is over.
+    Marks a GEMM of f32, bf16 or f16 with `dist.epilogue` if the kernel directly after it only adds a vector along its
+    last dimension, applies GELU by the tanh approximation, or both, in whatever form these are written; the sum may be
+    stored beside its GELU. The GEMM's result must have no other reader, unless it is itself the input of the GELU. The
+    GEMM's operands keep their places until the kernel is over.
 
     Example:
     ```mlir
@@ -171,19 +176,20 @@ def AnnotateEpiloguesPass : Pass<"dist-schedule-annotate-epilogues", "mlir::Modu
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
-  let statistics = [Statistic<"numEpilogues", "epilogues", "Number of products with an epilogue">];
+  let statistics = [Statistic<"numEpilogues", "epilogues", "Number of GEMMs with an epilogue">];
 }
 
 def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::ModuleOp"> {
-  let summary = "starts what a trip of a loop fetches when it begins, and waits for what it reduces when it ends";
+  let summary = "overlaps the collectives of a loop's body with computation";
   let description = [{
-    - What a trip takes of stacks and fetches, in whatever layout, starts at the begin of the body, in the order of the first readers: a launch
-      for each `bucket-megabytes` of one kind, type and group. It is waited for in front of its first reader.
-    - What a trip reduces and only stacks of the loop take leaves in buckets likewise, behind the operation that makes the last part, and is
-      waited for at the end of the body; what is left then is issued there.
-    - Any other collective of a body stays where it stands.
+    - Fetches of an iteration from stacks, in whatever layout, start at the beginning of the body, in the order of their
+      first readers: one launch per `bucket-megabytes` of one kind, type and group. Each is waited for before its first
+      reader.
+    - Reductions whose results only stacks of the loop take start in buckets, too, after the operation that makes the
+      last part, and are waited for at the end of the body, where the remaining ones are issued.
+    - Any other collective of a body stays at its place.
 
-    At most `max-in-flight` launches of either sort are started and not waited for.
+    At most `max-in-flight` launches of either sort are in flight.
 
     Example:
     ```mlir
@@ -197,7 +203,7 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
   }];
   let options = [
     Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a launch, in megabytes (10^6); 0: a launch for each value">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of launches in flight">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
                     Statistic<"numParts", "parts", "Values that they move">,
@@ -208,20 +214,22 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
 def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
   let summary = "starts collectives early, several in one launch, and waits for them late";
   let description = [{
-    Works on the program that all ranks have in common, in the order of its operations, so that the ranks of a group issue
-    the same list.
+    Works on the common program of all ranks, in the order of its operations, so that the ranks of a group issue the
+    same list.
 
-    - Gradients whose reduction only the update waits for leave in buckets, in the order in which they are made: one launch for each
-      `bucket-megabytes` of one kind, reduction, type and group, behind the operation that makes its last part; what
-      is left, at the end of backward. A further reduction over other axes takes the first one's flights. A bucket is waited
-      for when the one after the next starts, or when backward is over; then comes what waits for it.
-    - New values that are only assigned or returned are gathered in buckets likewise, and waited for at the end of the step.
-    - The parameters that one segment fetches (`dist.fetch_at`) are one launch for each kind, type and group, in front of the first
-      operation of the segment with which it starts.
-    - Any other collective starts where it stands; where nothing is computed before its first use it stays whole.
+    - Gradients whose reduction only the update reads are reduced in buckets, in the order in which they are made: one
+      launch per `bucket-megabytes` of one kind, reduction, type and group, after the operation that makes its last
+      part; the remaining ones start at the end of backward. A further reduction over other axes takes the async handles
+      of the first. A bucket is waited for when the one after the next starts, or when backward is over; then its
+      readers follow.
+    - New values that are only assigned or returned are gathered in buckets, too, and waited for at the end of the step.
+    - The parameters that one segment fetches (`dist.fetch_at`) are one launch per kind, type and group, before the
+      first operation of the segment with which it starts.
+    - Any other collective starts at its place; if nothing is computed before its first use, it stays one blocking
+      operation.
 
-    At most `max-in-flight` launches are started and not waited for: the oldest are waited for first. Launches of several parts
-    name them in `dist.parts`.
+    At most `max-in-flight` launches are in flight: before a further one, the oldest is waited for. Launches of several
+    parts name them in `dist.parts`.
 
     Example: with role `optimize` for `%2`, and between them operations that do not need `%1`
     ```mlir
@@ -236,9 +244,9 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in megabytes (10^6); 0: a launch for each value">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Launches that are started and not waited for, at most">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of launches in flight">,
     Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Fetched parameters that are alive at once, in megabytes (10^6 bytes); 0: no bound">,
-    Option<"lateReductions", "late-reductions", "bool", "false", "Whether gradients are reduced when backward is over">,
+    Option<"lateReductions", "late-reductions", "bool", "false", "True to reduce gradients only after backward">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
                     Statistic<"numParts", "parts", "Values that they move">,
@@ -247,11 +255,12 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
 }
 
 def KeepAcrossSlicesPass : Pass<"dist-schedule-keep-across-slices", "mlir::ModuleOp"> {
-  let summary = "keeps for later slices the fetches that one slice does";
+  let summary = "keeps the fetches of one slice for later slices";
   let description = [{
-    A collective that is done once in a step (`dist.once`) runs in the first slice that needs it, which `dist-schedule-assign-times` states.
-    A variable within the step takes each of its results that other slices read, and those slices read the variable. Collectives in flight are
-    kept by their wait. It runs after `dist-schedule-communicate`, which orders the first slice as if there were no other.
+    A collective that runs once in a step (`dist.once`) is in the first slice that needs it, which
+    `dist-schedule-assign-times` states. This pass stores each of its results that other slices read in a variable
+    within the step, and lets those slices read the variable. The result of an asynchronous collective is stored after
+    its wait. The pass runs after `dist-schedule-communicate`, which orders the first slice as if there were no other.
 
     Example: in four slices
     ```mlir
@@ -271,12 +280,13 @@ def KeepAcrossSlicesPass : Pass<"dist-schedule-keep-across-slices", "mlir::Modul
 def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
   let summary = "makes one program for each set of ranks that run the same operations";
   let description = [{
-    Where an operation, a variable or an argument has `dist.on` or a support, the function becomes several: one for each
-    combination of coordinates that are named together everywhere, and one for all that are not named. Each states its coordinates
-    in `dist.on` and has only what its ranks run and somebody uses. Programs of the same ranks at other times are variants of one:
-    of a merge of eight steps those of the first, the last and all between. Collectives are kept whether somebody uses them or not: all members of a group issue
-    the same. One whose root is another rank has its part `elsewhere`; a result that others return is `dist.absent`. All members number
-    a collective alike (`dist.tag`).
+    If an operation, a variable or an argument has `dist.on` or a support, divides the function into several: one for
+    each combination of coordinates that are named together everywhere, and one for all that are not named. Each states
+    its coordinates in `dist.on` and contains only operations that its ranks run and whose results are used. Programs of
+    the same ranks at different times are variants of one program: with gradient accumulation over eight steps, those of
+    the first step, the last step and the six between. Collectives are kept even if their results are unused, so that
+    all members of a group issue the same ones. A collective whose root is another rank has its part `elsewhere`; a
+    result that only other ranks return is `dist.absent`. All members give a collective the same number (`dist.tag`).
 
     Example: of two ranks, in the program of the first
     ```mlir
@@ -293,13 +303,13 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
 def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::ModuleOp"> {
   let summary = "copies variables of the host where they are read and assigned";
   let description = [{
-    A variable with `dist.memory` host is in the memory of the host. Whoever reads one gets a copy on the device, started `prefetch`
-    kernels, products and collectives ahead; reads so near to each other that the next copy would start before the one before is over share
-    one. A new value is copied to the host as soon as it is made, and waited for `prefetch` operations behind. Copies are made in the program of
-    each rank by itself, and change the order of nothing else.
+    A variable with `dist.memory` host is in the memory of the host. Operations read a copy of it on the device, which
+    is started `prefetch` kernels, GEMMs and collectives ahead; reads share a copy if a second one would start before
+    the first is over. A new value is copied to the host as soon as it is made, and waited for `prefetch` operations
+    later. Copies are planned for each rank's program by itself and change the order of nothing else.
 
-    At most `max-in-flight` copies are started and not waited for. With `max-live-megabytes` a fetch starts later where it does not fit;
-    that an operation alone reads more is an error.
+    At most `max-in-flight` copies are in flight. With `max-live-megabytes`, a fetch that does not fit starts later; an
+    operation that alone reads more is an error.
 
     Example: with `net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}` and an operation in front
     ```mlir
@@ -318,8 +328,8 @@ def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::Modu
     ```
   }];
   let options = [
-    Option<"prefetch", "prefetch", "int64_t", "2", "Operations that a fetch starts ahead, and a write-back may take; 0: who reads or writes waits">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Copies that are started and not waited for, at most">,
+    Option<"prefetch", "prefetch", "int64_t", "2", "Operations that a fetch starts ahead and a write-back may take; 0: copies block">,
+    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of copies in flight">,
     Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Bytes on the device that are fetched and still read, or not written back, in megabytes (10^6 bytes); 0: no bound">,
   ];
   let statistics = [Statistic<"numFetches", "fetches", "Copies to the device">,
@@ -331,16 +341,17 @@ def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::Modu
 def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
   let summary = "gives every value its place in one arena per rank and memory";
   let description = [{
-    The arena begins with what persists from step to step: variables, inputs, constants and coordinates. Behind it every other value has
-    an offset that no value shares while it lives. A variable is updated in place where nothing reads its old value later. Variables that the
-    host keeps are in an arena of its own.
+    The arena begins with the values that persist from step to step: variables, inputs, constants and coordinates. After
+    them, every other value has an offset, and values that are alive at the same time do not overlap. A variable is
+    updated in place if nothing reads its old value later. Variables kept on the host have an arena of their own.
 
-    Programs of the same ranks at different times have what persists in the same places, results among it, because a result may be
-    asked for after a step that does not make it. Their arena is as large as the largest needs.
+    Programs of the same ranks at different times have persistent values in the same places. Results are among these,
+    because a result may be read after a step that does not make it. All have an arena of the largest size that one of
+    them needs.
 
-    States `dist.offsets` on operations (one per result, in bytes), `dist.offset` on arguments, and on the function `dist.arena_bytes`,
-    `dist.persistent_bytes`, `dist.host_arena_bytes` where there is one, and `dist.variables`, where there are several times `dist.outputs` too:
-    the places of results, −1 for others'.
+    States `dist.offsets` on operations (one per result, in bytes), `dist.offset` on arguments, and on the function
+    `dist.arena_bytes`, `dist.persistent_bytes`, `dist.variables`, `dist.host_arena_bytes` if the host keeps variables,
+    and, if there are programs for several times, `dist.outputs`: the places of results, −1 for those of other ranks.
 
     Example: `net.exponential` after `net.negate` in different kernels get offsets 64 bytes apart, and the first is free again afterwards.
   }];
@@ -352,10 +363,11 @@ def AssignBuffersPass : Pass<"dist-schedule-assign-buffers", "mlir::ModuleOp"> {
 def VerifyPass : Pass<"dist-schedule-verify", "mlir::ModuleOp"> {
   let summary = "checks that no two live values overlap in memory";
   let description = [{
-    Afterwards every operation is one that the runtime executes or part of a kernel, every value has a place inside the arena, values that
-    live at the same time lie apart but where one is declared to be in the other's place, and the old value of a variable is not read after it was overwritten.
-    That holds in the memory of the device and in that of the host, from which nothing but a copy reads and to which nothing but a copy writes.
-    Programs of different ranks issue the same collectives in each of their groups, in an order in which all can take place.
+    Checks that every operation is one that the runtime executes or part of a kernel, that every value has a place
+    inside the arena, that values alive at the same time do not overlap unless one is declared to overwrite the other,
+    and that the old value of a variable is not read after it was overwritten. The same holds in the host's memory,
+    which only copies read and write. Programs of different ranks issue the same collectives in each of their groups, in
+    an order in which all can take place.
   }];
 }
 
