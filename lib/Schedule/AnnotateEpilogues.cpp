@@ -1,4 +1,4 @@
-//===- AnnotateEpilogues.cpp - which kernels belong to a product ----------===//
+//===- AnnotateEpilogues.cpp - marks epilogues of GEMMs -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,9 @@
-//===- Arena.cpp - offsets of buffers in one piece of memory --------------===//
+//===- Arena.cpp - packs buffers with lifetimes into one arena ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packing of buffers with lifetimes is the offline dynamic storage allocation problem, which is NP-hard. Three greedy
+// orders are tried and the smallest result is taken; `findOverlap` checks layouts independently of these.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,10 @@
-//===- AssignBuffers.cpp - places of values in the arena ------------------===//
+//===- AssignBuffers.cpp - gives every value a place in the arena ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// First decides which values share memory (views, updates of variables, kernels and all-reduces in place, parts of
+// stacks), then gives each group a lifetime in steps and lays all of them out (Arena.h). Persistent values come first,
+// at fixed offsets. Several functions of one rank are laid out one after the other.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- AssignTimes.cpp - operations run when they are needed --------------===//
+//===- AssignTimes.cpp - restricts operations to the times they are needed -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

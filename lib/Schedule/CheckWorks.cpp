@@ -1,4 +1,4 @@
-//===- CheckWorks.cpp - whether a pipeline comes to its end ---------------===//
+//===- CheckWorks.cpp - checks that a pipeline's schedule is complete -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,7 +18,7 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 //===----------------------------------------------------------------------===//
-// What is between works
+// Values between works
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -164,7 +164,7 @@ LogicalResult HolderChecker::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is sent
+// Transfers
 //===----------------------------------------------------------------------===//
 
 namespace {

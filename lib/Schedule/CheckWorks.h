@@ -1,4 +1,4 @@
-//===- CheckWorks.h - whether a pipeline comes to its end -------*- C++ -*-===//
+//===- CheckWorks.h - checks that a pipeline's schedule is complete -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,9 @@
-//===- Clustering.cpp - which operations become one kernel ----------------===//
+//===- Clustering.cpp - groups operations into kernels --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Greedy joins in program order (Clustering.h has the invariant on depths), then a pass in reverse that sinks nodes
+// into their only reading cluster, the choice of stored values, and a topological order that runs early nodes first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- CollectiveOrder.cpp - whether rank programs agree ------------------===//
+//===- CollectiveOrder.cpp - checks that ranks agree on collectives -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- CollectiveOrder.h - whether rank programs agree ----------*- C++ -*-===//
+//===- CollectiveOrder.h - checks that ranks agree on collectives -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Communicate.cpp - communication beside computation -----------------===//
+//===- Communicate.cpp - overlaps communication with computation ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

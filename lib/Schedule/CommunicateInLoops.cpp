@@ -1,4 +1,4 @@
-//===- CommunicateInLoops.cpp - communication beside the body of a loop ---===//
+//===- CommunicateInLoops.cpp - overlaps communication in a loop's body ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,10 @@
-//===- Contraction.cpp - products by strides ------------------------------===//
+//===- Contraction.cpp - finds GEMMs that the library can compute ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The library reads and writes matrices with two strides, one of them 1. Operands are traced through layout operations
+// to memory as linear forms (LinearForm.h); a GEMM fits if its batch, row, column and contracted dimensions each
+// advance by one stride.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Contraction.h - products by strides ----------------------*- C++ -*-===//
+//===- Contraction.h - finds GEMMs that the library can compute --*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

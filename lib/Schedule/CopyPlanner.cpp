@@ -1,4 +1,4 @@
-//===- CopyPlanner.cpp - when variables of the host travel ----------------===//
+//===- CopyPlanner.cpp - plans copies between host and device -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -65,7 +65,7 @@ int64_t Planner::getLast(unsigned copy) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What is to be copied
+// Finding the copies
 //===----------------------------------------------------------------------===//
 
 void Planner::addFetches(unsigned number) {
@@ -203,7 +203,7 @@ CopyPlan Planner::run() {
 CopyPlan meshwright::schedule::planCopies(const CopyProblem &problem) { return Planner(problem).run(); }
 
 //===----------------------------------------------------------------------===//
-// Whether a plan is right
+// Checking a plan
 //===----------------------------------------------------------------------===//
 
 namespace {

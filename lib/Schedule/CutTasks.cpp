@@ -1,6 +1,10 @@
-//===- CutTasks.cpp - the tasks of a pipeline become functions ------------===//
+//===- CutTasks.cpp - cuts a pipelined step into functions ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Works.h assigns each operation to a work. Here every work becomes a function: values that cross from one to another
+// go through variables within the step, and cheap operations without a work are cloned into each reader. The order of
+// the works is WorkSchedule's.
 //
 //===----------------------------------------------------------------------===//
 

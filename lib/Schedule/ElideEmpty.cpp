@@ -1,4 +1,4 @@
-//===- ElideEmpty.cpp - nothing is computed of nothing --------------------===//
+//===- ElideEmpty.cpp - replaces empty values by constants ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

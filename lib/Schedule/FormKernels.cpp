@@ -1,4 +1,4 @@
-//===- FormKernels.cpp - operations into kernels and products -------------===//
+//===- FormKernels.cpp - groups operations into kernels and GEMMs ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KeepAcrossSlices.cpp - fetches are kept for later slices -----------===//
+//===- KeepAcrossSlices.cpp - keeps fetches for later slices --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

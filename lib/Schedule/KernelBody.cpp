@@ -1,4 +1,4 @@
-//===- KernelBody.cpp - operations of a kernel in linalg ------------------===//
+//===- KernelBody.cpp - lowers a kernel's body to linalg ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

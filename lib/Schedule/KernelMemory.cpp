@@ -1,4 +1,4 @@
-//===- KernelMemory.cpp - which values of a step are in memory ------------===//
+//===- KernelMemory.cpp - decides which values are in memory --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

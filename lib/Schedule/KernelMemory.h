@@ -1,4 +1,4 @@
-//===- KernelMemory.h - which values of a step are in memory ----*- C++ -*-===//
+//===- KernelMemory.h - decides which values are in memory -------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelPlan.cpp - the loops of a kernel, before they are code -------===//
+//===- KernelPlan.cpp - plans the loops of a kernel -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

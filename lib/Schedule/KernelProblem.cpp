@@ -1,4 +1,4 @@
-//===- KernelProblem.cpp - operations as nodes to be clustered ------------===//
+//===- KernelProblem.cpp - states a block as a clustering problem ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

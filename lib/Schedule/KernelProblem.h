@@ -1,4 +1,4 @@
-//===- KernelProblem.h - operations as nodes to be clustered ----*- C++ -*-===//
+//===- KernelProblem.h - states a block as a clustering problem --*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Launches.cpp - several collectives issued as one -------------------===//
+//===- Launches.cpp - merges collectives into one launch ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Launches.h - several collectives issued as one -----------*- C++ -*-===//
+//===- Launches.h - merges collectives into one launch -----------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

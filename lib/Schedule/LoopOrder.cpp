@@ -1,4 +1,4 @@
-//===- LoopOrder.cpp - bodies of loops stay together ----------------------===//
+//===- LoopOrder.cpp - keeps loop bodies contiguous -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- LoopOrder.h - bodies of loops stay together --------------*- C++ -*-===//
+//===- LoopOrder.h - keeps loop bodies contiguous ----------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- LowerConversions.cpp - conversions to contiguous memory ------------===//
+//===- LowerConversions.cpp - makes collectives contiguous ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

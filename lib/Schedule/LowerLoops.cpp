@@ -1,4 +1,4 @@
-//===- LowerLoops.cpp - loops in their simplest form ----------------------===//
+//===- LowerLoops.cpp - lowers sums, indices and invariants of loops ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

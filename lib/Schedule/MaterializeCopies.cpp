@@ -1,4 +1,4 @@
-//===- MaterializeCopies.cpp - variables of the host travel ---------------===//
+//===- MaterializeCopies.cpp - inserts copies of host variables -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -86,7 +86,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is to be copied
+// Finding the variables
 //===----------------------------------------------------------------------===//
 
 /// Brings reads of variables of the host to the front and all assignments to the end, where they belong anyway.

@@ -1,4 +1,4 @@
-//===- OpForms.cpp - what form an operation's kernel has ------------------===//
+//===- OpForms.cpp - classifies operations by their lowering --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

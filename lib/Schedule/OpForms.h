@@ -1,4 +1,4 @@
-//===- OpForms.h - what form an operation's kernel has ----------*- C++ -*-===//
+//===- OpForms.h - classifies operations by their lowering -------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

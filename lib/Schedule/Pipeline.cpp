@@ -15,29 +15,29 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   manager.addPass(createElideEmptyPass());
   // Conversions become contiguous collectives first: the transpositions that this takes are operations like others.
   manager.addPass(createLowerConversionsPass());
-  // Of two equal operations one in a loop and one behind it are not one operation; afterwards there are none.
+  // CSE runs after LowerLoops: before, an operation in a loop and an equal one after it would not merge.
   manager.addPass(createLowerLoopsPass());
   manager.addPass(mlir::createCSEPass());
-  // A pipeline is many programs from here on, and what they have in common are variables.
+  // From here on a pipeline is many functions, which share only variables.
   manager.addPass(createCutTasksPass());
-  // What runs at some times only is in no kernel with the rest.
+  // Operations of different times must not share a kernel, so times come first.
   manager.addPass(createAssignTimesPass());
   manager.addPass(createFormKernelsPass(options.kernels));
-  // Only now is it known what is computed between a value's last part and its first use.
+  // Only now the computation between a value's last part and its first use is known.
   if (options.overlap) {
-    // A loop is one operation to what comes behind.
+    // CommunicatePass treats a loop as one operation.
     manager.addPass(
         createCommunicateInLoopsPass({options.communicate.bucketMegabytes, options.communicate.maxInFlight}));
     manager.addPass(createCommunicatePass(options.communicate));
   }
-  // The slice that fetches what the others keep has overlapped it by now.
+  // CommunicatePass has overlapped the fetches of the slice that keeps them for the others.
   manager.addPass(createKeepAcrossSlicesPass());
-  // What not all ranks run is known now, and the order of collectives is: programs part here, before memory is given
-  // out.
+  // The ranks of every operation and the order of collectives are known now, so the programs part here; memory is
+  // assigned to each.
   manager.addPass(createSpecializePass());
-  // A rank's copies from and to its host concern nobody else, and what they take of its memory depends on the order.
+  // Copies between a rank and its host concern no other rank, and the memory that they need depends on the order.
   manager.addPass(createMaterializeCopiesPass(options.copies));
-  // Whatever stands between a product and its kernel does so by now.
+  // All passes that insert operations between a GEMM and its kernel have run.
   if (options.kernels.libraryEpilogues)
     manager.addPass(createAnnotateEpiloguesPass());
   // From here on the order of operations is the order of execution, and places depend on it.

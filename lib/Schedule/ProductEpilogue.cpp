@@ -1,4 +1,4 @@
-//===- ProductEpilogue.cpp - what libraries do behind a product -----------===//
+//===- ProductEpilogue.cpp - finds kernels that fuse into a GEMM's epilogue -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -65,7 +65,7 @@ private:
   unsigned product;
   std::optional<unsigned> bias;
   int64_t biasElements;
-  /// Where the element is that is stored.
+  /// The position of the stored element.
   LinearForm position;
   llvm::DenseMap<Node *, std::optional<Element>> known;
 };
@@ -151,21 +151,20 @@ std::optional<Element> ElementReader::combine(Operation *op, ArrayRef<Element> o
   return std::nullopt;
 }
 
-/// How far a coefficient may be off in arithmetic of `type`: constants are rounded, and products of them.
+/// The tolerance of a coefficient in arithmetic of `type`: constants and their products are rounded.
 static double getTolerance(Type type) {
   unsigned precision = APFloat::semanticsPrecision(cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics());
   return 3 * std::ldexp(1.0, -static_cast<int>(precision));
 }
 
-/// Whether a vector along the last dimension of what `product` makes goes along the elements that lie side by side in
-/// every matrix.
+/// True if a vector along the last dimension of `product` runs along the elements that are adjacent in every matrix.
 static bool isAlongRows(dist::MatmulOp product, int64_t elements) {
   int64_t row = product.getOutStrides().end()[-2], column = product.getOutStrides().back();
   return column == 1 ? product.getN() == elements : row == 1 && product.getM() == elements;
 }
 
-/// Which input of `kernel` is the bias, if there is one; failure, and why, where its inputs or results are not those of
-/// an epilogue.
+/// The input of `kernel` that is the bias, or nullopt without one; failure and `reason` if its inputs or results are
+/// not those of an epilogue.
 static FailureOr<std::optional<unsigned>> findBias(dist::MatmulOp product, dist::KernelOp kernel, std::string &reason) {
   auto type = cast<RankedTensorType>(product.getResult().getType());
   if (!hasEpilogues(type) || type.getRank() == 0) {

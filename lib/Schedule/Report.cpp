@@ -1,4 +1,4 @@
-//===- Report.cpp - what a scheduled step runs and holds ------------------===//
+//===- Report.cpp - memory, traffic and timeline of a scheduled step ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -25,8 +25,8 @@ struct Lifetime {
 
 } // namespace
 
-/// What `result` may be in the place of: the operand of a sum, an input that a kernel overwrites, or what a carried
-/// value begins with.
+/// The value that `result` may overwrite: the operand of an all-reduce, an input of a kernel, or the initial value of a
+/// carried value.
 static Value getOverwritten(OpResult result) {
   unsigned number = result.getResultNumber();
   if (auto collective = dyn_cast<dist::CollectiveOp>(result.getOwner()))
@@ -55,7 +55,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
       if (offset < persistent.getInt() || storage.getRoot(result) != result || storage.getHost(result))
         continue;
       int64_t last = storage.getLastUse(result);
-      // What is in the place of its operand is one value with it.
+      // A value in the place of its operand extends the operand's lifetime.
       if (Value before = getOverwritten(result)) {
         auto operand = indices.find(storage.getRoot(before));
         if (operand != indices.end() && getOffset(lifetimes[operand->second].value) == offset) {
@@ -65,7 +65,7 @@ static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &stor
         }
       }
       indices[result] = lifetimes.size();
-      // What takes the place of an input counts from when that is over.
+      // A value that takes the place of an input counts only from the end of the input's lifetime.
       auto kernel = dyn_cast<dist::KernelOp>(op);
       bool replaces = kernel && kernel.getInPlace() && (*kernel.getInPlace())[result.getResultNumber()] >= 0;
       lifetimes.push_back({result, Storage::getBytes(result.getType()), storage.getFirst(result) + replaces, last});
@@ -95,7 +95,7 @@ static std::pair<int64_t, int64_t> findBusiest(ArrayRef<Lifetime> lifetimes, int
   return {most, busiest};
 }
 
-/// Whether `op` reduces a value of backward.
+/// True if `op` reduces a value of backward.
 static bool reducesGradient(Operation *op) {
   auto collective = dyn_cast<dist::CollectiveOp>(op);
   return collective && Traffic::isReducing(collective) && net::getRole(op) == net::Role::Backward;
@@ -112,7 +112,7 @@ bool schedule::isGradient(Value value) {
   });
 }
 
-/// Whether `value` is a trip's part of a parameter, in whatever type and layout.
+/// True if `value` is an iteration's part of a stacked parameter, in any type and layout.
 static bool isPartOfParameter(Value value) {
   bool isTaken = false;
   for (Operation *op = value.getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
@@ -126,7 +126,7 @@ static bool isPartOfParameter(Value value) {
   return false;
 }
 
-/// Whether `op` brings a parameter to a segment, or a part of one to a trip.
+/// True if `op` fetches a parameter for a segment, or a part of one for an iteration.
 static bool isFetch(Operation *op) {
   auto collective = dyn_cast_or_null<dist::CollectiveOp>(op);
   return collective &&
@@ -143,7 +143,7 @@ bool schedule::isFetched(Value value) {
   return isFetch(op);
 }
 
-/// Whether `value` is that of a variable which the host keeps, on the device: fetched, or on its way back.
+/// True if `value` is the device's copy of a variable kept on the host: fetched, or to be written back.
 static bool isOffloaded(Value value) {
   SmallVector<Value> names = {value};
   if (value.getDefiningOp<dist::CopyOp>())

@@ -1,4 +1,4 @@
-//===- Specialize.cpp - the programs of different ranks -------------------===//
+//===- Specialize.cpp - divides the program by ranks ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -93,7 +93,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Which programs there are
+// The programs
 //===----------------------------------------------------------------------===//
 
 void Classes::add(DictionaryAttr on) {
@@ -190,7 +190,7 @@ SmallVector<DictionaryAttr> Classes::enumerate(MLIRContext *context, DictionaryA
 }
 
 //===----------------------------------------------------------------------===//
-// What a program needs
+// The operations of a program
 //===----------------------------------------------------------------------===//
 
 Specializer::Specializer(func::FuncOp source, const dist::Mesh &mesh, DictionaryAttr on)

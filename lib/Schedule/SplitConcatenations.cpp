@@ -1,4 +1,4 @@
-//===- SplitConcatenations.cpp - concatenations of few each ---------------===//
+//===- SplitConcatenations.cpp - splits concatenations with many operands -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- SplitConcatenations.h - concatenations of few each -------*- C++ -*-===//
+//===- SplitConcatenations.h - splits concatenations with many operands -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

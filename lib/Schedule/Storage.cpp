@@ -1,4 +1,4 @@
-//===- Storage.cpp - which values share memory, and how long --------------===//
+//===- Storage.cpp - values that share memory, and their lifetimes --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Storage.h - which values share memory, and how long ------*- C++ -*-===//
+//===- Storage.h - values that share memory, and their lifetimes -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,6 +1,9 @@
-//===- Times.cpp - when operations are needed -----------------------------===//
+//===- Times.cpp - the times at which operations run ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One walk from the last operation to the first: the set of an operation is the union of its users' sets. Unions and
+// other results are memoized by attribute, since a function has few distinct sets.
 //
 //===----------------------------------------------------------------------===//
 

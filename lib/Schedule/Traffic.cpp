@@ -1,4 +1,4 @@
-//===- Traffic.cpp - what may become of each collective -------------------===//
+//===- Traffic.cpp - classifies collectives by their purpose --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

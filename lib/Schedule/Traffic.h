@@ -1,4 +1,4 @@
-//===- Traffic.h - what may become of each collective -----------*- C++ -*-===//
+//===- Traffic.h - classifies collectives by their purpose -------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Triggers.cpp - what clones of forward wait for ---------------------===//
+//===- Triggers.cpp - operations that recomputation waits for -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

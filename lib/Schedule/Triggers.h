@@ -1,4 +1,4 @@
-//===- Triggers.h - what clones of forward wait for -------------*- C++ -*-===//
+//===- Triggers.h - operations that recomputation waits for ------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TripBytes.cpp - places that move with the trips of loops -----------===//
+//===- TripBytes.cpp - places of values that move with loop iterations ----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

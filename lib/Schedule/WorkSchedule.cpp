@@ -1,4 +1,4 @@
-//===- WorkSchedule.cpp - what the ranks of a pipeline do in a row --------===//
+//===- WorkSchedule.cpp - orders the works of a pipeline's ranks ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- WorkSchedule.h - what the ranks of a pipeline do in a row -*- C++ -*-===//
+//===- WorkSchedule.h - orders the works of a pipeline's ranks ----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

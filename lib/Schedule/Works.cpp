@@ -1,4 +1,4 @@
-//===- Works.cpp - what belongs to which task of a pipeline ---------------===//
+//===- Works.cpp - assigns operations to the works of a pipeline ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Works.h - what belongs to which task of a pipeline -------*- C++ -*-===//
+//===- Works.h - assigns operations to the works of a pipeline ---*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

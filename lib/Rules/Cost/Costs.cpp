@@ -1,4 +1,4 @@
-//===- Costs.cpp - what the operations of net cost ------------------------===//
+//===- Costs.cpp - FLOPs and bytes of the operations of net ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -56,7 +56,8 @@ struct TriangularSolveCost : CostOpInterface::ExternalModel<TriangularSolveCost,
 };
 
 struct ConvolutionCost : CostOpInterface::ExternalModel<ConvolutionCost, ConvolutionOp> {
-  /// Of every element of the result; those that padding and dilation leave out are counted, as libraries count.
+  /// Two FLOPs per product, for every element of the result; products with padding and dilation are counted, as
+  /// libraries do.
   int64_t getFlops(Operation *op) const {
     auto convolution = cast<ConvolutionOp>(op);
     auto outputs =

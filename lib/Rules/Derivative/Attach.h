@@ -18,8 +18,8 @@ namespace meshwright::net::derivative {
 /// The cotangents of the operands, null where there is none.
 using Cotangents = llvm::SmallVector<mlir::Value>;
 
-/// What a rule of one result gets: a builder at the operation's location, the cotangent of the result, which is not
-/// null, and the operands that need a cotangent.
+/// The arguments of a rule of one result: a builder at the operation's location, the cotangent of the result, which is
+/// not null, and the operands that need a cotangent.
 struct Context {
   NetBuilder &build;
   mlir::Value cotangent;

@@ -129,7 +129,7 @@ static void attachInverses(MLIRContext *context) {
       context);
 }
 
-/// What travels back is rounded like what came.
+/// The cotangent is rounded like the value.
 static FailureOr<Cotangents> differentiateReducePrecision(ReducePrecisionOp op, Context c) {
   return Cotangents{ReducePrecisionOp::create(c.build.builder, c.build.location, c.cotangent.getType(), c.cotangent,
                                               op.getExponent(), op.getMantissa())};
@@ -154,7 +154,7 @@ static void attachSteps(MLIRContext *context) {
 
 namespace {
 
-/// What a rule of a function of two operands gets: z = f(x, y), and the cotangent g of z.
+/// The arguments of a rule of a function of two operands: z = f(x, y), and the cotangent g of z.
 struct Two {
   NetBuilder &b;
   Value g, x, y, z;

@@ -53,7 +53,7 @@ static Value clamp(NetBuilder &build, Value indices, int64_t vectorDim, SmallVec
   return indices;
 }
 
-/// Whether several boxes of a gather may hold the same element: not where each belongs to another batch of the operand.
+/// True if several boxes of a gather may hold the same element; not if each belongs to another batch of the operand.
 static bool mayMeet(GatherOp op) {
   GatherDimsAttr dims = op.getDims();
   for (auto [dim, size] : llvm::enumerate(shapeOf(op.getIndices())))
@@ -76,7 +76,7 @@ static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
   auto scatterDims = ScatterDimsAttr::get(op.getContext(), dims.getOffsetDims(), dims.getCollapsedDims(),
                                           dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
                                           dims.getStartIndexMap(), dims.getIndexVectorDim());
-  // Where several meet in one place 16-bit floats are added in f32 and rounded once, as in other sums of them.
+  // Sums of several 16-bit floats at one place are computed in f32 and rounded once, like other sums of them.
   Type element = elementTypeOf(c.cotangent);
   bool isWidened = element.getIntOrFloatBitWidth() < 32 && mayMeet(op);
   Type sum = isWidened ? Type(c.build.builder.getF32Type()) : element;
@@ -136,8 +136,8 @@ static Value scatterLike(NetBuilder &build, ScatterOp op, Value operand, Value u
                            updates, op.getDims());
 }
 
-/// Where updates meet the last one is kept, and the cotangent is its alone: the updates are numbered, the numbers
-/// scattered, and those that are found again are the ones that were kept.
+/// If updates meet, the last one is kept, and it alone gets the cotangent: the updates are numbered, the numbers
+/// scattered, and the updates whose numbers are found again are those that were kept.
 static Value assignedUpdates(NetBuilder &build, ScatterOp op, Value cotangent) {
   Type i64 = build.builder.getI64Type();
   Value number =
@@ -147,9 +147,9 @@ static Value assignedUpdates(NetBuilder &build, ScatterOp op, Value cotangent) {
   return build.select(kept, gatherUpdates(build, op, cotangent, 0), build.splatLike(op.getUpdates(), 0));
 }
 
-/// Where updates meet, those that are the largest (or smallest) share the cotangent of the place equally, and so does
-/// the element of the operand that was there, as JAX has it. NaN equals nothing and so gets nothing, but for elements
-/// of the operand that no update comes to.
+/// If updates meet, the largest (or smallest) ones share the cotangent of the place equally with the operand's element
+/// there, if that is as large, as in JAX. NaN equals nothing and so gets nothing, except for elements of the operand
+/// that no update reaches.
 static Cotangents selectedUpdates(ScatterOp op, Context c) {
   NetBuilder &build = c.build;
   Value result = op.getResult(), updates = op.getUpdates();

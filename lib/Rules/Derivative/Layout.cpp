@@ -19,7 +19,7 @@ static FailureOr<Cotangents> differentiateBroadcast(BroadcastOp op, Context c) {
     if (!llvm::is_contained(op.getDims(), dim))
       repeated.push_back(dim);
   Value sum = c.build.reduce(dist::ReduceKind::Sum, c.cotangent, repeated);
-  // What is left has the operand's dimensions in the order of the result.
+  // The remaining dimensions are the operand's, in the order of the result.
   SmallVector<int64_t> permutation;
   for (int64_t dim : op.getDims())
     permutation.push_back(llvm::count_if(op.getDims(), [&](int64_t other) { return other < dim; }));

@@ -123,7 +123,7 @@ static Value rhsCotangent(ConvolutionOp op, Context &c) {
 }
 
 static FailureOr<Cotangents> differentiateConvolution(ConvolutionOp op, Context c) {
-  // Of nothing, or to nothing, nothing comes back; the formulas divide it by sizes.
+  // An empty operand or result has a zero cotangent; the formulas below would divide by its sizes.
   auto isEmpty = [](Value value) { return typeOf(value).getNumElements() == 0; };
   if (isEmpty(op.getLhs()) || isEmpty(op.getRhs()) || isEmpty(op.getResult()))
     return Cotangents{Value(), Value()};
@@ -149,7 +149,7 @@ static Value sumOverWindows(ReduceWindowOp op, NetBuilder &build, Value x) {
                                 windows.rhsDilation);
 }
 
-/// What the windows of `op` make of another operand of its type.
+/// The operation `op` applied to another operand of the same type.
 static Value reduceAlike(ReduceWindowOp op, NetBuilder &build, dist::ReduceKind kind, Value x) {
   return ReduceWindowOp::create(build.builder, build.location, op.getResult().getType(), kind, x, op.getSizes(),
                                 op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(),
@@ -226,7 +226,7 @@ public:
     return build.slice(x, starts, limits, op.getStrides());
   }
 
-  /// How many elements of a window may be gone through one by one.
+  /// The largest number of elements of a window that are visited one by one.
   static constexpr int64_t kMost = 64;
 
 private:
@@ -264,7 +264,7 @@ static Value sourceCotangent(SelectAndScatterOp op, WindowElements &elements, Co
 }
 
 static FailureOr<Cotangents> differentiateSelectAndScatter(SelectAndScatterOp op, Context c) {
-  // What is found does not change with the operand, but at jumps.
+  // The selected position is piecewise constant in the operand, so the operand gets no cotangent.
   if (!c.wanted.test(1) || typeOf(op.getOperand()).getNumElements() == 0 ||
       typeOf(op.getSource()).getNumElements() == 0)
     return Cotangents{Value(), Value()};

@@ -11,7 +11,7 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::net;
 
-/// Where a box of `boxSize` starts along a dimension of `size`, clamped; null where it spans the dimension whole.
+/// The clamped start of a box of `boxSize` along a dimension of `size`; null if it spans the whole dimension.
 static Value getStart(kernel::Builder &builder, Value start, bool isUnsigned, int64_t size, int64_t boxSize) {
   if (size == boxSize)
     return {};

@@ -199,7 +199,7 @@ static Value compute(CompareOp op, const Elements &e) {
   return arith::CmpIOp::create(e.builder, e.isUnsigned() ? naturals[direction] : integers[direction], e[0], e[1]);
 }
 
-/// Whether `OpT` only moves bits, so that 16-bit floats need not be widened.
+/// True if `OpT` only moves bits, so that 16-bit floats need not be widened.
 template <typename OpT>
 static constexpr bool kMovesBits = std::is_same_v<OpT, SelectOp> || std::is_same_v<OpT, ConvertOp> ||
                                    std::is_same_v<OpT, BitcastConvertOp> || std::is_same_v<OpT, ReducePrecisionOp>;

@@ -1,4 +1,4 @@
-//===- ElementwiseBits.cpp - what is done with the bits of floats ---------===//
+//===- ElementwiseBits.cpp - operations on the bits of floats -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -66,7 +66,7 @@ Value kernel::reducePrecision(Builder &builder, Value x, unsigned exponent, unsi
     rounded = f.select(f.compare(Predicate::uge, rounded, beyond), infinity, rounded);
     rounded = f.select(f.compare(Predicate::ult, rounded, first), f.number(0), rounded);
   }
-  // What is not a number stays as it is.
+  // NaN stays as it is.
   Value isNaN = f.compare(Predicate::ugt, magnitude, infinity);
   Value result = f.select(isNaN, bits, f.either(sign, rounded));
   return arith::BitcastOp::create(builder, real, result);

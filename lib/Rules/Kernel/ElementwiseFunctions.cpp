@@ -71,7 +71,7 @@ static Value halfExponential(Formulas &f, Value magnitude) {
   return f.multiply(f.scale(root, 0.5), root);
 }
 
-/// Where x is small the exponential less one keeps the digits that the difference of exponentials loses.
+/// For small x, the exponential less one keeps the digits that a difference of exponentials loses.
 static Value sinh(Formulas &f, Value x) {
   Value magnitude = f.abs(x), less = f.expm1(magnitude);
   Value small = f.scale(f.add(less, f.divide(less, f.add(less, 1))), 0.5);
@@ -123,7 +123,7 @@ static Value atanh(Formulas &f, Value x) {
 // The gamma function
 //===----------------------------------------------------------------------===//
 
-/// How far arguments count up, and from where on the series has all digits.
+/// Arguments less than this are raised by as many steps; beyond it, the series has all digits.
 static constexpr int kSteps = 10;
 
 /// The distance from the nearest integer, exact.

@@ -1,4 +1,4 @@
-//===- ElementwiseInteger.cpp - integers where the machine has no answer --===//
+//===- ElementwiseInteger.cpp - integer operations that would trap or are undefined -===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,7 +20,7 @@ static APInt allOnes(Type type) { return APInt::getAllOnes(type.getIntOrFloatBit
 
 namespace {
 
-/// What makes the machine's division trap, and a divisor that does not.
+/// The conditions under which the machine's division traps, and a divisor that avoids them.
 struct Division {
   Value byZero, overflows, divisor;
 
@@ -137,7 +137,7 @@ static Value toShortNumber(kernel::Builder &builder, Value value, bool isUnsigne
   auto number = [&](int64_t x) { return kernel::constant(builder, value.getType(), static_cast<double>(x)); };
   Value top = shiftRight(value, kHeld);
   Value isHeld = compare(builder, Predicate::eq, top, number(0));
-  // Of negative numbers all bits above are set.
+  // Negative numbers have all higher bits set.
   if (!isUnsigned)
     isHeld = arith::OrIOp::create(builder, isHeld, compare(builder, Predicate::eq, top, number(-1)));
   Value cut = arith::AndIOp::create(builder, value, number((1 << kCut) - 1));

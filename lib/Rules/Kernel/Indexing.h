@@ -1,4 +1,4 @@
-//===- Indexing.h - what gather and scatter share ---------------*- C++ -*-===//
+//===- Indexing.h - shared by gather and scatter -----------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,8 @@
 
 namespace meshwright::kernel {
 
-/// How the windows' tensor (result of a gather, updates of a scatter) relates to the operand and the indices. A
-/// dimension of the windows is either an offset into a window or one of the indices' dimensions, in order.
+/// Relates the windows' tensor (result of a gather, updates of a scatter) to the operand and the indices. A dimension
+/// of the windows is either an offset into a window or one of the indices' dimensions, in order.
 struct WindowLayout {
   WindowLayout(int64_t windowsRank, int64_t operandRank, int64_t indicesRank, llvm::ArrayRef<int64_t> offsetDims,
                llvm::ArrayRef<int64_t> droppedDims, llvm::ArrayRef<int64_t> operandBatching, int64_t indexVectorDim);

@@ -1,4 +1,4 @@
-//===- Kernel.cpp - what the kernel lowerings share -----------------------===//
+//===- Kernel.cpp - shared by the kernel lowerings ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

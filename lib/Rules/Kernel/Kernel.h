@@ -33,7 +33,7 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value)
 /// `type` with integers of no sign, as the arith dialect computes them.
 mlir::Type getSignless(mlir::Type type);
 mlir::RankedTensorType getSignless(mlir::RankedTensorType type);
-/// Whether integers of `type` are unsigned; i1 is.
+/// True if integers of `type` are unsigned; i1 is.
 bool isUnsigned(mlir::Type type);
 /// The type that sums of `type` are taken in, and in which floats are compared: that of narrower floats is f32.
 mlir::Type getAccumulator(mlir::Type type);

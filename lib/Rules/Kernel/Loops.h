@@ -46,7 +46,7 @@ inline mlir::Value loopOver(Builder &builder, llvm::ArrayRef<int64_t> shape, mli
               });
 }
 
-/// What `then` makes of `carried` if `condition` holds, and `carried` itself if not.
+/// Returns the result of `then` on `carried` if `condition` holds, otherwise `carried` itself.
 inline mlir::Value doIf(Builder &builder, mlir::Value condition, mlir::Value carried,
                         llvm::function_ref<mlir::Value(Builder &)> then) {
   auto branch = mlir::scf::IfOp::create(

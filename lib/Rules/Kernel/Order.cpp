@@ -90,7 +90,7 @@ Value Sorter::exchange(kernel::Builder &builder, ValueRange position, Value firs
   });
 }
 
-/// Whether the element of index `left` comes before that of index `right`.
+/// True if the element of index `left` comes before that of index `right`.
 Value Sorter::comesFirst(kernel::Builder &builder, ValueRange position, Value left, Value right) {
   auto toIndex = [&](Value value) -> Value {
     return arith::IndexCastUIOp::create(builder, builder.getIndexType(), value);
@@ -107,7 +107,7 @@ Value Sorter::comesFirst(kernel::Builder &builder, ValueRange position, Value le
   return first;
 }
 
-/// Whether key `left` comes before key `right`; `equal`, whether neither does.
+/// True if key `left` comes before key `right`; sets `equal` if neither does.
 Value Sorter::compareKeys(kernel::Builder &builder, Type type, Value left, Value right, Value &equal) {
   bool isUnsigned = kernel::isUnsigned(type);
   if (isa<FloatType>(type)) {

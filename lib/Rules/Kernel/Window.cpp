@@ -21,7 +21,7 @@ namespace {
 /// window shows one or not.
 struct WindowReader {
   kernel::Builder &builder;
-  /// Whether all dimensions so far show an element; null where they always do.
+  /// True if all dimensions so far show an element; null if they always do.
   Value inside = {};
 
   Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, value); }
@@ -282,7 +282,7 @@ struct SelectAndScatterKernel : KernelOpInterface::ExternalModel<SelectAndScatte
       });
     }
 
-    /// What is found after the current element.
+    /// The state of the search after the current element.
     SmallVector<Value> compare(kernel::Builder &builder, ValueRange found) {
       WindowReader reader{builder};
       SmallVector<Value> indices;
@@ -304,7 +304,7 @@ struct SelectAndScatterKernel : KernelOpInterface::ExternalModel<SelectAndScatte
       return now;
     }
 
-    /// Whether the search stays with `held`.
+    /// True if the search keeps `held`.
     Value keeps(kernel::Builder &builder, Value held, Value x) {
       Type type = kernel::elementOf(op.getOperand());
       bool isMax = op.getKind() == ArgKind::Max;

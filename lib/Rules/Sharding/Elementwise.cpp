@@ -75,8 +75,8 @@ struct Monotone {
   }
 };
 
-/// Whether no number of type `from` becomes NaN in `to`: floats without infinity have nothing else for what is too
-/// large.
+/// True if no number of type `from` becomes NaN in `to`: types without infinity turn numbers that are too large into
+/// NaN.
 bool keepsNumbers(FloatType from, FloatType to) {
   const llvm::fltSemantics &source = from.getFloatSemantics(), &target = to.getFloatSemantics();
   SmallVector<APFloat> extremes{APFloat::getLargest(source, false), APFloat::getLargest(source, true)};

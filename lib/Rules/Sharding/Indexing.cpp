@@ -14,7 +14,7 @@ using namespace meshwright::net;
 
 namespace {
 
-/// What gather and scatter share: windows of `operand` at the positions in `indices`, laid out in `windows`.
+/// Shared by gather and scatter: windows of `operand` at the positions in `indices`, laid out in `windows`.
 struct IndexedRule {
   ShardingRule &rule;
   TensorRule &operand, &indices, &windows;

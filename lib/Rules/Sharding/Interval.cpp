@@ -1,4 +1,4 @@
-//===- Interval.cpp - where the elements of a value lie -------------------===//
+//===- Interval.cpp - bounds on the elements of a value -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -65,7 +65,7 @@ static double roundBound(double bound, FloatType type) {
 static Interval clampTo(Interval interval, Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
     Interval range = getRange(integer);
-    // What wraps around may come out anywhere.
+    // An integer that wraps around may have any value.
     return interval.low < range.low || interval.high > range.high ? range : interval;
   }
   auto real = dyn_cast<FloatType>(type);

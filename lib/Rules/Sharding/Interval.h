@@ -1,4 +1,4 @@
-//===- Interval.h - where the elements of a value lie -----------*- C++ -*-===//
+//===- Interval.h - bounds on the elements of a value ------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -25,10 +25,10 @@ struct Interval {
 /// through, so that a rule has the same answer before and after Partition makes them explicit.
 Interval getInterval(mlir::Value value);
 
-/// Whether no element of `value` is infinite. Elements may be NaN.
+/// True if no element of `value` is infinite. Elements may be NaN.
 bool isFinite(mlir::Value value);
 
-/// Whether no element of `value` is zero, or so small that a processor may take it for zero. Elements may be NaN.
+/// True if no element of `value` is zero, or so small that a processor may take it for zero. Elements may be NaN.
 bool isNonZero(mlir::Value value);
 
 } // namespace meshwright::sharding

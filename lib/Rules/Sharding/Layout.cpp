@@ -69,7 +69,7 @@ SmallVector<ReshapeGroup> groupDims(ArrayRef<int64_t> from, ArrayRef<int64_t> to
   return groups;
 }
 
-/// How many elements of its group one index of each dimension spans.
+/// The number of elements of its group that one index of each dimension spans.
 SmallVector<int64_t> getSpans(ArrayRef<int64_t> shape, ArrayRef<unsigned> dims) {
   SmallVector<int64_t> spans(dims.size(), 1);
   for (int i = static_cast<int>(dims.size()) - 2; i >= 0; --i)

@@ -50,10 +50,10 @@ public:
   /// something not below `size`, if the only uneven digit is the major one.
   mlir::Value globalIndices(const dist::Placement &placement, unsigned dim, int64_t size);
 
-  /// Where an index of the whole dimension lies on this rank.
+  /// The place on this rank of an index of the whole dimension.
   struct Position {
     mlir::Value local;
-    /// Of i1: whether this rank holds it.
+    /// An i1: true if this rank holds the index.
     mlir::Value isHere;
   };
   /// The positions of `indices`, which lie in [0, size) and have signless elements of at least 32 bits.

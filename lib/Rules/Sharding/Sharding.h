@@ -28,7 +28,7 @@ inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned
 /// infinity on a rank that has no term. Nothing passes a square, whose factors would be partial both.
 void passBilinear(dist::ShardingRule &rule, mlir::Operation *op);
 
-/// Whether `value` is a constant zero, which is its own sum in whatever placement.
+/// True if `value` is a constant zero, which is its own sum in every placement.
 bool isZero(mlir::Value value);
 
 void registerConstants(mlir::MLIRContext *context);

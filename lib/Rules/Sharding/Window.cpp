@@ -48,7 +48,8 @@ struct ConvolutionSharding : ShardingOpInterface::ExternalModel<ConvolutionShard
       setDim(result, dims.getOutFeature(), {output});
     } else {
       FactorUse group = addFactor(both);
-      // What lies beyond a part of a dimension that two factors index would lie in the midst of it.
+      // With two factors per dimension, padding of one part would lie in the middle of the dimension, so no part may be
+      // uneven.
       for (unsigned factor : {group.factor, output.factor, batchGroups > 1 ? batch.factor : input.factor})
         rule.factors[factor].uneven = false;
       setDim(lhs, dims.getLhsBatch(), batchGroups > 1 ? Uses{group, batch} : Uses{batch});

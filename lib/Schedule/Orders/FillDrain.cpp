@@ -1,4 +1,4 @@
-//===- FillDrain.cpp - all forwards, then all backwards -------------------===//
+//===- FillDrain.cpp - the GPipe order: all forwards, then all backwards --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- OneForwardOneBackward.cpp - a backward as soon as there is one -----===//
+//===- OneForwardOneBackward.cpp - the 1F1B order -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

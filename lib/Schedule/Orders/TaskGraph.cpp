@@ -1,4 +1,4 @@
-//===- TaskGraph.cpp - what the tasks of an order wait for ----------------===//
+//===- TaskGraph.cpp - dependencies between the tasks of an order ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TaskGraph.h - what the tasks of an order wait for --------*- C++ -*-===//
+//===- TaskGraph.h - dependencies between the tasks of an order --*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- TransferOrder.cpp - when the ranks of a pipeline send --------------===//
+//===- TransferOrder.cpp - orders the transfers of a pipeline -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- ZeroBubble.cpp - weight gradients where ranks would wait -----------===//
+//===- ZeroBubble.cpp - fills bubbles with weight gradients ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
