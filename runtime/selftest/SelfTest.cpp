@@ -6,6 +6,7 @@
 
 #include "meshwright/runtime/SelfTest.h"
 #include "SelfTestRank.h"
+#include "meshwright/runtime/Cpu.h"
 #include "meshwright/runtime/RankTeam.h"
 #include "meshwright/runtime/SchemaVersion.h"
 #include <algorithm>
@@ -71,10 +72,8 @@ public:
     auto loaded = makePackage(batch.numRanks);
     MW_TRY(world.agree(loaded.status()));
     package.emplace(std::move(*loaded));
-    auto created = options.cuda ? createCudaPlatform(*package, world, batch.numRanks, *options.cuda)
-                                : createCpuPlatform(*package, world, "", std::nullopt);
-    MW_TRY(world.agree(created.status()));
-    platform = std::move(*created);
+    const DeviceKind &kind = options.device ? *options.device : cpuKind;
+    MW_TRY_ASSIGN(platform, kind.createPlatform(*package, world, batch.numRanks, options.platform));
     MW_TRY(world.agree(createDevices()));
     BackendOptions backendOptions = options.backend;
     backendOptions.numRanks = batch.numRanks;
@@ -185,9 +184,10 @@ private:
     std::vector<int64_t> numbers = {1, 2, 3, 4, 8};
     if (options.all)
       numbers.push_back(16);
-    if (options.cuda && !options.cuda->oneGpu) {
-      MW_TRY_ASSIGN(int64_t gpus, countGpus());
-      std::erase_if(numbers, [&](int64_t number) { return number > std::max<int64_t>(gpus, 1); });
+    const DeviceBackend *backend = options.device ? options.device->findBackend(options.platform.backend) : nullptr;
+    if (backend && !backend->sharesDevice && options.device->countDevices) {
+      MW_TRY_ASSIGN(int64_t devices, options.device->countDevices());
+      std::erase_if(numbers, [&](int64_t number) { return number > std::max<int64_t>(devices, 1); });
     }
     return numbers;
   }

@@ -6,8 +6,9 @@
 
 #include "meshwright/runtime/Session.h"
 #include "Mirrors.h"
+#include "meshwright/runtime/Cpu.h"
 #include "meshwright/runtime/FlightRecorder.h"
-#include "meshwright/runtime/MatmulSet.h"
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/RankTeam.h"
 #include "meshwright/runtime/Readings.h"
 #include <algorithm>
@@ -73,15 +74,12 @@ struct Session::Implementation {
   }
 
   Status createPlatform() {
-    if (options.cuda) {
-      CudaOptions cuda = *options.cuda;
-      cuda.timeoutSeconds = options.timeoutSeconds;
-      MW_TRY_ASSIGN(platform, createCudaPlatform(package, world, mesh.getNumRanks(), cuda));
-      return {};
-    }
-    auto created = createCpuPlatform(package, world, options.target, options.serial ? std::nullopt : options.hostLink);
-    MW_TRY(world.agree(created.status()));
-    platform = std::move(*created);
+    PlatformOptions wanted = options.platform;
+    wanted.timeoutSeconds = options.timeoutSeconds;
+    if (options.serial)
+      wanted.hostLink = std::nullopt;
+    const DeviceKind &kind = options.device ? *options.device : cpuKind;
+    MW_TRY_ASSIGN(platform, kind.createPlatform(package, world, mesh.getNumRanks(), wanted));
     return {};
   }
 
@@ -107,7 +105,7 @@ struct Session::Implementation {
   Status prepareExecutors() {
     MW_TRY_ASSIGN(team, RankTeam::create(getRanks()));
     return team->run([this](int64_t rank) -> Status {
-      setLibraryThreads(options.threads);
+      platform->prepareThread();
       MW_TRY_ASSIGN(getExecutor(rank),
                     Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
                                       backend->getCommunicator(rank), rank, getFlight(rank), getOwner(rank),

@@ -43,7 +43,7 @@ class Planner {
 public:
   Planner(const Session &session, uint32_t position, const StepProfile &profile, LinkSeconds linkSeconds)
       : package(session.getPackage()), position(position), profile(profile), linkSeconds(std::move(linkSeconds)),
-        hostLink(session.getOptions().hostLink) {}
+        hostLink(session.getOptions().platform.hostLink) {}
 
   Result<StepPlan> plan(size_t cores) {
     problem.cores = cores;

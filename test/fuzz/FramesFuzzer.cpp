@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
-#include "backend/processes/Frames.h"
 #include "meshwright/runtime/EscapeText.h"
+#include "meshwright/runtime/Frames.h"
 #include <cstdlib>
 
 using namespace meshwright::runtime;

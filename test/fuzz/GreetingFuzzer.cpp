@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
-#include "backend/processes/Greeting.h"
-#include "backend/processes/Sockets.h"
+#include "meshwright/runtime/Greeting.h"
+#include "meshwright/runtime/Sockets.h"
 #include <algorithm>
 #include <cstdlib>
 

@@ -70,9 +70,9 @@ int meshwright::tool::runCommand(int argc, char **argv) {
       return *code;
     status = code.status();
   } else if (options.ok()) {
-    auto world = openWorld(options->getWorldName(), {options->tokenFile, [](const std::string &warning) {
-                                                       fmt::print(stderr, "dist-run: warning: {}\n", warning);
-                                                     }});
+    auto world = options->getWorldKind().open({options->tokenFile, [](const std::string &warning) {
+                                                 fmt::print(stderr, "dist-run: warning: {}\n", warning);
+                                               }});
     if (world.ok()) {
       Instruments instruments(**world, *options);
       return static_cast<int>(runOn(instruments, *options).code());

@@ -50,7 +50,7 @@ Result<std::unique_ptr<Evaluation>> Evaluation::create(const Session &trained, c
   std::unique_ptr<Evaluation> evaluation(new Evaluation(*every, options.evalSteps));
   sessionOptions.beside = &trained;
   // What delays, records and plans is the training's.
-  sessionOptions.link = sessionOptions.hostLink = std::nullopt;
+  sessionOptions.link = sessionOptions.platform.hostLink = std::nullopt;
   sessionOptions.flights = nullptr;
   MW_TRY_ASSIGN(evaluation->session, Session::create(*package, sessionOptions));
   MW_TRY_ASSIGN(evaluation->feeder, Feeder::create(*evaluation->session, options.evalFeed, options.evalData));

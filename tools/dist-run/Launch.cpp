@@ -6,8 +6,8 @@
 
 #include "Launch.h"
 #include "RunEnd.h"
-#include "backend/processes/Sockets.h"
-#include "backend/tcp/Rendezvous.h"
+#include "meshwright/runtime/Rendezvous.h"
+#include "meshwright/runtime/Sockets.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -56,11 +56,11 @@ private:
 
   /// The secret that processes prove to each other; that of a run on one host is made here.
   Status openToken() {
-    const char *given = std::getenv(tcp::kTokenVariable);
+    const char *given = std::getenv(processes::kTokenVariable);
     if (!options.tokenFile.empty()) {
-      MW_TRY_ASSIGN(token, tcp::readToken(options.tokenFile));
+      MW_TRY_ASSIGN(token, processes::readToken(options.tokenFile));
     } else if (given) {
-      MW_TRY_ASSIGN(token, tcp::checkToken(given, tcp::kTokenVariable));
+      MW_TRY_ASSIGN(token, processes::checkToken(given, processes::kTokenVariable));
     } else if (options.nnodes == 1) {
       uint64_t numbers[4];
       MW_TRY(processes::fillRandom(numbers, sizeof(numbers)));
@@ -69,7 +69,7 @@ private:
     } else {
       return usageError("--nnodes={} wants a secret that all hosts have, so that no other program can join: in "
                         "--token-file=FILE or in {}; `openssl rand -hex 32` makes one",
-                        options.nnodes, tcp::kTokenVariable);
+                        options.nnodes, processes::kTokenVariable);
     }
     return {};
   }
@@ -135,13 +135,13 @@ private:
     if (getppid() != parent)
       _exit(static_cast<int>(Code::Fault));
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    setenv(tcp::kProcessVariable, std::to_string(getProcess(local)).c_str(), 1);
-    setenv(tcp::kProcessesVariable, std::to_string(options.nproc * options.nnodes).c_str(), 1);
-    setenv(tcp::kRendezvousVariable, place.c_str(), 1);
-    setenv(tcp::kTokenVariable, token.c_str(), 1);
+    setenv(processes::kProcessVariable, std::to_string(getProcess(local)).c_str(), 1);
+    setenv(processes::kProcessesVariable, std::to_string(options.nproc * options.nnodes).c_str(), 1);
+    setenv(processes::kRendezvousVariable, place.c_str(), 1);
+    setenv(processes::kTokenVariable, token.c_str(), 1);
     setenv(kReportVariable, std::to_string(reportPipe[1]).c_str(), 1);
     if (listener.isOpen() && local == 0)
-      setenv(tcp::kListenerVariable, std::to_string(listener.get()).c_str(), 1);
+      setenv(processes::kListenerVariable, std::to_string(listener.get()).c_str(), 1);
     else
       listener.close();
     execv("/proc/self/exe", arguments.data());

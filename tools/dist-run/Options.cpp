@@ -5,8 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "backend/tcp/Rendezvous.h"
-#include "meshwright/runtime/Platform.h"
+#include "meshwright/runtime/Rendezvous.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/ranges.h>
@@ -24,7 +23,8 @@ namespace {
 /// An option: its name, what its value is called (empty for a flag; in brackets where it may be left out), its help,
 /// and what it does.
 struct Option {
-  std::string_view group, name, value, help;
+  std::string_view group, name, value;
+  std::string help;
   std::function<Status(Options &, const std::string &)> apply;
 };
 
@@ -113,8 +113,32 @@ Status setOnNonFinite(Options &options, const std::string &text) {
 }
 
 Status setDevice(Options &options, const std::string &text) {
-  options.device = text;
-  return text == "cpu" || text == "cuda" ? Status() : usageError("\"{}\" is neither cpu nor cuda", text);
+  options.device = findDeviceKind(text);
+  return options.device ? Status() : usageError("\"{}\" is none of {}", text, joinNames(getDeviceNames()));
+}
+
+Status setComm(Options &options, const std::string &text) {
+  options.comm = text;
+  return findWorldKind(text) || findDeviceKindOfBackend(text)
+             ? Status()
+             : usageError("there is no backend \"{}\"; there are {}", text, joinNames(getBackendNames()));
+}
+
+std::string describeComm() {
+  std::vector<std::string> ways;
+  for (const WorldKind *kind : getWorldKinds())
+    ways.push_back(fmt::format("{}, {}", kind->name, kind->help));
+  for (const DeviceKind *kind : getDeviceKinds())
+    for (const DeviceBackend &backend : kind->backends)
+      ways.push_back(fmt::format("{} (with --device={}), {}", backend.name, kind->name, backend.help));
+  return fmt::format("how ranks reach each other ({}): {}", getWorldKinds().front()->name, fmt::join(ways, "; "));
+}
+
+std::string describeDevices() {
+  std::vector<std::string> kinds;
+  for (const DeviceKind *kind : getDeviceKinds())
+    kinds.push_back(fmt::format("{}, {}", kind->name, kind->help));
+  return fmt::format("what the ranks compute on ({}): {}", getDeviceKinds().front()->name, fmt::join(kinds, "; "));
 }
 
 Status setResume(Options &options, const std::string &text) {
@@ -147,12 +171,7 @@ const std::vector<Option> &getOptions() {
       {"Running", "steps", "N",
        "how many steps (1), those before a checkpoint included; 0 only makes the initial values",
        setCount(&Options::steps, 0)},
-      {"Running", "comm", "NAME",
-       "how ranks reach each other: as threads of this process (inproc), or as a process each: over connections (tcp, "
-       "as "
-       "--nproc, torchrun or srun starts them) or by MPI (mpi, as mpirun does); of threads with a GPU each by NCCL "
-       "(nccl), or all on one GPU, in its memory (onegpu)",
-       setText(&Options::comm)},
+      {"Running", "comm", "NAME", describeComm(), setComm},
       {"Running", "nproc", "N", "start so many processes on this host, a rank each, and wait for them",
        setCount(&Options::nproc, 1)},
       {"Running", "nnodes", "N", "with --nproc: the hosts on which dist-run is started (1)",
@@ -172,8 +191,7 @@ const std::vector<Option> &getOptions() {
       {"Running", "mixed-kernels", "",
        "let processes on different CPUs compute with different kernels; replicas may differ in their last bits",
        setFlag(&Options::mixedKernels)},
-      {"Running", "device", "KIND", "what the ranks compute on: cpu, or cuda, a GPU of NVIDIA for each (cpu)",
-       setDevice},
+      {"Running", "device", "KIND", describeDevices(), setDevice},
       {"Running", "tf32", "", "on GPUs, round the operands of f32 products to 10 bits of fraction",
        setFlag(&Options::tf32)},
       {"Running", "no-graph", "", "on GPUs, issue every step anew instead of recording it", setFlag(&Options::noGraph)},
@@ -261,14 +279,19 @@ const Option *find(std::string_view name) {
   return nullptr;
 }
 
+/// Whether processes that meet at a rendezvous carry what the ranks send, or find each other for devices that do.
+bool canLaunch(const Options &options) {
+  const DeviceBackend *backend = options.comm.empty() ? nullptr : options.device->findBackend(options.comm);
+  return options.comm.empty() || (backend ? !backend->sharesDevice : options.getWorldKind().meetsAtRendezvous);
+}
+
 Status checkProcesses(const Options &options) {
   if (options.nproc == 0 && (options.nnodes != 1 || options.nodeRank != 0 || !options.rendezvous.empty()))
     return usageError("--nnodes, --node-rank and --rendezvous want --nproc=N, the processes of each host");
-  bool isOfProcesses = options.comm.empty() || options.comm == "tcp" || options.comm == "nccl";
-  if (options.nproc != 0 && !isOfProcesses)
+  if (options.nproc != 0 && !canLaunch(options))
     return usageError("--nproc starts processes that reach each other over connections, not by --comm={}",
                       options.comm);
-  if (!options.tokenFile.empty() && options.nproc == 0 && options.comm != "tcp")
+  if (!options.tokenFile.empty() && options.nproc == 0 && !options.getWorldKind().meetsAtRendezvous)
     return usageError(
         "--token-file is the secret of processes that reach each other over connections, which --nproc or "
         "--comm=tcp makes");
@@ -278,27 +301,39 @@ Status checkProcesses(const Options &options) {
     return usageError("--node-rank={} is not below --nnodes={}", options.nodeRank, options.nnodes);
   if (options.nnodes != 1 && options.rendezvous.empty())
     return usageError("--nnodes={} wants --rendezvous=HOST:PORT, where host 0 is found", options.nnodes);
-  return options.rendezvous.empty() ? Status() : tcp::HostAndPort::parse(options.rendezvous).status();
+  return options.rendezvous.empty() ? Status() : processes::HostAndPort::parse(options.rendezvous).status();
+}
+
+/// The kinds of devices that have a property, for messages.
+std::string nameDevices(bool DeviceKind::*property) {
+  std::vector<std::string_view> names;
+  for (const DeviceKind *kind : getDeviceKinds())
+    if (kind->*property)
+      names.push_back(kind->name);
+  return fmt::format("{}", fmt::join(names, " or --device="));
 }
 
 Status checkDevice(const Options &options) {
-  if (options.device == "cuda")
-    return {};
-  if (options.comm == "nccl" || options.comm == "onegpu")
-    return usageError("--comm={} is between ranks on GPUs and wants --device=cuda", options.comm);
-  if (options.tf32 || options.noGraph)
-    return usageError("--{} wants --device=cuda", options.tf32 ? "tf32" : "no-graph");
+  const DeviceKind *kind = findDeviceKindOfBackend(options.comm);
+  if (kind && kind != options.device)
+    return usageError("--comm={} wants --device={}", options.comm, kind->name);
+  if (options.tf32 && !options.device->hasTf32)
+    return usageError("--tf32 wants --device={}", nameDevices(&DeviceKind::hasTf32));
+  if (options.noGraph && !options.device->recordsSteps)
+    return usageError("--no-graph wants --device={}", nameDevices(&DeviceKind::recordsSteps));
   return {};
 }
 
-/// Faults and checks of messages are the host's.
-Status checkFaultsOnGpus(const Options &options) {
+/// Faults, links and checks of messages are the host's.
+Status checkFaultsOnDevices(const Options &options) {
   bool corrupts = std::any_of(options.faults.begin(), options.faults.end(),
                               [](const InjectedFault &fault) { return fault.kind == InjectedFault::Kind::Corrupt; });
   if (options.checkMessages || corrupts)
-    return usageError("{} reads what ranks send on the host, but --device=cuda has it on GPUs",
-                      corrupts ? "--fault of kind corrupt" : "--check-messages");
-  if (!options.faults.empty() && !options.noGraph && options.comm != "onegpu")
+    return usageError("{} reads what ranks send on the host, but --device={} keeps it on devices",
+                      corrupts ? "--fault of kind corrupt" : "--check-messages", options.device->name);
+  const DeviceBackend *backend = options.getDeviceBackend();
+  bool isRecorded = options.device->recordsSteps && !options.noGraph && !(backend && backend->sharesDevice);
+  if (!options.faults.empty() && isRecorded)
     return usageError("--fault counts what the host issues, and a recorded step issues nothing; --no-graph would do");
   return {};
 }
@@ -347,10 +382,10 @@ Status checkCombination(const Options &options) {
                       options.faults.empty() ? "--check-messages" : "--fault");
   if (options.serial && options.hostLink)
     return usageError("--host-link is for what is offloaded, and nothing of the serial program is");
-  if (options.device == "cuda" && (options.link || options.hostLink))
-    return usageError("a link is modelled between ranks on CPUs; --device=cuda has real ones");
-  if (options.device == "cuda")
-    MW_TRY(checkFaultsOnGpus(options));
+  if (!options.device->computesOnHost && (options.link || options.hostLink))
+    return usageError("a link is modelled between ranks on CPUs; --device={} has real ones", options.device->name);
+  if (!options.device->computesOnHost)
+    MW_TRY(checkFaultsOnDevices(options));
   int standardInputs = (options.init == "-") + (options.feed == "-") + (options.evalFeed == "-");
   for (const std::vector<DataSource> *sources : {&options.data, &options.evalData})
     for (const DataSource &source : *sources)
@@ -386,6 +421,29 @@ Status checkCombination(const Options &options) {
 }
 
 } // namespace
+
+const WorldKind &Options::getWorldKind() const {
+  const WorldKind *kind = findWorldKind(comm);
+  return kind ? *kind : *getWorldKinds().front();
+}
+
+const DeviceBackend *Options::getDeviceBackend() const {
+  const DeviceBackend *backend = device->findBackend(comm);
+  return backend ? backend : device->findBackend("");
+}
+
+PlatformOptions Options::getPlatformOptions() const {
+  PlatformOptions wanted;
+  wanted.target = kernels;
+  if (const DeviceBackend *backend = getDeviceBackend())
+    wanted.backend = backend->name;
+  wanted.threads = static_cast<int>(threads);
+  wanted.hostLink = hostLink;
+  wanted.allowTf32 = tf32;
+  wanted.recordsSteps = !noGraph;
+  wanted.timeoutSeconds = timeout;
+  return wanted;
+}
 
 Result<Options> meshwright::tool::parseOptions(int argc, const char *const *argv) {
   Options options;
@@ -448,5 +506,5 @@ std::string meshwright::tool::getVersions() {
                      MESHWRIGHT_VERSION, google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
                      FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR,
                      NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, library->major, library->minor,
-                     library->patch, fmt::join(listBackends(), ", "), "cpu, cuda (nccl, onegpu)");
+                     library->patch, fmt::join(listBackends(), ", "), fmt::join(listDevices(), ", "));
 }

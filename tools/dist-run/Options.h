@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
 #define MESHWRIGHT_TOOLS_DISTRUN_OPTIONS_H
 
+#include "meshwright/runtime/Catalog.h"
 #include "meshwright/runtime/Faults.h"
 #include "meshwright/runtime/Feeder.h"
 
@@ -19,8 +20,10 @@ struct Options {
   std::string command;
   /// By what the ranks reach each other: a backend's name; empty where the command line does not say.
   std::string comm;
-  /// The processes' backend. Ranks with GPUs may reach each other in another way; then they are of one process.
-  std::string getWorldName() const { return comm.empty() || comm == "nccl" || comm == "onegpu" ? "inproc" : comm; }
+  /// The world of the processes. Where `comm` is a backend of the devices alone, ranks are of one process.
+  const runtime::WorldKind &getWorldKind() const;
+  /// The backend that the devices bring for the ranks; null where they use that of the world.
+  const runtime::DeviceBackend *getDeviceBackend() const;
   /// How many processes this one starts on its host, 0 where it is one itself; of how many hosts, which it is, and
   /// where the first process listens.
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
@@ -49,9 +52,11 @@ struct Options {
   /// Instead of a package: check the collectives, between so many ranks (0: of several numbers).
   bool selfTest = false, selfTestAll = false;
   uint64_t ranks = 0;
-  /// On which the ranks compute: `cpu`, `cuda`.
-  std::string device = "cpu";
+  /// On which the ranks compute.
+  const runtime::DeviceKind *device = runtime::getDeviceKinds().front();
   bool tf32 = false, noGraph = false;
+  /// What the devices are asked for.
+  runtime::PlatformOptions getPlatformOptions() const;
   std::vector<runtime::InjectedFault> faults;
   std::string flightRecorder = "flight";
   double timeout = 600;

@@ -96,16 +96,13 @@ private:
     SessionOptions sessionOptions;
     sessionOptions.world = &world;
     sessionOptions.serial = options.serial;
-    sessionOptions.target = options.kernels;
-    sessionOptions.threads = static_cast<int>(options.threads);
+    sessionOptions.device = options.device;
+    sessionOptions.platform = options.getPlatformOptions();
     sessionOptions.link = options.link;
-    sessionOptions.hostLink = options.hostLink;
     sessionOptions.timeoutSeconds = options.timeout;
     sessionOptions.checkCollectives = options.checkCollectives;
     sessionOptions.flights = &instruments.getFlights();
     sessionOptions.countAllocations = countAllocations;
-    if (options.device == "cuda")
-      sessionOptions.cuda = CudaOptions{options.kernels, options.tf32, !options.noGraph, options.comm == "onegpu"};
     MW_TRY_ASSIGN(session, Session::create(package, sessionOptions));
     MW_TRY(compareKernels(*session, options));
     std::optional<SafeTensors> file;

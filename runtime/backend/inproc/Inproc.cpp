@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/Hub.h"
 #include "meshwright/runtime/Reduce.h"
 #include "meshwright/runtime/SharedWork.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/Inproc.h"
 
 using namespace meshwright::runtime;
 
@@ -26,5 +26,9 @@ public:
 };
 
 } // namespace
+
+const WorldKind meshwright::runtime::inprocKind = {
+    "inproc", "threads of one process", false,
+    [](const WorldOptions &) -> Result<std::unique_ptr<World>> { return createLocalWorld(); }};
 
 std::unique_ptr<World> meshwright::runtime::createLocalWorld() { return std::make_unique<LocalWorld>(); }

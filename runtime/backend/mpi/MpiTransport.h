@@ -7,8 +7,8 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_MPI_MPITRANSPORT_H
 #define MESHWRIGHT_RUNTIME_BACKEND_MPI_MPITRANSPORT_H
 
-#include "../processes/Transport.h"
 #include "MpiFunctions.h"
+#include "meshwright/runtime/Transport.h"
 #include <mutex>
 
 namespace meshwright::runtime::mpi {

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MpiWorld.h"
-#include "../processes/Meeting.h"
-#include "../processes/ProcessWorld.h"
+#include "meshwright/runtime/MpiWorld.h"
 #include "MpiTransport.h"
+#include "meshwright/runtime/Meeting.h"
+#include "meshwright/runtime/ProcessWorlds.h"
 #include <cstring>
 
 using namespace meshwright::runtime;
@@ -112,15 +112,18 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<World>> meshwright::runtime::createMpiWorld() {
+static Result<std::unique_ptr<World>> openMpiWorld(const WorldOptions &) {
   MW_TRY_ASSIGN(std::unique_ptr<mpi::MpiTransport> transport, mpi::MpiTransport::create());
   MW_TRY_ASSIGN(std::vector<Socket> sockets, Setup(*transport).run());
-  return ProcessWorld::create(std::move(transport), std::move(sockets));
+  return createProcessWorld(std::move(transport), std::move(sockets));
 }
 
-Result<std::string> meshwright::runtime::getMpiVersion() {
+static Result<std::string> findMpi() {
   MW_TRY_ASSIGN(MwMpiFunctions functions, mpi::openPlugin());
   char text[128];
   functions.describeLibrary(text, sizeof(text));
   return std::string(text);
 }
+
+const WorldKind meshwright::runtime::mpiKind = {"mpi", "processes with MPI, started by mpirun", false,
+                                                openMpiWorld, findMpi};

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frames.h"
+#include "meshwright/runtime/Frames.h"
 #include "meshwright/runtime/EscapeText.h"
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Greeting.h"
+#include "meshwright/runtime/Greeting.h"
 #include <cassert>
 #include <cstring>
 

@@ -19,7 +19,7 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_LIFELINE_H
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_LIFELINE_H
 
-#include "Sockets.h"
+#include "meshwright/runtime/Sockets.h"
 #include "meshwright/runtime/World.h"
 #include <atomic>
 #include <chrono>

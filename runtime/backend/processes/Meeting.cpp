@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Meeting.h"
+#include "meshwright/runtime/Meeting.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_POST_H
 
 #include "Lifeline.h"
-#include "Transport.h"
+#include "meshwright/runtime/Transport.h"
 #include <span>
 
 namespace meshwright::runtime::processes {

@@ -132,3 +132,9 @@ Status ProcessWorld::broadcast(std::span<std::byte> bytes) {
       messages.push_back(message);
   return exchange(std::move(messages));
 }
+
+Result<std::unique_ptr<World>> meshwright::runtime::processes::createProcessWorld(std::unique_ptr<Transport> transport,
+                                                                                  std::vector<Socket> sockets,
+                                                                                  std::optional<Digest> key) {
+  return ProcessWorld::create(std::move(transport), std::move(sockets), key);
+}

@@ -11,17 +11,15 @@
 #define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_PROCESSWORLD_H
 
 #include "ProcessCommunicator.h"
-#include "meshwright/runtime/Sha256.h"
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/ProcessWorlds.h"
 
 namespace meshwright::runtime::processes {
 
 class ProcessWorld : public World {
 public:
-  /// `sockets` are those of the lifeline: on the first process one for every other, at its number; on the others one to
-  /// the first. `key` is that of the run, if it has one of its own.
+  /// See createProcessWorld.
   static Result<std::unique_ptr<World>> create(std::unique_ptr<Transport> transport, std::vector<Socket> sockets,
-                                               std::optional<Digest> key = {});
+                                               std::optional<Digest> key);
   ~ProcessWorld() override;
 
   std::string_view getName() const override { return transport->getName(); }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Sockets.h"
+#include "meshwright/runtime/Sockets.h"
 #include "meshwright/runtime/EscapeText.h"
 #include <algorithm>
 #include <arpa/inet.h>

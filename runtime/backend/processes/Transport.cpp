@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport.h"
+#include "meshwright/runtime/Transport.h"
 #include <algorithm>
 #include <thread>
 

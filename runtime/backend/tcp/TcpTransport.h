@@ -13,8 +13,8 @@
 #ifndef MESHWRIGHT_RUNTIME_BACKEND_TCP_TCPTRANSPORT_H
 #define MESHWRIGHT_RUNTIME_BACKEND_TCP_TCPTRANSPORT_H
 
-#include "../processes/Sockets.h"
-#include "../processes/Transport.h"
+#include "meshwright/runtime/Sockets.h"
+#include "meshwright/runtime/Transport.h"
 #include <mutex>
 #include <poll.h>
 #include <vector>

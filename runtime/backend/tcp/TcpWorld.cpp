@@ -15,11 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TcpWorld.h"
-#include "../processes/Meeting.h"
-#include "../processes/ProcessWorld.h"
+#include "meshwright/runtime/TcpWorld.h"
 #include "TcpTransport.h"
 #include "meshwright/runtime/EscapeText.h"
+#include "meshwright/runtime/Meeting.h"
+#include "meshwright/runtime/ProcessWorlds.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -72,7 +72,7 @@ public:
     for (Greeted &lifeline : lifeline)
       lifelines.push_back(std::move(lifeline.socket));
     auto transport = std::make_unique<TcpTransport>(rendezvous.process, numLocal, std::move(sockets));
-    return ProcessWorld::create(std::move(transport), std::move(lifelines), runKey);
+    return createProcessWorld(std::move(transport), std::move(lifelines), runKey);
   }
 
 private:
@@ -206,7 +206,7 @@ Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const Rendezv
   return Setup(rendezvous).run();
 }
 
-Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const WorldOptions &options) {
+static Result<std::unique_ptr<World>> openTcpWorld(const WorldOptions &options) {
   MW_TRY_ASSIGN(std::optional<Rendezvous> found, findRendezvous([](const char *name) { return std::getenv(name); }));
   if (!found)
     return usageError("nobody says which processes there are: --nproc starts some, and so do torchrun and srun");
@@ -221,3 +221,6 @@ Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const WorldOp
                     escapeText(found->token.empty() ? "empty" : '"' + found->token + '"'), found->host, found->port));
   return createTcpWorld(*found);
 }
+
+const WorldKind meshwright::runtime::tcpKind = {
+    "tcp", "processes with connections, started by --nproc, torchrun or srun", true, openTcpWorld};

@@ -10,9 +10,9 @@
 #include "ConvolutionSet.h"
 #include "CopyQueue.h"
 #include "meshwright/runtime/Arena.h"
+#include "meshwright/runtime/Cpu.h"
 #include "meshwright/runtime/KernelLibraries.h"
 #include "meshwright/runtime/MatmulSet.h"
-#include "meshwright/runtime/Platform.h"
 #include <map>
 
 using namespace meshwright;
@@ -194,10 +194,11 @@ private:
 
 class CpuPlatform : public Platform {
 public:
-  CpuPlatform(World &world, LoadedKernels kernels, const std::optional<LinkModel> &hostLink)
-      : world(world), kernels(std::move(kernels)), hostLink(hostLink) {}
+  CpuPlatform(World &world, LoadedKernels kernels, const PlatformOptions &options)
+      : world(world), kernels(std::move(kernels)), hostLink(options.hostLink), threads(options.threads) {}
 
   const std::string &getTarget() const override { return kernels.getTarget(); }
+  void prepareThread() override { setLibraryThreads(threads); }
   Result<std::unique_ptr<Device>> createDevice(int64_t) override {
     return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, hostLink));
   }
@@ -210,13 +211,17 @@ private:
   World &world;
   LoadedKernels kernels;
   std::optional<LinkModel> hostLink;
+  int threads;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Platform>> meshwright::runtime::createCpuPlatform(const LoadedPackage &package, World &world,
-                                                                         const std::string &target,
-                                                                         const std::optional<LinkModel> &hostLink) {
-  MW_TRY_ASSIGN(LoadedKernels kernels, LoadedKernels::load(package, target));
-  return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(kernels), hostLink));
+static Result<std::unique_ptr<Platform>> createCpuPlatform(const LoadedPackage &package, World &world, int64_t,
+                                                           const PlatformOptions &options) {
+  auto kernels = LoadedKernels::load(package, options.target);
+  MW_TRY(world.agree(kernels.status()));
+  return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(*kernels), options));
 }
+
+const DeviceKind meshwright::runtime::cpuKind = {
+    "cpu", "a thread for each rank", true, false, false, {}, createCpuPlatform};

@@ -215,7 +215,7 @@ Result<bool> CudaDevice::replay(size_t variant) {
 }
 
 Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) {
-  if (!shared.options.useGraphs)
+  if (!shared.options.recordsSteps)
     return {};
   // What other threads do meanwhile is their own.
   MW_CALL(api, cuStreamBeginCapture, compute.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

@@ -32,7 +32,7 @@ struct CudaShared {
   std::unique_ptr<CudaApi> api;
   std::unique_ptr<CublasLtApi> lt;
   KernelImage image;
-  CudaOptions options;
+  PlatformOptions options;
 };
 
 /// The context that a process has on a device.

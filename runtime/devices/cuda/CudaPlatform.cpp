@@ -7,12 +7,16 @@
 #include "CudaDevice.h"
 #include "NcclBackend.h"
 #include "OneGpuBackend.h"
+#include "meshwright/runtime/Cuda.h"
 #include <array>
 #include <unistd.h>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
+
+static constexpr DeviceBackend backends[] = {{"nccl", "a GPU each, connected by NCCL", false},
+                                             {"onegpu", "all ranks on one GPU, in its memory", true}};
 
 static Result<int> getDeviceCount(const CudaApi &api) {
   int count = 0;
@@ -26,10 +30,14 @@ class CudaPlatform : public Platform {
 public:
   CudaPlatform(World &world, int64_t numRanks) : world(world), numRanks(numRanks) {}
 
-  Status prepare(const LoadedPackage &package, const CudaOptions &options) {
+  Status prepare(const LoadedPackage &package, const PlatformOptions &options) {
     shared.options = options;
-    shared.options.useGraphs &= !options.oneGpu;
-    if (options.oneGpu && !world.isAlone())
+    const DeviceBackend *backend = cudaKind.findBackend(options.backend);
+    if (!backend)
+      return usageError("GPUs of NVIDIA have no backend \"{}\"", options.backend);
+    isShared = backend->sharesDevice;
+    shared.options.recordsSteps &= !isShared;
+    if (isShared && !world.isAlone())
       return usageError("ranks that share one GPU are of one process, but the run has {}", world.getNumProcesses());
     MW_TRY_ASSIGN(shared.api, CudaApi::load());
     MW_TRY_ASSIGN(shared.lt, CublasLtApi::load());
@@ -54,7 +62,7 @@ public:
   const std::string &getTarget() const override { return target; }
 
   Result<std::unique_ptr<Device>> createDevice(int64_t rank) override {
-    int64_t ordinal = shared.options.oneGpu ? 0 : firstOrdinal + rank - world.getRanks(numRanks).begin;
+    int64_t ordinal = isShared ? 0 : firstOrdinal + rank - world.getRanks(numRanks).begin;
     MW_TRY_ASSIGN(int count, getDeviceCount(*shared.api));
     if (ordinal >= count)
       return faultError("rank {} wants GPU {} but this machine has {}", rank, ordinal, count);
@@ -64,9 +72,8 @@ public:
 
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
                                                  std::span<const std::unique_ptr<Device>> devices) override {
-    MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, shared.options.oneGpu
-                                                        ? OneGpuBackend::create(options, devices)
-                                                        : NcclBackend::create(world, options, devices));
+    MW_TRY_ASSIGN(std::unique_ptr<Backend> backend,
+                  isShared ? OneGpuBackend::create(options, devices) : NcclBackend::create(world, options, devices));
     return world.decorate(std::move(backend), options);
   }
 
@@ -106,23 +113,26 @@ private:
 
   World &world;
   int64_t numRanks, firstOrdinal = 0;
+  bool isShared = false;
   CudaShared shared;
   std::string target;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Platform>> meshwright::runtime::createCudaPlatform(const LoadedPackage &package, World &world,
-                                                                          int64_t numRanks,
-                                                                          const CudaOptions &options) {
+static Result<std::unique_ptr<Platform>> createCudaPlatform(const LoadedPackage &package, World &world,
+                                                            int64_t numRanks, const PlatformOptions &options) {
   auto platform = std::make_unique<CudaPlatform>(world, numRanks);
   MW_TRY(world.agree(platform->prepare(package, options)));
   MW_TRY(platform->placeRanks());
   return std::unique_ptr<Platform>(std::move(platform));
 }
 
-Result<int64_t> meshwright::runtime::countGpus() {
+static Result<int64_t> countGpus() {
   MW_TRY_ASSIGN(std::unique_ptr<CudaApi> api, CudaApi::load());
   MW_TRY_ASSIGN(int count, getDeviceCount(*api));
   return int64_t(count);
 }
+
+const DeviceKind meshwright::runtime::cudaKind = {"cuda",   "an NVIDIA GPU for each rank", false,    true, true,
+                                                  backends, createCudaPlatform,         countGpus};

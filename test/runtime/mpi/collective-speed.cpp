@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/Catalog.h"
+#include "meshwright/runtime/Inproc.h"
 #include "test/unit/Runtime/RunRanks.h"
 #include <algorithm>
 #include <chrono>

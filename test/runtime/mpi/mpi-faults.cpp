@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/runtime/World.h"
+#include "meshwright/runtime/Catalog.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

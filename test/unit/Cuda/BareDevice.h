@@ -8,6 +8,8 @@
 #define MESHWRIGHT_TEST_UNIT_CUDA_BAREDEVICE_H
 
 #include "StubRun.h"
+#include "meshwright/runtime/Cuda.h"
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/SchemaVersion.h"
 
 namespace meshwright::test {
@@ -20,7 +22,7 @@ struct BareDevice {
     message.add_programs();
     message.add_program_of_rank(0);
     package.emplace(std::move(*runtime::LoadedPackage::create(std::move(message), "none", std::nullopt)));
-    auto created = runtime::createCudaPlatform(*package, *world, 1, {});
+    auto created = runtime::cudaKind.createPlatform(*package, *world, 1, {});
     EXPECT_TRUE(created.ok()) << created.status().message();
     platform = std::move(*created);
     device = std::move(*platform->createDevice(0));

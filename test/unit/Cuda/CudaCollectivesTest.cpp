@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "StubRun.h"
+#include "meshwright/runtime/Cuda.h"
 #include "meshwright/runtime/Decorator.h"
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/SchemaVersion.h"
 #include "test/runtime/mpi/CollectiveScript.h"
 #include "test/unit/Runtime/RunRanks.h"
@@ -42,7 +44,7 @@ static void runScript(std::vector<ScriptedRank> &ranks, Backend &backend) {
       ASSERT_TRUE(status.ok()) << status.message();
 }
 
-static void checkRound(uint64_t seed, int64_t numRanks, const CudaOptions &cuda) {
+static void checkRound(uint64_t seed, int64_t numRanks, const PlatformOptions &cuda) {
   CollectiveScript script(seed, numRanks, 30, 5000);
   std::vector<ScriptedRank> onThreads, onDevices;
   for (int64_t rank = 0; rank != numRanks; ++rank) {
@@ -53,7 +55,7 @@ static void checkRound(uint64_t seed, int64_t numRanks, const CudaOptions &cuda)
   {
     std::unique_ptr<World> world = createLocalWorld();
     LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(numRanks), "none", std::nullopt));
-    auto platform = createCudaPlatform(package, *world, numRanks, cuda);
+    auto platform = cudaKind.createPlatform(package, *world, numRanks, cuda);
     ASSERT_TRUE(platform.ok()) << platform.status().message();
     std::vector<std::unique_ptr<Device>> devices;
     for (int64_t rank = 0; rank != numRanks; ++rank)
@@ -78,8 +80,8 @@ class CudaCollectives : public testing::TestWithParam<bool> {};
 TEST_P(CudaCollectives, DoWhatThoseOfThreadsDo) {
   setenv("MESHWRIGHT_STUB_ANY_MEMORY", "1", 1);
   Stub stub;
-  CudaOptions cuda;
-  cuda.oneGpu = GetParam();
+  PlatformOptions cuda;
+  cuda.backend = GetParam() ? "onegpu" : "nccl";
   for (uint64_t seed = 0; seed != 20; ++seed)
     checkRound(seed, static_cast<int64_t>(seed % 4) + 1, cuda);
   EXPECT_EQ(stub.countLive(), 0u);
@@ -93,9 +95,9 @@ TEST(OneGpu, ReducesAmongALimitedNumberOfRanks) {
   Stub stub;
   std::unique_ptr<World> world = createLocalWorld();
   LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(1), "none", std::nullopt));
-  CudaOptions cuda;
-  cuda.oneGpu = true;
-  auto platform = std::move(*createCudaPlatform(package, *world, 1, cuda));
+  PlatformOptions cuda;
+  cuda.backend = "onegpu";
+  auto platform = std::move(*cudaKind.createPlatform(package, *world, 1, cuda));
   std::vector<std::unique_ptr<Device>> devices;
   devices.push_back(std::move(*platform->createDevice(0)));
   auto backend = std::move(*platform->createBackend({}, devices));
@@ -126,8 +128,8 @@ TEST(OneGpu, WantsOneProcess) {
   std::unique_ptr<World> world = createLocalWorld();
   TwoProcesses two(*world);
   LoadedPackage package = std::move(*LoadedPackage::create(makeRanks(2), "none", std::nullopt));
-  CudaOptions cuda;
-  cuda.oneGpu = true;
-  EXPECT_EQ(createCudaPlatform(package, two, 2, cuda).status().message(),
+  PlatformOptions cuda;
+  cuda.backend = "onegpu";
+  EXPECT_EQ(cudaKind.createPlatform(package, two, 2, cuda).status().message(),
             "ranks that share one GPU are of one process, but the run has 2");
 }

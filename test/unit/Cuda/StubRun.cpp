@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StubRun.h"
+#include "meshwright/runtime/Cuda.h"
 #include "test/unit/Random.h"
 #include <dlfcn.h>
 #include <fstream>
@@ -100,7 +101,10 @@ std::string_view meshwright::test::getName(StubMode mode) {
 
 SessionOptions meshwright::test::makeStubOptions(StubMode mode) {
   SessionOptions options;
-  options.cuda = CudaOptions{"emulated", false, mode == StubMode::Recorded, mode == StubMode::OneGpu};
+  options.device = &cudaKind;
+  options.platform.target = "emulated";
+  options.platform.backend = mode == StubMode::OneGpu ? "onegpu" : "nccl";
+  options.platform.recordsSteps = mode == StubMode::Recorded;
   return options;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunRanks.h"
+#include "meshwright/runtime/Inproc.h"
 #include <atomic>
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 
 #include "RunRanks.h"
 #include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/Inproc.h"
 #include "test/unit/Random.h"
 #include <chrono>
 #include <cmath>

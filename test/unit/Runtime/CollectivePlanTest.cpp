@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/Reduce.h"
 #include "runtime/backend/processes/Plan.h"
 #include "test/runtime/mpi/CollectiveScript.h"

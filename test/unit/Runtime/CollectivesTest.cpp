@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunRanks.h"
+#include "meshwright/runtime/Inproc.h"
 #include "test/unit/Random.h"
 #include <cmath>
 #include <cstring>

@@ -9,6 +9,7 @@
 #include "meshwright/runtime/Faults.h"
 #include "RunRanks.h"
 #include "meshwright/runtime/Decorator.h"
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/MessageCheck.h"
 #include "meshwright/runtime/SelfTest.h"
 #include <algorithm>

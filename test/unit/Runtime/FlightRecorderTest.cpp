@@ -10,6 +10,7 @@
 #include "meshwright/runtime/FlightRecorder.h"
 #include "RunRanks.h"
 #include "TempFolder.h"
+#include "meshwright/runtime/Inproc.h"
 #include "meshwright/runtime/Json.h"
 #include <gtest/gtest.h>
 

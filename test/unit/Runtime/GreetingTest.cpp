@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/processes/Greeting.h"
-#include "backend/processes/Frames.h"
-#include "backend/processes/Meeting.h"
+#include "meshwright/runtime/Greeting.h"
+#include "meshwright/runtime/Frames.h"
+#include "meshwright/runtime/Meeting.h"
 #include <arpa/inet.h>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backend/tcp/Rendezvous.h"
+#include "meshwright/runtime/Rendezvous.h"
 #include <gtest/gtest.h>
 #include <map>
 
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::tcp;
+using namespace meshwright::runtime::processes;
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "meshwright/runtime/SelfTest.h"
 #include "meshwright/runtime/Decorator.h"
+#include "meshwright/runtime/Inproc.h"
 #include "runtime/selftest/SelfTestData.h"
 #include <algorithm>
 #include <cstring>

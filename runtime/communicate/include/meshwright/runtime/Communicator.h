@@ -114,12 +114,6 @@ public:
   virtual void setProfiling(bool on) = 0;
 };
 
-/// Ranks that are threads of this process and read each other's buffers; where a link is given, each collective takes
-/// at least the time that it would take there. Who waits for a rank that runs but does not come gives up after so many
-/// seconds in which no collective took place.
-std::unique_ptr<Backend> createInprocBackend(int64_t numRanks, const std::optional<LinkModel> &link = std::nullopt,
-                                             double timeoutSeconds = 600);
-
 } // namespace meshwright::runtime
 
 #endif

@@ -99,16 +99,20 @@ private:
   bool hasAgreed = false;
 };
 
-/// The world of a process that is alone: ranks are its threads.
-std::unique_ptr<World> createLocalWorld();
-
-/// The world of that name: `inproc`; `tcp` in a process that dist-run --nproc, torchrun or srun has started; or `mpi`
-/// in one of mpirun. Made once in a process.
-Result<std::unique_ptr<World>> openWorld(std::string_view name, const WorldOptions &options = {});
-
-/// The names of the backends that this build has, with the versions of what they use: `inproc`, `tcp`, `mpi (Open MPI
-/// v4.1.4)`.
-std::vector<std::string> listBackends();
+/// A kind of world that a run can have: a row of the table in Catalog.h, filled by the library of the kind.
+struct WorldKind {
+  /// As `--comm` and messages have it: `tcp`.
+  std::string_view name;
+  /// Says in `--help` which processes ranks are, and how these are started.
+  std::string_view help;
+  /// Whether its processes meet at a rendezvous (Rendezvous.h), as those that `dist-run --nproc` starts do.
+  bool meetsAtRendezvous;
+  /// Opens the world of this process. Called once in a process.
+  Result<std::unique_ptr<World>> (*open)(const WorldOptions &options);
+  /// Name and version of the library that the kind uses; an error where this machine has none. Null for a kind that
+  /// uses none.
+  Result<std::string> (*findLibrary)() = nullptr;
+};
 
 } // namespace meshwright::runtime
 

@@ -20,6 +20,8 @@ public:
   virtual ~Platform() = default;
   /// The target whose kernels run; empty for a package that has none.
   virtual const std::string &getTarget() const = 0;
+  /// Prepares the calling thread, which is that of a rank of this process, before the rank uses its device.
+  virtual void prepareThread() {}
   /// The device of a rank of this process.
   virtual Result<std::unique_ptr<Device>> createDevice(int64_t rank) = 0;
   /// The backend of the ranks that compute on `devices`, which are those of this process in their order.
@@ -27,34 +29,63 @@ public:
                                                          std::span<const std::unique_ptr<Device>> devices) = 0;
 };
 
-/// The CPU, with the kernels for `target` or, where it is empty, the first that this CPU can run. `hostLink` delays
-/// copies between the memories; ranks reach each other as `world` has it. Package and world outlive the platform.
-Result<std::unique_ptr<Platform>> createCpuPlatform(const LoadedPackage &package, World &world,
-                                                    const std::string &target,
-                                                    const std::optional<LinkModel> &hostLink);
-
-struct CudaOptions {
-  /// The target whose kernels are loaded; empty for the GPU's own.
-  std::string target;
+/// What a run asks of its platform. A kind ignores what it has no use for; `DeviceKind` says what that is.
+struct PlatformOptions {
+  /// The target whose kernels are loaded; empty for the first that the device can run.
+  std::string target = {};
+  /// The backend of the kind by which ranks reach each other; empty for its first one.
+  std::string backend = {};
+  /// Threads of libraries per rank.
+  int threads = 1;
+  /// The link between device and host, in each direction, that their copies are delayed by.
+  std::optional<LinkModel> hostLink = {};
   /// Lets products of f32 round their operands to 10 bits of fraction, as TF32 does.
   bool allowTf32 = false;
-  /// Records steps as graphs.
-  bool useGraphs = true;
-  /// All ranks share the first GPU, with memory and streams of their own, and reach each other there without NCCL; they
-  /// are of one process. Steps are not recorded then.
-  bool oneGpu = false;
-  /// After so many seconds in which a GPU does not come to the end of what it was asked for, it has failed.
+  /// Records steps, where kind and backend can.
+  bool recordsSteps = true;
+  /// After so many seconds in which a device does not come to the end of what it was asked for, it has failed.
   double timeoutSeconds = 600;
 };
 
-/// GPUs of NVIDIA, one for each of so many ranks or one for all, through the driver, cuBLASLt and, between GPUs, NCCL:
-/// they are opened when asked for. The ranks of a machine take its GPUs in their order. Errors say what is missing.
-/// Called by all processes. Package and world outlive the platform.
-Result<std::unique_ptr<Platform>> createCudaPlatform(const LoadedPackage &package, World &world, int64_t numRanks,
-                                                     const CudaOptions &options);
+/// A backend that a kind of devices brings for its ranks, beside those of worlds.
+struct DeviceBackend {
+  /// As `--comm` has it: `nccl`.
+  std::string_view name;
+  /// Says in `--help` how ranks reach each other.
+  std::string_view help;
+  /// Whether ranks share a device. Then they are of one process, and steps are not recorded.
+  bool sharesDevice;
+};
 
-/// How many GPUs of NVIDIA this machine has; an error where it has no driver for them.
-Result<int64_t> countGpus();
+/// A kind of devices that ranks can compute on: a row of the table in Catalog.h, filled by the library of the kind.
+struct DeviceKind {
+  /// As `--device` and messages have it: `cuda`.
+  std::string_view name;
+  /// Says in `--help` what a rank gets.
+  std::string_view help;
+  /// Whether ranks compute in the memory of the host and send from there. Then worlds have their backends, links can be
+  /// modelled, and messages be checked.
+  bool computesOnHost;
+  /// Whether products can round their operands, and whether steps can be recorded.
+  bool hasTf32, recordsSteps;
+  /// The backends that it brings, the usual one first; none for ranks that use those of worlds.
+  std::span<const DeviceBackend> backends;
+  /// Makes the platform of so many ranks over all processes, which all call it and get the same error. Package and
+  /// world outlive it.
+  Result<std::unique_ptr<Platform>> (*createPlatform)(const LoadedPackage &package, World &world, int64_t numRanks,
+                                                      const PlatformOptions &options);
+  /// How many devices this machine has, one for each rank; an error where it has no driver for them. Null for a kind
+  /// whose ranks share what there is.
+  Result<int64_t> (*countDevices)() = nullptr;
+
+  /// The backend of that name, the first one for an empty name; null where there is none.
+  const DeviceBackend *findBackend(std::string_view backend) const {
+    for (const DeviceBackend &candidate : backends)
+      if (backend.empty() || candidate.name == backend)
+        return &candidate;
+    return nullptr;
+  }
+};
 
 } // namespace meshwright::runtime
 

@@ -18,11 +18,12 @@ namespace meshwright::runtime {
 struct SelfTestOptions {
   /// Every combination, and 16 ranks, instead of a sample of less than a minute.
   bool all = false;
-  /// So many ranks; 0 for several numbers of them one after the other, as far as there is a GPU for each where each has
-  /// one, or, in a run of several processes, one for each.
+  /// So many ranks; 0 for several numbers of them one after the other, as far as there is a device for each where each
+  /// has one, or, in a run of several processes, one for each.
   int64_t numRanks = 0;
-  /// Between GPUs, or ranks that share one; nothing for ranks on the CPU.
-  std::optional<CudaOptions> cuda = {};
+  /// The kind of devices that the ranks compute on, which is asked for this; null for the CPU.
+  const DeviceKind *device = nullptr;
+  PlatformOptions platform = {};
   /// Measures how long collectives take, after they were found right.
   bool isTimed = true;
   /// Of the backends, except for the number of ranks.

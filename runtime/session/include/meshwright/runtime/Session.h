@@ -28,16 +28,12 @@ struct SessionOptions {
   World *world = nullptr;
   /// Run the serial program instead of the distributed ones.
   bool serial = false;
-  /// The target whose kernels are loaded; empty for the first that the CPU can run.
-  std::string target;
-  /// Run on GPUs; the target is the one in here.
-  std::optional<CudaOptions> cuda = {};
-  /// Threads of libraries per rank.
-  int threads = 1;
+  /// The kind of devices that the ranks compute on; null for the CPU.
+  const DeviceKind *device = nullptr;
+  /// What it is asked for. The serial program has no link to the host, and the timeout is the one below.
+  PlatformOptions platform = {};
   /// A link that the collectives of the distributed programs are delayed by.
   std::optional<LinkModel> link;
-  /// The link between device and host, in each direction, that their copies are delayed by.
-  std::optional<LinkModel> hostLink = {};
   /// Runs in the arenas of this session, which outlives it and has programs whose variables the package's share; null
   /// for arenas of its own. The two take turns.
   const Session *beside = nullptr;

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_MEETING_H
-#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_MEETING_H
+#ifndef MESHWRIGHT_RUNTIME_MEETING_H
+#define MESHWRIGHT_RUNTIME_MEETING_H
 
-#include "Greeting.h"
-#include "Sockets.h"
+#include "meshwright/runtime/Greeting.h"
+#include "meshwright/runtime/Sockets.h"
 #include <chrono>
 
 namespace meshwright::runtime::processes {

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_GREETING_H
-#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_GREETING_H
+#ifndef MESHWRIGHT_RUNTIME_GREETING_H
+#define MESHWRIGHT_RUNTIME_GREETING_H
 
 #include "meshwright/runtime/Sha256.h"
 #include "meshwright/runtime/Status.h"

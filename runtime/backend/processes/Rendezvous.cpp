@@ -7,13 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rendezvous.h"
+#include "meshwright/runtime/Rendezvous.h"
 #include "meshwright/runtime/Files.h"
 #include <charconv>
 #include <cstring>
 
 using namespace meshwright::runtime;
-using namespace meshwright::runtime::tcp;
+using namespace meshwright::runtime::processes;
 
 Result<HostAndPort> HostAndPort::parse(const std::string &text) {
   HostAndPort place;
@@ -117,7 +117,7 @@ Result<Rendezvous> readSlurm(const Variables &variables) {
 
 } // namespace
 
-Result<std::string> tcp::checkToken(std::string token, const std::string &source) {
+Result<std::string> processes::checkToken(std::string token, const std::string &source) {
   constexpr size_t kFewestBytes = 16;
   while (!token.empty() && std::strchr(" \t\r\n", token.back()))
     token.pop_back();
@@ -127,13 +127,13 @@ Result<std::string> tcp::checkToken(std::string token, const std::string &source
   return token;
 }
 
-Result<std::string> tcp::readToken(const std::string &path) {
+Result<std::string> processes::readToken(const std::string &path) {
   MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
   std::span<const std::byte> bytes = file.bytes();
   return checkToken({reinterpret_cast<const char *>(bytes.data()), bytes.size()}, path);
 }
 
-std::string tcp::getFirstHost(const std::string &nodes) {
+std::string processes::getFirstHost(const std::string &nodes) {
   size_t bracket = nodes.find('['), comma = nodes.find(',');
   if (bracket == std::string::npos || comma < bracket)
     return nodes.substr(0, comma);
@@ -147,7 +147,7 @@ std::string tcp::getFirstHost(const std::string &nodes) {
          nodes.substr(rest, nodes.find(',', rest) - rest);
 }
 
-Result<std::optional<Rendezvous>> tcp::findRendezvous(const Environment &environment) {
+Result<std::optional<Rendezvous>> processes::findRendezvous(const Environment &environment) {
   Variables variables(environment);
   Result<Rendezvous> (*read)(const Variables &) = nullptr;
   if (variables.has(kProcessVariable))

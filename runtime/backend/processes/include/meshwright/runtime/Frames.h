@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_FRAMES_H
-#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_FRAMES_H
+#ifndef MESHWRIGHT_RUNTIME_FRAMES_H
+#define MESHWRIGHT_RUNTIME_FRAMES_H
 
 #include "meshwright/runtime/Status.h"
 #include <cstdint>

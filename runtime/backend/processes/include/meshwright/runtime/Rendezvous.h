@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_TCP_RENDEZVOUS_H
-#define MESHWRIGHT_RUNTIME_BACKEND_TCP_RENDEZVOUS_H
+#ifndef MESHWRIGHT_RUNTIME_RENDEZVOUS_H
+#define MESHWRIGHT_RUNTIME_RENDEZVOUS_H
 
 #include "meshwright/runtime/Status.h"
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace meshwright::runtime::tcp {
+namespace meshwright::runtime::processes {
 
 /// What whoever starts the processes of a run tells each of them.
 struct Rendezvous {
@@ -60,6 +60,6 @@ Result<std::optional<Rendezvous>> findRendezvous(const Environment &environment)
 /// The first host of Slurm's short form: `gpu[03-05,9],login1` begins with `gpu03`.
 std::string getFirstHost(const std::string &nodes);
 
-} // namespace meshwright::runtime::tcp
+} // namespace meshwright::runtime::processes
 
 #endif

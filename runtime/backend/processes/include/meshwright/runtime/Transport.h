@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_TRANSPORT_H
-#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_TRANSPORT_H
+#ifndef MESHWRIGHT_RUNTIME_TRANSPORT_H
+#define MESHWRIGHT_RUNTIME_TRANSPORT_H
 
 #include "meshwright/runtime/Status.h"
 #include <chrono>

@@ -4,19 +4,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_TCP_TCPWORLD_H
-#define MESHWRIGHT_RUNTIME_BACKEND_TCP_TCPWORLD_H
+#ifndef MESHWRIGHT_RUNTIME_TCPWORLD_H
+#define MESHWRIGHT_RUNTIME_TCPWORLD_H
 
-#include "Rendezvous.h"
+#include "meshwright/runtime/Rendezvous.h"
 #include "meshwright/runtime/World.h"
 
 namespace meshwright::runtime {
 
 /// The processes that meet at a rendezvous.
-Result<std::unique_ptr<World>> createTcpWorld(const tcp::Rendezvous &rendezvous);
+Result<std::unique_ptr<World>> createTcpWorld(const processes::Rendezvous &rendezvous);
 
-/// Those of which the environment tells; an error where it does not.
-Result<std::unique_ptr<World>> createTcpWorld(const WorldOptions &options);
+/// Processes of which the environment tells; opening it fails where the environment does not.
+extern const WorldKind tcpKind;
 
 } // namespace meshwright::runtime
 

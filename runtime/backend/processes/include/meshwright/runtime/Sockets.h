@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
-#define MESHWRIGHT_RUNTIME_BACKEND_PROCESSES_SOCKETS_H
+#ifndef MESHWRIGHT_RUNTIME_SOCKETS_H
+#define MESHWRIGHT_RUNTIME_SOCKETS_H
 
-#include "Frames.h"
+#include "meshwright/runtime/Frames.h"
 #include "meshwright/runtime/Status.h"
 #include <cstdint>
 #include <functional>
