@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests that the documentation refers to things that exist: links lead to a file and, after a `#`, to one of its headings; paths are
-those of files; names of code in docs/design are in the sources.
+those of files; names of code in docs/design are in the sources; pages of docs/howto list files that exist, no more of them than they
+say, and are all in the folder's README.
 
 RUN: %python %s %source
 """
@@ -61,6 +62,29 @@ def check_names(page, words):
     return [f"{page}: {name}: not in the sources" for name in NAME.findall(get_text(page)) if name not in words]
 
 
+def check_howto(page, root):
+    """A page has a section `Files` with "At most N files." and a table: a file to touch, and, where it is new (its path
+    has `<name>` in it), an existing one to follow."""
+    _, _, section = read(page).partition("\n## Files\n")
+    section = section.partition("\n## ")[0]
+    limit = re.search(r"^At most (\d+) files\.$", section, re.M)
+    lines = [line for line in section.splitlines() if re.match(r"\|\s*`", line)]
+    rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+    if not limit or not rows:
+        return [f"{page}: no section \"Files\" with \"At most N files.\" and a table of them"]
+    wrong = []
+    if len(rows) > int(limit[1]):
+        wrong.append(f"{page}: {len(rows)} files in the table where at most {limit[1]} are said")
+    for file, follow, *_ in rows:
+        existing = follow if "<" in file else file
+        if not existing or not os.path.isfile(os.path.join(root, existing)):
+            wrong.append(f"{page}: {file}: " + ("no such file" if existing == file else f"no file to follow at \"{follow}\""))
+    index = os.path.join(os.path.dirname(page), "README.md")
+    if f"({os.path.basename(page)})" not in read(index):
+        wrong.append(f"{index}: {os.path.basename(page)} is not in it")
+    return wrong
+
+
 def main(root):
     pages = list(find_files(root, ".md"))
     words = {word for path in find_files(root, SOURCES) for word in re.findall(r"[A-Za-z_]\w+", read(path))}
@@ -71,6 +95,8 @@ def main(root):
         wrong += in_links + check_paths(page, root)
         if os.path.join("docs", "design") in page:
             wrong += check_names(page, words)
+        if os.path.join("docs", "howto") in page and os.path.basename(page) != "README.md":
+            wrong += check_howto(page, root)
     print(f"{len(pages)} pages, {count} links, {len(words)} words of the sources")
     sys.exit("\n".join(wrong) if wrong or count == 0 else 0)
 
