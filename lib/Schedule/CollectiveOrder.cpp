@@ -171,7 +171,7 @@ LogicalResult OrderChecker::checkCycles() {
   if (done == events.size())
     return success();
   Event *stuck = llvm::find_if(events, [](const Event &event) { return event.before > 0; });
-  return stuck->first.emitOpError() << "comes before another collective on one rank and behind it on another: "
+  return stuck->first.emitOpError() << "comes before another collective on one rank and after it on another: "
                                     << events.size() - done << " wait for each other";
 }
 

@@ -168,11 +168,11 @@ static bool isAlongRows(dist::MatmulOp product, int64_t elements) {
 static FailureOr<std::optional<unsigned>> findBias(dist::MatmulOp product, dist::KernelOp kernel, std::string &reason) {
   auto type = cast<RankedTensorType>(product.getResult().getType());
   if (!hasEpilogues(type) || type.getRank() == 0) {
-    reason = "libraries have no epilogues for such products";
+    reason = "libraries have no epilogues for GEMMs of this type";
     return failure();
   }
   if (kernel.getNumResults() > 2 || llvm::any_of(kernel.getResultTypes(), [&](Type made) { return made != type; })) {
-    reason = "the kernel makes more of it than a sum and its GELU";
+    reason = "the kernel has results beside a sum and its GELU";
     return failure();
   }
   if (kernel.getInputs().size() == 1)
@@ -181,7 +181,7 @@ static FailureOr<std::optional<unsigned>> findBias(dist::MatmulOp product, dist:
   auto added = cast<RankedTensorType>(kernel.getInputs()[bias].getType());
   if (kernel.getInputs().size() > 2 || added.getElementType() != type.getElementType() ||
       added.getNumElements() != type.getShape().back()) {
-    reason = "the kernel reads more beside it than a vector along its last dimension";
+    reason = "the kernel reads operands beside the GEMM and a vector along its last dimension";
     return failure();
   }
   if (!isAlongRows(product, added.getNumElements())) {
@@ -215,7 +215,7 @@ std::optional<ProductEpilogue> schedule::findEpilogue(dist::MatmulOp product, di
     return std::nullopt;
   bool isReadLater = !product.getResult().hasOneUse();
   if (isReadLater && *bias) {
-    reason = "it is read again behind the kernel";
+    reason = "the GEMM is read again after the kernel";
     return std::nullopt;
   }
   PlannedKernel planned = planKernel(kernel);

@@ -37,7 +37,7 @@ FailureOr<DictionaryAttr> Times::getDuring(Attribute during, Operation *op) cons
     int64_t last = -1;
     for (int64_t coordinate : list.asArrayRef()) {
       if (coordinate <= last || coordinate >= mesh.getSize(*axis))
-        return op->emitOpError() << "takes place at coordinate " << coordinate << " behind " << last << " of axis \""
+        return op->emitOpError() << "takes place at coordinate " << coordinate << " after " << last << " of axis \""
                                  << name << "\" of size " << mesh.getSize(*axis);
       last = coordinate;
     }

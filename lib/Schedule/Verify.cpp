@@ -98,13 +98,13 @@ LogicalResult Checker::checkMemories() {
     for (Value operand : op.getOperands()) {
       bool fromHost = isOnHost(operand);
       if (copy && fromHost == toHost)
-        return op.emitError() << "copy takes what is in the memory of the " << (toHost ? "host" : "device")
+        return op.emitError() << "copy reads a value that is in the memory of the " << (toHost ? "host" : "device")
                               << " already";
       if (assign && fromHost != toHost)
         return op.emitError() << "variable @" << assign.getVariable() << " is in the memory of the "
                               << (toHost ? "host" : "device") << " but its new value is not";
       if (fromHost && !isa<dist::CopyOp, dist::WaitOp, net::AssignOp>(op))
-        return op.emitError() << "operation " << op.getName() << " takes what is in the memory of the host";
+        return op.emitError() << "operation " << op.getName() << " reads a value in the memory of the host";
     }
   }
   return success();
@@ -264,7 +264,7 @@ static LogicalResult checkVariants(ArrayRef<func::FuncOp> variants) {
       agree &= func.getArgAttr(index, kOffsetAttr) == first.getArgAttr(index, kOffsetAttr);
     if (agree)
       continue;
-    InFlightDiagnostic error = func.emitError() << "has what persists in other places than @" << first.getSymName()
+    InFlightDiagnostic error = func.emitError() << "has persistent values in other places than @" << first.getSymName()
                                                 << ", the program of the same ranks at another time";
     error.attachNote(first.getLoc()) << "that program is here";
     return error;

@@ -56,7 +56,7 @@ FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
                         splitBackwards(order)};
   if (std::optional<Task> task = findDescending(pipeline.order))
     return meshOp.emitOpError() << "has an order of tasks in which " << toString(*task)
-                                << " comes behind a later micro-batch; sums over micro-batches need them in order";
+                                << " comes after a later micro-batch; sums over micro-batches need them in order";
   return std::optional(std::move(pipeline));
 }
 
@@ -138,7 +138,7 @@ LogicalResult Works::assignKeeper(net::AssignOp op) {
   Operation *maker = op.getValue().getDefiningOp();
   std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
   if (!work)
-    return op.emitOpError() << "adds up over micro-batches what no stage of the pipeline computes";
+    return op.emitOpError() << "sums over micro-batches a value that no stage of the pipeline computes";
   workOf[op] = *work;
   return success();
 }

@@ -22,7 +22,7 @@ func.func @axis_of_ranks(%x: tensor<f32>) {
 // -----
 
 dist.mesh @mesh <[steps "merge" = 4]>
-// expected-error @below {{takes place at coordinate 4 behind 3 of axis "merge" of size 4}}
+// expected-error @below {{takes place at coordinate 4 after 3 of axis "merge" of size 4}}
 func.func @beyond(%x: tensor<f32>) -> (tensor<f32> {dist.during = {merge = array<i64: 3, 4>}}) {
   return %x : tensor<f32>
 }
@@ -32,7 +32,7 @@ func.func @beyond(%x: tensor<f32>) -> (tensor<f32> {dist.during = {merge = array
 dist.mesh @mesh <[steps "merge" = 4]>
 net.variable parameter @w : tensor<f32>
 func.func @in_no_order(%x: tensor<f32>) {
-  // expected-error @below {{takes place at coordinate 1 behind 2 of axis "merge" of size 4}}
+  // expected-error @below {{takes place at coordinate 1 after 2 of axis "merge" of size 4}}
   net.assign @w, %x {dist.during = {merge = array<i64: 2, 1>}} : tensor<f32>
   return
 }

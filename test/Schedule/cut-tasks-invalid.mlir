@@ -9,7 +9,7 @@ func.func @step(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{has an order of tasks in which 0F0 comes behind a later micro-batch; sums over micro-batches need them in order}}
+// expected-error @below {{has an order of tasks in which 0F0 comes after a later micro-batch; sums over micro-batches need them in order}}
 dist.mesh @mesh <["pp" = 2, slices "micro" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F1,0F0,0B1,0B0\0A1F1,1B1,1F0,1B0\0A"}
 func.func @step(%x: tensor<4xf32>) {
   return
@@ -31,7 +31,7 @@ net.variable accumulator @sum : tensor<4xf32> {dist.within_step}
 func.func @step(%x: tensor<4xf32>) {
   %0 = net.read @sum : tensor<4xf32>
   %1 = net.accumulate %0, %x over "micro" : tensor<4xf32>
-  // expected-error @below {{adds up over micro-batches what no stage of the pipeline computes}}
+  // expected-error @below {{sums over micro-batches a value that no stage of the pipeline computes}}
   net.assign @sum, %1 {dist.during = {micro = array<i64: 0>}} : tensor<4xf32>
   return
 }

@@ -100,7 +100,7 @@ dist.mesh @mesh <["outer" = 2, "zero" = 2]>
 
 // Both groups have equal lists, but a rank that waits for the one cannot come to the other.
 func.func @crossed_zero0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {zero = array<i64: 0>}} {
-  // expected-error @below {{comes before another collective on one rank and behind it on another: 2 wait for each other}}
+  // expected-error @below {{comes before another collective on one rank and after it on another: 2 wait for each other}}
   %0 = dist.collective c_allreduce sum(%x) axes ["zero"] {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
   %1 = dist.collective c_allreduce sum(%x) axes ["outer", "zero"] {dist.offsets = array<i64: 128>} : (tensor<16xf32>) -> tensor<16xf32>
   return
@@ -120,7 +120,7 @@ dist.mesh @mesh <[steps "merge" = 2]>
 func.func @moved_merge0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 0>}} {
   return
 }
-// expected-error @below {{has what persists in other places than @moved_merge0, the program of the same ranks at another time}}
+// expected-error @below {{has persistent values in other places than @moved_merge0, the program of the same ranks at another time}}
 func.func @moved_merge1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 1>}} {
   return
 }
@@ -131,7 +131,7 @@ dist.mesh @mesh <["pp" = 2]>
 
 // Each sends before it receives: there is no buffer in between, so both wait.
 func.func @both_send_pp0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 0>}} {
-  // expected-error @below {{comes before another collective on one rank and behind it on another: 2 wait for each other}}
+  // expected-error @below {{comes before another collective on one rank and after it on another: 2 wait for each other}}
   dist.collective c_send sum(%x) roots [0] to 1 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
   %0 = dist.collective c_send sum() roots [1] to 0 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
   return
@@ -179,7 +179,7 @@ net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory hos
 
 func.func @computes_in_the_memory_of_the_host() attributes {dist.arena_bytes = 64 : i64, dist.host_arena_bytes = 64 : i64} {
   %0 = net.read @m {dist.in_host_arena, dist.offsets = array<i64: 0>} : tensor<16xf32>
-  // expected-error @below {{operation dist.kernel takes what is in the memory of the host}}
+  // expected-error @below {{operation dist.kernel reads a value in the memory of the host}}
   %1 = dist.kernel(%0) {
   ^bb0(%arg: tensor<16xf32>):
     %y = net.negate %arg : tensor<16xf32>
@@ -211,7 +211,7 @@ func.func @place_in_the_other_arena() attributes {dist.arena_bytes = 64 : i64, d
 // -----
 
 func.func @fetches_what_is_there(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
-  // expected-error @below {{copy takes what is in the memory of the device already}}
+  // expected-error @below {{copy reads a value that is in the memory of the device already}}
   %0 = dist.copy %x to device {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> tensor<16xf32>
   return
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that merge, defer, move and split conversions. They change the cost of a program, not its results.
+// Passes that merge, defer, move and split conversions. A program is correct without any of them.
 //
 //===----------------------------------------------------------------------===//
 

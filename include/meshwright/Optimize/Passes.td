@@ -41,7 +41,7 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
     the fastest of them, such that their sizes divide a dimension of a rank's part, the outermost one if there are
     several. Values below `least-kilobytes` are sent whole: starting the gather would take longer than it saves. So are
     values sent once, before the first of several micro-batches, such as a parameter that two stages use: every
-    micro-batch would gather it again. Results do not depend on this pass.
+    micro-batch would gather it again. The program is correct without this pass.
 
     Example: each of two ranks along `tp` sends one half.
     ```mlir

@@ -44,7 +44,7 @@ struct CompileOptions {
   std::string emit;
   Stage from = Stage::Import;
   Stage to = Stage::Schedule;
-  /// False to skip the passes of Optimize: the program gets slower, its results stay the same.
+  /// False to skip the passes of Optimize: the program gets slower, but stays correct.
   bool optimize = true;
   /// True to store the serial program in the package, too.
   bool serial = true;
