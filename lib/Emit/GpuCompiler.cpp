@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// One LLVM module per kernel is lowered to PTX; the texts are joined, since all share a header, and `ptxas`, if there
+// is one, makes a cubin of them and reports registers and spills. For `emulated`, the same kernels become a shared
+// object of the host (GpuMachine.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuCompiler.h"

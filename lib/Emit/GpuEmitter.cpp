@@ -132,7 +132,7 @@ SmallVector<Value> GpuEmitter::getNeutrals(ArrayRef<unsigned> reductions) {
   return neutrals;
 }
 
-/// The address `bytes` behind the start of shared memory, which is asked for once, outside of all loops.
+/// The address `bytes` after the start of shared memory; the start is computed once, outside of all loops.
 Value GpuEmitter::getSharedAt(int64_t bytes) {
   if (!shared)
     shared = machine.getShared(builder);

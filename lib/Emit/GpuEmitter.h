@@ -19,8 +19,8 @@ namespace meshwright::emit {
 /// order, and then the upper half of the threads is added onto the lower, in shared memory, until one is left.
 class GpuEmitter : ElementEmitter {
 public:
-  /// `launch` is told how much shared and scratch memory the code needs. If it uses scratch memory, the address of that
-  /// comes last in `pointers`.
+  /// Sets the bytes of shared and scratch memory that the code needs in `launch`. If it uses scratch memory, the
+  /// address of that comes last in `pointers`.
   GpuEmitter(const schedule::KernelPlan &plan, GpuLaunchPlan &launch, const GpuMachine &machine, LoopBuilder &builder,
              mlir::ValueRange pointers, llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
 

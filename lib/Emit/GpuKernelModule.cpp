@@ -29,7 +29,7 @@ private:
   LogicalResult addFunctions();
   void addLaunches(std::vector<GpuLaunchPlan> plans,
                    function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit);
-  /// Adds the launches of operations that have a mapping of their own; false where the kernel is none of them.
+  /// Adds the launches of operations that have a mapping of their own; false if the kernel is not such an operation.
   template <typename Mapping> bool addMatched();
   void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
   LogicalResult checkLaunches();

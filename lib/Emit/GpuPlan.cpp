@@ -136,8 +136,8 @@ bool LaunchPlanner::isKnown(const Node *node) const {
   return true;
 }
 
-/// A launch for an accumulation, or its place in one that goes through the same loops. False where its elements are not
-/// told apart by some of the loops, or it needs what is known in a row alone.
+/// A launch for an accumulation, or its place in one with the same loops. False if some loops do not distinguish its
+/// elements, or it needs a value known only within a row.
 bool LaunchPlanner::addSums(unsigned index, bool afterRows) {
   const Reduction &reduction = plan.reductions[index];
   GpuLaunchPlan launch;

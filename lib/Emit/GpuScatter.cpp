@@ -276,7 +276,7 @@ void ScatterWriter::emitScatter() {
   thread = machine.getThread(builder);
   threads = getIndex(launch.getNumThreads());
   Value window = machine.getBlock(builder), target = getTarget(window);
-  // All threads of the block agree on both conditions, and meet at the barriers behind them.
+  // All threads of the block agree on both conditions, so all reach the barriers inside.
   Value isInside = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, target, getIndex(-1));
   emitIf(isInside, [&] {
     Value no = arith::ConstantOp::create(builder, builder.getBoolAttr(false));

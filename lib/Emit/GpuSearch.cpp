@@ -79,7 +79,8 @@ Value SearchWriter::read(Value index) {
   return load(pointers[argument.getArgNumber()], element, add(first, scale(index, plan.stride)));
 }
 
-/// Every so many elements from the thread's own number on; threads behind the last element have that.
+/// Searches every n-th element from the thread's own number on, for n threads; threads past the end take the last
+/// element.
 SearchWriter::Candidate SearchWriter::searchPart() {
   Value begin = arith::MinUIOp::create(builder, thread, getIndex(plan.size - 1));
   Value threads = getIndex(launch.getNumThreads());

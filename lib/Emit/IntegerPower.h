@@ -12,7 +12,7 @@
 namespace meshwright::emit {
 
 /// A pattern that computes powers of scalars and vectors of integers by repeated squaring, one bit of the exponent in
-/// each trip of a loop. Written out, the bits of a few hundred powers are more code than LLVM compiles in a minute.
+/// each iteration of a loop. Unrolled, a few hundred powers are more code than LLVM compiles in a minute.
 void populateIntegerPowerPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace meshwright::emit

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Kernels are compiled to object files in parallel, each in an LLVM context of its own, and linked with a table of
+// their functions. The order of files and symbols is that of the jobs, so that equal inputs give equal bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelCompiler.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Two ways lead to the llvm dialect: functions written as loops by an emitter (LoopEmitter, GpuEmitter), and whole
+// kernels bufferized from linalg, for operations without a loop plan. Both share the expansion of math functions and
+// the entry points.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"

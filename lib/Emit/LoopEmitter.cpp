@@ -66,7 +66,7 @@ void LoopEmitter::emitOneByOne() {
   emit();
 }
 
-/// Elements that are dear to compute and needed in several stages get a buffer of one row.
+/// Elements that are expensive and needed in several stages get a buffer of one row.
 void LoopEmitter::chooseKept() {
   int64_t bytes = 0, columns = plan.getNumColumns();
   for (auto [node, first] : findRepeated()) {

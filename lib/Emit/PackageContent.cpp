@@ -1,4 +1,4 @@
-//===- PackageContent.cpp - what a package says of its programs -----------===//
+//===- PackageContent.cpp - writes the programs of a package's message ----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

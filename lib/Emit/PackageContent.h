@@ -1,4 +1,4 @@
-//===- PackageContent.h - what a package says of its programs ---*- C++ -*-===//
+//===- PackageContent.h - writes the programs of a package's message -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Translates operations one by one into instructions over buffers, at the offsets that Schedule has assigned. Variants
+// of a function for different times share the buffers of variables, constants, coordinates and results.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgramWriter.h"
@@ -366,7 +369,7 @@ void ProgramWriter::addLoop(net::LoopOp op) {
   loop.set_reverse(op.getReverse());
 }
 
-/// The part of `stack` that belongs to the trip, which `part` is or becomes.
+/// The part of `stack` that belongs to the iteration, in which `part` is or will be stored.
 uint32_t ProgramWriter::getPart(Operation *op, Value stack, Value part) {
   uint32_t whole = getBuffer(stack);
   uint32_t buffer = addBuffer(typeOf(part), program.buffers(whole).offset(), "");

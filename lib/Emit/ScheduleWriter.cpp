@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Without a pipeline, every step runs its slices in order, each by the variant for its times. With one, the items of
+// `dist.schedule` become tasks, and every task that starts transfers gets another one that waits for them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleWriter.h"

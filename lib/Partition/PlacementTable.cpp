@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Placements are resolved against the mesh once per attribute and shape, since many values share few placements, and
+// compared by attribute afterwards.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PlacementTable.h"

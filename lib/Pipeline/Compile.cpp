@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Runs the stages in order on up to four modules: the training step, its serial program, and both of evaluation. Two
+// searches compile copies of the program before it is compiled for good: the division into stages that fits
+// (`annotateStep`) and the least recomputation that fits (`fit`).
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Pipeline/Compile.h"

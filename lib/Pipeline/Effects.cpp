@@ -60,7 +60,7 @@ void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &fi
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Warns of the `number` rules at `path` that are the first to match none of `names`, of which they match some.
+/// Warns of the `number` rules at `path` that match some of `names`, but none of them first.
 static void warnOfShadowed(const StrategyFile &file, MLIRContext *context, ArrayRef<StringRef> names, StringRef path,
                            int number, llvm::function_ref<bool(int, StringRef)> matches) {
   SmallVector<bool> decides(number, false), matched(number, false);

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Every number is read off the compiled module at the stage where it becomes known: FLOPs before Partition, conversions
+// after Optimize, memory and launches after Schedule. Counts are per step; operations that run at some times only are
+// weighted by their number of times.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
@@ -321,7 +325,7 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
 /// works of a pipeline all.
 static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
   auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
-  // Variants of a work come one behind the other, in order of their times.
+  // Variants of a work are adjacent, in order of their times.
   bool isOfLast = work && !program.variants.empty() && program.variants.back().work == work.getValue();
   if (!work)
     program.numKernels = program.numProducts = program.trafficBytes = 0;

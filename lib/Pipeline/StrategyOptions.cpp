@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Translates the messages of strategy.proto into the options of each stage's passes. Field defaults are those of the
+// schema; values derived from several fields are computed here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "StrategyOptions.h"

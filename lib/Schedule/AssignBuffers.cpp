@@ -138,7 +138,7 @@ private:
   llvm::DenseMap<Value, int64_t> offsets;
   /// Results that are where an input of their kernel or all-reduce was.
   llvm::DenseMap<Value, Value> reused;
-  /// Values of a trip that are made where a carried value or a stack is.
+  /// Values of an iteration that are made in the place of a carried value or a stack.
   llvm::MapVector<Value, Value> hosts;
   /// Values where a carried one begins, which it overwrites.
   llvm::DenseSet<Value> begun;
@@ -156,7 +156,7 @@ int64_t PersistentPlacer::place(Type type, DictionaryAttr holders, dist::MemoryK
   return offset;
 }
 
-/// A place for as many values as are there at once, one behind the other.
+/// A place for the slots of a variable, one after the other.
 void PersistentPlacer::placeSlots() {
   for (auto variable : module.getOps<net::VariableOp>()) {
     auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
@@ -461,7 +461,7 @@ bool Assigner::canOverwrite(net::CarryOp carry, Value value) {
   return true;
 }
 
-/// Makes what a carried value becomes where it is, as long as no trip needs both.
+/// Makes the next value of a carried one in its place, if no iteration needs both.
 void Assigner::carryInPlace() {
   for (auto next : func.getBody().front().getOps<net::NextOp>()) {
     auto carry = next.getCarry().getDefiningOp<net::CarryOp>();

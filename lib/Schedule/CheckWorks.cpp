@@ -190,7 +190,7 @@ private:
   std::set<std::pair<const void *, int32_t>> over;
   /// The sending and the receiving stage of a work that sends.
   llvm::DenseMap<Attribute, std::pair<int64_t, int64_t>> ends;
-  /// Works in which ranks of one stage exchange something: behind all that was started before.
+  /// Works in which ranks of one stage exchange values: these come after all earlier transfers.
   llvm::DenseSet<Attribute> exchanging;
 };
 

@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs differ by their coordinates on some axes. Those that agree on all of these but the axes of a collective are
-// in one group for it; where one member sends to another, these two are a group of their own. An *event* is the i-th
-// collective of such a group: its members have to mean the same by it. A program puts its events in a row; if the rows
-// together have no cycle, there is an order for all of them, and whoever waits at an event waits for somebody who is at
-// an earlier one.
+// Programs differ by their coordinates on some axes. Ranks that agree on all of these except the axes of a collective
+// form its group; for a send, sender and receiver are a group of their own. An *event* is the i-th collective of a
+// group: its members have to agree on its meaning. Every program orders its events. If the union of these orders has no
+// cycle, all events have a common order, and every rank that waits at an event waits for a rank at an earlier one: no
+// deadlock.
 //
 //===----------------------------------------------------------------------===//
 

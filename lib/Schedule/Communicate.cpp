@@ -247,7 +247,7 @@ void Scheduler::place(Operation *op) {
   computed += isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op);
 }
 
-/// Emits a whole loop, behind all that its body needs of outside.
+/// Emits a whole loop, after all operations that its body needs from outside.
 void Scheduler::demandLoop(net::LoopOp loop) {
   SmallVector<Operation *> body;
   for (Operation *op = loop; op != nest.getEnd(loop); op = op->getNextNode())
@@ -257,7 +257,7 @@ void Scheduler::demandLoop(net::LoopOp loop) {
     prepare(op);
   for (Operation *op : body)
     place(op);
-  // Launches come behind the loop.
+  // Launches come after the loop.
   for (Operation *op : body) {
     countRead(op);
     sendFrom(op);

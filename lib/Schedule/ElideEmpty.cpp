@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value without elements is a constant, whatever made it. So no kernel, product or collective behind this pass has
-// only such results: a loop over nothing is no loop, and what ranks would exchange is nothing. Operations that make
-// elements of operands without any, as a sum over none, stay: their kernels know what that is.
+// A value without elements equals a constant, whatever made it. After this pass no kernel, GEMM or collective has only
+// empty results, so no loop runs over nothing and ranks exchange nothing empty. Operations that make elements from
+// empty operands, such as a sum, stay: their kernels handle that.
 //
 //===----------------------------------------------------------------------===//
 

@@ -212,7 +212,7 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
   dist::YieldOp::create(copier.builder, named->getLoc(), yielded);
   for (Value &input : copier.inputs)
     input = getMemory(input);
-  // Views that this took stand behind the kernel.
+  // Views that this kernel read stand after it.
   kernel->moveBefore(block.getTerminator());
   kernel.getInputsMutable().assign(copier.inputs);
   if (members.size() > 1 && !canPlan(kernel)) {

@@ -157,7 +157,7 @@ void KernelProblem::addNode(Operation *op) {
   } else {
     addUses(op, form, node);
   }
-  // A loop ends behind everything that is in it.
+  // A loop ends after everything inside it.
   bool isEnd = isa<net::EndLoopOp>(op);
   if (isEnd)
     node.behind = std::move(bodies[loop]);

@@ -52,7 +52,7 @@ private:
   llvm::DenseMap<mlir::Value, int> valueIds;
   /// Numbers of the properties that the operations of one kernel share: ranks, segment, loop.
   llvm::DenseMap<mlir::Attribute, unsigned> memberIds;
-  /// The nodes of every body, and of the loops one behind the other their number.
+  /// The nodes of every body, and numbers of the loops in order.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 0>> bodies;
   llvm::DenseMap<mlir::Operation *, unsigned> loopIds;
   /// For clones of operations of forward what they are not to come before.

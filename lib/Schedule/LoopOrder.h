@@ -11,9 +11,9 @@
 
 namespace meshwright::schedule {
 
-/// Given operations in an order in which the end of each loop comes behind its body, and what reads the results of a
-/// loop behind its end: the order in which every body stands together, where its end was. What stood between and is no
-/// part of it comes in front. In a body carried values come first, and what becomes of them last.
+/// Expects operations in an order in which the end of each loop comes after its body, and readers of its results after
+/// its end. Returns the order in which every body is contiguous, at the place of its end; operations in between that do
+/// not belong to the body come before it. In a body carried values come first, and their next values last.
 llvm::SmallVector<unsigned> keepBodiesTogether(llvm::ArrayRef<mlir::Operation *> order, const net::LoopNest &nest);
 
 } // namespace meshwright::schedule

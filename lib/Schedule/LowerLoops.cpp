@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is left of loops are carried values, parts that are taken and stacks, all of which are memory, and operations
-// that really differ from trip to trip. So whatever comes behind may see two equal operations, one in a loop and one
-// behind it, and never does: the one in the loop would not have stayed there.
+// Leaves only carried values, taken parts and stacks of loops, which are memory, and operations that differ between
+// iterations. Passes after it never see two equal operations, one in a loop and one after it: the one in the loop would
+// have been moved out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ static void inherit(Operation *op, Operation *like) {
       op->setAttr(name, attribute);
 }
 
-/// A sum over trips is a carried value that begins at zero.
+/// A sum over iterations is a carried value that begins at zero.
 void Lowerer::lower(net::TotalOp op) {
   net::LoopOp loop = nest.getLoop(op);
   OpBuilder builder(loop);

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Afterwards whoever computes with a variable that the host keeps reads a copy of it, and what is assigned to one is a
-// copy. Everything else keeps its order, which is that of one rank: copies concern nobody else.
+// After this pass operations read copies of variables kept on the host, and only copies are assigned to these
+// variables. All other operations keep their order, which is that of one rank: copies do not involve other ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -204,7 +204,7 @@ void Copier::addVariable(HostVariable &variable) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Later copies come behind the operation before that of `number`.
+/// Later copies come after the operation before that of `number`.
 void Copier::moveTo(int64_t number) {
   if (number == position)
     return;

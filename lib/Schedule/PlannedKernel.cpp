@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-/// Puts the loops of what reductions keep in front of those that they sum over.
+/// Moves the loops over kept dimensions of reductions before those over summed ones.
 static void putKeptFirst(ModuleOp module) {
   SmallVector<linalg::GenericOp> reductions;
   module.walk([&](linalg::GenericOp op) {

@@ -38,7 +38,7 @@ static Value getOverwritten(OpResult result) {
   return input >= 0 ? kernel.getInputs()[input] : Value();
 }
 
-/// The values that `dist.offsets` places behind the persistent part.
+/// The values that `dist.offsets` places after the persistent part.
 static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &storage) {
   auto persistent = func->getAttrOfType<IntegerAttr>(kPersistentBytesAttr);
   SmallVector<Lifetime> lifetimes;

@@ -40,7 +40,7 @@ public:
   void addRoot(ArrayAttr axes, int64_t root);
   void add(func::FuncOp func);
   bool empty() const { return named.empty(); }
-  /// The ranks that are told apart here, and the times that `func` tells apart.
+  /// The ranks that these programs distinguish, and the times that `func` distinguishes.
   Classes withTimesOf(func::FuncOp func) const;
   /// All combinations that take place `during`, the first axis slowest.
   SmallVector<DictionaryAttr> enumerate(MLIRContext *context, DictionaryAttr during) const;

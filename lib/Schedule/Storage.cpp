@@ -85,7 +85,7 @@ void Storage::addReads(Operation *op) {
     for (Value result : op->getResults())
       lastUses[result] = step;
   }
-  // With its epilogue a product reads while it writes what the kernel behind makes.
+  // A GEMM with an epilogue still reads its operands while it writes the results of the following kernel.
   if (auto product = dyn_cast<dist::MatmulOp>(op); product && product->hasAttr(kEpilogueAttr))
     if (dist::KernelOp kernel = getKernelBehind(product))
       step = steps[kernel];
@@ -135,7 +135,7 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
     return false;
   Value root = getRoot(input);
   Operation *maker = root.getDefiningOp();
-  // The memory of a loop's values is more than one trip's.
+  // The memory of a loop's values serves more than one iteration.
   if (!maker || isa<net::ReadOp, net::CarryOp, net::StackOp>(maker) || nest.getLoop(maker) != nest.getLoop(op) ||
       isPersistent(maker) || getBytes(root.getType()) != getBytes(result.getType()))
     return false;

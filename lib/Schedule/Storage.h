@@ -14,8 +14,8 @@
 
 namespace meshwright::schedule {
 
-/// The operation behind which what `op` has started is over: a wait, or that of collectives that take the flights, the
-/// last one where they are several. `op` itself where it starts nothing; null where only the end of the step tells.
+/// The operation after which the transfer that `op` starts is over: its wait, or the last wait of collectives that take
+/// its async handles. `op` itself if it starts none; null if only the end of the step ends it.
 mlir::Operation *findWait(mlir::Operation *op);
 
 /// Liveness of a scheduled function. A *root* is a value with memory of its own; views, what was waited for, parts of
@@ -35,7 +35,8 @@ public:
   /// The last step that reads `root`, through views too; that of its definition where nothing does. What is assigned or
   /// returned is read at the end of the step.
   int64_t getLastUse(mlir::Value root) const { return lastUses.lookup(root); }
-  /// The last step of a trip that reads a carried value as it is in that trip; that of its definition where none does.
+  /// The last step of an iteration that reads a carried value as of that iteration; the step of its definition if none
+  /// does.
   int64_t getLastReadOfCarry(net::CarryOp carry) const { return carryReads.lookup(carry); }
   int64_t getEnd() const { return end; }
   const net::LoopNest &getNest() const { return nest; }
@@ -47,8 +48,8 @@ public:
 
   /// True if the results of `op` are in memory: all but iteration numbers and values of other ranks.
   static bool hasMemory(mlir::Operation *op) { return !mlir::isa<dist::AbsentOp, net::LoopOp>(op); }
-  /// The carried value or the stack in whose place `value`, of a trip, is by what both state (`dist.offsets`); null
-  /// where it has a place of its own.
+  /// The carried value or the stack in whose place `value`, made in an iteration, is according to `dist.offsets`; null
+  /// if it has a place of its own.
   mlir::Value getHost(mlir::OpResult value) const;
   static int64_t getBytes(mlir::Type type);
   /// True if the result of `op` is in the persistent part: constants and coordinates.

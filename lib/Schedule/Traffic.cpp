@@ -57,7 +57,7 @@ static StringAttr getNameOfValue(Value value) {
       return read.getVariableAttr().getAttr();
     if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
       return result.getResultNumber() + 1 == maker->getNumResults() ? name : StringAttr();
-    // A trip's part is called like the whole.
+    // An iteration's part has the name of the whole.
     if (auto take = dyn_cast<net::TakeOp>(maker)) {
       value = take.getStack();
       continue;

@@ -14,7 +14,7 @@ using namespace meshwright::schedule;
 
 bool schedule::hasAlignedParts(Value part) { return getBytes(cast<RankedTensorType>(part.getType())) % 64 == 0; }
 
-/// Adds what a trip of `loop` moves.
+/// Adds the bytes by which an iteration of `loop` moves the place.
 static SmallVector<int64_t> add(SmallVector<int64_t> bytes, net::LoopOp loop, int64_t more, const net::LoopNest &nest) {
   size_t depth = 0;
   for (net::LoopOp around = nest.getParent(loop); around; around = nest.getParent(around))

@@ -110,8 +110,8 @@ LogicalResult Checker::checkMemories() {
   return success();
 }
 
-/// No trip reads a carried value behind what becomes of it, which is in the same place then; and nothing computes with
-/// the number of a trip, which is in none.
+/// Checks that no iteration reads a carried value after its next value is made in the same place, and that nothing
+/// computes with the iteration number, which is not in memory.
 LogicalResult Checker::checkLoops() {
   for (Operation &op : func.getBody().front()) {
     if (auto next = dyn_cast<net::NextOp>(op))

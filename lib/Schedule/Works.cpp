@@ -23,7 +23,7 @@ static constexpr int64_t kLongest = 32;
 // The pipeline
 //===----------------------------------------------------------------------===//
 
-/// A task that comes behind one of its kind and stage with a later micro-batch, if there is one.
+/// A task that comes after one of its kind and stage with a later micro-batch, if there is one.
 static std::optional<Task> findDescending(const TaskOrder &order) {
   std::map<std::pair<TaskKind, int64_t>, int64_t> last;
   for (const std::vector<Task> &tasks : order.ranks)
@@ -79,8 +79,8 @@ Works::Phase Works::getPhase(Value value) const {
   return pipeline.order.numMicroBatches > 1 ? Phase::Early : Phase::Each;
 }
 
-/// When the last operand of `op` is known. A sum over micro-batches is known behind the last of them, but for the
-/// assignment that keeps it until then.
+/// The phase in which the last operand of `op` becomes known. A sum over micro-batches is known after the last one,
+/// except to the assignment that keeps it until then.
 Works::Phase Works::getOperandPhase(Operation *op) const {
   Phase phase = Phase::Early;
   for (Value operand : op->getOperands()) {

@@ -2,10 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A step of a pipeline consists of *works*. A stage has works for its forward and backward, or forward and the two
-// halves of backward, each done for every micro-batch. What goes from rank to rank is a work of its own, which is
-// started and waited for. What the update does, and what is behind the last micro-batch otherwise, is one more, and
-// what is there before the first one, yet not everywhere, is done at the beginning.
+// A step of a pipeline consists of *works*. A stage has works for its forward and backward (or forward and the two
+// halves of backward), each done for every micro-batch. Every transfer between ranks is a work that is started and
+// waited for. One more work holds the update and everything else after the last micro-batch, and one at the beginning
+// the values that exist before the first, but not on all ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ public:
   static bool isLayout(mlir::Operation *op);
 
 private:
-  /// When a value is known: without regard to the micro-batch, for each of them, or behind the last.
+  /// The phase in which a value is known: before all micro-batches, in each of them, or after the last.
   enum class Phase { Early, Each, Late };
 
   Works(const dist::Mesh &mesh, const PipelineAxis &pipeline);

@@ -114,7 +114,7 @@ static Value gatherUpdates(NetBuilder &build, ScatterOp op, Value source, double
     behind.push_back(shapeOf(op.getOperand())[dim]);
     last.push_back(behind.back() - sizes[dim]);
   }
-  // A window that does not lie inside is read right behind the tensor, in the margin.
+  // A window that is partly outside is read from the margin directly after the tensor.
   Value padded = build.pad(source, outside, none, margin, none);
   Value indices = build.convert(op.getIndices(), build.builder.getI64Type());
   if (!behind.empty()) {

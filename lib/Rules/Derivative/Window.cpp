@@ -63,7 +63,7 @@ static Value moveGroups(NetBuilder &build, Value x, int64_t from, int64_t to, in
   SmallVector<int64_t> shape(shapeOf(x)), split, order, merged(shape);
   if (groups == 1)
     return x;
-  // After the split dimension `from` is two: the groups, and what is left behind them.
+  // The split dimension `from` becomes two: the groups, then the rest.
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (static_cast<int64_t>(dim) == from)
       split.push_back(groups);

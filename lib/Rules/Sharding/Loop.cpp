@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trips follow each other on every rank: the dimension of a stack that counts them is whole. That a carried value is
-// handed on in the placement in which it was begun is Complete's to see to: no rule of a single operation says it.
+// Iterations follow each other on every rank: the dimension of a stack that counts them is never split. Complete keeps
+// a carried value in one placement over all iterations; no rule of a single operation states it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@ using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::net;
 
-/// A value of `shape` per trip; the index that is read beside it is a scalar.
+/// A value of `shape` per iteration; the index that is read beside it is a scalar.
 static ShardingRule perTrip(ArrayRef<int64_t> shape) {
   ShardingRule rule = ShardingRule::elementwise(shape, 1);
   rule.operands.emplace_back();
   return rule;
 }
 
-/// Lets `stack` be what `element` is of each of `count` trips.
+/// Gives `stack` the factors of `element` for each of `count` iterations.
 static void addTrips(ShardingRule &rule, TensorRule &stack, int64_t count) {
   unsigned trips = rule.addFactor(count);
   rule.factors[trips].splittable = false;
