@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Writes the launches with mappings Sums, Rows, Parts and Elements (GpuPlan.h). All have the same structure: place the
+// thread, loop over its elements, combine the block's threads as a tree in shared memory, store.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuEmitter.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Chooses the launches of a kernel and how their threads divide its loops. All choices depend only on the shapes of the
+// kernel, so that sums are added in the same order on every GPU.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuPlan.h"

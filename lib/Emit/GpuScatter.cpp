@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// GpuScatter.h describes the algorithm. It does not use atomics, since the order of additions would differ from run to
+// run.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuScatter.h"

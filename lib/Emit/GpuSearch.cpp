@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Finds the largest or smallest element and its index, with one block per result. Ties go to the lowest index, so the
+// threads may search in any order.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GpuSearch.h"

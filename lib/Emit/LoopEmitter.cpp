@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Writes one loop nest per stage of the plan, and vectors along the innermost loop with a scalar rest. See the class
+// for the order of additions.
+//
 //===----------------------------------------------------------------------===//
 
 #include "LoopEmitter.h"

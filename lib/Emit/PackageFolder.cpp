@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The steps of PackageFolder.h on the file system: a temporary folder, an exchange of names, and the removal of old
+// files that the old package lists.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PackageFolder.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Evaluation starts from a graph of its own or from a copy of the training network, of which only the wanted results
+// remain. Its variables are replaced by those of training with equal names.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Evaluation.h"

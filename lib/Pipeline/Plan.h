@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The plan is collected in stages of the compilation, from the programs as they are then, and printed as JSON
+// (`--plan`) or text (`--explain`).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_LIB_PIPELINE_PLAN_H

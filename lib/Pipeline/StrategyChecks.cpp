@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks that need both the strategy and the imported graph: names, inputs, globs, and fields that a given graph leaves
+// without effect. Errors point at the strategy's line.
+//
 //===----------------------------------------------------------------------===//
 
 #include "StrategyChecks.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // First decides which values share memory (views, updates of variables, kernels and all-reduces in place, parts of
-// stacks), then gives each group a lifetime in steps and lays all of them out (Arena.h). Persistent values come first,
-// at fixed offsets. Several functions of one rank are laid out one after the other.
+// stacks), then gives each group a lifetime in steps and lays all of them out (Arena.h). Persistent values have fixed
+// offsets before these, equal in all variants of a program; the arena is as large as the largest variant needs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a trip takes of stacks and fetches is known when the trip begins: it starts there, in launches of a bucket's
-// size in the order of their first readers. What a trip reduces for a stack nobody reads before the loop is over: it
-// leaves in buckets, and is waited for at the end of the trip.
+// Fetches of an iteration from stacks are known when it begins: they start there, in launches of a bucket's size in the
+// order of their first readers. Reductions for a stack have no reader before the loop is over: they start in buckets,
+// and are waited for at the end of the iteration.
 //
-//     a trip    f1 f2 .f1........f2.......r1.........r2....
+//     iteration f1 f2 .f1........f2.......r1.........r2....
 //     in flight [-f1-]                    [----r1----][-r2]
 //               [------f2----]
 //
-// Everything else stays where it is. Nothing in it differs between ranks.
+// All other operations keep their places. The result does not differ between ranks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library reads and writes matrices with two strides, one of them 1. Operands are traced through layout operations
-// to memory as linear forms (LinearForm.h); a GEMM fits if its batch, row, column and contracted dimensions each
-// advance by one stride.
+// A library reads a matrix with two strides, one of which is 1. Operands are traced through layout operations to memory
+// as linear forms (LinearForm.h). A GEMM fits if the dimensions of each kind (own, contracted) join to one run with one
+// stride; the other operands are copied first.
 //
 //===----------------------------------------------------------------------===//
 

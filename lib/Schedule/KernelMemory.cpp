@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Layout operations need no memory as long as all readers can read through them. This file finds those that cannot
+// (GEMMs with other strides, convolutions, results, carried values) and marks the operands that have to be stored for
+// them, or inserts copies.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelMemory.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Checks that all operations are element-wise or reductions, chooses which dimensions of the largest iteration space
+// are rows and which are columns, and then traces outputs and reductions back to the inputs with linear forms as
+// indices (LinearForm.h). At the end, neighbouring loops are joined where every form allows it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/KernelPlan.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Translates a block into the plain data of Clustering.h: one node per operation that computes, with layout operations
+// folded into the way its users read. Only operations of the same ranks, segment, direction and loop may share a
+// kernel.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelProblem.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Quotients and remainders are interned, so that equal ones are one variable and `q · d + r` can be recognized as the
+// form that was divided.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/LinearForm.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Reads only attributes and operations of the scheduled function. Live bytes come from a sweep over the lifetimes of
+// its buffers; a value that takes the place of another one is counted once.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Report.h"

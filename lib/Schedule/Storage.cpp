@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Steps are positions of operations in the function. A value's root is the value whose memory it is in; the lifetime of
+// a root covers the reads of all its views, extends over loops that repeat a reader, and over asynchronous operations
+// until their wait.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Decides for each collective whether its readers can wait (a reduction for the update, a gather of a new value),
+// whether it fetches a parameter for a segment, or whether it has to stay at its place.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Traffic.h"

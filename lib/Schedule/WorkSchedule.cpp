@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Takes the task order of the mesh, adds the transfers between works as `orderTransfers` places them, and writes one
+// `dist.schedule` per set of ranks. The number of slots of a variable between works follows from the same rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "WorkSchedule.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Visits operations in order. The stage of an operation and its direction give its task, the phase of its operands
+// (before, in, or after the micro-batches) decides between tasks, the update and the beginning. Short operations made
+// of inputs and constants get no work: every reader recomputes them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Works.h"

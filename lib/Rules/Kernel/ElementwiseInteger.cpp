@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Results of integer operations that trap on some machines or are undefined in LLVM are fixed here: division by zero,
-// the overflow of the smallest number divided by −1, powers with negative exponents and shifts beyond the width.
+// Integer operations that trap on some machines or are undefined in LLVM get defined results here: division by zero,
+// the overflow of the smallest number divided by −1, and the like for powers, shifts and conversions.
 //
 //===----------------------------------------------------------------------===//
 

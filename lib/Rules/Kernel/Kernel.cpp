@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Helpers of all lowerings: signless types, accumulators of sums, constants, and element-wise `linalg` operations. Sums
+// of 16-bit floats are computed in f32.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"

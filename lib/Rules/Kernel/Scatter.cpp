@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Updates are applied one after the other, in their row-major order, so that the result is deterministic where several
+// meet.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Indexing.h"

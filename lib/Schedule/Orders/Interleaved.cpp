@@ -12,7 +12,8 @@
 // Every task has a place in a time of equal units, and every rank takes its tasks in the order of these: the k-th
 // micro-batch that enters a chunk of rank r does so r + k units after the chunk's turn, and backwards run the other way
 // from when the last stage has its first forward. Turns follow each other after a group, but not before the last rank
-// has passed on its first micro-batch. So no task is in front of what it waits for, whatever the size of the groups.
+// has passed on its first micro-batch. So every task comes after those that it waits for, whatever the size of the
+// groups.
 //
 //===----------------------------------------------------------------------===//
 
