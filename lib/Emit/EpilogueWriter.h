@@ -7,9 +7,9 @@
 #ifndef MESHWRIGHT_LIB_EMIT_EPILOGUEWRITER_H
 #define MESHWRIGHT_LIB_EMIT_EPILOGUEWRITER_H
 
-#include "EpilogueTable.h"
 #include "dialects/Net/Loops.h"
-#include "meshwright/Schedule/ProductEpilogue.h"
+#include "meshwright/Codegen/EpilogueTable.h"
+#include "meshwright/Kernels/ProductEpilogue.h"
 #include "package.pb.h"
 
 namespace meshwright::emit {

@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContentHash.h"
-#include "GpuCompiler.h"
-#include "KernelCompiler.h"
-#include "KernelModule.h"
 #include "PackageContent.h"
 #include "PackageFolder.h"
+#include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/Codegen/KernelCompiler.h"
+#include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
 #include "mlir/IR/Threading.h"
 #include "runtime/proto/include/meshwright/runtime/SchemaVersion.h"

@@ -13,10 +13,10 @@
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
+#include "meshwright/Kernels/PlannedKernel.h"
+#include "meshwright/Memory/TripBytes.h"
 #include "meshwright/Schedule/Passes.h"
-#include "meshwright/Schedule/PlannedKernel.h"
 #include "meshwright/Schedule/Report.h"
-#include "meshwright/Schedule/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -8,8 +8,8 @@
 #define MESHWRIGHT_LIB_EMIT_PROGRAMWRITER_H
 
 #include "EpilogueWriter.h"
-#include "KernelCompiler.h"
 #include "dialects/Net/Loops.h"
+#include "meshwright/Codegen/KernelCompiler.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Graph.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"

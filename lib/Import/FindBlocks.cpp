@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Graph.h"
 #include "RepeatedBlocks.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Scopes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

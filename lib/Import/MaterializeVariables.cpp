@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CarriedState.h"
-#include "Graph.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "meshwright/Support/Glob.h"
 #include "meshwright/Support/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -8,11 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Graph.h"
 #include "StepFlow.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Import/Names.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"

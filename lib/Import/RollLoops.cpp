@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedLoop.h"
-#include "Graph.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
+#include "meshwright/StableHLO/CountedLoop.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Graph.h"
 #include "dialects/Dist/Interfaces.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/StableHLO/Graph.h"
 #include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_PIPELINE_PLANPIPELINE_H
 #define MESHWRIGHT_LIB_PIPELINE_PLANPIPELINE_H
 
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 #include <map>

@@ -6,9 +6,9 @@
 
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
+#include "meshwright/Codegen/Targets.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Emit/Passes.h"
-#include "meshwright/Emit/Targets.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
@@ -32,6 +32,7 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void meshwright::registerAllPasses() {
+  importer::registerStableHLOPasses();
   importer::registerImportPasses();
   importer::registerImportPipeline();
   train::registerTrainPasses();
@@ -39,6 +40,10 @@ void meshwright::registerAllPasses() {
   complete::registerCompletePasses();
   partition::registerPartitionPasses();
   optimize::registerOptimizePasses();
+  schedule::registerOverlapPasses();
+  schedule::registerPipeliningPasses();
+  schedule::registerKernelsPasses();
+  schedule::registerMemoryPasses();
   schedule::registerSchedulePasses();
   emit::registerEmitPasses();
 }

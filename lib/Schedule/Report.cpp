@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Report.h"
-#include "Storage.h"
-#include "Traffic.h"
 #include "dialects/Dist/Times.h"
+#include "meshwright/Memory/Storage.h"
+#include "meshwright/Overlap/Traffic.h"
 #include "meshwright/Schedule/Passes.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Storage.h"
-#include "Traffic.h"
+#include "meshwright/Memory/Storage.h"
+#include "meshwright/Overlap/Traffic.h"
 #include "meshwright/Schedule/Report.h"
 
 using namespace mlir;

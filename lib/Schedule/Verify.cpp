@@ -9,10 +9,10 @@
 
 #include "CheckWorks.h"
 #include "CollectiveOrder.h"
-#include "Storage.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "meshwright/Schedule/Arena.h"
+#include "meshwright/Memory/Arena.h"
+#include "meshwright/Memory/Storage.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Programs.h"
 #include <map>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Aliases.h"
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace meshwright;

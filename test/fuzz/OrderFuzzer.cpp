@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 
 using namespace meshwright;
 

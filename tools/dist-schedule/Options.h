@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_TOOLS_DIST_SCHEDULE_OPTIONS_H
 #define MESHWRIGHT_TOOLS_DIST_SCHEDULE_OPTIONS_H
 
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 
 namespace meshwright::tool {
 

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_IMPORT_IMPORT_H
 
 #include "dialects/Net/Net.h"
-#include "meshwright/Import/Text.h"
+#include "meshwright/StableHLO/Text.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>

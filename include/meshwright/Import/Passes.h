@@ -8,6 +8,7 @@
 #define MESHWRIGHT_IMPORT_PASSES_H
 
 #include "meshwright/Import/Import.h"
+#include "meshwright/StableHLO/Passes.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 

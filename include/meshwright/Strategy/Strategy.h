@@ -10,7 +10,7 @@
 #include "dialects/Dist/Mesh.h"
 #include "google/protobuf/text_format.h"
 #include "lib/Strategy/strategy.pb.h"
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LogicalResult.h"
 #include <memory>

@@ -8,7 +8,7 @@
 #define MESHWRIGHT_SUPPORT_STAGES_H
 
 #include "dialects/Dist/Dist.h"
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 
 namespace meshwright {
 

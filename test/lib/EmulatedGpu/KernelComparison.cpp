@@ -10,8 +10,8 @@
 
 #include "test/lib/EmulatedGpu/KernelComparison.h"
 #include "dialects/Net/Net.h"
-#include "lib/Emit/KernelModule.h"
-#include "meshwright/Schedule/PlannedKernel.h"
+#include "meshwright/Codegen/KernelModule.h"
+#include "meshwright/Kernels/PlannedKernel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <dlfcn.h>
 

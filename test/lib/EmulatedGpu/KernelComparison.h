@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
 
-#include "lib/Emit/GpuCompiler.h"
+#include "meshwright/Codegen/GpuCompiler.h"
 #include "test/lib/EmulatedGpu/EmulatedGpu.h"
 #include <map>
 

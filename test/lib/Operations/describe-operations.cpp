@@ -9,8 +9,8 @@
 
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Interfaces.h"
-#include "lib/Schedule/OpForms.h"
-#include "meshwright/Emit/Targets.h"
+#include "lib/Kernels/OpForms.h"
+#include "meshwright/Codegen/Targets.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/lib/Operations/OperationCases.h"

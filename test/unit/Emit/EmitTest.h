@@ -9,8 +9,8 @@
 
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Codegen/Targets.h"
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Emit/Targets.h"
 #include "meshwright/Rules/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <gtest/gtest.h>

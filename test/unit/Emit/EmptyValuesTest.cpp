@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Codegen/Targets.h"
 #include "meshwright/Emit/Emit.h"
-#include "meshwright/Emit/Targets.h"
 #include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

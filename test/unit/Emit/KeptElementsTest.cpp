@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/Net.h"
-#include "lib/Emit/KernelModule.h"
+#include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

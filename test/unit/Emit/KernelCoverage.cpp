@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Emit/KernelCoverage.h"
+#include "meshwright/Kernels/PlannedKernel.h"
 #include "meshwright/Schedule/Passes.h"
-#include "meshwright/Schedule/PlannedKernel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Net/Net.h"
-#include "lib/Emit/GpuCompiler.h"
-#include "lib/Emit/KernelModule.h"
+#include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
 #include "meshwright/Schedule/Passes.h"
 #include "mlir/Parser/Parser.h"

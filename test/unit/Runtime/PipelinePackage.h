@@ -10,7 +10,7 @@
 #ifndef MESHWRIGHT_TEST_UNIT_RUNTIME_PIPELINEPACKAGE_H
 #define MESHWRIGHT_TEST_UNIT_RUNTIME_PIPELINEPACKAGE_H
 
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 #include "package.pb.h"
 
 namespace meshwright::test {

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Arena.h"
+#include "meshwright/Memory/Arena.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Clustering.h"
+#include "meshwright/Kernels/Clustering.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
 

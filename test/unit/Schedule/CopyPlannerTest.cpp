@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/CopyPlanner.h"
+#include "meshwright/Memory/CopyPlanner.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/LinearForm.h"
+#include "meshwright/Kernels/LinearForm.h"
 #include "test/unit/Random.h"
 #include "gtest/gtest.h"
 #include <numeric>

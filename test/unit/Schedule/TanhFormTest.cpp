@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Schedule/TanhForm.h"
+#include "lib/Kernels/TanhForm.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

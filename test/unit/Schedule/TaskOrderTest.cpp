@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/TaskOrder.h"
+#include "meshwright/Orders/TaskOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/TransferOrder.h"
+#include "meshwright/Orders/TransferOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <deque>

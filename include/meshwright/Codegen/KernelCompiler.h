@@ -1,0 +1,52 @@
+//===- KernelCompiler.h - compiles kernels to a shared object ----*- C++ -*===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_CODEGEN_KERNELCOMPILER_H
+#define MESHWRIGHT_CODEGEN_KERNELCOMPILER_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace meshwright::emit {
+
+/// A kernel to compile, and the name of its function.
+struct KernelJob {
+  dist::KernelOp kernel;
+  std::string symbol;
+};
+
+/// Compiles `jobs` for `target` (`x86-64-v3`, `native`), as many at a time as the context has threads, and links them
+/// into the shared object `path`. Errors are emitted at `location` or at the kernel.
+mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
+                                   mlir::Location location);
+
+/// Builds the module of a kernel, by its number; null where that fails, which has been said.
+using ModuleBuilder = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(size_t)>;
+
+/// Compiles as many modules for the CPU `target`, and links them into the shared object `path`.
+mlir::LogicalResult compileSharedObject(size_t count, ModuleBuilder build, llvm::StringRef target, llvm::StringRef path,
+                                        mlir::Location location);
+
+/// Runs LLVM's passes for `machine` over `module`, whose layout becomes the machine's.
+void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
+
+/// True if `target` is `native` or a 64-bit processor that LLVM knows by this name.
+bool isKnownTarget(llvm::StringRef target);
+
+/// The CPU features that code for `target` needs, by LLVM's names.
+llvm::SmallVector<std::string> getCpuFeatures(llvm::StringRef target);
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,28 @@
+//===- KernelModule.h - a kernel as a module of LLVM ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_CODEGEN_KERNELMODULE_H
+#define MESHWRIGHT_CODEGEN_KERNELMODULE_H
+
+#include "dialects/Dist/Dist.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace meshwright::emit {
+
+/// Lowers `kernel` to a module of the llvm dialect with one function `void symbol(ptr)` that takes the array of the
+/// buffers' addresses, inputs first. Emits an error and returns null where an operation cannot be lowered.
+///
+/// Kernels of the forms that `schedule::KernelPlan` knows become one nest of vectorized loops; the others (scatters,
+/// say) go through bufferization, one loop nest per operation.
+mlir::OwningOpRef<mlir::ModuleOp> buildKernelModule(dist::KernelOp kernel, llvm::StringRef symbol);
+
+/// Loads the dialects that lowering makes operations of; none can be loaded while kernels are compiled side by side.
+void loadKernelDialects(mlir::MLIRContext &context);
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,36 @@
+//===- PlannedKernel.h - a kernel and its plan ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_KERNELS_PLANNEDKERNEL_H
+#define MESHWRIGHT_KERNELS_PLANNEDKERNEL_H
+
+#include "dialects/Dist/Dist.h"
+#include "meshwright/Kernels/KernelPlan.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace meshwright::schedule {
+
+/// The body of a kernel in linalg, in a function of a module of its own, and its plan, which points into it.
+struct PlannedKernel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Null if the kernel has no plan; `reason` then says why.
+  std::unique_ptr<KernelPlan> plan;
+  std::string reason;
+};
+
+/// The order of a reduction's loops: as the operation states them, or with the loops over kept dimensions outermost.
+/// The latter completes every sum at the end of its row, even if the summands lie far apart in memory.
+enum class LoopOrder { Given, KeptFirst };
+
+/// Lowers and plans `kernel`. Emits an error at an operation that cannot be lowered.
+PlannedKernel planKernel(dist::KernelOp kernel, LoopOrder order = LoopOrder::Given);
+
+/// A text of the computation of `kernel`, equal for kernels that can share their code.
+std::string getKernelText(dist::KernelOp kernel);
+
+} // namespace meshwright::schedule
+
+#endif

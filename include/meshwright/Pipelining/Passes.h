@@ -1,0 +1,23 @@
+//===- Passes.h - programs per stage and rank ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes of the stage Schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PIPELINING_PASSES_H
+#define MESHWRIGHT_PIPELINING_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace meshwright::schedule {
+
+#define GEN_PASS_DECL
+#include "meshwright/Pipelining/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "meshwright/Pipelining/Passes.h.inc"
+
+} // namespace meshwright::schedule
+
+#endif

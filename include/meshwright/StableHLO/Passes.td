@@ -1,0 +1,98 @@
+//===- Passes.td - from StableHLO to net ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_STABLEHLO_PASSES_TD
+#define MESHWRIGHT_STABLEHLO_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
+  let summary = "Convert every counted loop to a net loop or to straight code";
+  let description = [{
+    A counted loop compares a counter with a constant and adds a constant to it in every iteration; the
+    counter starts at a constant. Any other loop is an error. A loop that computes with floats becomes a
+    `net.loop`. Its body reads values that do not change directly from before the loop. A dynamic slice of
+    element i of such a value becomes a `net.take`; an update of slice i of a value with no other use becomes
+    a `net.stack`; every other value becomes a `net.carry` with a `net.next`. A loop that computes with
+    integers alone, such as the rounds of threefry as JAX prints them, is unrolled; `unroll` unrolls every
+    loop. Unrolling into more than ten thousand operations is an error.
+
+    ```mlir
+    %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
+    cond {
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %2 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %2 = stablehlo.add %i, %one : tensor<i32>
+      %3 = stablehlo.tanh %x : tensor<4xf32>
+      stablehlo.return %2, %3 : tensor<i32>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %i = net.loop count = 3
+    %x = net.carry %0 in %i : tensor<4xf32>
+    %3 = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = net.next %3 for %x : tensor<4xf32>
+    net.end_loop %i
+    ```
+  }];
+  let options = [Option<"unroll", "unroll", "bool", "false", "Unroll every loop">];
+  let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were unrolled">,
+                    Statistic<"numRolled", "num-rolled", "Loops that became net loops">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
+  let summary = "Compute all branches of a conditional and select among their results";
+  let description = [{
+    A constant predicate selects its branch at compile time. Otherwise the operations of all branches are
+    computed and the results are selected, so that the operations that ranks do together never depend on data.
+    A branch that is not taken computes with 1 in place of the floats from outside: gradients through it are
+    zero, as in JAX, even where its values are not finite.
+
+    ```mlir
+    %1 = "stablehlo.if"(%p) ({
+      %2 = stablehlo.tanh %0 : tensor<4xf32>
+      stablehlo.return %2 : tensor<4xf32>
+    }, {
+      stablehlo.return %0 : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %3 = stablehlo.select %p, %0, %one : tensor<i1>, tensor<4xf32>
+    %2 = stablehlo.tanh %3 : tensor<4xf32>
+    %1 = stablehlo.select %p, %2, %0 : tensor<i1>, tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numReplaced", "num-replaced", "Conditionals that were replaced">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "Turn operations of StableHLO and CHLO into operations of net";
+  let description = [{
+    Converts operations one by one, in order; an unknown operation is an error at its line. Joins reshapes of
+    reshapes and broadcasts of broadcasts, and leaves out operations without uses.
+
+    ```mlir
+    %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = net.reshape %0 : tensor<8x1xf32> -> tensor<8xf32>
+    %2 = net.broadcast %1 dims = [0] : tensor<8xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numConverted", "num-converted", "Operations that were converted">];
+  let dependentDialects = ["::meshwright::net::NetDialect"];
+}
+
+#endif

@@ -1,0 +1,25 @@
+//===- Text.h - exported text before conversion -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_STABLEHLO_TEXT_H
+#define MESHWRIGHT_STABLEHLO_TEXT_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+
+namespace meshwright::importer {
+
+/// Registers the dialects of exported text (stablehlo, chlo, sdy). They are only parsed, never printed.
+void registerSourceDialects(mlir::DialectRegistry &registry);
+
+/// Rejects text that MLIR's parser must not see: bytes that are not UTF-8, zero bytes, and nesting so deep that a
+/// recursive parser overflows its stack. Errors are located in the file `name`.
+llvm::LogicalResult checkText(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
+
+} // namespace meshwright::importer
+
+#endif

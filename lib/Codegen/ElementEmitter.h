@@ -1,0 +1,110 @@
+//===- ElementEmitter.h - code for the elements of a kernel ------*- C++ -*===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_CODEGEN_ELEMENTEMITTER_H
+#define MESHWRIGHT_LIB_CODEGEN_ELEMENTEMITTER_H
+
+#include "meshwright/Kernels/KernelPlan.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace meshwright::emit {
+
+using LoopBuilder = mlir::ImplicitLocOpBuilder;
+
+/// Writes the elements of a plan's nodes, and loads and stores, with arith, math, vector and llvm operations. Derived
+/// classes write the loops around them and enter the loop variables in `ivs`.
+class ElementEmitter {
+protected:
+  using Node = schedule::Node;
+  using LinearForm = schedule::LinearForm;
+
+  /// `pointers` are the addresses of inputs, then outputs; `types` their tensor types.
+  ElementEmitter(const schedule::KernelPlan &plan, LoopBuilder &builder, mlir::ValueRange pointers,
+                 llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs);
+
+  /// An index along the lanes: scalar + stride · lane + vector; `vector` is null if it is not needed.
+  struct LaneIndex {
+    mlir::Value scalar, vector;
+    int64_t stride = 0;
+    bool isUniform() const { return stride == 0 && !vector; }
+  };
+  /// The reductions and stores of one stage.
+  struct Stage {
+    llvm::SmallVector<unsigned> reductions, stores;
+    bool empty() const { return reductions.empty() && stores.empty(); }
+  };
+
+  mlir::Value emitNode(Node *node);
+  void prepareRowNodes(llvm::ArrayRef<Node *> roots);
+  llvm::SmallVector<Node *> getRoots(const Stage &stage) const;
+  llvm::MapVector<Node *, unsigned> findRepeated() const;
+  mlir::Value combine(const schedule::Reduction &reduction, mlir::Value lhs, mlir::Value rhs);
+  /// True if `form` uses loops only; quotients and remainders change along loops that they do not name.
+  bool isLinear(const LinearForm &form) const;
+
+  LaneIndex emitIndex(const LinearForm &form);
+  mlir::Value toValue(const LaneIndex &index);
+  mlir::Value toVector(mlir::Value value);
+  mlir::Value getIndex(int64_t value);
+  mlir::Value load(mlir::Value base, mlir::Type element, const LaneIndex &index);
+  void store(mlir::Value base, mlir::Value value, const LaneIndex &index);
+
+  const schedule::KernelPlan &plan;
+  LoopBuilder &builder;
+  mlir::ValueRange pointers;
+  llvm::ArrayRef<mlir::RankedTensorType> types;
+  unsigned numInputs;
+
+  llvm::SmallVector<Stage> stages;
+  /// The loops' variables as values.
+  llvm::DenseMap<unsigned, mlir::Value> ivs;
+  /// The innermost loop, and the number of its elements that are computed at a time.
+  std::optional<unsigned> laneLoop;
+  unsigned lanes = 1;
+  /// True while code goes into the loops over columns; then the elements known in this row and in this iteration.
+  bool inColumns = false;
+  llvm::DenseMap<const Node *, mlir::Value> rowValues, columnValues;
+  llvm::SmallVector<mlir::Value> rowResults;
+  /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
+  llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
+  unsigned currentStage = 0;
+  /// Elements that have been stored as outputs and can be loaded from there.
+  llvm::DenseMap<const Node *, const schedule::Store *> stored;
+
+private:
+  mlir::Value computeNode(Node *node);
+  mlir::Value cloneBody(Node *node);
+  mlir::Value cloneOperation(mlir::Operation &op, mlir::IRMapping &mapping);
+  LinearForm getPositionInRow() const;
+  mlir::Value emitDivision(const schedule::Variables::Variable &variable);
+  mlir::Type toVectorType(mlir::Type type);
+  mlir::Value getAddress(mlir::Value base, mlir::Type element, mlir::Value index);
+  mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index, bool vector);
+  void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
+
+  /// Values of bodies that indices are computed from.
+  llvm::DenseMap<std::pair<const Node *, mlir::Value>, mlir::Value> bodyValues;
+};
+
+/// The type of an element in memory: Booleans and 8-bit floats are bytes.
+mlir::Type getMemoryType(mlir::Type element);
+/// `value`, an element or a vector of them as they lie in memory, as elements of type `element`; and the way back.
+mlir::Value fromMemory(LoopBuilder &builder, mlir::Value value, mlir::Type element);
+mlir::Value toMemory(LoopBuilder &builder, mlir::Value value);
+
+/// Computes the next carried values of a loop from its induction variable and the last ones.
+using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+
+mlir::scf::ForOp buildLoop(LoopBuilder &builder, mlir::Value lower, mlir::Value upper, mlir::Value step,
+                           mlir::ValueRange carried, LoopBody body);
+mlir::scf::ForOp buildLoop(LoopBuilder &builder, int64_t from, int64_t to, int64_t step, mlir::ValueRange carried,
+                           LoopBody body);
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,119 @@
+//===- GpuKernelModule.cpp - lowers a kernel to functions of a GPU --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuKernelModule.h"
+#include "GpuEmitter.h"
+#include "GpuScatter.h"
+#include "GpuSearch.h"
+#include "LoopEmitter.h"
+#include "meshwright/Kernels/PlannedKernel.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::emit;
+
+namespace {
+
+class GpuKernelBuilder {
+public:
+  GpuKernelBuilder(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
+                   SmallVectorImpl<LaunchedFunction> &launches)
+      : kernel(kernel), symbol(symbol), machine(machine), launches(launches), lowering(kernel) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  LogicalResult addFunctions();
+  void addLaunches(std::vector<GpuLaunchPlan> plans,
+                   function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit);
+  /// Adds the launches of operations that have a mapping of their own; false if the kernel is not such an operation.
+  template <typename Mapping> bool addMatched();
+  void addPlanned(const schedule::KernelPlan &plan, bool keptFirst);
+  LogicalResult checkLaunches();
+  /// The name of the next function, and that of its body.
+  std::string getName() const { return (symbol + "_" + Twine(launches.size())).str(); }
+  std::string getBodyName(StringRef name) const { return (name + "_body").str(); }
+
+  dist::KernelOp kernel;
+  StringRef symbol;
+  const GpuMachine &machine;
+  SmallVectorImpl<LaunchedFunction> &launches;
+  KernelLowering lowering;
+};
+
+} // namespace
+
+void GpuKernelBuilder::addLaunches(std::vector<GpuLaunchPlan> plans,
+                                   function_ref<void(GpuLaunchPlan &, LoopBuilder &, ValueRange)> emit) {
+  if (llvm::any_of(plans, [](const GpuLaunchPlan &launch) { return launch.usesScratch(); }))
+    lowering.addScratch();
+  for (GpuLaunchPlan &launch : plans) {
+    std::string name = getName();
+    lowering.addFunction(getBodyName(name),
+                         [&](LoopBuilder &builder, ValueRange pointers) { emit(launch, builder, pointers); });
+    launches.push_back(
+        {name, launch.mapping, launch.getNumBlocks(), launch.getNumThreads(), launch.sharedBytes, launch.scratchBytes});
+  }
+}
+
+void GpuKernelBuilder::addPlanned(const schedule::KernelPlan &plan, bool keptFirst) {
+  ArrayRef<RankedTensorType> types = lowering.getTypes();
+  unsigned numInputs = lowering.getNumInputs();
+  addLaunches(planLaunches(plan, types, numInputs, keptFirst),
+              [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
+                if (launch.mapping == GpuLaunchPlan::Serial)
+                  LoopEmitter(plan, builder, pointers, types, numInputs).emitOneByOne();
+                else
+                  GpuEmitter(plan, launch, machine, builder, pointers, types, numInputs).emit();
+              });
+}
+
+template <typename Mapping> bool GpuKernelBuilder::addMatched() {
+  std::optional<Mapping> mapping = Mapping::match(kernel);
+  if (mapping)
+    addLaunches(mapping->planLaunches(), [&](GpuLaunchPlan &launch, LoopBuilder &builder, ValueRange pointers) {
+      mapping->emit(launch, machine, builder, pointers);
+    });
+  return mapping.has_value();
+}
+
+LogicalResult GpuKernelBuilder::addFunctions() {
+  if (addMatched<GpuScatter>() || addMatched<GpuSearch>())
+    return success();
+  // An operation on a sum, such as its rounding to 16 bits, needs the sum complete when the row ends.
+  for (auto order : {schedule::LoopOrder::Given, schedule::LoopOrder::KeptFirst}) {
+    schedule::PlannedKernel planned = schedule::planKernel(kernel, order);
+    if (!planned.plan)
+      continue;
+    addPlanned(*planned.plan, order == schedule::LoopOrder::KeptFirst);
+    return success();
+  }
+  std::string name = getName();
+  launches.push_back({name, GpuLaunchPlan::Serial, 1, 1, 0, 0});
+  return lowering.addBufferized(getBodyName(name));
+}
+
+LogicalResult GpuKernelBuilder::checkLaunches() {
+  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+  for (const LaunchedFunction &launch : launches)
+    if (launch.blocks > kMostBlocks)
+      return kernel->emitError() << "kernel takes " << launch.blocks << " blocks but a GPU launches at most "
+                                 << kMostBlocks;
+  return success();
+}
+
+OwningOpRef<ModuleOp> GpuKernelBuilder::run() {
+  if (failed(addFunctions()) || failed(checkLaunches()) || failed(lowering.lower(MathFunctions::Expanded)))
+    return nullptr;
+  for (const LaunchedFunction &launch : launches)
+    machine.addEntry(lowering, launch.function, getBodyName(launch.function), launch.threads);
+  return lowering.takeModule();
+}
+
+OwningOpRef<ModuleOp> emit::buildGpuKernelModule(dist::KernelOp kernel, StringRef symbol, const GpuMachine &machine,
+                                                 SmallVectorImpl<LaunchedFunction> &launches) {
+  return GpuKernelBuilder(kernel, symbol, machine, launches).run();
+}

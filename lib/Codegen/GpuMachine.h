@@ -1,0 +1,39 @@
+//===- GpuMachine.h - the primitives that GPU code needs ---------*- C++ -*===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_CODEGEN_GPUMACHINE_H
+#define MESHWRIGHT_LIB_CODEGEN_GPUMACHINE_H
+
+#include "KernelLowering.h"
+
+namespace meshwright::emit {
+
+/// The four things that the functions of a GPU ask for, and how they are entered. Everything else is the same for a GPU
+/// and for one that is emulated.
+class GpuMachine {
+public:
+  virtual ~GpuMachine() = default;
+
+  /// The number of the thread in its block, and that of the block, as indices.
+  virtual mlir::Value getThread(LoopBuilder &builder) const = 0;
+  virtual mlir::Value getBlock(LoopBuilder &builder) const = 0;
+  /// A barrier for all threads of the block, after which they see each other's writes.
+  virtual void emitBarrier(LoopBuilder &builder) const = 0;
+  /// The address of the block's shared memory.
+  virtual mlir::Value getShared(LoopBuilder &builder) const = 0;
+  /// Adds the function that is launched, with blocks of so many threads, and calls `callee`.
+  virtual void addEntry(KernelLowering &lowering, llvm::StringRef name, llvm::StringRef callee,
+                        unsigned threads) const = 0;
+
+  /// NVIDIA's GPUs, by intrinsics of LLVM.
+  static const GpuMachine &getNvidia();
+  /// An emulated GPU: functions `void name(ptr)` of the host's processor, which call the emulator for these primitives.
+  static const GpuMachine &getEmulated();
+};
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,68 @@
+//===- KernelLowering.h - lowers a kernel's functions to LLVM -----*- C++ -*===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_CODEGEN_KERNELLOWERING_H
+#define MESHWRIGHT_LIB_CODEGEN_KERNELLOWERING_H
+
+#include "ElementEmitter.h"
+#include "dialects/Dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace meshwright::emit {
+
+/// The implementation of functions like exponentials, besides f32 polynomials: calls of a library that is linked, or
+/// expansions into basic operations.
+enum class MathFunctions { Library, Expanded };
+
+/// The module of a kernel while it is lowered. Its internal functions take one pointer for each piece of memory: an
+/// output that is where an input was has the input's, so that no two of them alias.
+class KernelLowering {
+public:
+  explicit KernelLowering(dist::KernelOp kernel);
+
+  /// Gives functions and entries a further pointer, to scratch memory; before any of them is added.
+  void addScratch() { hasScratch = true; }
+  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory.
+  void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
+  /// Adds the whole kernel as an internal function, the way for operations that are not of the planned forms: buffers
+  /// for tensors, one loop nest per operation.
+  mlir::LogicalResult addBufferized(llvm::StringRef name);
+  /// Lowers all functions to the llvm dialect.
+  mlir::LogicalResult lower(MathFunctions functions);
+  /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
+  /// numbers `name_bytes`: how many inputs and outputs there are, and the bytes that are read or written at each.
+  void addEntry(llvm::StringRef name, llvm::StringRef callee);
+  /// Adds the function of a GPU, launched with blocks of so many threads, that takes a pointer for every input and
+  /// output, and for scratch memory, and calls `callee`.
+  void addDeviceEntry(llvm::StringRef name, llvm::StringRef callee, unsigned threads);
+
+  unsigned getNumInputs();
+  /// The types of inputs, then outputs.
+  llvm::ArrayRef<mlir::RankedTensorType> getTypes() const { return types; }
+  mlir::OwningOpRef<mlir::ModuleOp> takeModule() { return std::move(module); }
+
+private:
+  mlir::func::FuncOp createFunction(llvm::StringRef name);
+  mlir::LogicalResult buildBody(mlir::func::FuncOp func);
+  mlir::LogicalResult simplifyMath(MathFunctions functions);
+  mlir::LogicalResult lowerStructure(MathFunctions functions);
+  mlir::LogicalResult convertToLLVM();
+  void addExtents(llvm::StringRef name);
+
+  dist::KernelOp kernel;
+  mlir::Location location;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::SmallVector<mlir::RankedTensorType> types;
+  /// For every input and output the pointer argument of the functions that it comes in.
+  llvm::SmallVector<unsigned> pointerOf;
+  bool hasScratch = false;
+};
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,54 @@
+//===- LoopEmitter.h - loops of a kernel on a CPU ----------------*- C++ -*===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
+#define MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
+
+#include "ElementEmitter.h"
+
+namespace meshwright::emit {
+
+/// The number of elements per vector for an innermost loop of `extent` iterations: 16, or less for shorter loops.
+unsigned getNumLanes(int64_t extent);
+
+/// Writes the loops of a plan with scf, arith, math, vector and llvm operations.
+///
+/// The innermost loop over columns runs in explicit vectors of a fixed number of lanes, and its rest in scalars. A sum
+/// along it has one accumulator per lane, which are added as a tree at the end: the order of additions depends on the
+/// operation's shape alone, never on its neighbours in the kernel or on the machine, and no fast-math flag is needed.
+class LoopEmitter : ElementEmitter {
+public:
+  /// `pointers` are the addresses of inputs, then outputs; `types` their tensor types.
+  LoopEmitter(const schedule::KernelPlan &plan, LoopBuilder &builder, mlir::ValueRange pointers,
+              llvm::ArrayRef<mlir::RankedTensorType> types, unsigned numInputs)
+      : ElementEmitter(plan, builder, pointers, types, numInputs) {}
+
+  void emit();
+  /// The same without vectors and buffers, for a single thread of a GPU.
+  void emitOneByOne();
+
+private:
+  unsigned getStep(int64_t extent) const { return vectors ? getNumLanes(extent) : 1; }
+  void initializeAccumulations();
+  void emitRows(unsigned loop);
+  void emitStages();
+  void emitRowStores();
+  void chooseKept();
+  llvm::SmallVector<mlir::Value> emitColumns(const Stage &stage, unsigned loop, llvm::ArrayRef<mlir::Value> carried);
+  llvm::SmallVector<mlir::Value> emitInnermost(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
+  llvm::SmallVector<mlir::Value> emitElements(const Stage &stage, llvm::ArrayRef<mlir::Value> carried);
+  mlir::Value sumLanes(const schedule::Reduction &reduction, mlir::Value vector);
+  bool isCarried(const schedule::Reduction &reduction) const;
+  unsigned chooseWidth() const;
+
+  /// The number of elements of the innermost loop that are computed at a time, except in its rest.
+  unsigned width = 1;
+  bool vectors = true;
+};
+
+} // namespace meshwright::emit
+
+#endif

@@ -1,0 +1,305 @@
+//===- FormKernels.cpp - groups operations into kernels and GEMMs ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is in memory is decided first (KernelMemory.h), then what is computed together (KernelProblem.h, Clustering.h),
+// and then the block is written anew in that order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelProblem.h"
+#include "LoopOrder.h"
+#include "SplitConcatenations.h"
+#include "meshwright/Kernels/Passes.h"
+#include "meshwright/Kernels/PlannedKernel.h"
+#include "meshwright/Support/Programs.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+#define DEBUG_TYPE "dist-schedule-form-kernels"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "meshwright/Kernels/Passes.h.inc"
+} // namespace meshwright::schedule
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// One function, and what of it is to be computed together.
+class Former {
+public:
+  Former(func::FuncOp func, net::LoopNest &nest, OpForms &forms, const FormKernelsPassOptions &options)
+      : block(func.getBody().front()), nest(nest), forms(forms),
+        memory(block, nest, forms, options.libraryConvolutions),
+        problem(block, nest, forms, memory, options.libraryEpilogues) {}
+
+  /// Writes the function anew.
+  void run();
+
+  unsigned getNumCopies() const { return memory.getNumCopies(); }
+  unsigned numKernels = 0, numProducts = 0;
+
+private:
+  void build(Operation *op, ArrayRef<unsigned> members);
+  void buildProduct(net::DotOp dot, const Product &product);
+  void buildKernel(ArrayRef<unsigned> members);
+  SmallVector<Operation *> findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const;
+  bool isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside, bool alone) const;
+  bool canPlan(dist::KernelOp kernel);
+  Value getMemory(Value value);
+  OpBuilder getViewBuilder(Value value);
+  void moveToEnd(Operation *op);
+
+  Block &block;
+  net::LoopNest &nest;
+  OpForms &forms;
+  KernelMemory memory;
+  KernelProblem problem;
+  /// Nodes whose values are in memory; the others are computed wherever they are read.
+  SmallVector<bool> stored;
+  /// The new values of old ones.
+  IRMapping moved;
+  /// The loops that have been begun and not ended, the outermost first, and where they are now.
+  SmallVector<std::pair<net::LoopOp, Operation *>> open;
+  llvm::DenseMap<Attribute, bool> planned;
+};
+
+} // namespace
+
+/// `value` in the new program, contiguous.
+Value Former::getMemory(Value value) {
+  if (Value known = moved.lookupOrNull(value))
+    return known;
+  std::optional<View> view = memory.find(value);
+  Value base = moved.lookupOrDefault(view->base);
+  if (base.getType() == value.getType() && view->position.constant == 0)
+    return base;
+  OpBuilder builder = getViewBuilder(value);
+  Value part = dist::ViewOp::create(builder, value.getLoc(), value.getType(), base, view->position.constant);
+  moved.map(value, part);
+  return part;
+}
+
+/// A builder for a view of `value`: at the present place, or before the outermost loop that does not contain the value,
+/// since operations after that loop may read the view, too.
+OpBuilder Former::getViewBuilder(Value value) {
+  Operation *maker = value.getDefiningOp();
+  for (auto [loop, place] : open)
+    if (!maker || !nest.contains(loop, maker))
+      return OpBuilder(place);
+  return OpBuilder(block.getTerminator());
+}
+
+void Former::moveToEnd(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(getMemory(operand.get()));
+    return;
+  }
+  OpBuilder builder(block.getTerminator());
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, getMemory(operand));
+  Operation *clone = builder.clone(*op, mapping);
+  moved.map(op->getResults(), clone->getResults());
+  if (auto loop = dyn_cast<net::LoopOp>(op))
+    open.push_back({loop, clone});
+  else if (isa<net::EndLoopOp>(op))
+    open.pop_back();
+}
+
+void Former::buildProduct(net::DotOp dot, const Product &product) {
+  OpBuilder builder(block.getTerminator());
+  Operation *result = product.transpose ? product.transpose : dot.getOperation();
+  SmallVector<int64_t> lhs(product.lhs.batch), rhs(product.rhs.batch), out(product.outBatch);
+  lhs.append({product.lhs.own, product.lhs.sum});
+  rhs.append({product.rhs.sum, product.rhs.own});
+  out.append({product.outRow, product.outColumn});
+  auto matmul = dist::MatmulOp::create(builder, dot.getLoc(), result->getResult(0).getType(),
+                                       moved.lookupOrDefault(product.lhs.base), moved.lookupOrDefault(product.rhs.base),
+                                       product.lhs.offset, lhs, product.rhs.offset, rhs, out, product.batch, product.m,
+                                       product.n, product.k);
+  matmul->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+  moved.map(result->getResult(0), matmul.getResult());
+  ++numProducts;
+}
+
+namespace {
+
+/// Copies operations into the body of a kernel, with the layout operations between them; what else they read becomes
+/// inputs.
+struct BodyBuilder {
+  OpBuilder builder;
+  Block &body;
+  function_ref<bool(Operation *)> isInside;
+  IRMapping mapping;
+  SmallVector<Value> inputs;
+
+  Value get(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (op && isInside(op)) {
+      clone(op);
+      return mapping.lookup(value);
+    }
+    inputs.push_back(value);
+    Value argument = body.addArgument(value.getType(), value.getLoc());
+    mapping.map(value, argument);
+    return argument;
+  }
+
+  void clone(Operation *op) {
+    for (Value operand : op->getOperands())
+      get(operand);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+  }
+};
+
+} // namespace
+
+/// The results of `members` that other kernels read and that are in memory.
+SmallVector<Operation *> Former::findStored(ArrayRef<unsigned> members, const llvm::DenseSet<unsigned> &inside) const {
+  SmallVector<Operation *> found;
+  for (unsigned member : members) {
+    bool isRead = llvm::any_of(problem.getUsers(member), [&](unsigned user) { return !inside.contains(user); });
+    if (stored[member] && isRead)
+      found.push_back(problem.getOperation(member));
+  }
+  return found;
+}
+
+/// True if `op` is computed in the kernel of the nodes `inside`; if `alone`, that kernel does not look through layout
+/// operations.
+bool Former::isComputedIn(Operation *op, const llvm::DenseSet<unsigned> &inside, bool alone) const {
+  if (std::optional<unsigned> node = problem.getNode(op))
+    return inside.contains(*node) || !stored[*node];
+  OpForm::Kind kind = forms.get(op).kind;
+  return kind == OpForm::Source || (kind == OpForm::Move && (!alone || memory.isMadeFromNothing(op->getResult(0))));
+}
+
+/// Builds the kernel of `members`; one per member where the loops cannot be planned together.
+void Former::buildKernel(ArrayRef<unsigned> members) {
+  llvm::DenseSet<unsigned> inside(members.begin(), members.end());
+  SmallVector<Operation *> makers = findStored(members, inside);
+  // Unused operations are not computed.
+  if (makers.empty())
+    return;
+  SmallVector<Value> outputs;
+  for (Operation *maker : makers)
+    llvm::append_range(outputs, maker->getResults());
+  Operation *named = makers.back();
+  OpBuilder builder(block.getTerminator());
+  auto kernel = dist::KernelOp::create(builder, named->getLoc(), ValueRange(outputs).getTypes(), ValueRange(),
+                                       DenseI64ArrayAttr());
+  Block &body = kernel.getBody().emplaceBlock();
+  bool alone = forms.get(named).kind == OpForm::Alone;
+  auto isInside = [&](Operation *op) { return isComputedIn(op, inside, alone); };
+  BodyBuilder copier{OpBuilder::atBlockEnd(&body), body, isInside, {}, {}};
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(copier.get(output));
+  dist::YieldOp::create(copier.builder, named->getLoc(), yielded);
+  for (Value &input : copier.inputs)
+    input = getMemory(input);
+  // Views that this kernel read stand after it.
+  kernel->moveBefore(block.getTerminator());
+  kernel.getInputsMutable().assign(copier.inputs);
+  if (members.size() > 1 && !canPlan(kernel)) {
+    kernel.erase();
+    for (unsigned member : members) {
+      stored[member] = true;
+      buildKernel(member);
+    }
+    return;
+  }
+  kernel->setDiscardableAttrs(named->getDiscardableAttrDictionary());
+  moved.map(outputs, SmallVector<Value>(kernel.getResults()));
+  ++numKernels;
+}
+
+bool Former::canPlan(dist::KernelOp kernel) {
+  auto [known, isNew] = planned.try_emplace(StringAttr::get(kernel.getContext(), getKernelText(kernel)));
+  if (isNew)
+    known->second = planKernel(kernel).plan != nullptr;
+  return known->second;
+}
+
+/// Builds what the nodes `members` are, the first of which is `op`.
+void Former::build(Operation *op, ArrayRef<unsigned> members) {
+  if (const Product *product = memory.getProduct(op))
+    return buildProduct(cast<net::DotOp>(op), *product);
+  if (memory.isLibraryConvolution(op)) {
+    ++numProducts;
+    return moveToEnd(op);
+  }
+  bool isKernel = problem.get().nodes[members.front()].kind != ClusterProblem::Node::Barrier;
+  if (isKernel || forms.get(op).kind == OpForm::Alone)
+    return buildKernel(members);
+  if (!memory.isOfProduct(op))
+    moveToEnd(op);
+}
+
+void Former::run() {
+  Clustering clustering = cluster(problem.get());
+  stored = std::move(clustering.stored);
+  SmallVector<Operation *> leaves, old;
+  for (Operation &op : block.without_terminator())
+    (memory.isLeaf(&op) ? leaves : old).push_back(&op);
+  // Values that exist from the start stay at the beginning.
+  for (Operation *op : leaves)
+    op->moveBefore(block.getTerminator());
+  SmallVector<Operation *> first;
+  for (ArrayRef<unsigned> members : clustering.order)
+    first.push_back(problem.getOperation(members.front()));
+  for (unsigned item : keepBodiesTogether(first, nest))
+    build(first[item], clustering.order[item]);
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  forms.forgetAll();
+}
+
+namespace {
+
+struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
+  void runOnOperation() override {
+    if (failed(verifyPrograms(getOperation())))
+      return signalPassFailure();
+    OpForms forms;
+    FormKernelsPassOptions options{libraryConvolutions, libraryEpilogues};
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      for (Operation &op : func.getBody().front())
+        for (Value result : op.getResults())
+          if (!isa<RankedTensorType>(result.getType())) {
+            op.emitError() << "value is of " << result.getType()
+                           << "; kernels are formed of tensors, before collectives are started";
+            return signalPassFailure();
+          }
+      splitConcatenations(func.getBody().front());
+      FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());
+      if (failed(nest))
+        return signalPassFailure();
+      Former former(func, *nest, forms, options);
+      former.run();
+      numKernels += former.numKernels;
+      numProducts += former.numProducts;
+      numCopies += former.getNumCopies();
+    }
+  }
+};
+
+} // namespace

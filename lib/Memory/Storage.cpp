@@ -1,0 +1,207 @@
+//===- Storage.cpp - values that share memory, and their lifetimes --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps are positions of operations in the function. A value's root is the value whose memory it is in; the lifetime of
+// a root covers the reads of all its views, extends over loops that repeat a reader, and over asynchronous operations
+// until their wait.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Memory/Storage.h"
+#include "meshwright/Kernels/Places.h"
+#include "meshwright/Kernels/ProductEpilogue.h"
+#include "meshwright/Memory/TripBytes.h"
+#include "meshwright/Support/Bytes.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+/// True if `op` starts an asynchronous operation that another operation waits for.
+static bool isStart(Operation *op) {
+  auto collective = dyn_cast<dist::CollectiveOp>(op);
+  auto copy = dyn_cast<dist::CopyOp>(op);
+  return (collective && collective.isStart()) || (copy && copy.isStart());
+}
+
+Operation *schedule::findWait(Operation *op) {
+  if (!isStart(op))
+    return op;
+  Operation *last = op, *taker = nullptr;
+  for (Value flight : op->getResults()) {
+    if (flight.use_empty())
+      return nullptr;
+    if (*flight.user_begin() == taker)
+      continue;
+    taker = *flight.user_begin();
+    Operation *wait = findWait(taker);
+    if (!wait)
+      return nullptr;
+    if (last->isBeforeInBlock(wait))
+      last = wait;
+  }
+  return last;
+}
+
+/// The value in whose memory `value` is, if it is only another name for it or a part of it.
+static Value getBase(Value value) {
+  if (auto view = value.getDefiningOp<dist::ViewOp>())
+    return view.getInput();
+  if (auto wait = value.getDefiningOp<dist::WaitOp>())
+    return wait.getFlights()[cast<OpResult>(value).getResultNumber()];
+  if (auto next = value.getDefiningOp<net::NextOp>())
+    return next.getCarry();
+  if (auto take = value.getDefiningOp<net::TakeOp>(); take && hasAlignedParts(value))
+    return take.getStack();
+  return {};
+}
+
+Storage::Storage(func::FuncOp func) {
+  Block &block = func.getBody().front();
+  if (auto module = func->getParentOfType<ModuleOp>())
+    for (auto variable : module.getOps<net::VariableOp>())
+      if (dist::isOnHost(variable))
+        hostVariables.insert(variable.getSymNameAttr());
+  if (FailureOr<net::LoopNest> found = net::LoopNest::find(block); succeeded(found))
+    nest = std::move(*found);
+  for (Operation &op : block)
+    steps[&op] = end++;
+  --end;
+  for (Operation &op : block) {
+    for (Value result : op.getResults())
+      if (getRoot(result) == result)
+        lastUses.try_emplace(result, steps[isa<net::StackOp>(op) ? nest.getEnd(nest.getLoop(&op)) : &op]);
+    addReads(&op);
+  }
+}
+
+/// Notes what `op` reads, and until when.
+void Storage::addReads(Operation *op) {
+  bool isName = op->getNumResults() > 0 && !isStart(op) && getBase(op->getResult(0)) && !isa<net::NextOp>(op);
+  if (isName || isa<net::EndLoopOp>(op))
+    return;
+  int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[op];
+  // The operands and results of a start are in use until its wait.
+  if (isStart(op)) {
+    Operation *wait = findWait(op);
+    step = wait ? steps[wait] : end;
+    for (Value result : op->getResults())
+      lastUses[result] = step;
+  }
+  // A GEMM with an epilogue still reads its operands while it writes the results of the following kernel.
+  if (auto product = dyn_cast<dist::MatmulOp>(op); product && product->hasAttr(kEpilogueAttr))
+    if (dist::KernelOp kernel = getKernelBehind(product))
+      step = steps[kernel];
+  // A carried value is written to its place before the loop.
+  if (isa<net::CarryOp>(op))
+    step = steps[nest.getLoop(op)];
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value root = getRoot(operand.get());
+    auto carry = root.getDefiningOp<net::CarryOp>();
+    int64_t &last = lastUses[root];
+    if (isa<net::NextOp>(op) && operand.getOperandNumber() == 1) {
+      last = std::max(last, steps[nest.getEnd(nest.getLoop(op))]);
+      continue;
+    }
+    int64_t read = getReadStep(op, step, root);
+    last = std::max(last, read);
+    if (carry && nest.contains(nest.getLoop(carry), op))
+      carryReads[carry] = std::max(carryReads[carry], read);
+  }
+}
+
+/// An operation repeated in each iteration reads values made before the loop until the loop ends.
+int64_t Storage::getReadStep(Operation *reader, int64_t step, Value root) const {
+  Operation *maker = root.getDefiningOp();
+  net::LoopOp loop = nest.getLoop(reader);
+  if (isa<net::CarryOp>(reader))
+    loop = nest.getParent(loop);
+  for (; loop && !(maker && nest.contains(loop, maker)); loop = nest.getParent(loop))
+    step = steps.lookup(nest.getEnd(loop));
+  return step;
+}
+
+int64_t Storage::getFirst(Value root) const {
+  Operation *op = root.getDefiningOp();
+  return getStep(isa<net::CarryOp, net::StackOp>(op) ? nest.getLoop(op) : op);
+}
+
+Value Storage::getRoot(Value value) const {
+  while (Value base = getBase(value))
+    value = base;
+  return value;
+}
+
+bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
+  Value input = op.getPartInput(part), result = op.getPartResult(part);
+  if (op.getKind() != dist::CollectiveKind::AllReduce || getOffset(input) != 0)
+    return false;
+  Value root = getRoot(input);
+  Operation *maker = root.getDefiningOp();
+  // The memory of a loop's values serves more than one iteration.
+  if (!maker || isa<net::ReadOp, net::CarryOp, net::StackOp>(maker) || nest.getLoop(maker) != nest.getLoop(op) ||
+      isPersistent(maker) || getBytes(root.getType()) != getBytes(result.getType()))
+    return false;
+  int64_t reads = 0;
+  SmallVector<Value> names = {root};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (isa<dist::ViewOp, dist::WaitOp>(user)) {
+        llvm::append_range(names, user->getResults());
+        continue;
+      }
+      // Another asynchronous reader may read the value later than at its start.
+      reads += user == op;
+      if (user != op &&
+          (isa<dist::CollectiveOp, dist::CopyOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))
+        return false;
+    }
+  return reads == 1;
+}
+
+bool Storage::isOnHost(Value root) const {
+  if (auto copy = root.getDefiningOp<dist::CopyOp>())
+    return copy.getMemory() == dist::MemoryKind::Host;
+  auto read = root.getDefiningOp<net::ReadOp>();
+  return read && hostVariables.contains(read.getVariableAttr().getAttr());
+}
+
+static std::optional<int64_t> getStatedOffset(Value value) {
+  auto result = cast<OpResult>(value);
+  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  bool isStated = offsets && offsets.size() == result.getOwner()->getNumResults();
+  return isStated ? std::optional(offsets[result.getResultNumber()]) : std::nullopt;
+}
+
+Value Storage::getHost(OpResult value) const {
+  SmallVector<Value> names = {value};
+  while (!names.empty() && nest.getLoop(value.getOwner()))
+    for (OpOperand &use : names.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<dist::ViewOp>(user))
+        names.push_back(user->getResult(0));
+      auto next = dyn_cast<net::NextOp>(user);
+      bool becomesPart = isa<net::StackOp>(user) || (next && use.getOperandNumber() == 0);
+      if (!becomesPart || getRoot(use.get()) != value)
+        continue;
+      Value host = next ? Value(next.getCarry()) : Value(user->getResult(0));
+      if (host != value && getStatedOffset(value) && getStatedOffset(value) == getStatedOffset(host))
+        return host;
+    }
+  return {};
+}
+
+int64_t Storage::getBytes(Type type) { return meshwright::getBytes(dist::getTensorType(type)); }
+
+int64_t Storage::getOffset(Value value) const {
+  int64_t bytes = getElementBytes(dist::getTensorType(value.getType()).getElementType()), offset = 0;
+  for (Value base = getBase(value); base; value = base, base = getBase(value))
+    if (auto view = value.getDefiningOp<dist::ViewOp>())
+      offset += view.getOffset() * bytes;
+  return offset;
+}
+
+bool Storage::isPersistent(Operation *op) {
+  return isa<dist::CoordinateOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+}

@@ -1,0 +1,47 @@
+//===- TripBytes.cpp - places of values that move with loop iterations ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Memory/TripBytes.h"
+#include "dialects/Dist/Dist.h"
+#include "meshwright/Kernels/Places.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+bool schedule::hasAlignedParts(Value part) { return getBytes(cast<RankedTensorType>(part.getType())) % 64 == 0; }
+
+/// Adds the bytes by which an iteration of `loop` moves the place.
+static SmallVector<int64_t> add(SmallVector<int64_t> bytes, net::LoopOp loop, int64_t more, const net::LoopNest &nest) {
+  size_t depth = 0;
+  for (net::LoopOp around = nest.getParent(loop); around; around = nest.getParent(around))
+    ++depth;
+  bytes.resize(std::max(bytes.size(), depth + 1), 0);
+  bytes[depth] += more;
+  while (!bytes.empty() && bytes.back() == 0)
+    bytes.pop_back();
+  return bytes;
+}
+
+SmallVector<int64_t> schedule::getTripBytes(Value value, const net::LoopNest &nest) {
+  auto result = dyn_cast<OpResult>(value);
+  Operation *op = value.getDefiningOp();
+  if (!result || !nest.getLoop(op))
+    return {};
+  if (auto view = dyn_cast<dist::ViewOp>(op))
+    return getTripBytes(view.getInput(), nest);
+  if (auto wait = dyn_cast<dist::WaitOp>(op))
+    return getTripBytes(wait.getFlights()[result.getResultNumber()], nest);
+  if (auto take = dyn_cast<net::TakeOp>(op); take && hasAlignedParts(value))
+    return getPartTripBytes(take, take.getStack(), value, nest);
+  auto own = op->getAttrOfType<DenseI64ArrayAttr>(kTripBytesAttr);
+  return own ? add({}, nest.getLoop(op), own[result.getResultNumber()], nest) : SmallVector<int64_t>();
+}
+
+SmallVector<int64_t> schedule::getPartTripBytes(Operation *op, Value stack, Value part, const net::LoopNest &nest) {
+  int64_t bytes = getBytes(cast<RankedTensorType>(part.getType()));
+  return add(getTripBytes(stack, nest), nest.getLoop(op), bytes, nest);
+}

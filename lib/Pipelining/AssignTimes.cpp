@@ -1,0 +1,107 @@
+//===- AssignTimes.cpp - restricts operations to the times they are needed -===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times are axes of the mesh like ranks, so that an operation which runs at some of them is one which runs on some
+// ranks: it says so in `dist.on`, shares no kernel with others, and Specialize leaves it out of the programs of other
+// times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Dist/Support.h"
+#include "dialects/Net/Net.h"
+#include "meshwright/Pipelining/Passes.h"
+#include "meshwright/Pipelining/Times.h"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_ASSIGNTIMESPASS
+#include "meshwright/Pipelining/Passes.h.inc"
+} // namespace meshwright::schedule
+
+#define DEBUG_TYPE "dist-schedule-assign-times"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+/// True if the value of `op` exists from the start, equally at all times.
+static bool isThere(Operation *op) {
+  return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+}
+
+namespace {
+
+struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
+  void runOnOperation() override {
+    dist::MeshOp meshOp = dist::findMesh(getOperation());
+    if (!meshOp)
+      return;
+    dist::Mesh mesh = meshOp.getMesh();
+    if (mesh.getNumRankAxes() == mesh.getNumAxes())
+      return;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(assign(func, mesh)))
+        return signalPassFailure();
+  }
+
+  LogicalResult assign(func::FuncOp func, const dist::Mesh &mesh) {
+    FailureOr<Times> times = Times::find(func, mesh);
+    if (failed(times))
+      return failure();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front()))) {
+      DictionaryAttr when = times->get(&op);
+      if (!when) {
+        op.erase();
+        continue;
+      }
+      if (!isThere(&op))
+        dist::setOn(&op, dist::join(dist::getOn(&op), when));
+      op.removeAttr(dist::kDuringAttr);
+      if (auto accumulate = dyn_cast<net::AccumulateOp>(op))
+        lower(accumulate, *times, mesh, when);
+      numTimed += !when.empty();
+    }
+    return success();
+  }
+
+  /// Adds separate operations for the value assigned before the update and for the one that the update reads: the
+  /// latter then joins a kernel of the update.
+  static void lower(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+    auto isAssign = [](Operation *user) { return isa<net::AssignOp>(user); };
+    auto isOther = [](Operation *user) { return !isa<net::AssignOp>(user); };
+    DictionaryAttr assigned = times.getOfUsers(op.getResult(), isAssign),
+                   read = times.getOfUsers(op.getResult(), isOther);
+    if (assigned && read && Times::areApart(assigned, read)) {
+      Value sum = makeSum(op, times, mesh, assigned);
+      op.getResult().replaceUsesWithIf(sum, [&](OpOperand &use) { return isAssign(use.getOwner()); });
+      when = read;
+    }
+    op.getResult().replaceAllUsesWith(makeSum(op, times, mesh, when));
+    op.erase();
+  }
+
+  /// The addend at the first time, the sum of both at others.
+  static Value makeSum(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+    OpBuilder builder(op);
+    dist::Axis axis = *mesh.find(op.getAxis());
+    DictionaryAttr rest = times.withoutFirst(when, axis);
+    if (!rest)
+      return op.getAddend();
+    DictionaryAttr on = dist::getOn(op.getOperation());
+    auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
+    sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    dist::setOn(sum, dist::join(on, rest));
+    if (rest == when)
+      return sum;
+    DictionaryAttr first =
+        builder.getDictionaryAttr(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(int64_t(0))));
+    auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), first, sum);
+    for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr)})
+      if (Attribute attribute = op->getAttr(name))
+        either->setAttr(name, attribute);
+    dist::setOn(either, dist::join(on, when));
+    return either.getResult();
+  }
+};
+
+} // namespace

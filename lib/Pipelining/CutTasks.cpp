@@ -1,0 +1,343 @@
+//===- CutTasks.cpp - cuts a pipelined step into functions ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Works.h assigns each operation to a work. Here every work becomes a function: values that cross from one to another
+// go through variables within the step, and cheap operations without a work are cloned into each reader. The order of
+// the works is WorkSchedule's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkSchedule.h"
+#include "dialects/Dist/Placement.h"
+#include "dialects/Dist/Support.h"
+#include "dialects/Dist/Times.h"
+#include "meshwright/Kernels/Places.h"
+#include "meshwright/Pipelining/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace meshwright::schedule {
+#define GEN_PASS_DEF_CUTTASKSPASS
+#include "meshwright/Pipelining/Passes.h.inc"
+} // namespace meshwright::schedule
+
+#define DEBUG_TYPE "dist-schedule-cut-tasks"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::schedule;
+
+namespace {
+
+/// Makes a function of every work of one.
+class Cutter {
+public:
+  Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
+         const Works &works);
+
+  SmallVector<Crossing> run();
+
+private:
+  /// The function of a work, and where in it the values of the source are.
+  struct Part {
+    func::FuncOp func;
+    IRMapping mapping;
+  };
+
+  void createFunction(WorkIndex work);
+  void takePlaceDuring(Operation *op, int64_t microBatch);
+  void fill(WorkIndex work);
+  Value get(Value value, WorkIndex reader, Operation *user);
+  Value read(net::VariableOp variable, Value value, WorkIndex reader);
+  Value readCrossing(Value value, WorkIndex reader);
+  bool isRepeated(Operation *op, WorkIndex reader) const;
+  void repeat(Operation *op, WorkIndex reader, Operation *user);
+  DictionaryAttr getOnStage(DictionaryAttr on, int64_t stage);
+  void runOnStage(Operation *op, int64_t stage);
+  DictionaryAttr getHolders(Value value);
+  void describe(Operation *clone, WorkIndex reader, Operation *user);
+  net::VariableOp createVariable(Value value);
+  void keepCrossings();
+
+  const Work &getWork(WorkIndex work) const { return works.get()[work]; }
+
+  ModuleOp module;
+  func::FuncOp source;
+  const dist::Mesh &mesh;
+  const PipelineAxis &pipeline;
+  const Works &works;
+  SymbolTable symbols;
+  /// Variables are inserted before it.
+  func::FuncOp firstFunction;
+  OpBuilder builder;
+  SmallVector<Part, 0> parts;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  llvm::MapVector<Value, Crossing> crossings;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Cutter::Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
+               const Works &works)
+    : module(module), source(source), mesh(mesh), pipeline(pipeline), works(works), symbols(module),
+      builder(module.getContext()), parts(works.get().size()) {
+  for (auto [position, op] : llvm::enumerate(source.getBody().front()))
+    positions[&op] = position;
+}
+
+/// Lets `op` take place in one micro-batch alone.
+void Cutter::takePlaceDuring(Operation *op, int64_t microBatch) {
+  std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+  if (!slices || mesh.getSize(*slices) == 1)
+    return;
+  NamedAttribute during(builder.getStringAttr(mesh.getName(*slices)), builder.getDenseI64ArrayAttr(microBatch));
+  op->setAttr(dist::kDuringAttr, builder.getDictionaryAttr(during));
+}
+
+/// All works take the arguments of the step; the update gives its results.
+void Cutter::createFunction(WorkIndex index) {
+  const Work &work = getWork(index);
+  auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
+  if (index != Works::kUpdate) {
+    func.setResAttrsAttr(nullptr);
+    func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
+  }
+  func.setSymName((source.getSymName() + "_" + work.name).str());
+  func->setAttr(dist::kWorkAttr, builder.getStringAttr(work.name));
+  if (work.kind == Work::Kind::Transfer)
+    func->setAttr(kStartsAttr, builder.getUnitAttr());
+  if (works.isOnceAtBegin(index))
+    takePlaceDuring(func, 0);
+  if (index == Works::kUpdate)
+    takePlaceDuring(func, pipeline.order.numMicroBatches - 1);
+  symbols.insert(func, source->getIterator());
+  Block *block = func.addEntryBlock();
+  for (auto [before, after] : llvm::zip(source.getArguments(), block->getArguments())) {
+    after.setLoc(before.getLoc());
+    parts[index].mapping.map(before, after);
+  }
+  parts[index].func = func;
+}
+
+void Cutter::fill(WorkIndex index) {
+  const Work &work = getWork(index);
+  Part &part = parts[index];
+  builder.setInsertionPointToEnd(&part.func.getBody().front());
+  for (Operation *op : work.ops) {
+    for (Value operand : op->getOperands())
+      part.mapping.map(operand, get(operand, index, op));
+    Operation *clone = builder.clone(*op, part.mapping);
+    if (work.kind == Work::Kind::Task)
+      runOnStage(clone, work.task.stage);
+    auto assign = dyn_cast<net::AssignOp>(op);
+    if (!assign || works.getKeeper(assign.getValue()) != assign)
+      continue;
+    // An operation after the last micro-batch reads the value in another work.
+    std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
+    NamedAttrList during(clone->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
+    if (slices)
+      during.erase(mesh.getName(*slices));
+    clone->removeAttr(dist::kDuringAttr);
+    if (!during.empty())
+      clone->setAttr(dist::kDuringAttr, during.getDictionary(clone->getContext()));
+  }
+  if (index != Works::kUpdate)
+    func::ReturnOp::create(builder, source.getLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// Values of other works
+//===----------------------------------------------------------------------===//
+
+/// True if `reader` recomputes `op`, which has no work or belongs to another one.
+bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
+  std::optional<WorkIndex> work = works.find(op);
+  if (!work)
+    return true;
+  // Nothing is computed while something is sent.
+  return Works::isLayout(op) && !works.getKeeper(op->getResult(0)) && getWork(reader).kind != Work::Kind::Transfer;
+}
+
+/// The ranks among `on` that run the tasks of a stage.
+DictionaryAttr Cutter::getOnStage(DictionaryAttr on, int64_t stage) {
+  NamedAttribute ranks(pipeline.axis, builder.getDenseI64ArrayAttr(pipeline.order.rankOfStage[stage]));
+  return dist::join(on, builder.getDictionaryAttr(ranks));
+}
+
+/// Restricts `op` to the ranks of its stage, even if others hold its operands.
+void Cutter::runOnStage(Operation *op, int64_t stage) { dist::setOn(op, getOnStage(dist::getOn(op), stage)); }
+
+/// The ranks that have `value`, which some work makes.
+DictionaryAttr Cutter::getHolders(Value value) {
+  std::optional<WorkIndex> maker = works.find(value.getDefiningOp());
+  bool isOfTask = maker && getWork(*maker).kind == Work::Kind::Task;
+  return isOfTask ? getOnStage(dist::getOn(value), getWork(*maker).task.stage) : dist::getOn(value);
+}
+
+/// Copies ranks, role and segment from the operation that reads a clone, so that both can be one kernel.
+void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
+  if (clone->hasTrait<OpTrait::ConstantLike>() || isa<net::ReadOp, dist::CoordinateOp>(clone))
+    return;
+  if (getWork(reader).kind == Work::Kind::Task)
+    runOnStage(clone, getWork(reader).task.stage);
+  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(dist::kStageAttr), StringRef(dist::kSegmentAttr)})
+    if (Attribute attribute = user->getAttr(name))
+      clone->setAttr(name, attribute);
+    else
+      clone->removeAttr(name);
+}
+
+/// Recomputes `op` in `reader`, together with every operand that is not stored in a variable.
+void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
+  IRMapping &mapping = parts[reader].mapping;
+  SmallVector<Operation *> next{op};
+  llvm::SmallSetVector<Operation *, 8> needed;
+  while (!next.empty()) {
+    Operation *current = next.pop_back_val();
+    if (!needed.insert(current))
+      continue;
+    for (Value operand : current->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && !mapping.contains(operand) && works.find(maker) != reader && isRepeated(maker, reader))
+        next.push_back(maker);
+  }
+  auto ordered = needed.takeVector();
+  llvm::sort(ordered, [&](Operation *left, Operation *right) { return positions[left] < positions[right]; });
+  for (Operation *current : ordered) {
+    for (Value operand : current->getOperands())
+      mapping.map(operand, get(operand, reader, user));
+    describe(builder.clone(*current, mapping), reader, user);
+  }
+}
+
+/// Reads `value` in the variable that holds it.
+Value Cutter::read(net::VariableOp variable, Value value, WorkIndex reader) {
+  auto read = net::ReadOp::create(builder, value.getLoc(), value.getType(), FlatSymbolRefAttr::get(variable));
+  dist::setOn(read, getHolders(value));
+  parts[reader].mapping.map(value, read.getResult());
+  return read.getResult();
+}
+
+/// `value`, which another work makes, by the variable that holds it between the two.
+Value Cutter::readCrossing(Value value, WorkIndex reader) {
+  WorkIndex maker = *works.find(value.getDefiningOp());
+  auto [known, isNew] = crossings.try_emplace(value);
+  if (isNew)
+    known->second = {createVariable(value), maker, {}, getHolders(value)};
+  known->second.readers.insert(reader);
+  return read(known->second.variable, value, reader);
+}
+
+/// `value` in the function of `reader`, which `user` is in.
+Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
+  if (Value known = parts[reader].mapping.lookupOrNull(value))
+    return known;
+  Operation *maker = value.getDefiningOp();
+  if (isRepeated(maker, reader)) {
+    repeat(maker, reader, user);
+    return parts[reader].mapping.lookup(value);
+  }
+  if (net::AssignOp keeper = works.getKeeper(value))
+    return read(symbols.lookup<net::VariableOp>(keeper.getVariable()), value, reader);
+  return readCrossing(value, reader);
+}
+
+/// The name of the variable within the step that holds `value`.
+static std::string getName(Value value) {
+  Operation *op = value.getDefiningOp();
+  // A sent value keeps its name.
+  while (isa<dist::CollectiveOp>(op) && op->getOperand(0).getDefiningOp())
+    op = op->getOperand(0).getDefiningOp();
+  auto read = dyn_cast<net::ReadOp>(op);
+  StringRef name = read ? read.getVariable() : net::getUserName(op);
+  if (name.empty())
+    if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
+      name = scope.getValue();
+  return ("within/" + (name.empty() ? op->getName().stripDialect() : name)).str();
+}
+
+net::VariableOp Cutter::createVariable(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  dist::Placement placement;
+  placement.dims.resize(type.getRank());
+  if (DictionaryAttr on = getHolders(value))
+    for (NamedAttribute entry : on)
+      if (auto holders = cast<DenseI64ArrayAttr>(entry.getValue()); holders.size() == 1)
+        placement.setHolder(*mesh.find(entry.getName()), holders[0]);
+  OpBuilder outside(builder.getContext());
+  auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator, getName(value), type,
+                                          net::InitializerAttr(), FlatSymbolRefAttr());
+  variable->setAttr(dist::kWithinStepAttr, builder.getUnitAttr());
+  variable->setAttr(dist::kMappingAttr, placement.toAttr(builder.getContext(), mesh, type.getShape()));
+  symbols.insert(variable, firstFunction->getIterator());
+  return variable;
+}
+
+/// Makers leave what others read in its variable.
+void Cutter::keepCrossings() {
+  for (auto &[value, crossing] : crossings) {
+    Part &maker = parts[crossing.maker];
+    builder.setInsertionPoint(maker.func.getBody().front().getTerminator());
+    auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(crossing.variable),
+                                        maker.mapping.lookup(value));
+    dist::setOn(assign, crossing.on);
+  }
+}
+
+SmallVector<Crossing> Cutter::run() {
+  SmallVector<WorkIndex> filled;
+  for (auto [index, work] : llvm::enumerate(works.get()))
+    if (index != Works::kUpdate && !work.ops.empty())
+      filled.push_back(index);
+  filled.push_back(Works::kUpdate);
+  for (WorkIndex work : filled) {
+    createFunction(work);
+    if (!firstFunction)
+      firstFunction = *module.getOps<func::FuncOp>().begin();
+    fill(work);
+  }
+  keepCrossings();
+  // The work at the beginning is done once; no slice is left to choose.
+  for (Part &part : parts)
+    if (part.func)
+      part.func.walk([](Operation *op) { op->removeAttr(dist::kOnceAttr); });
+  return llvm::map_to_vector(crossings, [](auto &entry) { return entry.second; });
+}
+
+namespace {
+
+struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<std::optional<PipelineAxis>> pipeline = PipelineAxis::find(module);
+    if (failed(pipeline))
+      return signalPassFailure();
+    if (!*pipeline)
+      return;
+    dist::Mesh mesh = dist::findMesh(module).getMesh();
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (func.isExternal() || func->hasAttr(dist::kWorkAttr))
+        continue;
+      if (auto loops = func.getBody().front().getOps<net::LoopOp>(); !loops.empty()) {
+        net::LoopOp first = *loops.begin();
+        first.emitOpError() << "has " << first.getCount()
+                            << " trips where the works of a pipeline are cut; there loops have to be unrolled before";
+        return signalPassFailure();
+      }
+      FailureOr<Works> works = Works::find(func, mesh, **pipeline);
+      if (failed(works))
+        return signalPassFailure();
+      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *works).run();
+      numCrossings += crossings.size();
+      addSchedules(module, **pipeline, *works, crossings);
+      func.erase();
+    }
+  }
+};
+
+} // namespace
