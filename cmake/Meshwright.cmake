@@ -2,7 +2,7 @@
 #
 # Finds the toolchain and defines the functions that every folder uses:
 #   mw_tablegen(TARGET td-file generator out-file ...)   TableGen outputs, one target
-#   mw_passes(STAGE)                                     the pass declarations of include/meshwright/STAGE/Passes.td
+#   mw_passes(ROOM)                                      the pass declarations of include/meshwright/ROOM/Passes.td
 #   mw_compiler_library(NAME sources... DEPENDS libs...) part of the compiler (MLIR visible, precompiled headers)
 #   mw_runtime_library(NAME folder sources... DEPENDS libs...)  a folder of the runtime (neither MLIR nor LLVM)
 #   mw_runtime_interface(NAME folder DEPENDS libs...)    one that has headers alone
@@ -39,9 +39,10 @@ function(mw_tablegen TARGET TD)
   set(args ${ARGN})
   set(outs)
   file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  get_filename_component(room ${rel} NAME)
   while(args)
     list(POP_FRONT args generator out)
-    set(path ${CMAKE_BINARY_DIR}/include/${rel}/${out})
+    set(path ${CMAKE_BINARY_DIR}/rooms/${room}.generated/${rel}/${out})
     separate_arguments(flags UNIX_COMMAND "${generator}")
     add_custom_command(OUTPUT ${path}
       COMMAND ${MLIR_TBLGEN} ${flags} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_SOURCE_DIR}/include
@@ -54,18 +55,18 @@ function(mw_tablegen TARGET TD)
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${TARGET})
 endfunction()
 
-# Makes meshwright/STAGE/Passes.h.inc, which declares the passes of a stage.
-function(mw_passes STAGE)
-  set(dir include/meshwright/${STAGE})
+# Makes meshwright/ROOM/Passes.h.inc, which declares the passes of a room.
+function(mw_passes ROOM)
+  set(dir include/meshwright/${ROOM})
   set(td ${CMAKE_SOURCE_DIR}/${dir}/Passes.td)
-  set(path ${CMAKE_BINARY_DIR}/${dir}/Passes.h.inc)
+  set(path ${CMAKE_BINARY_DIR}/rooms/${ROOM}.generated/meshwright/${ROOM}/Passes.h.inc)
   add_custom_command(OUTPUT ${path}
-    COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${STAGE} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR}/include
+    COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${ROOM} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR}/include
             ${td} --write-if-changed -o ${path} -d ${path}.d
     DEPENDS ${td} DEPFILE ${path}.d
     COMMENT "TableGen ${dir}/Passes.h.inc")
-  add_custom_target(${STAGE}PassesTableGen DEPENDS ${path})
-  set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${STAGE}PassesTableGen)
+  add_custom_target(${ROOM}PassesTableGen DEPENDS ${path})
+  set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${ROOM}PassesTableGen)
 endfunction()
 
 # Precompiles HEADER once, in the object library PCH, and gives it to NAME. Prepares PCH by calling SETUP on it.
@@ -98,9 +99,37 @@ function(_mw_split)
   set(DEPENDS ${A_DEPENDS} PARENT_SCOPE)
 endfunction()
 
+# Walls between the rooms of the compiler. A room is a folder of lib or dialects. Its public headers stand in
+# include/meshwright/ROOM or dialects/ROOM, and a library sees those of its own room and of what it DEPENDS on, because
+# each room has an include root with nothing else in it. An include that no DEPENDS declares does not compile.
+function(_mw_room_includes NAME ROOM PUBLIC_DIR)
+  set(root ${CMAKE_BINARY_DIR}/rooms/${ROOM})
+  get_filename_component(parent ${root}/${PUBLIC_DIR} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent} ${root}.generated)
+  if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${ARGV3})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${ARGV3} ${root}/${PUBLIC_DIR} SYMBOLIC)
+  endif()
+  target_include_directories(${NAME} PUBLIC ${root} ${root}.generated)
+  set_property(GLOBAL APPEND PROPERTY MW_GENERATED_ROOTS ${root}.generated)
+endfunction()
+
+function(_mw_compiler_includes NAME)
+  file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  if(rel MATCHES "^lib/([^/]+)")
+    _mw_room_includes(${NAME} ${CMAKE_MATCH_1} meshwright/${CMAKE_MATCH_1} include/meshwright/${CMAKE_MATCH_1})
+  elseif(rel MATCHES "^dialects/([^/]+)")
+    _mw_room_includes(${NAME} ${CMAKE_MATCH_1} dialects/${CMAKE_MATCH_1} dialects/${CMAKE_MATCH_1})
+  else()
+    # Tools and tests see everything.
+    get_property(generated GLOBAL PROPERTY MW_GENERATED_ROOTS)
+    list(REMOVE_DUPLICATES generated)
+    target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${generated})
+  endif()
+endfunction()
+
 function(_mw_compiler_target NAME)
   target_include_directories(${NAME} SYSTEM PRIVATE ${LLVM_PREFIX}/include)
-  target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
+  _mw_compiler_includes(${NAME})
   get_property(generated GLOBAL PROPERTY MW_TABLEGEN_TARGETS)
   if(generated)
     add_dependencies(${NAME} ${generated})

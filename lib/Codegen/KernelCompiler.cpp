@@ -9,9 +9,9 @@
 
 #include "meshwright/Codegen/KernelCompiler.h"
 #include "meshwright/Codegen/KernelModule.h"
+#include "meshwright/runtime/KernelTable.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "runtime/proto/include/meshwright/runtime/KernelTable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

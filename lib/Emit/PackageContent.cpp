@@ -9,7 +9,7 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "runtime/proto/include/meshwright/runtime/MostRanks.h"
+#include "meshwright/runtime/MostRanks.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -12,8 +12,8 @@
 #include "Aliases.h"
 #include "Numbers.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "meshwright/runtime/MostRanks.h"
 #include "mlir/IR/Diagnostics.h"
-#include "runtime/proto/include/meshwright/runtime/MostRanks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 

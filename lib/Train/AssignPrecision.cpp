@@ -15,10 +15,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
 #include "dialects/Net/Loops.h"
 #include "dialects/Net/NetBuilder.h"
 #include "dialects/Net/Precision.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -26,7 +26,7 @@
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_ASSIGNPRECISIONPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

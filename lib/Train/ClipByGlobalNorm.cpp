@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientTransforms.h"
 #include "dialects/Dist/Dist.h"
-#include "lib/Train/GradientTransforms.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/GradientTransforms.h"
+#include "GradientTransforms.h"
 
 using namespace mlir;
 using namespace meshwright;

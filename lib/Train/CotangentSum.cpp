@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReverseMode.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/ReverseMode.h"
 
 using namespace mlir;
 using namespace meshwright;

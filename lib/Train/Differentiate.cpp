@@ -7,15 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReverseMode.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/ReverseMode.h"
 #include "meshwright/Train/Passes.h"
 
 #define DEBUG_TYPE "dist-train-differentiate"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Program.h"
+#include "Program.h"
 #include "meshwright/Support/Glob.h"
 #include "meshwright/Train/Passes.h"
 
@@ -12,7 +12,7 @@
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_FETCHPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

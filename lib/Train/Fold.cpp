@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Fold.h"
+#include "Fold.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Fold.h"
+#include "Fold.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;

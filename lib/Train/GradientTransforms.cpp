@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/GradientTransforms.h"
-#include "lib/Train/Schedule.h"
+#include "GradientTransforms.h"
+#include "Schedule.h"
 
 using namespace mlir;
 using namespace meshwright;

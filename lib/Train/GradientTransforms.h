@@ -10,8 +10,8 @@
 #ifndef MESHWRIGHT_LIB_TRAIN_GRADIENTTRANSFORMS_H
 #define MESHWRIGHT_LIB_TRAIN_GRADIENTTRANSFORMS_H
 
+#include "Program.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include <memory>
 

@@ -7,15 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
 #include "dialects/Dist/Dist.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 
 #define DEBUG_TYPE "dist-train-mark-norms"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_MARKNORMSPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

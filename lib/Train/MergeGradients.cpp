@@ -14,17 +14,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
+#include "Widening.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/Program.h"
-#include "lib/Train/Widening.h"
 #include "meshwright/Train/Passes.h"
 
 #define DEBUG_TYPE "dist-train-merge-gradients"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_MERGEGRADIENTSPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

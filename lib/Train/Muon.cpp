@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/GradientTransforms.h"
+#include "GradientTransforms.h"
 #include <cmath>
 
 using namespace mlir;

@@ -7,14 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/GradientTransforms.h"
-#include "lib/Train/Schedule.h"
+#include "GradientTransforms.h"
+#include "Schedule.h"
 
 #define DEBUG_TYPE "dist-train-optimizer"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_OPTIMIZERPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

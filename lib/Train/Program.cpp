@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Program.h"
+#include "Program.h"
 #include "meshwright/Support/Glob.h"
 #include "meshwright/Support/Programs.h"
 

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Dist/PortAttributes.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -17,7 +17,7 @@
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_PUTOFFUPDATESPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/ReverseMode.h"
+#include "ReverseMode.h"
 #include "dialects/Net/Interfaces.h"
 #include "dialects/Net/NetBuilder.h"
 

@@ -7,8 +7,8 @@
 #ifndef MESHWRIGHT_LIB_TRAIN_REVERSEMODE_H
 #define MESHWRIGHT_LIB_TRAIN_REVERSEMODE_H
 
+#include "Program.h"
 #include "dialects/Net/Loops.h"
-#include "lib/Train/Program.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace meshwright::train {

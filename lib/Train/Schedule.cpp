@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Schedule.h"
+#include "Schedule.h"
 #include <numbers>
 
 using namespace mlir;

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReverseMode.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/ReverseMode.h"
 #include <queue>
 
 using namespace mlir;

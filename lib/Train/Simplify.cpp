@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Fold.h"
+#include "Program.h"
 #include "dialects/Net/Loops.h"
-#include "lib/Train/Fold.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -19,7 +19,7 @@
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_SIMPLIFYPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

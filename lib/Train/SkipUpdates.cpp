@@ -7,14 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
-#include "lib/Train/Program.h"
 #include "meshwright/Train/Passes.h"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_SKIPUPDATESPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

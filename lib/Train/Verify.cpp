@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Program.h"
+#include "Program.h"
 #include "meshwright/Train/Passes.h"
 
 #define DEBUG_TYPE "dist-train-verify"
 
 namespace meshwright::train {
 #define GEN_PASS_DEF_VERIFYPASS
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
 using namespace mlir;

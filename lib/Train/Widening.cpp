@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Train/Widening.h"
+#include "Widening.h"
 #include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 

@@ -36,9 +36,9 @@ enum class MergeReduce { AtUpdate, EveryStep };
 enum class ComputeType { Written, BF16, F16 };
 
 #define GEN_PASS_DECL
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
-#include "include/meshwright/Train/Passes.h.inc"
+#include "meshwright/Train/Passes.h.inc"
 
 /// Variants of passes that know where the user wrote the globs, so that errors point there and not at the module.
 std::unique_ptr<mlir::Pass> createAssignPrecisionPass(AssignPrecisionPassOptions options,

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Derivative/Attach.h"
+#include "Attach.h"
 #include "llvm/ADT/APFloat.h"
 #include <numbers>
 

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attach.h"
 #include "dialects/Dist/Dist.h"
-#include "lib/Rules/Derivative/Attach.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Derivative/Attach.h"
+#include "Attach.h"
 #include "meshwright/Rules/Rules.h"
 
 void meshwright::registerNetDerivatives(mlir::DialectRegistry &registry) {

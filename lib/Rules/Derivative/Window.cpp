@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Derivative/Attach.h"
+#include "Attach.h"
 
 using namespace mlir;
 using namespace meshwright;
