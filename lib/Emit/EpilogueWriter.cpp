@@ -70,7 +70,7 @@ void emit::addEpilogue(dist::MatmulOp op, dist::KernelOp kernel, const net::Loop
   epilogue.set_out(getBuffer(found->out));
   auto getRange = [&](uint32_t buffer) { return Range(program.buffers(buffer), op, nest); };
   if (!isApart(product.matmul(), epilogue, getRange))
-    return table.add(product, "", "what it makes lies where the product or its epilogue still reads");
+    return table.add(product, "", "its result overlaps an operand that the GEMM or its epilogue still reads");
   table.add(product, describe(epilogue), "");
   *product.mutable_matmul()->mutable_epilogue() = std::move(epilogue);
 }

@@ -64,7 +64,7 @@ InFlightDiagnostic TimeVerifier::reject(Operation &op, Value value, const Twine 
 LogicalResult TimeVerifier::visitReturn(Operation &op) {
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     if (varying.contains(operand))
-      return reject(op, operand, "returns what differs between the slices of axis \"" + axis + "\"");
+      return reject(op, operand, "returns a value that differs between the slices of axis \"" + axis + "\"");
     if (!isLastOnly(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr)))
       return func.emitOpError() << "returns result " << index << " at other times than the last of axis \"" << axis
                                 << "\"";
@@ -80,7 +80,7 @@ LogicalResult TimeVerifier::visit(Operation &op) {
   bool isVarying = varies != op.operand_end(), isLate = waits != op.operand_end();
   if (auto assign = dyn_cast<net::AssignOp>(op)) {
     if (isVarying && !sums.contains(assign.getValue()))
-      return reject(op, *varies, "assigns what differs between the slices of axis \"" + axis + "\"");
+      return reject(op, *varies, "assigns a value that differs between the slices of axis \"" + axis + "\"");
     if (!sums.contains(assign.getValue()) && !isLastOnly(op.getAttrOfType<DictionaryAttr>(kDuringAttr)))
       return op.emitOpError() << "takes place at other times than the last of axis \"" << axis << "\"";
     return success();
@@ -88,7 +88,8 @@ LogicalResult TimeVerifier::visit(Operation &op) {
   bool isSum = llvm::any_of(op.getResults(), [&](Value result) { return sums.contains(result); });
   if (isLate && (isVarying || isSum))
     return reject(op, *waits,
-                  "is computed for every slice of axis \"" + axis + "\", but reads what is known after the last one");
+                  "is computed for every slice of axis \"" + axis +
+                      "\", but reads a value that is known only after the last one");
   auto coordinate = dyn_cast<CoordinateOp>(op);
   isVarying |= coordinate && coordinate.getAxis() == axis;
   for (Value result : op.getResults()) {

@@ -152,7 +152,7 @@ static std::string describeValue(Value value) {
   if (auto read = dyn_cast<net::ReadOp>(op))
     return read.getVariable().str();
   if (auto take = dyn_cast<net::TakeOp>(op))
-    return "a trip's part of " + describeValue(take.getStack());
+    return "one iteration's part of " + describeValue(take.getStack());
   auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
   return (scope ? scope.str() + "/" : std::string()) + op->getName().stripDialect().str();
 }

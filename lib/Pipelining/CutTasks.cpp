@@ -325,8 +325,9 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
         continue;
       if (auto loops = func.getBody().front().getOps<net::LoopOp>(); !loops.empty()) {
         net::LoopOp first = *loops.begin();
-        first.emitOpError() << "has " << first.getCount()
-                            << " trips where the works of a pipeline are cut; there loops have to be unrolled before";
+        first.emitOpError()
+            << "has " << first.getCount()
+            << " iterations where the works of a pipeline are cut; loops have to be unrolled before that";
         return signalPassFailure();
       }
       FailureOr<Works> works = Works::find(func, mesh, **pipeline);

@@ -133,7 +133,8 @@ LogicalResult Lowerer::run() {
     sort(loop);
   for (net::AssignOp op : block.getOps<net::AssignOp>())
     if (nest.getLoop(op))
-      return op.emitOpError() << "assigns @" << op.getVariable() << " in every trip of a loop; a step assigns it once";
+      return op.emitOpError() << "assigns @" << op.getVariable()
+                              << " in every iteration of a loop; a step assigns it once";
   return success();
 }
 

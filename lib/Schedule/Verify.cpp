@@ -117,12 +117,12 @@ LogicalResult Checker::checkLoops() {
     if (auto next = dyn_cast<net::NextOp>(op))
       if (auto carry = next.getCarry().getDefiningOp<net::CarryOp>();
           storage.getLastReadOfCarry(carry) > storage.getStep(next))
-        return next.emitOpError() << "overwrites a carried value that the same trip still reads";
+        return next.emitOpError() << "overwrites a carried value that the same iteration still reads";
     for (OpOperand &operand : op.getOpOperands())
       if (operand.get().getDefiningOp<net::LoopOp>() &&
           (!isa<net::EndLoopOp, net::CarryOp, net::TakeOp, net::StackOp>(op) ||
            (operand.getOperandNumber() == 0 && !isa<net::EndLoopOp>(op))))
-        return op.emitOpError() << "computes with the number of a trip, which has no place in memory";
+        return op.emitOpError() << "computes with the number of an iteration, which has no place in memory";
   }
   return success();
 }
@@ -136,7 +136,8 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
   int64_t moves = tripBytes ? tripBytes[value.getResultNumber()] : 0, bytes = Storage::getBytes(value.getType());
   auto carry = host.getDefiningOp<net::CarryOp>();
   if (moves != (carry ? 0 : bytes) || bytes % 64 != (carry ? bytes % 64 : 0))
-    return maker->emitOpError() << "has a result of " << bytes << " bytes that moves by " << moves << " in each trip";
+    return maker->emitOpError() << "has a result of " << bytes << " bytes that moves by " << moves
+                                << " in each iteration";
   if (!carry)
     return success();
   int64_t lastRead = storage.getLastReadOfCarry(carry);
@@ -144,7 +145,7 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
   int64_t input = kernel && kernel.getInPlace() ? (*kernel.getInPlace())[value.getResultNumber()] : -1;
   bool mayShare = input >= 0 && storage.getRoot(kernel.getInputs()[input]) == host;
   if (lastRead > storage.getStep(maker) || (lastRead == storage.getStep(maker) && !mayShare))
-    return maker->emitOpError() << "overwrites a carried value that the same trip still reads";
+    return maker->emitOpError() << "overwrites a carried value that the same iteration still reads";
   return success();
 }
 

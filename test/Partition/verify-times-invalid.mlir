@@ -12,7 +12,7 @@ func.func @late_value_in_a_slice(%x: tensor<8xf32> {dist.global_type = tensor<8x
   // expected-note @below {{the value is made here}}
   %sum = net.accumulate %before, %part over "micro" : tensor<2xf32>
   net.assign @"accumulator/g", %sum {dist.during = {micro = array<i64: 0, 1, 2>}} : tensor<2xf32>
-  // expected-error @below {{is computed for every slice of axis "micro", but reads what is known after the last one}}
+  // expected-error @below {{is computed for every slice of axis "micro", but reads a value that is known only after the last one}}
   %late = net.add %part, %sum : tensor<2xf32>
   return
 }
@@ -25,7 +25,7 @@ func.func @slice_is_returned(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>
   %part = dist.shard %x at (%slice) axes ["micro"] from <dims = [[]]> to <dims = [["micro"]]> shape [8] : tensor<8xf32> -> tensor<2xf32>
   // expected-note @below {{the value is made here}}
   %y = net.tanh %part : tensor<2xf32>
-  // expected-error @below {{returns what differs between the slices of axis "micro"}}
+  // expected-error @below {{returns a value that differs between the slices of axis "micro"}}
   return %y : tensor<2xf32>
 }
 
@@ -47,7 +47,7 @@ net.variable counter @step : tensor<i32> {dist.global_type = tensor<i32>, dist.m
 func.func @slice_is_assigned() {
   // expected-note @below {{the value is made here}}
   %slice = dist.coordinate "micro" : tensor<i32>
-  // expected-error @below {{assigns what differs between the slices of axis "micro"}}
+  // expected-error @below {{assigns a value that differs between the slices of axis "micro"}}
   net.assign @step, %slice {dist.during = {micro = array<i64: 3>}} : tensor<i32>
   return
 }

@@ -10,7 +10,7 @@ func.func @assigned_in_every_trip(%x: tensor<4xf32>) {
   %s = net.carry %x in %i : tensor<4xf32>
   %0 = net.sine %s : tensor<4xf32>
   %1 = net.next %0 for %s : tensor<4xf32>
-  // expected-error @below {{assigns @w in every trip of a loop; a step assigns it once}}
+  // expected-error @below {{assigns @w in every iteration of a loop; a step assigns it once}}
   net.assign @w, %0 : tensor<4xf32>
   net.end_loop %i
   return

@@ -8,7 +8,7 @@
 func.func @written_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 256 : i64} {
   %i = net.loop count = 3
   %c = net.carry %x in %i {dist.offsets = array<i64: 128>} : tensor<16xf32>
-  // expected-error @below {{overwrites a carried value that the same trip still reads}}
+  // expected-error @below {{overwrites a carried value that the same iteration still reads}}
   %0 = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 128>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
   %1 = dist.matmul %c at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 192>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
   %2 = net.next %0 for %c {dist.offsets = array<i64: 128>} : tensor<16xf32>
@@ -23,7 +23,7 @@ func.func @handed_on_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: t
   %i = net.loop count = 3
   %c = net.carry %x in %i {dist.offsets = array<i64: 128>} : tensor<16xf32>
   %0 = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 192>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
-  // expected-error @below {{overwrites a carried value that the same trip still reads}}
+  // expected-error @below {{overwrites a carried value that the same iteration still reads}}
   %2 = net.next %0 for %c {dist.offsets = array<i64: 128>} : tensor<16xf32>
   %1 = dist.matmul %c at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 256>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
   net.end_loop %i
@@ -34,7 +34,7 @@ func.func @handed_on_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: t
 
 func.func @index_as_value(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64} {
   %i = net.loop count = 3
-  // expected-error @below {{computes with the number of a trip, which has no place in memory}}
+  // expected-error @below {{computes with the number of an iteration, which has no place in memory}}
   %0 = dist.view %i at 0 {dist.offsets = array<i64: 64>} : tensor<i32> -> tensor<1xi32>
   net.end_loop %i
   return
@@ -45,7 +45,7 @@ func.func @index_as_value(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes
 // Every trip would make its part of the stack in the place of the first one.
 func.func @does_not_move(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 256 : i64} {
   %i = net.loop count = 3
-  // expected-error @below {{has a result of 64 bytes that moves by 0 in each trip}}
+  // expected-error @below {{has a result of 64 bytes that moves by 0 in each iteration}}
   %0 = dist.matmul %w at 0 [4, 1], %w at 0 [4, 1] to [4, 1] batch [] m 4 n 4 k 4 {dist.offsets = array<i64: 64>} : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
   %1 = net.stack %0 in %i {dist.offsets = array<i64: 64>} : tensor<16xf32> -> tensor<3x16xf32>
   net.end_loop %i
