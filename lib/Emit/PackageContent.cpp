@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Describes the values of a module (type, global shape, placement) and writes one program for each set of ranks that
+// run the same, and the serial one. Equal programs are stored once.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PackageContent.h"

@@ -1,4 +1,4 @@
-//===- Simulate.cpp - when the tasks of an order run ----------------------===//
+//===- Simulate.cpp - start times of an order's tasks ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// All settings warned of here are valid, so checks of the schema and the graph accept them. Each function runs after
+// the stage that makes its effect visible.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Effects.h"

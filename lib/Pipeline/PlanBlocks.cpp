@@ -1,4 +1,4 @@
-//===- PlanBlocks.cpp - what blocks cost and keep -------------------------===//
+//===- PlanBlocks.cpp - the part of a plan about repeated blocks ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

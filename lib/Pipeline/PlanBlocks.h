@@ -1,4 +1,4 @@
-//===- PlanBlocks.h - what blocks cost and keep -----------------*- C++ -*-===//
+//===- PlanBlocks.h - the part of a plan about repeated blocks ---*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

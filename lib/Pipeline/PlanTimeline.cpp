@@ -1,4 +1,4 @@
-//===- PlanTimeline.cpp - when collectives start and are waited for -------===//
+//===- PlanTimeline.cpp - the part of a plan about starts and waits -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- PlanTimeline.h - when collectives start and are waited for -*- C++ -*-===//
+//===- PlanTimeline.h - the part of a plan about starts and waits --*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Two checks of the schedules of all ranks: every work reads the values of its own micro-batch from the slots of
+// variables between works, and both ends of every transfer are started in an order that can complete.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CheckWorks.h"
@@ -23,7 +26,7 @@ using namespace meshwright::schedule;
 
 namespace {
 
-/// Lets the ranks of one program do their works, and follows what the variables between these hold.
+/// Simulates the works of one program's ranks, and tracks the contents of the variables between them.
 class HolderChecker {
 public:
   HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule, const SymbolTable &symbols)
@@ -169,8 +172,8 @@ LogicalResult HolderChecker::run() {
 
 namespace {
 
-/// Lets all coordinates of the pipeline go on until none can. What is started is in a row of the rank's, and takes
-/// place when it is at the front of the rows of both sides.
+/// Simulates all coordinates of the pipeline until none can advance. Started transfers are queued per rank; one takes
+/// place when it is at the front of the queues of both sides.
 class SendChecker {
 public:
   explicit SendChecker(ModuleOp module);

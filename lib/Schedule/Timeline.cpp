@@ -1,4 +1,4 @@
-//===- Timeline.cpp - when collectives start and are waited for -----------===//
+//===- Timeline.cpp - starts and waits of collectives, in order -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

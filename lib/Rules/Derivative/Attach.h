@@ -1,4 +1,4 @@
-//===- Attach.h - how derivatives are attached to operations ----*- C++ -*-===//
+//===- Attach.h - attaches derivatives to operations -------------*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Constants.cpp - how constants split ---------------------------------===//
+//===- Constants.cpp - sharding rules of constants -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

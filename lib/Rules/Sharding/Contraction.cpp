@@ -1,4 +1,4 @@
-//===- Contraction.cpp - how products split --------------------------------===//
+//===- Contraction.cpp - sharding rules of GEMMs ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

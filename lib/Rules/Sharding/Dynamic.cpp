@@ -1,4 +1,4 @@
-//===- Dynamic.cpp - how boxes at run-time places split -------------------===//
+//===- Dynamic.cpp - sharding rules of boxes at run-time places -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - how elementwise operations split ------------------===//
+//===- Elementwise.cpp - sharding rules of elementwise operations ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

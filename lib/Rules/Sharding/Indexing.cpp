@@ -1,4 +1,4 @@
-//===- Indexing.cpp - how gather and scatter split -------------------------===//
+//===- Indexing.cpp - sharding rules of gather and scatter -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

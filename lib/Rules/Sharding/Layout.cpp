@@ -1,4 +1,4 @@
-//===- Layout.cpp - how operations that move elements split ----------------===//
+//===- Layout.cpp - sharding rules of layout operations --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

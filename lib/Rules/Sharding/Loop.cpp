@@ -1,4 +1,4 @@
-//===- Loop.cpp - how what goes into and out of loops splits --------------===//
+//===- Loop.cpp - sharding rules of a loop's inputs and results -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Matrix.cpp - how factors of matrices split -------------------------===//
+//===- Matrix.cpp - sharding rules of matrix factorizations ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

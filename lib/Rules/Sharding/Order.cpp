@@ -1,4 +1,4 @@
-//===- Order.cpp - how operations that reorder split ----------------------===//
+//===- Order.cpp - sharding rules of operations that reorder --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Reduction.cpp - how reductions split --------------------------------===//
+//===- Reduction.cpp - sharding rules of reductions ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Window.cpp - how convolutions and sliding windows split -------------===//
+//===- Window.cpp - sharding rules of convolutions and windows -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
