@@ -8,6 +8,7 @@
 #define MESHWRIGHT_DIALECTS_DIST_DIST_H
 
 #include "dialects/Dist/Mesh.h"
+#include "dialects/Dist/Traits.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -43,7 +43,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   }];
 }
 
-def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure]> {
+def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure, Dist_AlwaysAvailable]> {
   let summary = "the rank's coordinate on an axis, filled in by the runtime";
   let description = [{
     Ranks whose programs differ only in numbers share one program, which computes these numbers from its coordinates.

@@ -64,6 +64,13 @@ def Dist_MemoryKind : I32Enum<"MemoryKind", "whose memory a value is in", [
 
 def Dist_MemoryKindAttr : EnumAttr<Dist_Dialect, Dist_MemoryKind, "memory">;
 
+// Classes of operations, by which passes choose; see dialects/Dist/Traits.h.
+class Dist_Trait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::meshwright::dist";
+}
+def Dist_Computation : Dist_Trait<"Computation">;
+def Dist_AlwaysAvailable : Dist_Trait<"AlwaysAvailable">;
+
 class Dist_Attr<string name, string mnem> : AttrDef<Dist_Dialect, name> {
   let mnemonic = mnem;
 }

@@ -15,7 +15,7 @@ def Net_Trip : Type<And<[IsRankedTensorTypePred, CPred<"::llvm::cast<::mlir::Sha
                     "tensor<i32>">,
                BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
 
-def Net_LoopOp : Net_Op<"loop"> {
+def Net_LoopOp : Net_Op<"loop", [Net_LoopPart]> {
   let summary = "begins a counted loop";
   let description = [{
     Executes the operations up to the matching `net.end_loop`, the *body*, `count` times in sequence. A loop has no
@@ -46,7 +46,7 @@ def Net_LoopOp : Net_Op<"loop"> {
   let hasVerifier = 1;
 }
 
-def Net_EndLoopOp : Net_Op<"end_loop"> {
+def Net_EndLoopOp : Net_Op<"end_loop", [Net_LoopPart]> {
   let summary = "ends the body of a loop";
   let description = [{
     - **C1**: `index` is the result of a `net.loop`.
@@ -58,7 +58,7 @@ def Net_EndLoopOp : Net_Op<"end_loop"> {
   let hasVerifier = 1;
 }
 
-def Net_CarryOp : Net_Op<"carry", [AllTypesMatch<["init", "result"]>]> {
+def Net_CarryOp : Net_Op<"carry", [Net_LoopPart, AllTypesMatch<["init", "result"]>]> {
   let summary = "a value carried from one iteration to the next";
   let description = [{
     The result is `init` in the first iteration, and in every later one the operand of `net.next` in the previous
@@ -77,7 +77,7 @@ def Net_CarryOp : Net_Op<"carry", [AllTypesMatch<["init", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Net_NextOp : Net_Op<"next", [AllTypesMatch<["value", "carry", "result"]>]> {
+def Net_NextOp : Net_Op<"next", [Net_LoopPart, AllTypesMatch<["value", "carry", "result"]>]> {
   let summary = "sets a carried value for the next iteration";
   let description = [{
     The result is the carried value after the last iteration. All carried values of a loop change together at the end of
@@ -94,7 +94,7 @@ def Net_NextOp : Net_Op<"next", [AllTypesMatch<["value", "carry", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Net_TakeOp : Net_Op<"take", [Pure]> {
+def Net_TakeOp : Net_Op<"take", [Pure, Net_LoopPart]> {
   let summary = "the element of a stack that belongs to the iteration";
   let description = [{
     Returns element `index` along the first dimension of `stack`.
@@ -112,7 +112,7 @@ def Net_TakeOp : Net_Op<"take", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Net_StackOp : Net_Op<"stack", [Pure]> {
+def Net_StackOp : Net_Op<"stack", [Pure, Net_LoopPart]> {
   let summary = "stacks the values of all iterations";
   let description = [{
     Element `index` along the first dimension of the result is the operand in the iteration of that number. The result
@@ -130,7 +130,7 @@ def Net_StackOp : Net_Op<"stack", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Net_TotalOp : Net_Op<"total", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Net_TotalOp : Net_Op<"total", [Pure, Net_LoopPart, AllTypesMatch<["value", "result"]>]> {
   let summary = "the sum over all iterations";
   let description = [{
     Adds up the operands of all iterations in their order, starting from zero. The result is complete after the loop.

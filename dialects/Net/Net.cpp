@@ -57,6 +57,23 @@ StringRef net::getUserName(Operation *op) {
   return name ? name.getValue() : StringRef();
 }
 
+std::optional<Movement> net::getMovement(Operation *op) {
+  if (op->hasTrait<Moves<Movement::Permutes>::Impl>())
+    return Movement::Permutes;
+  if (op->hasTrait<Moves<Movement::Repeats>::Impl>())
+    return Movement::Repeats;
+  if (op->hasTrait<Moves<Movement::Selects>::Impl>())
+    return Movement::Selects;
+  if (op->hasTrait<Moves<Movement::Joins>::Impl>())
+    return Movement::Joins;
+  return std::nullopt;
+}
+
+bool net::movesWhole(Operation *op) {
+  std::optional<Movement> movement = getMovement(op);
+  return movement == Movement::Permutes || movement == Movement::Repeats;
+}
+
 void NetDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_DIALECTS_NET_NET_H
 
 #include "dialects/Dist/Dist.h"
+#include "dialects/Net/Traits.h"
 #include "dialects/Net/Window.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 

@@ -97,6 +97,14 @@ def Net_ConvolutionDimsAttr : Net_Attr<"ConvolutionDims", "conv"> {
   let assemblyFormat = "`<` struct($lhsBatch, $lhsFeature, custom<Dims>($lhsSpatial), $rhsInput, $rhsOutput, custom<Dims>($rhsSpatial), $outBatch, $outFeature, custom<Dims>($outSpatial)) `>`";
 }
 
+// Classes of operations, by which passes choose; see dialects/Net/Traits.h.
+class Net_Moves<string movement> : ParamNativeOpTrait<"Moves", "::meshwright::net::Movement::" # movement> {
+  let cppNamespace = "::meshwright::net";
+}
+def Net_LoopPart : NativeOpTrait<"LoopPart"> {
+  let cppNamespace = "::meshwright::net";
+}
+
 class Net_Op<string mnem, list<Trait> traits = []> : Op<Net_Dialect, mnem, traits>;
 
 #endif

@@ -9,7 +9,7 @@
 
 include "dialects/Net/NetBase.td"
 
-def Net_ReverseOp : Net_Op<"reverse", [Pure, SameOperandsAndResultType]> {
+def Net_ReverseOp : Net_Op<"reverse", [Pure, Net_Moves<"Permutes">, SameOperandsAndResultType]> {
   let summary = "reverses dimensions";
   let description = [{
     Index i of a reversed dimension of size n is index n − 1 − i of the operand.

@@ -32,7 +32,7 @@ def Net_VariableOp : Net_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
   }];
 }
 
-def Net_ReadOp : Net_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Net_ReadOp : Net_Op<"read", [Dist_AlwaysAvailable, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a variable at the entry of the step";
   let description = [{
     - **C1**: the variable exists and has the result's type.

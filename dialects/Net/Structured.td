@@ -37,7 +37,7 @@ def Net_IotaOp : Net_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Net_BroadcastOp : Net_Op<"broadcast", [Pure, SameOperandsAndResultElementType]> {
+def Net_BroadcastOp : Net_Op<"broadcast", [Pure, Net_Moves<"Repeats">, SameOperandsAndResultElementType]> {
   let summary = "repeats a tensor along new dimensions";
   let description = [{
     Dimension i of the operand becomes dimension `dims[i]` of the result.
@@ -53,7 +53,7 @@ def Net_BroadcastOp : Net_Op<"broadcast", [Pure, SameOperandsAndResultElementTyp
   let hasVerifier = 1;
 }
 
-def Net_ReshapeOp : Net_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
+def Net_ReshapeOp : Net_Op<"reshape", [Pure, Net_Moves<"Permutes">, SameOperandsAndResultElementType]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{
     - **C1**: operand and result have equally many elements.
@@ -66,7 +66,7 @@ def Net_ReshapeOp : Net_Op<"reshape", [Pure, SameOperandsAndResultElementType]> 
   let hasVerifier = 1;
 }
 
-def Net_TransposeOp : Net_Op<"transpose", [Pure, SameOperandsAndResultElementType]> {
+def Net_TransposeOp : Net_Op<"transpose", [Pure, Net_Moves<"Permutes">, SameOperandsAndResultElementType]> {
   let summary = "reorders dimensions";
   let description = [{
     Dimension i of the result is dimension `permutation[i]` of the operand.
@@ -81,7 +81,7 @@ def Net_TransposeOp : Net_Op<"transpose", [Pure, SameOperandsAndResultElementTyp
   let hasVerifier = 1;
 }
 
-def Net_SliceOp : Net_Op<"slice", [Pure, SameOperandsAndResultElementType]> {
+def Net_SliceOp : Net_Op<"slice", [Pure, Net_Moves<"Selects">, SameOperandsAndResultElementType]> {
   let summary = "extracts a box of a tensor, with strides";
   let description = [{
     - **C1**: one start, limit and step per dimension.
@@ -97,7 +97,7 @@ def Net_SliceOp : Net_Op<"slice", [Pure, SameOperandsAndResultElementType]> {
   let hasVerifier = 1;
 }
 
-def Net_PadOp : Net_Op<"pad", [Pure]> {
+def Net_PadOp : Net_Op<"pad", [Pure, Net_Moves<"Joins">]> {
   let summary = "surrounds and interleaves a tensor with a value";
   let description = [{
     Negative `low` and `high` remove elements.
@@ -115,7 +115,7 @@ def Net_PadOp : Net_Op<"pad", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Net_ConcatenateOp : Net_Op<"concatenate", [Pure, SameOperandsAndResultElementType]> {
+def Net_ConcatenateOp : Net_Op<"concatenate", [Pure, Net_Moves<"Joins">, SameOperandsAndResultElementType]> {
   let summary = "joins tensors along a dimension";
   let description = [{
     - **C1**: there is at least one operand, and all have the rank of the result.

@@ -21,3 +21,5 @@ Type net::getUsedType(Value value) {
   }
   return used ? used : own;
 }
+
+bool net::isOutput(Operation *op) { return isa<AssignOp>(op) || op->hasTrait<OpTrait::IsTerminator>(); }

@@ -9,7 +9,7 @@
 
 include "dialects/Net/NetBase.td"
 
-def Net_ConvolutionOp : Net_Op<"convolution", [Pure]> {
+def Net_ConvolutionOp : Net_Op<"convolution", [Pure, Dist_Computation]> {
   let summary = "convolution of a tensor with a kernel";
   let description = [{
     Has the semantics of StableHLO's `convolution`. Along each spatial dimension `lhs` is dilated (`lhs_dilation` − 1

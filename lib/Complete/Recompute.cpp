@@ -229,6 +229,7 @@ void Recomputer::describe(Item &item) {
   bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
                  (!loops.getLoop(op) || (trips.getForward(op->getResult(0)) && !isa<net::LoopOp>(op)));
   item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !exchanges.areRepeatedBy(op));
+  // Both access memory at positions that are data, which costs more than their operations.
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
   int64_t bytes = getLocalBytes(op->getResult(0)), times = getTrips(op);

@@ -154,8 +154,7 @@ LogicalResult Segmenter::addRead(net::ReadOp read) {
 }
 
 void Segmenter::addOp(Operation *op) {
-  bool isOutside =
-      net::getRole(op) == net::Role::Optimize || op->hasTrait<OpTrait::IsTerminator>() || isa<net::AssignOp>(op);
+  bool isOutside = net::getRole(op) == net::Role::Optimize || net::isOutput(op);
   if (!isOutside && op->getNumOperands() == 1 && op->getNumResults() == 1 && source.contains(op->getOperand(0)))
     if (auto sharded = dyn_cast<ShardingOpInterface>(op); sharded && isLayout(op, sharded.getShardingRule())) {
       source[op->getResult(0)] = source.lookup(op->getOperand(0));

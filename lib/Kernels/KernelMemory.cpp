@@ -11,6 +11,7 @@
 #include "KernelMemory.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/NetBuilder.h"
+#include "dialects/Net/Uses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -52,7 +53,7 @@ void KernelMemory::separate(OpOperand &operand, Operation *place, DictionaryAttr
 /// Copies variables and inputs before they are assigned or returned themselves: their memory may be overwritten before.
 void KernelMemory::separateState() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!isa<net::AssignOp, func::ReturnOp>(op))
+    if (!net::isOutput(&op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
       Operation *source = getBase(operand.get());

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Memory/Storage.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Kernels/Places.h"
 #include "meshwright/Kernels/ProductEpilogue.h"
 #include "meshwright/Memory/TripBytes.h"
@@ -81,7 +82,7 @@ void Storage::addReads(Operation *op) {
   bool isName = op->getNumResults() > 0 && !isStart(op) && getBase(op->getResult(0)) && !isa<net::NextOp>(op);
   if (isName || isa<net::EndLoopOp>(op))
     return;
-  int64_t step = isa<net::AssignOp, func::ReturnOp>(op) ? end : steps[op];
+  int64_t step = net::isOutput(op) ? end : steps[op];
   // The operands and results of a start are in use until its wait.
   if (isStart(op)) {
     Operation *wait = findWait(op);
@@ -122,9 +123,12 @@ int64_t Storage::getReadStep(Operation *reader, int64_t step, Value root) const 
   return step;
 }
 
+/// Whether the result of `op` has memory from the beginning of its loop to the end: all iterations write into it.
+static bool isInLoopMemory(Operation *op) { return isa<net::CarryOp, net::StackOp>(op); }
+
 int64_t Storage::getFirst(Value root) const {
   Operation *op = root.getDefiningOp();
-  return getStep(isa<net::CarryOp, net::StackOp>(op) ? nest.getLoop(op) : op);
+  return getStep(isInLoopMemory(op) ? nest.getLoop(op) : op);
 }
 
 Value Storage::getRoot(Value value) const {
@@ -140,7 +144,7 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
   Value root = getRoot(input);
   Operation *maker = root.getDefiningOp();
   // The memory of a loop's values serves more than one iteration.
-  if (!maker || isa<net::ReadOp, net::CarryOp, net::StackOp>(maker) || nest.getLoop(maker) != nest.getLoop(op) ||
+  if (!maker || isa<net::ReadOp>(maker) || isInLoopMemory(maker) || nest.getLoop(maker) != nest.getLoop(op) ||
       isPersistent(maker) || getBytes(root.getType()) != getBytes(result.getType()))
     return false;
   int64_t reads = 0;
@@ -154,7 +158,7 @@ bool Storage::canReduceInPlace(dist::CollectiveOp op, unsigned part) const {
       // Another asynchronous reader may read the value later than at its start.
       reads += user == op;
       if (user != op &&
-          (isa<dist::CollectiveOp, dist::CopyOp, net::AssignOp, func::ReturnOp>(user) || getStep(user) > getStep(op)))
+          (isa<dist::CollectiveOp, dist::CopyOp>(user) || net::isOutput(user) || getStep(user) > getStep(op)))
         return false;
     }
   return reads == 1;

@@ -244,7 +244,7 @@ void Scheduler::emit(Operation *op) {
 void Scheduler::place(Operation *op) {
   emitted.insert(op);
   op->moveBefore(block.getTerminator());
-  computed += isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op);
+  computed += dist::isComputation(op);
 }
 
 /// Emits a whole loop, after all operations that its body needs from outside.
@@ -540,7 +540,7 @@ void Scheduler::run() {
   for (Operation &op : block.without_terminator()) {
     positions[&op] = ops.size();
     ops.push_back(&op);
-    bool isBackward = isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op) && !traffic.isLate(&op);
+    bool isBackward = dist::isComputation(&op) && !traffic.isLate(&op);
     auto collective = dyn_cast<dist::CollectiveOp>(op);
     if (isBackward || (collective && traffic.getPurpose(collective) == Purpose::Gradient))
       lastOfBackward = &op;

@@ -101,12 +101,10 @@ bool BodyScheduler::isThereAtBegin(Operation *op) const {
   });
 }
 
-static bool isComputation(Operation *op) { return isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op); }
-
 /// True if anything is computed after `begin` and before `end`.
 static bool computesBetween(Operation *begin, Operation *end) {
   for (Operation *op = begin->getNextNode(); op != end; op = op->getNextNode())
-    if (isComputation(op))
+    if (dist::isComputation(op))
       return true;
   return false;
 }

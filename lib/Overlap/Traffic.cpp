@@ -9,6 +9,7 @@
 
 #include "meshwright/Overlap/Traffic.h"
 #include "Launches.h"
+#include "dialects/Net/Uses.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -29,9 +30,8 @@ bool Traffic::isLayout(Operation *op) {
     return true;
   auto kernel = dyn_cast<dist::KernelOp>(op);
   return kernel && llvm::all_of(kernel.getBody().front(), [](Operation &inner) {
-           return inner.hasTrait<OpTrait::ConstantLike>() ||
-                  isa<net::ReshapeOp, net::TransposeOp, net::SliceOp, net::PadOp, net::ConcatenateOp, net::BroadcastOp,
-                      dist::YieldOp>(inner);
+           return inner.hasTrait<OpTrait::ConstantLike>() || inner.hasTrait<OpTrait::IsTerminator>() ||
+                  net::getMovement(&inner);
          });
 }
 
@@ -98,7 +98,7 @@ StringAttr Traffic::getName(dist::CollectiveOp op) {
 
 /// Users come before: whether nothing but the update and the end of the step waits for `op`.
 bool Traffic::findLate(Operation *op) const {
-  if (isa<net::AssignOp, func::ReturnOp>(op) || net::getRole(op) == net::Role::Optimize)
+  if (net::isOutput(op) || net::getRole(op) == net::Role::Optimize)
     return true;
   if (op->use_empty() || !llvm::all_of(op->getUsers(), [&](Operation *user) { return late.contains(user); }))
     return false;
@@ -117,7 +117,7 @@ bool Traffic::findLate(Operation *op) const {
 /// True if the result of `op` is only assigned or returned, in whatever layout.
 bool Traffic::isOnlyStored(Operation *op) {
   return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return isa<net::AssignOp, func::ReturnOp>(user) || onlyStored.contains(user);
+    return net::isOutput(user) || onlyStored.contains(user);
   });
 }
 

@@ -25,9 +25,7 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 /// True if the value of `op` exists from the start, equally at all times.
-static bool isThere(Operation *op) {
-  return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
-}
+static bool isThere(Operation *op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(op); }
 
 namespace {
 

@@ -181,7 +181,7 @@ DictionaryAttr Cutter::getHolders(Value value) {
 
 /// Copies ranks, role and segment from the operation that reads a clone, so that both can be one kernel.
 void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
-  if (clone->hasTrait<OpTrait::ConstantLike>() || isa<net::ReadOp, dist::CoordinateOp>(clone))
+  if (dist::isAlwaysAvailable(clone))
     return;
   if (getWork(reader).kind == Work::Kind::Task)
     runOnStage(clone, getWork(reader).task.stage);

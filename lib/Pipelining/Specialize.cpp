@@ -365,9 +365,8 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
 /// True if `func`, a work of a pipeline, does nothing.
 static bool isIdle(func::FuncOp func) {
   return func->hasAttr(dist::kWorkAttr) && func.getNumResults() == 0 &&
-         llvm::all_of(func.getBody().front(), [](Operation &op) {
-           return isa<net::ReadOp, dist::CoordinateOp, func::ReturnOp>(op) || op.hasTrait<OpTrait::ConstantLike>();
-         });
+         llvm::all_of(func.getBody().front(),
+                      [](Operation &op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(&op); });
 }
 
 FailureOr<func::FuncOp> Specializer::run() {
@@ -442,6 +441,8 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
     SymbolTable symbols(getOperation());
     int64_t tag = 0;
     for (func::FuncOp func : funcs) {
+      // These are found again by their number in the programs of all ranks: both sides of a message, and a loop's
+      // begin.
       for (Operation &op : func.getBody().front())
         if (isa<dist::CollectiveOp, net::LoopOp>(op))
           op.setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));

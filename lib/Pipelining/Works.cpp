@@ -12,6 +12,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Recompute.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Support/Stages.h"
 #include <algorithm>
 #include <map>
@@ -129,7 +130,7 @@ bool Works::isOnceAtBegin(WorkIndex work) const {
          (works[work].kind == Work::Kind::Transfer && phases.lookup(works[work].ops.front()) == Phase::Early);
 }
 
-bool Works::isLayout(Operation *op) { return isa<net::ReshapeOp, net::TransposeOp, net::BroadcastOp>(op); }
+bool Works::isLayout(Operation *op) { return net::movesWhole(op); }
 
 bool Works::isTransfer(Operation *op) const {
   auto send = dyn_cast<dist::CollectiveOp>(op);
@@ -199,7 +200,7 @@ void Works::moveToBegin(Operation *op) {
 
 LogicalResult Works::visit(Operation *op) {
   auto coordinate = dyn_cast<dist::CoordinateOp>(op);
-  if (coordinate || isa<net::ReadOp>(op) || op->hasTrait<OpTrait::ConstantLike>()) {
+  if (dist::isAlwaysAvailable(op)) {
     bool isSlice = coordinate && mesh.getKind(*mesh.find(coordinate.getAxis())) == dist::AxisKind::Slices;
     phases[op] = isSlice ? Phase::Each : Phase::Early;
     return success();
@@ -208,7 +209,7 @@ LogicalResult Works::visit(Operation *op) {
   auto assign = dyn_cast<net::AssignOp>(op);
   if (assign && getKeeper(assign.getValue()) == assign)
     return assignKeeper(assign);
-  if (phase == Phase::Late || net::getRole(op) == net::Role::Optimize || isa<func::ReturnOp, net::AssignOp>(op)) {
+  if (phase == Phase::Late || net::getRole(op) == net::Role::Optimize || net::isOutput(op)) {
     workOf[op] = kUpdate;
     return success();
   }
@@ -223,7 +224,8 @@ LogicalResult Works::visit(Operation *op) {
   }
   if (auto stage = op->getAttrOfType<IntegerAttr>(dist::kStageAttr))
     return assignStaged(op, stage.getInt());
-  // A value made of the whole batch is not recomputed for each slice.
+  // Results of the whole batch that ranks exchange, or that are sums over it, are not recomputed for each of its
+  // slices; other operations are cheaper to repeat than to keep.
   if (isa<dist::CollectiveOp, net::ReduceOp>(op) && phase == Phase::Early) {
     workOf[op] = kBegin;
     moveToBegin(op);

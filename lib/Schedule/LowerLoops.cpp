@@ -48,9 +48,7 @@ private:
 
 } // namespace
 
-static bool isPartOfLoop(Operation *op) {
-  return isa<net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op);
-}
+static bool isPartOfLoop(Operation *op) { return op->hasTrait<net::LoopPart>(); }
 
 /// Copies ranks, role, scope and the like from `like` to `op`, which is made for it.
 static void inherit(Operation *op, Operation *like) {
@@ -115,8 +113,12 @@ void Lowerer::hoist() {
 void Lowerer::sort(net::LoopOp loop) {
   SmallVector<Operation *> carried, becoming;
   for (Operation *op = loop; op != nest.getEnd(loop); op = op->getNextNode())
-    if (nest.getLoop(op) == loop && isa<net::CarryOp, net::NextOp>(op))
-      (isa<net::CarryOp>(op) ? carried : becoming).push_back(op);
+    if (nest.getLoop(op) != loop)
+      continue;
+    else if (isa<net::CarryOp>(op))
+      carried.push_back(op);
+    else if (isa<net::NextOp>(op))
+      becoming.push_back(op);
   for (Operation *op : llvm::reverse(carried))
     op->moveAfter(loop);
   for (Operation *op : becoming)

@@ -228,11 +228,11 @@ Report schedule::describe(func::FuncOp func) {
   for (Operation &op : func.getBody().front()) {
     int64_t trips = storage.getNest().getTrips(&op);
     report.numKernels += isa<dist::KernelOp>(op) ? trips : 0;
-    report.numProducts += isa<dist::MatmulOp, net::ConvolutionOp>(op) ? trips : 0;
+    report.numProducts += dist::isComputation(&op) && !isa<dist::KernelOp>(op) ? trips : 0;
     if (auto copy = dyn_cast<dist::CopyOp>(op))
       (copy.getMemory() == dist::MemoryKind::Host ? report.copiedToHost : report.copiedFromHost) +=
           Storage::getBytes(copy.getInput().getType());
-    if (!isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp>(op))
+    if (!dist::isComputation(&op))
       continue;
     for (Type type : op.getOperandTypes())
       report.trafficBytes += trips * Storage::getBytes(type);

@@ -65,8 +65,7 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       event.position = position;
       timeline.push_back(event);
     }
-    position +=
-        isa<dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
+    position += dist::isComputation(&op) || isa<dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
   }
   return timeline;
 }

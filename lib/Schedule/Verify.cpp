@@ -11,6 +11,7 @@
 #include "CollectiveOrder.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
+#include "dialects/Net/Uses.h"
 #include "meshwright/Memory/Arena.h"
 #include "meshwright/Memory/Storage.h"
 #include "meshwright/Schedule/Passes.h"
@@ -72,10 +73,10 @@ static std::optional<int64_t> getOffset(Value value) {
 
 LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
-    bool known = isa<net::ReadOp, net::AssignOp, dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::CoordinateOp,
-                     dist::KernelOp, dist::MatmulOp, net::ConvolutionOp, dist::ViewOp, dist::AbsentOp, func::ReturnOp,
-                     net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp>(op) ||
-                 op.hasTrait<OpTrait::ConstantLike>();
+    // The runtime has no sum over iterations; LowerLoops makes it a carried value.
+    bool isPartOfLoop = op.hasTrait<net::LoopPart>() && !isa<net::TotalOp>(op);
+    bool known = dist::isComputation(&op) || dist::isAlwaysAvailable(&op) || net::isOutput(&op) || isPartOfLoop ||
+                 isa<dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::ViewOp, dist::AbsentOp>(op);
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";
   }
@@ -103,7 +104,7 @@ LogicalResult Checker::checkMemories() {
       if (assign && fromHost != toHost)
         return op.emitError() << "variable @" << assign.getVariable() << " is in the memory of the "
                               << (toHost ? "host" : "device") << " but its new value is not";
-      if (fromHost && !isa<dist::CopyOp, dist::WaitOp, net::AssignOp>(op))
+      if (fromHost && !copy && !assign && !isa<dist::WaitOp>(op))
         return op.emitError() << "operation " << op.getName() << " reads a value in the memory of the host";
     }
   }
@@ -120,8 +121,7 @@ LogicalResult Checker::checkLoops() {
         return next.emitOpError() << "overwrites a carried value that the same iteration still reads";
     for (OpOperand &operand : op.getOpOperands())
       if (operand.get().getDefiningOp<net::LoopOp>() &&
-          (!isa<net::EndLoopOp, net::CarryOp, net::TakeOp, net::StackOp>(op) ||
-           (operand.getOperandNumber() == 0 && !isa<net::EndLoopOp>(op))))
+          (!op.hasTrait<net::LoopPart>() || (operand.getOperandNumber() == 0 && !isa<net::EndLoopOp>(op))))
         return op.emitOpError() << "computes with the number of an iteration, which has no place in memory";
   }
   return success();

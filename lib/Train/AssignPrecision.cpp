@@ -98,7 +98,8 @@ private:
   }
 
   bool isNarrowed(Operation *op, const SymbolTable &symbols) {
-    if (isa<net::ConstantOp, net::IotaOp>(op))
+    // A source, a constant or indices, is converted for those of its readers that are narrow.
+    if (op->getNumOperands() == 0 && isPure(op))
       return false;
     if (auto read = dyn_cast<net::ReadOp>(op)) {
       bool isKept = matchesAny(keep, read.getVariable(), used);

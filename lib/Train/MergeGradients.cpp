@@ -42,9 +42,12 @@ static void letPass(Value value, Value from) {
 
 /// The operand of the reshapes and transposes that `gradient` is a result of.
 static Value skipLayout(Value gradient) {
-  while (isa_and_nonnull<net::ReshapeOp, net::TransposeOp>(gradient.getDefiningOp()) &&
-         gradient.getDefiningOp()->getOperand(0).getDefiningOp())
-    gradient = gradient.getDefiningOp()->getOperand(0);
+  for (Operation *op = gradient.getDefiningOp(); op && net::getMovement(op) == net::Movement::Permutes;
+       op = gradient.getDefiningOp()) {
+    if (!op->getOperand(0).getDefiningOp())
+      break;
+    gradient = op->getOperand(0);
+  }
   return gradient;
 }
 

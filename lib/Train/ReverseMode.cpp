@@ -47,6 +47,7 @@ LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, Value seed) {
   contributions[loss].push_back(seed);
   // Collected first, because the sweep appends operations to the block.
   SmallVector<Operation *> forward;
+  // The ends of loops have no results; the sweep mirrors them all the same.
   for (Operation &op : block)
     if (isa<net::LoopOp, net::EndLoopOp>(op) ||
         llvm::any_of(op.getResults(), [&](Value result) { return isActive(result); }))

@@ -63,7 +63,7 @@ static void describe(Operation *made, net::Role role, Operation *like) {
 static bool isCheap(Operation *op) {
   if (!isPure(op) || isa<net::TakeOp>(op))
     return false;
-  if (op->getNumOperands() == 0 || isa<net::ReshapeOp, net::TransposeOp, net::BroadcastOp>(op))
+  if (op->getNumOperands() == 0 || net::movesWhole(op))
     return true;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return type.getRank() == 0 && type.getElementType().isIntOrIndex();
