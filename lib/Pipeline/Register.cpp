@@ -26,6 +26,8 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   emit::registerKernelDialects(registry);
   registerNetCosts(registry);
   registerNetPrecisions(registry);
+  registerNetFolds(registry);
+  registerNetShifts(registry);
   registerNetDerivatives(registry);
   registerNetKernels(registry);
   registerNetSharding(registry);

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Fold.h"
 #include "Program.h"
+#include "dialects/Net/Fold.h"
 #include "dialects/Net/Loops.h"
 #include "meshwright/Train/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -116,12 +116,13 @@ bool Simplifier::replace(Operation *op, ValueRange values) {
 }
 
 Value Simplifier::fold(Operation *op) {
-  if (op->getNumResults() != 1)
+  auto rule = dyn_cast<net::FoldOpInterface>(op);
+  if (!rule || op->getNumResults() != 1)
     return {};
   builder.setInsertionPoint(op);
   InheritingListener listener(op);
   builder.setListener(&listener);
-  Value folded = foldOperation(op, builder);
+  Value folded = rule.simplify(builder);
   builder.setListener(nullptr);
   // Operations built by a fold may fold again; each is simpler than the one it came from, so this terminates.
   for (Operation *made : listener.made) {
@@ -159,8 +160,7 @@ void Simplifier::foldAndMerge() {
 
 /// True if the operation is only needed by operations that read its results or are in its loop.
 static bool isOnlyForReaders(Operation &op) {
-  return isa<net::ReadOp, net::LoopOp, net::EndLoopOp, net::CarryOp, net::NextOp>(op) ||
-         (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>());
+  return isa<net::ReadOp>(op) || op.hasTrait<net::LoopPart>() || (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>());
 }
 
 void Simplifier::dropDead() {

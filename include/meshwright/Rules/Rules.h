@@ -26,6 +26,10 @@ void registerNetKernels(mlir::DialectRegistry &registry);
 void registerNetCosts(mlir::DialectRegistry &registry);
 /// The types in which mixed precision computes operations: `net::PrecisionOpInterface`.
 void registerNetPrecisions(mlir::DialectRegistry &registry);
+/// The simpler values that operations equal: `net::FoldOpInterface`.
+void registerNetFolds(mlir::DialectRegistry &registry);
+/// How results depend on a subtracted maximum: `net::ShiftOpInterface`.
+void registerNetShifts(mlir::DialectRegistry &registry);
 
 } // namespace meshwright
 

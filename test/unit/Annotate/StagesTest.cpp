@@ -116,6 +116,8 @@ protected:
     DialectRegistry registry;
     registry.insert<net::NetDialect, func::FuncDialect>();
     registerNetDerivatives(registry);
+    registerNetFolds(registry);
+    registerNetShifts(registry);
     registerNetCosts(registry);
     registerNetSharding(registry);
     context.appendDialectRegistry(registry);

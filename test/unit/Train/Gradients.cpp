@@ -28,6 +28,8 @@ MLIRContext &train::getContext() {
     DialectRegistry registry;
     registry.insert<func::FuncDialect, net::NetDialect>();
     registerNetDerivatives(registry);
+    registerNetFolds(registry);
+    registerNetShifts(registry);
     auto *made = new MLIRContext(registry);
     made->loadAllAvailableDialects();
     made->disableMultithreading();

@@ -35,6 +35,8 @@ protected:
     DialectRegistry registry;
     registry.insert<func::FuncDialect, net::NetDialect>();
     registerNetDerivatives(registry);
+    registerNetFolds(registry);
+    registerNetShifts(registry);
     registerNetSharding(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

@@ -47,6 +47,8 @@ protected:
   Reference() {
     registry.insert<func::FuncDialect, net::NetDialect>();
     registerNetDerivatives(registry);
+    registerNetFolds(registry);
+    registerNetShifts(registry);
     registerNetSharding(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

@@ -1,0 +1,131 @@
+//===- Layout.cpp - simpler layout operations ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Rules/Fold/Attach.h"
+
+using namespace mlir;
+using namespace meshwright;
+using namespace meshwright::net;
+using namespace meshwright::net::fold;
+
+/// Whatever moves the elements of a splat makes a splat; otherwise what `rule` finds.
+template <typename OpT, Value (*rule)(OpT, NetBuilder &)> static Value foldSplat(OpT op, NetBuilder &build) {
+  if (SplatElementsAttr splat = getSplat(op.getOperand()))
+    return makeConstant(build, op.getResult(), splat.resizeSplat(typeOf(op.getResult())));
+  return rule(op, build);
+}
+
+static Value foldBroadcast(BroadcastOp op, NetBuilder &build) {
+  if (op.getOperand().getType() == op.getResult().getType() && llvm::is_sorted(op.getDims()))
+    return op.getOperand();
+  auto inner = op.getOperand().getDefiningOp<BroadcastOp>();
+  if (!inner)
+    return {};
+  SmallVector<int64_t> dims;
+  for (int64_t dim : inner.getDims())
+    dims.push_back(op.getDims()[dim]);
+  return build.broadcast(inner.getOperand(), shapeOf(op.getResult()), dims);
+}
+
+static Value foldReshape(ReshapeOp op, NetBuilder &build) {
+  if (op.getOperand().getType() == op.getResult().getType())
+    return op.getOperand();
+  if (auto inner = op.getOperand().getDefiningOp<ReshapeOp>())
+    return build.reshape(inner.getOperand(), shapeOf(op.getResult()));
+  return {};
+}
+
+/// The transposed product is that of the factors in the other order, where only the two groups of free dimensions
+/// change places. A product that others use stays.
+static Value foldTransposedDot(TransposeOp op, NetBuilder &build) {
+  auto dot = op.getOperand().getDefiningOp<DotOp>();
+  if (!dot || !dot->hasOneUse())
+    return {};
+  int64_t batch = dot.getLhsBatch().size(), left = dot.getLhsFree().size(), right = dot.getRhsFree().size();
+  SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq<int64_t>(0, batch));
+  llvm::append_range(swapped, llvm::seq<int64_t>(batch + left, batch + left + right));
+  llvm::append_range(swapped, llvm::seq<int64_t>(batch, batch + left));
+  if (op.getPermutation() != ArrayRef<int64_t>(swapped))
+    return {};
+  return build.dot(dot.getRhs(), dot.getLhs(), dot.getRhsBatch(), dot.getLhsBatch(), dot.getRhsContract(),
+                   dot.getLhsContract(), elementTypeOf(op.getResult()));
+}
+
+static Value foldTranspose(TransposeOp op, NetBuilder &build) {
+  if (llvm::is_sorted(op.getPermutation()))
+    return op.getOperand();
+  if (auto inner = op.getOperand().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> permutation;
+    for (int64_t dim : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[dim]);
+    return build.transpose(inner.getOperand(), permutation);
+  }
+  return foldTransposedDot(op, build);
+}
+
+/// One element of a constant is a splat.
+static Value foldElement(SliceOp op, NetBuilder &build) {
+  auto constant = op.getOperand().getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || typeOf(op.getResult()).getNumElements() != 1)
+    return {};
+  SmallVector<uint64_t> index(op.getStarts());
+  auto element =
+      *(elements.getValues<Attribute>().begin() + ElementsAttr::getFlattenedIndex(elements.getType(), index));
+  return makeConstant(build, op.getResult(), DenseElementsAttr::get(typeOf(op.getResult()), element));
+}
+
+/// A slice that lies in one of the tensors that were joined is a slice of that one.
+static Value foldSliceOfParts(SliceOp op, NetBuilder &build) {
+  auto parts = op.getOperand().getDefiningOp<ConcatenateOp>();
+  if (!parts)
+    return {};
+  int64_t dim = parts.getDim(), begin = 0;
+  for (Value part : parts.getOperands()) {
+    int64_t size = shapeOf(part)[dim];
+    if (op.getStarts()[dim] >= begin && op.getLimits()[dim] <= begin + size) {
+      SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+      starts[dim] -= begin;
+      limits[dim] -= begin;
+      return build.slice(part, starts, limits, op.getSteps());
+    }
+    begin += size;
+  }
+  return {};
+}
+
+static Value foldSlice(SliceOp op, NetBuilder &build) {
+  if (op.getOperand().getType() == op.getResult().getType())
+    return op.getOperand();
+  if (Value element = foldElement(op, build))
+    return element;
+  return foldSliceOfParts(op, build);
+}
+
+/// Padding by nothing, and padding a splat with itself.
+static Value foldPad(PadOp op, NetBuilder &build) {
+  SplatElementsAttr inside = getSplat(op.getOperand()), outside = getSplat(op.getValue());
+  if (inside && outside && inside.getSplatValue<Attribute>() == outside.getSplatValue<Attribute>())
+    return makeConstant(build, op.getResult(), inside.resizeSplat(typeOf(op.getResult())));
+  auto isZero = [](int64_t size) { return size == 0; };
+  bool nothing = llvm::all_of(op.getLow(), isZero) && llvm::all_of(op.getHigh(), isZero) &&
+                 op.getOperand().getType() == op.getResult().getType();
+  return nothing ? op.getOperand() : Value();
+}
+
+/// A single part is the whole.
+static Value foldConcatenate(ConcatenateOp op, NetBuilder &) {
+  return op->getNumOperands() == 1 ? op->getOperand(0) : Value();
+}
+
+void fold::attachLayout(MLIRContext *context) {
+  attach<BroadcastOp, foldSplat<BroadcastOp, foldBroadcast>>(context);
+  attach<ReshapeOp, foldSplat<ReshapeOp, foldReshape>>(context);
+  attach<TransposeOp, foldSplat<TransposeOp, foldTranspose>>(context);
+  attach<SliceOp, foldSplat<SliceOp, foldSlice>>(context);
+  attach<PadOp, foldPad>(context);
+  attach<ConcatenateOp, foldConcatenate>(context);
+}
