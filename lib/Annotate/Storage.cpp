@@ -13,6 +13,7 @@
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -359,18 +360,39 @@ void StorageAnnotator::placeAccumulators() {
   }
 }
 
+/// The states from which products of the update are computed: such an update is one of whole matrices.
+static llvm::DenseSet<StringRef> findMultipliedStates(ModuleOp module) {
+  auto isOfUpdate = [](Operation *op) { return net::getRole(op) == net::Role::Optimize; };
+  SmallVector<Operation *> next;
+  module.walk([&](net::DotOp dot) {
+    if (isOfUpdate(dot))
+      next.push_back(dot);
+  });
+  llvm::DenseSet<Operation *> visited(next.begin(), next.end());
+  llvm::DenseSet<StringRef> states;
+  while (!next.empty()) {
+    Operation *op = next.pop_back_val();
+    if (auto read = dyn_cast<net::ReadOp>(op))
+      states.insert(read.getVariable());
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && isOfUpdate(maker) && visited.insert(maker).second)
+        next.push_back(maker);
+  }
+  return states;
+}
+
 /// Warns about the traffic of slices under an optimizer of whole matrices.
 void StorageAnnotator::warnOfMatrices() const {
   int64_t bytes = 0, count = 0;
+  llvm::DenseSet<StringRef> multiplied = findMultipliedStates(module);
   for (const auto &[name, parameter] : parameters)
-    if (llvm::any_of(parameter.state,
-                     [](net::VariableOp state) { return state.getSymName().starts_with("muon.m/"); })) {
+    if (llvm::any_of(parameter.state, [&](net::VariableOp state) { return multiplied.contains(state.getSymName()); })) {
       bytes += parameter.bytes;
       ++count;
     }
   if (count > 0)
     emitWarning(file.getLoc(context, "zero.ownership"))
-        << "muon multiplies whole matrices, but " << count << " of " << bytes
+        << "the optimizer multiplies whole matrices, but " << count << " of " << bytes
         << " bytes are kept in slices, and their products exchange more than that in every step; ownership: WHOLE "
            "avoids that";
 }
