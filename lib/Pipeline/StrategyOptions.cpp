@@ -8,11 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "StrategyOptions.h"
-#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -53,124 +52,6 @@ importer::Options meshwright::getImportOptions(const strategy::Strategy &strateg
 //===----------------------------------------------------------------------===//
 // Train
 //===----------------------------------------------------------------------===//
-
-/// The strings of a repeated field.
-static std::vector<std::string> getStrings(const google::protobuf::Message &message,
-                                           const google::protobuf::FieldDescriptor *field) {
-  std::vector<std::string> strings;
-  for (int index = 0; index < message.GetReflection()->FieldSize(message, field); ++index)
-    strings.push_back(message.GetReflection()->GetRepeatedString(message, field, index));
-  return strings;
-}
-
-/// Writes options of the optimizer's pass: the fields of messages are called like them, with hyphens.
-class OptimizerText {
-public:
-  void add(StringRef name, const Twine &value) {
-    llvm::raw_string_ostream(text) << (text.empty() ? "" : " ") << name << '=' << value;
-  }
-  void add(StringRef name, double value) { add(name, llvm::formatv("{0:e17}", value).str()); }
-
-  template <typename Globs> void addGlobs(StringRef name, const Globs &globs) {
-    if (!globs.empty())
-      add(name, "{" + llvm::join(globs, ",") + "}");
-  }
-
-  void addLearningRate(const strategy::LearningRate &rate);
-  /// Every field of an optimizer, those with default values too, and what it is called.
-  void addOptimizer(StringRef kind, const google::protobuf::Message &message);
-  const std::string &str() const { return text; }
-
-private:
-  std::string text;
-};
-
-void OptimizerText::addLearningRate(const strategy::LearningRate &rate) {
-  switch (rate.schedule_case()) {
-  case strategy::LearningRate::kWarmup:
-    add("schedule", "warmup");
-    add("lr", rate.warmup().peak());
-    add("warmup", Twine(rate.warmup().steps()));
-    return;
-  case strategy::LearningRate::kWarmupCosine:
-    add("schedule", "warmup_cosine");
-    add("lr", rate.warmup_cosine().peak());
-    add("warmup", Twine(rate.warmup_cosine().warmup()));
-    add("total", Twine(rate.warmup_cosine().total()));
-    add("lr-end", rate.warmup_cosine().end());
-    return;
-  case strategy::LearningRate::kConstant:
-    add("schedule", "constant");
-    add("lr", rate.constant());
-    return;
-  case strategy::LearningRate::SCHEDULE_NOT_SET:
-    return;
-  }
-}
-
-void OptimizerText::addOptimizer(StringRef kind, const google::protobuf::Message &message) {
-  using google::protobuf::FieldDescriptor;
-  add("kind", kind);
-  const auto *reflection = message.GetReflection();
-  for (int index = 0; index < message.GetDescriptor()->field_count(); ++index) {
-    const FieldDescriptor *field = message.GetDescriptor()->field(index);
-    std::string name(field->name());
-    llvm::replace(name, '_', '-');
-    switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      add(name, reflection->GetDouble(message, field));
-      break;
-    case FieldDescriptor::CPPTYPE_INT64:
-      add(name, Twine(reflection->GetInt64(message, field)));
-      break;
-    case FieldDescriptor::CPPTYPE_BOOL:
-      add(name, reflection->GetBool(message, field) ? "true" : "false");
-      break;
-    case FieldDescriptor::CPPTYPE_STRING:
-      addGlobs(name, getStrings(message, field));
-      break;
-    default:
-      addLearningRate(static_cast<const strategy::LearningRate &>(reflection->GetMessage(message, field)));
-    }
-  }
-}
-
-/// Adds the optimizer that `settings`, a `Train` or `ParameterGroup`, chooses. False where it chooses none.
-static bool addChosen(OptimizerText &text, const google::protobuf::Message &settings) {
-  const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
-  const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
-  if (field)
-    text.addOptimizer(field->name(), settings.GetReflection()->GetMessage(settings, field));
-  return field;
-}
-
-static void setOptimizer(train::OptimizerPassOptions &options, const strategy::Train &train) {
-  auto addDefault = [&](OptimizerText &text) {
-    if (!addChosen(text, train))
-      text.addOptimizer("adamw", train.adamw());
-  };
-  for (const strategy::ParameterGroup &group : train.group()) {
-    OptimizerText text;
-    text.addGlobs("match", group.match());
-    if (!addChosen(text, group))
-      addDefault(text);
-    text.addLearningRate(group.lr());
-    text.add("lr-scale", group.lr_scale());
-    if (group.has_weight_decay())
-      text.add("weight-decay", group.weight_decay());
-    if (group.has_l2())
-      text.add("l2", group.l2());
-    options.group.push_back(text.str());
-  }
-  OptimizerText text;
-  addDefault(text);
-  options.group.push_back(text.str());
-  options.clipGlobalNorm = train.clip().global_norm();
-  options.clipTensorNorm = train.clip().tensor_norm();
-  options.clipValue = train.clip().value();
-  if (train.has_ema())
-    options.ema = train.ema().decay();
-}
 
 /// On how many ranks a batch is.
 static int64_t countReplicas(const strategy::Strategy &strategy) {
@@ -262,7 +143,7 @@ train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext
   setReduce(options, strategy);
   options.reduce.communicate = getTravelType(strategy.reduce());
   setMerge(options, strategy.train().gradient_merge());
-  setOptimizer(options.optimizer, strategy.train());
+  google::protobuf::TextFormat::PrintToString(strategy.train(), &options.optimizer.train);
   options.fetch = getFetchOptions(file, context);
   // The metrics report them.
   options.fetch.values.push_back("lr");

@@ -1,10 +1,11 @@
-//===- ClipEach.cpp - clipping of single gradients ------------------------===//
+//===- ClipEach.cpp - bounds gradients one by one -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
 #include "GradientTransforms.h"
+#include "lib/Strategy/strategy.pb.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -12,7 +13,7 @@ using namespace meshwright::train;
 
 namespace {
 
-/// Clamps every element to [−bound, bound].
+/// Every element is cut to [−bound, bound].
 class ClipByValue : public GradientTransform {
 public:
   explicit ClipByValue(double bound) : bound(bound) {}
@@ -27,7 +28,7 @@ private:
   double bound;
 };
 
-/// Leaves a gradient unchanged if its norm is below the bound; otherwise makes it g / norm · bound.
+/// Every gradient stays what it is where its norm is below the bound, otherwise it is g / norm · bound.
 class ClipByTensorNorm : public GradientTransform {
 public:
   explicit ClipByTensorNorm(double bound) : bound(bound) {}
@@ -47,13 +48,13 @@ private:
 
 } // namespace
 
-GradientTransforms train::makeClipping(const OptimizerPassOptions &options) {
+GradientTransforms train::makeClipping(const strategy::Clip &clip) {
   GradientTransforms list;
-  if (options.clipValue > 0)
-    list.push_back(std::make_unique<ClipByValue>(options.clipValue));
-  if (options.clipTensorNorm > 0)
-    list.push_back(std::make_unique<ClipByTensorNorm>(options.clipTensorNorm));
-  if (options.clipGlobalNorm > 0)
-    list.push_back(makeClipByGlobalNorm(options.clipGlobalNorm));
+  if (clip.value() > 0)
+    list.push_back(std::make_unique<ClipByValue>(clip.value()));
+  if (clip.tensor_norm() > 0)
+    list.push_back(std::make_unique<ClipByTensorNorm>(clip.tensor_norm()));
+  if (clip.global_norm() > 0)
+    list.push_back(makeClipByGlobalNorm(clip.global_norm()));
   return list;
 }

@@ -1,9 +1,9 @@
-//===- GradientTransforms.h - transforms of optimizers ----------*- C++ -*-===//
+//===- GradientTransforms.h - from gradients to updates ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An optimizer is a list of transforms. Each prepares the values that all parameters share, given all gradients; then
-// the parameters pass through the whole list one by one, so that few updates are alive at a time.
+// An optimizer is a list of transformations. Each prepares what all parameters share, seeing all gradients; then one
+// parameter after the other passes through the whole list, so that few updates are alive at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,44 +12,47 @@
 
 #include "Program.h"
 #include "dialects/Net/NetBuilder.h"
-#include "meshwright/Train/Passes.h"
 #include <memory>
+
+namespace meshwright::strategy {
+class Clip;
+} // namespace meshwright::strategy
 
 namespace meshwright::train {
 
-/// A parameter, its value in this step, and its gradient as transformed so far.
+/// A parameter, its value in this step, and its gradient or what has become of it.
 struct Update {
   net::VariableOp parameter;
   mlir::Value value;
   mlir::Value update;
-  /// True if weight decay applies.
+  /// Whether weight decay applies.
   bool decays = true;
 };
 
-/// Shared by all transforms: the builder, the scalars of the step and the state variables.
+/// What transformations share: the builder, the scalars of the step and its state variables.
 class UpdateBuilder {
 public:
-  /// New variables are inserted after the last one of `module`, their reads after the last read of `func`. `scalarType`
-  /// is the element type of scalars.
+  /// Variables are added behind the last one of `module`, their reads behind the last read of `func`. `scalarType` is
+  /// the element type of scalars.
   UpdateBuilder(RoleBuilder &builder, mlir::ModuleOp module, mlir::func::FuncOp func, mlir::FloatType scalarType);
 
-  /// Creates optimizer state like `parameter`, with all elements initially `initial`. Returns its value in this step.
+  /// A variable of the optimizer that is like `parameter`, initially the same everywhere: its value in this step.
   mlir::Value readState(llvm::StringRef prefix, net::VariableOp parameter, double initial = 0);
-  /// As above, for a shape that has size 1 in some dimensions of the parameter.
+  /// The same of a shape that has size 1 in some dimensions of the parameter.
   mlir::Value readState(llvm::StringRef prefix, net::VariableOp parameter, llvm::ArrayRef<int64_t> shape,
                         double initial = 0);
-  /// Creates a buffer like `parameter`, initially 0. Returns its value in this step.
+  /// A buffer that is like `parameter`, initially 0: its value in this step.
   mlir::Value readBuffer(llvm::StringRef prefix, net::VariableOp parameter);
-  /// Assigns the next value of the state.
+  /// Assigns the state at the end of the step.
   void assignState(llvm::StringRef prefix, net::VariableOp parameter, mlir::Value value);
-  /// The number of updates before this one, a scalar. Creates the counter on the first call.
+  /// Updates done before this one, a scalar; makes the counter when first asked.
   mlir::Value getCount();
-  /// Converts `scalar` to the element type of `like` and broadcasts it to its shape.
+  /// `scalar` in the type of `like`.
   static mlir::Value broadcastLike(net::NetBuilder &build, mlir::Value scalar, mlir::Value like);
-  /// Builders at the location of the parameter, and at that of the function.
+  /// A builder at the parameter's location, and one at the function's.
   net::NetBuilder at(net::VariableOp parameter) { return {builder, parameter.getLoc()}; }
   net::NetBuilder atStep() { return {builder, func.getLoc()}; }
-  /// True if a variable could not be created; the error has been emitted.
+  /// Whether a variable could not be made, which has been reported.
   bool hasFailed() const { return failed; }
 
   RoleBuilder &builder;
@@ -61,7 +64,7 @@ private:
   net::VariableOp makeVariable(mlir::Location location, llvm::StringRef name, net::VariableKind kind,
                                mlir::RankedTensorType type, double initial, mlir::FlatSymbolRefAttr like);
 
-  /// Emits an error if a symbol of that name exists; a function of that name is renamed instead.
+  /// Reports a symbol that is there already; the function makes way.
   void claimName(mlir::Location location, llvm::StringRef name);
 
   mlir::func::FuncOp func;
@@ -71,48 +74,37 @@ private:
   mlir::Value count;
 };
 
-/// One transform on the way from gradients to updates.
+/// A step on the way from gradients to updates.
 class GradientTransform {
 public:
   virtual ~GradientTransform() = default;
-  /// Builds the values that all parameters share.
+  /// Builds what all parameters share.
   virtual void prepare(UpdateBuilder &step, llvm::ArrayRef<Update> updates) {}
-  /// Transforms the update of one parameter.
+  /// Transforms what the transformations before have made of one gradient.
   virtual void apply(UpdateBuilder &step, Update &update) = 0;
 };
 
 using GradientTransforms = llvm::SmallVector<std::unique_ptr<GradientTransform>>;
 
-/// The transforms of an optimizer, in order. The result of the last one is subtracted from the parameter. The learning
-/// rate gets the name `lr` if `namesRate` is set. Muon only supports matrices; the caller selects them.
-GradientTransforms makeTransforms(const OptimizerPassOptions &options, bool namesRate);
+/// The transformations that bound the gradients before the optimizer sees them.
+GradientTransforms makeClipping(const strategy::Clip &clip);
 
-/// The transforms that clip gradients before the optimizer.
-GradientTransforms makeClipping(const OptimizerPassOptions &options);
-
-/// Scales all gradients so that their norm, taken as one vector, is at most `bound`.
+/// Scales all gradients so that their norm, all taken as one vector, is at most `bound`.
 std::unique_ptr<GradientTransform> makeClipByGlobalNorm(double bound);
-
-/// Adafactor's scaling by mean squares. Stores only those of rows and columns if two dimensions have at least `minDim`
-/// indices. Bounds the root mean square of the result.
-std::unique_ptr<GradientTransform> makeScaleByFactoredMoments(const OptimizerPassOptions &options);
-
-/// Muon: orthogonalizes the moving average of gradients, so that its singular values are near 1.
-std::unique_ptr<GradientTransform> makeOrthogonalize(const OptimizerPassOptions &options);
 
 //===----------------------------------------------------------------------===//
 // Expressions
 //===----------------------------------------------------------------------===//
 
-/// The sum of the squares of all elements; a scalar.
+/// The sum of the squares of all elements, a scalar.
 mlir::Value sumOfSquares(net::NetBuilder &build, mlir::Value x);
-/// The root mean square of all elements; a scalar.
+/// The root of their mean.
 mlir::Value rootMeanSquare(net::NetBuilder &build, mlir::Value x);
 /// decay · old + (1 − decay) · fresh.
 mlir::Value blend(net::NetBuilder &build, mlir::Value fresh, mlir::Value old, double decay);
-/// 1 − decayⁿ for the n-th update, or for the update `ahead` updates later; a scalar.
+/// 1 − decayⁿ for the n-th update, or for one that comes `ahead` updates later; a scalar.
 mlir::Value biasCorrection(UpdateBuilder &step, double decay, int ahead = 0);
-/// `moment` divided by the scalar `correction`.
+/// `moment` over the scalar `correction`.
 mlir::Value correctBias(net::NetBuilder &build, mlir::Value moment, mlir::Value correction);
 
 } // namespace meshwright::train

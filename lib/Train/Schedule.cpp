@@ -1,4 +1,4 @@
-//===- Schedule.cpp - warm-up and cosine learning rates -------------------===//
+//===- Schedule.cpp - the learning rate of a step -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,44 +17,71 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-LogicalResult train::verifySchedule(Operation *op, const OptimizerPassOptions &options) {
-  if (options.schedule != ScheduleKind::Constant && options.warmup < 0)
-    return op->emitError() << "a warm-up of " << options.warmup << " updates; it has at least 0";
-  if (options.schedule == ScheduleKind::WarmupCosine && options.total <= options.warmup)
-    return op->emitError() << "a schedule of " << options.total << " updates with a warm-up of " << options.warmup
+namespace {
+
+/// The numbers of a warm-up, and of half a cosine that may follow it.
+struct Numbers {
+  double start = 0, peak = 0, end = 0;
+  int64_t warmup = 0, total = 0;
+};
+
+} // namespace
+
+static Numbers getNumbers(const strategy::LearningRate &rate) {
+  if (rate.has_warmup())
+    return {.start = rate.warmup().start(), .peak = rate.warmup().peak(), .warmup = rate.warmup().steps()};
+  const strategy::WarmupCosine &cosine = rate.warmup_cosine();
+  return {.start = cosine.start(),
+          .peak = cosine.peak(),
+          .end = cosine.end(),
+          .warmup = cosine.warmup(),
+          .total = cosine.total()};
+}
+
+bool train::isConstant(const strategy::LearningRate &rate) { return !rate.has_warmup() && !rate.has_warmup_cosine(); }
+
+LogicalResult train::verifySchedule(Operation *op, const strategy::LearningRate &rate) {
+  if (isConstant(rate))
+    return success();
+  Numbers numbers = getNumbers(rate);
+  if (numbers.warmup < 0)
+    return op->emitError() << "a warm-up of " << numbers.warmup << " updates; it has at least 0";
+  if (rate.has_warmup_cosine() && numbers.total <= numbers.warmup)
+    return op->emitError() << "a schedule of " << numbers.total << " updates with a warm-up of " << numbers.warmup
                            << "; the warm-up is part of it and is shorter";
   return success();
 }
 
-/// Linear from `start` at count 0 to `peak` at count `warmup`, then constant.
-static Value buildWarmup(net::NetBuilder &build, const OptimizerPassOptions &options, Value count) {
-  if (options.warmup == 0)
-    return build.splatLike(count, options.lr);
-  auto updates = static_cast<double>(options.warmup);
+/// From `start` at count 0 to `peak` at count `warmup` and after.
+static Value buildWarmup(net::NetBuilder &build, const Numbers &numbers, Value count) {
+  if (numbers.warmup == 0)
+    return build.splatLike(count, numbers.peak);
+  auto updates = static_cast<double>(numbers.warmup);
   Value done = build.binary<net::MinimumOp>(count, build.splatLike(count, updates));
   Value left = build.subtractFrom(1, build.divide(done, build.splatLike(count, updates)));
-  return build.add(build.scale(left, options.lrStart - options.lr), build.splatLike(count, options.lr));
+  return build.add(build.scale(left, numbers.start - numbers.peak), build.splatLike(count, numbers.peak));
 }
 
-static Value buildCosine(net::NetBuilder &build, const OptimizerPassOptions &options, Value count) {
-  auto length = static_cast<double>(options.total - options.warmup);
-  double floor = options.lr == 0 ? 0 : options.lrEnd / options.lr;
-  Value since = build.subtract(count, build.splatLike(count, static_cast<double>(options.warmup)));
+static Value buildCosine(net::NetBuilder &build, const Numbers &numbers, Value count) {
+  auto length = static_cast<double>(numbers.total - numbers.warmup);
+  double floor = numbers.peak == 0 ? 0 : numbers.end / numbers.peak;
+  Value since = build.subtract(count, build.splatLike(count, static_cast<double>(numbers.warmup)));
   Value done = build.binary<net::MinimumOp>(since, build.splatLike(count, length));
   Value angle = build.divide(build.scale(done, std::numbers::pi), build.splatLike(count, length));
   Value half = build.scale(build.add(build.splatLike(count, 1), build.unary<net::CosineOp>(angle)), 0.5);
   Value decayed = build.add(build.scale(half, 1 - floor), build.splatLike(count, floor));
-  return build.scale(decayed, options.lr);
+  return build.scale(decayed, numbers.peak);
 }
 
-Value train::buildLearningRate(net::NetBuilder &build, const OptimizerPassOptions &options, Type elementType,
+Value train::buildLearningRate(net::NetBuilder &build, const strategy::LearningRate &rate, Type elementType,
                                Value count) {
-  if (options.schedule == ScheduleKind::Constant)
-    return build.splat(RankedTensorType::get({}, elementType), options.lr);
-  Value rate = buildWarmup(build, options, count);
-  if (options.schedule == ScheduleKind::Warmup)
-    return rate;
+  if (isConstant(rate))
+    return build.splat(RankedTensorType::get({}, elementType), rate.constant());
+  Numbers numbers = getNumbers(rate);
+  Value warming = buildWarmup(build, numbers, count);
+  if (rate.has_warmup())
+    return warming;
   Value warms =
-      build.compare(net::CompareDirection::Lt, count, build.splatLike(count, static_cast<double>(options.warmup)));
-  return build.select(warms, rate, buildCosine(build, options, count));
+      build.compare(net::CompareDirection::Lt, count, build.splatLike(count, static_cast<double>(numbers.warmup)));
+  return build.select(warms, warming, buildCosine(build, numbers, count));
 }

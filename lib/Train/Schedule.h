@@ -1,4 +1,4 @@
-//===- Schedule.h - learning-rate schedules ---------------------*- C++ -*-===//
+//===- Schedule.h - the learning rate of a step -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,16 +8,19 @@
 #define MESHWRIGHT_LIB_TRAIN_SCHEDULE_H
 
 #include "dialects/Net/NetBuilder.h"
-#include "meshwright/Train/Passes.h"
+#include "lib/Strategy/strategy.pb.h"
 
 namespace meshwright::train {
 
-/// Checks the options of the schedule; emits errors on `op`.
-mlir::LogicalResult verifySchedule(mlir::Operation *op, const OptimizerPassOptions &options);
+/// Whether the rate is the same in all updates.
+bool isConstant(const strategy::LearningRate &rate);
 
-/// The learning rate of an update, a scalar float. `count`, a scalar of the same type, is the number of earlier
-/// updates; it may be null for a constant rate.
-mlir::Value buildLearningRate(net::NetBuilder &build, const OptimizerPassOptions &options, mlir::Type elementType,
+/// Checks the numbers of the schedule; errors are emitted on `op`.
+mlir::LogicalResult verifySchedule(mlir::Operation *op, const strategy::LearningRate &rate);
+
+/// The learning rate of an update, a scalar of floats. `count`, a scalar of the same type, is the number of updates
+/// done before; a constant rate does not need it.
+mlir::Value buildLearningRate(net::NetBuilder &build, const strategy::LearningRate &rate, mlir::Type elementType,
                               mlir::Value count);
 
 } // namespace meshwright::train

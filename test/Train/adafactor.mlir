@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: split-file %s %t
-// RUN: dist-opt %t/model.mlir --dist-train-differentiate --dist-train-optimizer="kind=adafactor min-dim=4" --dist-train-simplify --dist-train-verify -o %t/step.mlir
+// RUN: dist-opt %t/model.mlir --dist-train-differentiate --dist-train-optimizer="train={adafactor {min_dim: 4}}" --dist-train-simplify --dist-train-verify -o %t/step.mlir
 // RUN: FileCheck %s --input-file=%t/step.mlir
 // RUN: dist-opt %t/step.mlir --dist-annotate-placements="strategy=%t/tensor.textproto" | FileCheck %s --check-prefix=TENSOR
 // RUN: dist-opt %t/step.mlir --dist-annotate-placements="strategy=%t/zero.textproto" | FileCheck %s --check-prefix=ZERO

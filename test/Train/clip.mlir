@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=sgd lr=0.5 clip-global-norm=2" --dist-train-fetch=values=grad_norm --dist-train-simplify --dist-train-verify | FileCheck %s
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={sgd {lr {constant: 0.5}} clip {global_norm: 2}}" --dist-train-fetch=values=grad_norm --dist-train-simplify --dist-train-verify | FileCheck %s
 
 // Tests the clipping by the norm of all gradients: squares and their sum are of f32, the sum is one marked chain, and each gradient is
 // scaled in its own type.

@@ -3,8 +3,8 @@
 // RUN: not dist-opt %s --dist-train-differentiate="loss=logits" 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not dist-opt %s --dist-train-differentiate="frozen=x.*" 2>&1 | FileCheck %s --check-prefix=FROZEN
 // RUN: not dist-opt %s --dist-train-fetch="values=grad/*" 2>&1 | FileCheck %s --check-prefix=FETCH
-// RUN: not dist-opt %s --dist-train-optimizer="decay=*.kernel" 2>&1 | FileCheck %s --check-prefix=DECAY
-// RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="schedule=warmup_cosine warmup=5 total=5" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not dist-opt %s --dist-train-optimizer="train={adamw {decay: '*.kernel'}}" 2>&1 | FileCheck %s --check-prefix=DECAY
+// RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={sgd {lr {warmup_cosine {peak: 1 warmup: 5 total: 5}}}}" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 
 net.variable parameter @w : tensor<2xf64>
 

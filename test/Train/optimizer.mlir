@@ -1,7 +1,7 @@
-// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=sgd lr=0.5" --dist-train-fetch=values=lr --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,SGD
-// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=momentum lr=0.5 momentum=0.25" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,MOMENTUM
-// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=momentum lr=0.5 momentum=0.25 nesterov=true" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,NESTEROV
-// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="kind=adamw weight-decay=0.125 decay=*.kernel" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,ADAMW
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={sgd {lr {constant: 0.5}}}" --dist-train-fetch=values=lr --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,SGD
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={momentum {lr {constant: 0.5} momentum: 0.25}}" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,MOMENTUM
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={momentum {lr {constant: 0.5} momentum: 0.25 nesterov: true}}" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,NESTEROV
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={adamw {weight_decay: 0.125 decay: '*.kernel'}}" --dist-train-simplify --dist-train-verify | FileCheck %s --check-prefixes=CHECK,ADAMW
 
 // Tests the updates of the optimizers, the state they make, and that the function makes way for the counter.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DEFINE: %{train} = dist-opt %s --dist-train-differentiate="loss-scale=128 dynamic-scale=true" --dist-train-merge-gradients=steps=3 --dist-train-unscale-gradients
-// DEFINE: %{update} = --dist-train-optimizer="kind=adam ema=0.9 clip-global-norm=1" --dist-train-skip-updates="dynamic=true" --dist-train-fetch="values=grad/*,lr,loss_scale,grad_norm,found_inf" --dist-train-simplify
+// DEFINE: %{update} = --dist-train-optimizer="train={adam {} ema {decay: 0.9} clip {global_norm: 1}}" --dist-train-skip-updates="dynamic=true" --dist-train-fetch="values=grad/*,lr,loss_scale,grad_norm,found_inf" --dist-train-simplify
 // RUN: %{train} %{update} --dist-train-put-off-updates --dist-train-verify | FileCheck %s
 
 // Tests what the last step of a merge has: everything that an update assigns, its counts and the scale of the loss included, and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DEFINE: %{train} = dist-opt %s --dist-train-assign-precision="compute=bf16 keep=kept" --dist-train-differentiate
-// DEFINE: %{distribute} = --dist-train-optimizer="kind=momentum" --dist-train-simplify --dist-train-verify --dist-complete-propagate --dist-complete-verify --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify
+// DEFINE: %{distribute} = --dist-train-optimizer="train={momentum {}}" --dist-train-simplify --dist-train-verify --dist-complete-propagate --dist-complete-verify --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify
 // RUN: %{train} --dist-train-reduce-gradients="communicate=gradient" %{distribute} | FileCheck %s --check-prefixes=CHECK,GRADIENT
 // RUN: %{train} --dist-train-reduce-gradients="communicate=bf16" %{distribute} | FileCheck %s --check-prefixes=CHECK,BF16
 // RUN: %{train} --dist-train-reduce-gradients="scale=before replicas=2" %{distribute} | FileCheck %s --check-prefixes=CHECK,BEFORE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // DEFINE: %{train} = dist-opt %s --dist-train-differentiate=seed=2
-// DEFINE: %{distribute} = --dist-train-optimizer="kind=momentum" --dist-train-simplify --dist-train-verify --dist-complete-propagate --dist-complete-verify --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify
+// DEFINE: %{distribute} = --dist-train-optimizer="train={momentum {}}" --dist-train-simplify --dist-train-verify --dist-complete-propagate --dist-complete-verify --dist-partition-materialize-reshards --dist-partition-localize-shapes --dist-partition-verify
 // RUN: %{train} --dist-train-reduce-gradients="scale=loss replicas=2" %{distribute} | FileCheck %s --check-prefixes=CHECK,PLAIN
 // RUN: %{train} --dist-train-reduce-gradients="scale=before replicas=1" %{distribute} | FileCheck %s --check-prefixes=CHECK,PLAIN
 // RUN: %{train} --dist-train-reduce-gradients="scale=before replicas=2" %{distribute} | FileCheck %s --check-prefixes=CHECK,BEFORE

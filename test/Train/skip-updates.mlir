@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s --dist-train-differentiate="loss-scale=128 dynamic-scale=true" --dist-train-unscale-gradients --dist-train-optimizer="kind=momentum" --dist-train-skip-updates="dynamic=true window=10 hysteresis=2" --dist-train-simplify --dist-train-verify | FileCheck %s
+// RUN: dist-opt %s --dist-train-differentiate="loss-scale=128 dynamic-scale=true" --dist-train-unscale-gradients --dist-train-optimizer="train={momentum {}}" --dist-train-skip-updates="dynamic=true window=10 hysteresis=2" --dist-train-simplify --dist-train-verify | FileCheck %s
 
 // Tests a loss with a dynamic scale from end to end: the search for infinite gradients, the skipped update and the state.
 

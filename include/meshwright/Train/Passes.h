@@ -14,13 +14,6 @@
 
 namespace meshwright::train {
 
-/// The update rule of the optimizer.
-enum class OptimizerKind { Sgd, Momentum, Adam, AdamW, Lamb, Lion, RmsProp, Adagrad, Adafactor, Muon };
-
-/// The learning rate as a function of the number of updates: constant; linear from `start`, then constant; or linear,
-/// then half a cosine.
-enum class ScheduleKind { Constant, Warmup, WarmupCosine };
-
 /// The place of the factor 1/N for the mean over N data-parallel replicas: in the loss, or at every gradient before or
 /// after its reduction.
 enum class ReduceScale { Loss, Before, After };

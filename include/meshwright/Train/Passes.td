@@ -186,15 +186,16 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
     is only created if a formula uses it. An update is computed in the element type of its parameter; scalars
     are computed in f32, or in f64 if a parameter is f64.
 
-    Parameters may be divided into groups with options of their own. A group starts with the options of the
-    pass; the last group names the learning rate. The moving average of a parameter, a buffer `ema/p.w`,
-    starts at the value before the first update.
+    The optimizer, its settings and their defaults are those of the strategy (docs/reference/strategy.md).
+    Parameters may be divided into groups, of which the first match counts. Parameters without a match use the
+    optimizer as it is, whose learning rate is the one that is named. The moving average of a parameter, a buffer
+    `ema/p.w`, starts at the value before the first update.
 
     With a bound on the norm of all gradients (`grad_norm`), an update sees `g / norm * bound` unless the norm
     is below the bound. The additions of squared norms are marked `dist.travels`, so that a distributed
     program reduces the sum once.
 
-    Example: after `--dist-train-optimizer="kind=sgd lr=0.1"`
+    Example: after `--dist-train-optimizer="train={sgd {lr {constant: 0.1}}}"`
     ```mlir
     %lr = net.constant {net.name = "lr"} dense<0.1> : tensor<f32>
     %rate = net.broadcast %lr dims = [] : tensor<f32> -> tensor<4xf32>
@@ -205,72 +206,9 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::meshwright::net::NetDialect"];
   let options = [
-    Option<"kind", "kind", "::meshwright::train::OptimizerKind", "::meshwright::train::OptimizerKind::Sgd", "The update rule",
-           [{::llvm::cl::values(
-             clEnumValN(::meshwright::train::OptimizerKind::Sgd, "sgd", "p - lr g"),
-             clEnumValN(::meshwright::train::OptimizerKind::Momentum, "momentum", "SGD with a decaying sum of gradients"),
-             clEnumValN(::meshwright::train::OptimizerKind::Adam, "adam", "first and second moments, bias-corrected"),
-             clEnumValN(::meshwright::train::OptimizerKind::AdamW, "adamw", "Adam with decoupled weight decay"),
-             clEnumValN(::meshwright::train::OptimizerKind::Lamb, "lamb", "AdamW scaled by the norm of the parameter"),
-             clEnumValN(::meshwright::train::OptimizerKind::Lion, "lion", "the sign of a moving average of gradients"),
-             clEnumValN(::meshwright::train::OptimizerKind::RmsProp, "rmsprop", "divides by the root of a moving average of squares"),
-             clEnumValN(::meshwright::train::OptimizerKind::Adagrad, "adagrad", "divides by the root of the sum of squares"),
-             clEnumValN(::meshwright::train::OptimizerKind::Adafactor, "adafactor",
-                        "divides by the root of mean squares, factored into rows and columns"),
-             clEnumValN(::meshwright::train::OptimizerKind::Muon, "muon",
-                        "orthogonalizes updates of matrices; AdamW for other parameters"))}]>,
-    Option<"schedule", "schedule", "::meshwright::train::ScheduleKind", "::meshwright::train::ScheduleKind::Constant",
-           "The schedule of the learning rate",
-           [{::llvm::cl::values(
-             clEnumValN(::meshwright::train::ScheduleKind::Constant, "constant", "always lr"),
-             clEnumValN(::meshwright::train::ScheduleKind::Warmup, "warmup", "linear from lr-start to lr, then constant"),
-             clEnumValN(::meshwright::train::ScheduleKind::WarmupCosine, "warmup_cosine",
-                        "linear from lr-start to lr, then half a cosine to lr-end"))}]>,
-    Option<"lr", "lr", "double", "0.001", "The learning rate, or its peak">,
-    Option<"lrScale", "lr-scale", "double", "1.0", "Factor of the learning rate; the value named `lr` is without it">,
-    Option<"lrStart", "lr-start", "double", "0.0", "The learning rate of the first update of a warm-up">,
-    Option<"lrEnd", "lr-end", "double", "0.0", "The learning rate after `total` updates">,
-    Option<"warmup", "warmup", "int64_t", "0", "Updates until the learning rate reaches its peak">,
-    Option<"total", "total", "int64_t", "0", "Updates until the learning rate reaches its end, including warm-up">,
-    Option<"momentum", "momentum", "double", "0.9", "Decay of the sum of gradients">,
-    Option<"nesterov", "nesterov", "bool", "false", "Nesterov variant of momentum, Adam, AdamW and Muon">,
-    Option<"beta", "beta", "double", "0.95", "Decay of Muon's moving average of gradients">,
-    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment in Adam, AdamW, LAMB and Lion">,
-    Option<"beta2", "beta2", "double", "0.999",
-           "Decay of the second moment in Adam, AdamW and LAMB; decay of Lion's state">,
-    Option<"rho", "rho", "double", "0.9", "Decay of RMSProp's moving average of squares">,
-    Option<"eps", "eps", "double", "1e-8",
-           "Added to denominators: to the root of the mean square by Adam, AdamW and LAMB, to the mean "
-           "square by RMSProp, Adagrad and Adafactor, to the norm by Muon">,
-    Option<"weightDecay", "weight-decay", "double", "0.01",
-           "Decoupled weight decay of AdamW, LAMB, Lion, Adafactor and Muon">,
-    Option<"l2", "l2", "double", "0.0", "Coupled weight decay: this part of a parameter is added to its gradient">,
-    Option<"initial", "initial", "double", "0.1", "The initial value of Adagrad's sum of squares">,
-    Option<"decayRate", "decay-rate", "double", "0.8",
-           "Adafactor's n-th update weights the new mean square by n to the power of minus this">,
-    Option<"minDim", "min-dim", "int64_t", "128",
-           "The least size of the second largest dimension for Adafactor to factor its state">,
-    Option<"clipRms", "clip-rms", "double", "1.0", "Adafactor's bound on the root mean square of an update; 0 disables it">,
-    Option<"scaleByParameter", "scale-by-parameter", "bool", "true",
-           "Multiply Adafactor's update by the root mean square of the parameter">,
-    Option<"nsSteps", "ns-steps", "int64_t", "5", "Newton-Schulz iterations of Muon">,
-    Option<"consistentRms", "consistent-rms", "double", "0.0",
-           "The root mean square of Muon's update of a square matrix; 0 scales by the shape alone">,
-    Option<"adamBeta1", "adam-beta1", "double", "0.9", "beta1 of AdamW for parameters that Muon leaves out">,
-    Option<"adamBeta2", "adam-beta2", "double", "0.999", "beta2 of AdamW for parameters that Muon leaves out">,
-    Option<"adamWeightDecay", "adam-weight-decay", "double", "0.0", "weight-decay of AdamW for parameters that Muon leaves out">,
-    Option<"clipValue", "clip-value", "double", "0.0",
-           "Bound on every element of a gradient before the update; 0 disables it">,
-    Option<"clipTensorNorm", "clip-tensor-norm", "double", "0.0",
-           "Bound on the norm of every gradient before the update; 0 disables it">,
-    Option<"clipGlobalNorm", "clip-global-norm", "double", "0.0",
-           "Bound on the norm of all gradients before the update; 0 disables it">,
-    Option<"ema", "ema", "double", "0.0",
-           "Decay of the moving average of every parameter; 0 keeps no average">,
-    ListOption<"decay", "decay", "std::string", "Globs of the parameters with weight-decay and l2; by default all">,
-    ListOption<"match", "match", "std::string", "Globs of the parameters of a group; by default all">,
-    ListOption<"group", "group", "std::string",
-               "Options for some of the parameters: `{match=*.bias lr-scale=2}`; the first match applies">
+    Option<"train", "train", "std::string", "",
+           "The strategy's message `Train` as text, of which this pass reads `optimizer`, `group`, `clip` and `ema`: "
+           "`{sgd {lr {constant: 0.1}} clip {value: 1}}`">
   ];
   let statistics = [
     Statistic<"numUpdates", "updates", "Parameters that are updated">

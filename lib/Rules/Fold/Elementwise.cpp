@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Fold/Attach.h"
+#include "Attach.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;

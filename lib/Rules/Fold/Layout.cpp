@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Fold/Attach.h"
+#include "Attach.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Rules/Fold/Attach.h"
+#include "Attach.h"
 #include "meshwright/Rules/Rules.h"
 
 void meshwright::registerNetFolds(mlir::DialectRegistry &registry) {

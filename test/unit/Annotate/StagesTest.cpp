@@ -144,8 +144,7 @@ protected:
 
 void StagesTest::train(ModuleOp module, bool narrow) {
   train::Options options;
-  options.optimizer.kind = train::OptimizerKind::AdamW;
-  options.optimizer.clipGlobalNorm = 1;
+  options.optimizer.train = "adamw {} clip { global_norm: 1 }";
   if (narrow)
     options.precision.compute = train::ComputeType::BF16;
   PassManager passes(&context);

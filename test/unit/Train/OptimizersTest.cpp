@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Train/Optimizers/Optimizers.h"
 #include "meshwright/Train/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "test/lib/Evaluate/Safetensors.h"
@@ -27,25 +28,15 @@ func.func @step() -> tensor<f64> {
 }
 )";
 
-/// The optimizer, with the numbers that the script gives to all of its kind.
-static Options makeOptions(OptimizerKind kind, ScheduleKind schedule) {
+static const char *const kConstant = "constant: 0.1";
+static const char *const kWarmup = "warmup { peak: 0.1 steps: 3 }";
+static const char *const kWarmupCosine = "warmup_cosine { peak: 0.1 warmup: 2 total: 6 start: 0.01 end: 0.02 }";
+static const char *const kMoments = "beta1: 0.8 beta2: 0.9 eps: 1e-3 ";
+
+/// The optimizer with these settings and this learning rate.
+static Options makeOptions(const std::string &optimizer, const std::string &settings, const std::string &rate) {
   Options options;
-  OptimizerPassOptions &optimizer = options.optimizer;
-  optimizer.kind = kind;
-  optimizer.schedule = schedule;
-  optimizer.lr = 0.1;
-  optimizer.momentum = 0.75;
-  optimizer.beta1 = 0.8;
-  optimizer.beta2 = 0.9;
-  optimizer.eps = 1e-3;
-  optimizer.weightDecay = 0.5;
-  optimizer.warmup = 3;
-  if (schedule == ScheduleKind::WarmupCosine) {
-    optimizer.warmup = 2;
-    optimizer.total = 6;
-    optimizer.lrStart = 0.01;
-    optimizer.lrEnd = 0.02;
-  }
+  options.optimizer.train = optimizer + " { " + settings + " lr { " + rate + " } }";
   options.fetch.values.push_back("lr");
   return options;
 }
@@ -75,18 +66,31 @@ static void check(const std::string &reference, const Options &options) {
 }
 
 TEST(Optimizers, Sgd) {
-  check("sgd", makeOptions(OptimizerKind::Sgd, ScheduleKind::Constant));
-  check("sgd-warmup", makeOptions(OptimizerKind::Sgd, ScheduleKind::Warmup));
+  check("sgd", makeOptions("sgd", "", kConstant));
+  check("sgd-warmup", makeOptions("sgd", "", kWarmup));
 }
 
 TEST(Optimizers, Momentum) {
-  check("momentum", makeOptions(OptimizerKind::Momentum, ScheduleKind::Constant));
-  Options options = makeOptions(OptimizerKind::Momentum, ScheduleKind::WarmupCosine);
-  options.optimizer.nesterov = true;
-  check("nesterov-warmup_cosine", options);
+  check("momentum", makeOptions("momentum", "momentum: 0.75", kConstant));
+  check("nesterov-warmup_cosine", makeOptions("momentum", "momentum: 0.75 nesterov: true", kWarmupCosine));
 }
 
 TEST(Optimizers, Adam) {
-  check("adam-warmup", makeOptions(OptimizerKind::Adam, ScheduleKind::Warmup));
-  check("adamw-warmup_cosine", makeOptions(OptimizerKind::AdamW, ScheduleKind::WarmupCosine));
+  check("adam-warmup", makeOptions("adam", kMoments, kWarmup));
+  check("adamw-warmup_cosine", makeOptions("adamw", std::string(kMoments) + "weight_decay: 0.5", kWarmupCosine));
+}
+
+/// The message of every optimizer is in the table, and has the fields that all optimizers share.
+TEST(Optimizers, AreAllInTheTable) {
+  for (const auto *owner : {strategy::Train::descriptor(), strategy::ParameterGroup::descriptor()}) {
+    const auto *choice = owner->FindOneofByName("optimizer");
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->field_count(), strategy::Train::descriptor()->FindOneofByName("optimizer")->field_count());
+    for (int index = 0; index < choice->field_count(); ++index) {
+      const auto *message = choice->field(index)->message_type();
+      EXPECT_TRUE(findOptimizer(message)) << message->name() << " is not in lib/Train/Optimizers/Optimizers.cpp";
+      for (const char *field : {"lr", "decay"})
+        EXPECT_TRUE(message->FindFieldByName(field)) << message->name() << " has no " << field;
+    }
+  }
 }

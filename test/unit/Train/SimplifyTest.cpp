@@ -45,7 +45,7 @@ protected:
     importing.parameters = {"p.*"};
     OwningOpRef<ModuleOp> module = importer::importGraph(sources, &context, importing);
     train::OptimizerPassOptions optimizer;
-    optimizer.kind = train::OptimizerKind::AdamW;
+    optimizer.train = "adamw {}";
     train::FetchPassOptions fetch;
     fetch.values.push_back("grad/*");
     PassManager passes(&context);

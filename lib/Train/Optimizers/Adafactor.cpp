@@ -1,21 +1,19 @@
-//===- Adafactor.cpp - Adafactor: factored second moments -----------------===//
+//===- Adafactor.cpp - scales by factored mean squares --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With optax's formulas. If the second largest dimension is large enough, the mean squares s = g² + ε of an element are
-// estimated from those of its row and its column, so that the state has the size of a row plus a column instead of a
-// matrix:
+// With optax's formulas: where the second largest dimension has enough indices, the mean squares s = g² + ε of an
+// element are estimated from those of its row and its column, whose sizes add up where those of the elements multiply:
 //
 //   r ← δ r + (1 − δ) mean of s along the largest dimension,  c ← the same along the second largest
 //   u = g / sqrt(r / mean of r · c),  δ = 1 − n^(−decay-rate) for the n-th update
 //
-// Otherwise v ← δ v + (1 − δ) s and u = g / sqrt(v). Then u is scaled down to a bounded root mean square. The states r
-// and c keep the dimensions of the parameter, with size 1 where they are means, so that they are split as the parameter
-// is.
+// Elsewhere v ← δ v + (1 − δ) s and u = g / sqrt(v). Then u is scaled down to a bounded root mean square. The states r
+// and c have size 1 where they are means, and so are split where the parameter is.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientTransforms.h"
+#include "Optimizers.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -25,41 +23,40 @@ namespace {
 
 class ScaleByFactoredMoments : public GradientTransform {
 public:
-  explicit ScaleByFactoredMoments(const OptimizerPassOptions &options) : options(options) {}
+  explicit ScaleByFactoredMoments(const strategy::Adafactor &settings) : settings(settings) {}
 
   void prepare(UpdateBuilder &step, ArrayRef<Update>) override {
     net::NetBuilder build = step.atStep();
     Value number = build.add(step.getCount(), build.splatLike(step.getCount(), 1));
-    fresh = build.binary<net::PowerOp>(number, build.splatLike(number, -options.decayRate));
+    fresh = build.binary<net::PowerOp>(number, build.splatLike(number, -settings.decay_rate()));
     kept = build.subtractFrom(1, fresh);
   }
 
   void apply(UpdateBuilder &step, Update &u) override {
     net::NetBuilder build = step.at(u.parameter);
-    Value square = build.add(build.multiply(u.update, u.update), build.splatLike(u.update, options.eps));
+    Value square = build.add(build.multiply(u.update, u.update), build.splatLike(u.update, settings.eps()));
     if (auto dims = getFactoredDims(net::shapeOf(u.update)))
       scaleFactored(step, build, u, square, dims->first, dims->second);
     else
       u.update = build.multiply(u.update, build.unary<net::RsqrtOp>(follow(step, build, u, "adafactor.v", square)));
-    if (options.clipRms > 0)
+    if (settings.clip_rms() > 0)
       clip(build, u);
   }
 
 private:
-  /// The second largest and the largest dimension; among equal ones the later one counts as larger. Empty if not
-  /// factored.
+  /// The second largest dimension and the largest, the later of equal ones counting as larger.
   std::optional<std::pair<int64_t, int64_t>> getFactoredDims(ArrayRef<int64_t> shape) const {
     if (shape.size() < 2)
       return std::nullopt;
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(shape.size()));
     llvm::stable_sort(order, [&](int64_t left, int64_t right) { return shape[left] < shape[right]; });
     int64_t second = order[order.size() - 2];
-    if (shape[second] < options.minDim)
+    if (shape[second] < settings.min_dim())
       return std::nullopt;
     return std::pair(second, order.back());
   }
 
-  /// Updates the moving average `name` with `value` and returns its new value.
+  /// The state after this update, which takes in `value`.
   Value follow(UpdateBuilder &step, net::NetBuilder &build, Update &u, StringRef name, Value value) {
     Value old = step.readState(name, u.parameter, net::shapeOf(value));
     Value next = build.add(build.multiply(UpdateBuilder::broadcastLike(build, kept, old), old),
@@ -68,7 +65,7 @@ private:
     return next;
   }
 
-  /// The mean along `dim`, which keeps size 1.
+  /// The mean along `dim`, which stays with size 1.
   static Value mean(net::NetBuilder &build, Value x, int64_t dim) {
     SmallVector<int64_t> shape(net::shapeOf(x));
     auto size = static_cast<double>(shape[dim]);
@@ -99,18 +96,38 @@ private:
   }
 
   void clip(net::NetBuilder &build, Update &u) const {
-    Value size = build.scale(rootMeanSquare(build, u.update), 1 / options.clipRms);
+    Value size = build.scale(rootMeanSquare(build, u.update), 1 / settings.clip_rms());
     size = build.binary<net::MaximumOp>(size, build.splatLike(size, 1));
     u.update = build.divide(u.update, UpdateBuilder::broadcastLike(build, size, u.update));
   }
 
-  OptimizerPassOptions options;
+  strategy::Adafactor settings;
   /// 1 − δ and δ.
   Value fresh, kept;
 };
 
+/// The update grows with the root mean square of its parameter.
+class ScaleByParameter : public GradientTransform {
+public:
+  void apply(UpdateBuilder &step, Update &u) override {
+    net::NetBuilder build = step.at(u.parameter);
+    Value size = rootMeanSquare(build, u.value);
+    size = build.binary<net::MaximumOp>(size, build.splatLike(size, 1e-3));
+    u.update = build.multiply(u.update, UpdateBuilder::broadcastLike(build, size, u.update));
+  }
+};
+
 } // namespace
 
-std::unique_ptr<GradientTransform> train::makeScaleByFactoredMoments(const OptimizerPassOptions &options) {
-  return std::make_unique<ScaleByFactoredMoments>(options);
+static void addTransforms(const strategy::Adafactor &settings, TransformList &list) {
+  list.add(std::make_unique<ScaleByFactoredMoments>(settings));
+  list.addLearningRate();
+  if (settings.scale_by_parameter())
+    list.add(std::make_unique<ScaleByParameter>());
+  // The learning rate does not scale the decay.
+  list.addDecay(settings.weight_decay());
 }
+
+namespace meshwright::train {
+Optimizer getAdafactor() { return makeOptimizer<strategy::Adafactor, addTransforms>(); }
+} // namespace meshwright::train
