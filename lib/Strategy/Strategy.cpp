@@ -16,10 +16,12 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <charconv>
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::strategy;
+using google::protobuf::FieldDescriptor;
 
 static constexpr int64_t kMostRanks = runtime::mostRanks;
 
@@ -221,10 +223,49 @@ dist::Mesh StrategyFile::getMesh() const {
   return dist::Mesh(names, sizes);
 }
 
+/// The default of a field as the text format writes it.
+static std::string printDefault(const FieldDescriptor &field) {
+  switch (field.cpp_type()) {
+  case FieldDescriptor::CPPTYPE_DOUBLE: {
+    char text[32];
+    return {text, std::to_chars(std::begin(text), std::end(text), field.default_value_double()).ptr};
+  }
+  case FieldDescriptor::CPPTYPE_INT64:
+    return std::to_string(field.default_value_int64());
+  case FieldDescriptor::CPPTYPE_BOOL:
+    return field.default_value_bool() ? "true" : "false";
+  default:
+    return "";
+  }
+}
+
+/// A line for every optimizer but AdamW, which the template spells out: its fields, with their defaults.
+static std::string listOptimizers() {
+  std::string text;
+  const auto *choice = Train::descriptor()->FindOneofByName("optimizer");
+  for (int index = 0; index < choice->field_count(); ++index) {
+    const FieldDescriptor *optimizer = choice->field(index);
+    if (optimizer->message_type() == AdamW::descriptor())
+      continue;
+    text += (text.empty() ? "" : "\n  #   ") + std::string(optimizer->name()) + " {";
+    for (int at = 0; at < optimizer->message_type()->field_count(); ++at) {
+      const FieldDescriptor *field = optimizer->message_type()->field(at);
+      text += " " + std::string(field->name()) + (field->has_default_value() ? ": " + printDefault(*field) : "");
+    }
+    text += " }";
+  }
+  return text;
+}
+
 StringRef strategy::getTemplate() {
-  return
+  static const std::string text = [] {
+    std::string result =
 #include "lib/Strategy/Template.inc"
-      ;
+        ;
+    StringRef marker = "%optimizers%";
+    return result.replace(result.find(marker), marker.size(), listOptimizers());
+  }();
+  return text;
 }
 
 StrategyFile StrategyFile::forEvaluation() const {
