@@ -1,4 +1,4 @@
-//===- Contraction.cpp - simpler products, reductions and gathers --------===//
+//===- Contraction.cpp - simpler products, reductions and gathers ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - simpler elementwise operations ------------------===//
+//===- Elementwise.cpp - simpler elementwise operations -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Layout.cpp - simpler layout operations ----------------------------===//
+//===- Layout.cpp - simpler layout operations -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

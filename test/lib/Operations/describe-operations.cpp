@@ -9,6 +9,7 @@
 
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Interfaces.h"
+#include "dialects/Net/Precision.h"
 #include "lib/Kernels/OpForms.h"
 #include "meshwright/Codegen/Targets.h"
 #include "meshwright/Rules/Rules.h"
@@ -39,12 +40,14 @@ every derivative against differences (`test/unit/Train/OperationDerivativesTest.
 - **Passes**: the reductions that may be put off behind the operation, and the operands, counted from 0, that are partial then;
   `0 1` together, `0 or 1` either alone. *All* stands for sum, product, max, min, and, or.
 - **Derivative**: whether a gradient passes.
+- **Precision**: in mixed precision *narrow* is computed in 16 bits, *wide* in the type it is written in, *follow* in 16 bits where its
+  operands are of 16 bits.
 - **Computed**: *free* names elements of the operand inside a kernel; *source* is made from nothing inside a kernel; *elementwise* and
   *reduction* are what kernels are fused of, on CPUs and GPUs; *alone* is a kernel of its own. Products and convolutions of f32, bf16 and f16
   are computed by a library where operands lie in memory as it needs them.
 
-| operation | example | rule | splitting | passes | derivative | computed |
-|---|---|---|---|---|---|---|
+| operation | example | rule | splitting | passes | derivative | precision | computed |
+|---|---|---|---|---|---|---|---|
 )";
 
 /// `a`, `b`, …
@@ -155,7 +158,9 @@ static std::optional<std::string> describe(const CaseFamily &family, MLIRContext
   auto isReal = [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); };
   bool isDifferentiable = isa<net::DerivativeOpInterface>(op) && family.isDifferentiable &&
                           llvm::any_of(op->getOperandTypes(), isReal) && llvm::any_of(op->getResultTypes(), isReal);
-  stream << " | " << (isDifferentiable ? "yes" : "no") << " | " << printForm(op) << " |";
+  auto precision = dyn_cast<net::PrecisionOpInterface>(op);
+  stream << " | " << (isDifferentiable ? "yes" : "no") << " | "
+         << (precision ? stringifyPrecision(precision.getPrecision()) : "none") << " | " << printForm(op) << " |";
   return text;
 }
 
@@ -165,6 +170,7 @@ int main() {
   emit::registerKernelDialects(registry);
   registerNetDerivatives(registry);
   registerNetKernels(registry);
+  registerNetPrecisions(registry);
   registerNetSharding(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
