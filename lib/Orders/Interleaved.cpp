@@ -41,7 +41,7 @@ static std::vector<std::pair<int64_t, Task>> listByGroups(const OrderShape &shap
 
 TaskOrder schedule::makeInterleaved(const OrderShape &shape) {
   if (shape.chunks == 1)
-    return makeOneForwardOneBackward(shape, /*eager=*/false);
+    return makeOneForwardOneBackward(shape);
   TaskOrder order = makeLoop(shape);
   int64_t group = std::min(shape.group > 0 ? shape.group : shape.ranks, shape.microBatches);
   int64_t turn = std::max(group, shape.ranks);

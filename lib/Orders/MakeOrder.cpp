@@ -36,38 +36,19 @@ TaskOrder schedule::makeV(const OrderShape &shape) {
 }
 
 namespace {
-/// A published order: its names, the shapes that it exists for, and its maker.
+/// A row of Orders.def, with the maker of its kind.
 struct Family {
   OrderKind kind;
-  llvm::StringLiteral name;
-  /// The name in the literature, or empty where that is `name`.
-  llvm::StringLiteral alias;
-  /// Stages per rank; 0 stands for any number.
-  int64_t chunks;
-  /// The fewest micro-batches per rank; 0 if one micro-batch is enough.
-  int64_t microBatchesPerRank;
+  llvm::StringLiteral name, alias;
+  int64_t chunks, microBatchesPerRank;
   TaskOrder (*make)(const OrderShape &shape);
 };
 } // namespace
 
-/// A new order is a row here, an enumerator of OrderKind and one of the strategy's `Schedule`, in one order.
 static constexpr Family kFamilies[] = {
-    {OrderKind::FillDrain, "fill_drain", "gpipe", 1, 0, makeFillDrain},
-    {OrderKind::OneForwardOneBackward, "one_f_one_b", "1f1b", 1, 0,
-     [](const OrderShape &shape) { return makeOneForwardOneBackward(shape, false); }},
-    {OrderKind::EagerOneForwardOneBackward, "eager_one_f_one_b", "eager_1f1b", 1, 0,
-     [](const OrderShape &shape) { return makeOneForwardOneBackward(shape, true); }},
-    {OrderKind::Interleaved, "interleaved", "interleaved_1f1b", 0, 0, makeInterleaved},
-    {OrderKind::DepthFirst, "depth_first", "", 0, 0, makeDepthFirst},
-    {OrderKind::BreadthFirst, "breadth_first", "", 0, 0, makeBreadthFirst},
-    {OrderKind::ZeroBubbleH1, "zb_h1", "", 1, 0, [](const OrderShape &shape) { return makeZeroBubble(shape, 1); }},
-    {OrderKind::ZeroBubbleH2, "zb_h2", "", 1, 0, [](const OrderShape &shape) { return makeZeroBubble(shape, 2); }},
-    {OrderKind::ZeroBubbleV, "zb_v", "", 2, 0, [](const OrderShape &shape) { return makeVShape(shape, {4, 2}); }},
-    {OrderKind::ZeroBubbleVHalf, "zb_v_half", "", 2, 0,
-     [](const OrderShape &shape) { return makeVShape(shape, {2, 1}); }},
-    {OrderKind::ZeroBubbleVMin, "zb_v_min", "", 2, 0,
-     [](const OrderShape &shape) { return makeVShape(shape, {1, 1}); }},
-    {OrderKind::DualPipeV, "dual_pipe_v", "", 2, 2, makeDualPipeV},
+#define ORDER(KIND, NAME, ALIAS, CHUNKS, MICRO_BATCHES)                                                                \
+  {OrderKind::KIND, NAME, ALIAS, CHUNKS, MICRO_BATCHES, make##KIND},
+#include "meshwright/Orders/Orders.def"
 };
 
 static const Family &getFamily(OrderKind kind) { return kFamilies[static_cast<size_t>(kind)]; }

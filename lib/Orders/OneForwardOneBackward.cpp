@@ -21,7 +21,7 @@
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-TaskOrder schedule::makeOneForwardOneBackward(const OrderShape &shape, bool eager) {
+static TaskOrder make(const OrderShape &shape, bool eager) {
   TaskOrder order = makeLoop(shape);
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     int64_t first = std::min((eager ? 2 : 1) * (shape.ranks - 1 - rank), shape.microBatches);
@@ -36,3 +36,6 @@ TaskOrder schedule::makeOneForwardOneBackward(const OrderShape &shape, bool eage
   }
   return order;
 }
+
+TaskOrder schedule::makeOneForwardOneBackward(const OrderShape &shape) { return make(shape, /*eager=*/false); }
+TaskOrder schedule::makeEagerOneForwardOneBackward(const OrderShape &shape) { return make(shape, /*eager=*/true); }

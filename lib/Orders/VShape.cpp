@@ -30,6 +30,11 @@ static constexpr int64_t kPeriod = 6;
 
 namespace {
 
+/// Distances, in tasks, between the forwards of neighbouring stages on the way down and on the way up.
+struct VDistances {
+  int64_t down, up;
+};
+
 /// When the four tasks that others wait for start on every rank, for micro-batch 0.
 struct Pattern {
   int64_t ranks;
@@ -77,7 +82,7 @@ static bool findTurns(Pattern &pattern, unsigned turn) {
   return false;
 }
 
-TaskOrder schedule::makeVShape(const OrderShape &shape, VDistances distances) {
+static TaskOrder makeVShape(const OrderShape &shape, VDistances distances) {
   TaskOrder order = makeV(shape);
   Pattern pattern{shape.ranks, distances, {}};
   findTurns(pattern, 0);
@@ -110,3 +115,7 @@ TaskOrder schedule::makeVShape(const OrderShape &shape, VDistances distances) {
   }
   return order;
 }
+
+TaskOrder schedule::makeZeroBubbleV(const OrderShape &shape) { return makeVShape(shape, {4, 2}); }
+TaskOrder schedule::makeZeroBubbleVHalf(const OrderShape &shape) { return makeVShape(shape, {2, 1}); }
+TaskOrder schedule::makeZeroBubbleVMin(const OrderShape &shape) { return makeVShape(shape, {1, 1}); }

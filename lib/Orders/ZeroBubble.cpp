@@ -27,7 +27,7 @@
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-TaskOrder schedule::makeZeroBubble(const OrderShape &shape, int64_t level) {
+static TaskOrder makeZeroBubble(const OrderShape &shape, int64_t level) {
   TaskOrder order = makeLoop(shape);
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     std::vector<Task> &tasks = order.ranks[rank];
@@ -48,3 +48,6 @@ TaskOrder schedule::makeZeroBubble(const OrderShape &shape, int64_t level) {
   }
   return order;
 }
+
+TaskOrder schedule::makeZeroBubbleH1(const OrderShape &shape) { return makeZeroBubble(shape, 1); }
+TaskOrder schedule::makeZeroBubbleH2(const OrderShape &shape) { return makeZeroBubble(shape, 2); }

@@ -63,18 +63,8 @@ struct TaskOrder {
 //===----------------------------------------------------------------------===//
 
 enum class OrderKind {
-  FillDrain,
-  OneForwardOneBackward,
-  EagerOneForwardOneBackward,
-  Interleaved,
-  DepthFirst,
-  BreadthFirst,
-  ZeroBubbleH1,
-  ZeroBubbleH2,
-  ZeroBubbleV,
-  ZeroBubbleVHalf,
-  ZeroBubbleVMin,
-  DualPipeV,
+#define ORDER(KIND, NAME, ALIAS, CHUNKS, MICRO_BATCHES) KIND,
+#include "meshwright/Orders/Orders.def"
 };
 
 /// The names, as the strategy has them in capitals: `one_f_one_b`.
@@ -83,7 +73,7 @@ llvm::StringRef getName(OrderKind kind);
 llvm::StringRef getAlias(OrderKind kind);
 /// The kind with this name or alias, in capitals or not; none if there is no such kind.
 std::optional<OrderKind> findOrderKind(llvm::StringRef name);
-/// All kinds, in the order above.
+/// All kinds, in the order of Orders.def.
 llvm::ArrayRef<OrderKind> getOrderKinds();
 
 struct OrderShape {
