@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Dimensions of windows and batching dimensions split like those of any operation. The dimensions that positions index
+// split too: each rank reads or writes the positions that fall into its part, and parts of a gather add up, with -0
+// where a rank has no element, so that the sum keeps the sign of zero.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
