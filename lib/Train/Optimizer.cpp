@@ -86,9 +86,10 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
         groupOf[member] = &group;
       }
       // The last group names the learning rate, even where it has no parameters.
-      group.transforms = makeTransforms(group, &group == &groups.back());
+      TransformList list = makeTransforms(group, &group == &groups.back());
+      group.transforms = list.take();
       for (auto &transform : group.transforms)
-        if (!members.empty() || &transform == &group.transforms.back())
+        if (!members.empty() || transform.get() == list.getLearningRate())
           transform->prepare(step, members);
     }
     for (auto [u, group] : llvm::zip(updates, groupOf)) {
@@ -103,12 +104,12 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     }
   }
 
-  static GradientTransforms makeTransforms(const Group &group, bool namesRate) {
+  static TransformList makeTransforms(const Group &group, bool namesRate) {
     TransformList list(group.rate, group.rateScale, namesRate);
     if (double factor = getNumber(*group.settings, "l2"); factor != 0)
       list.addDecay(factor);
     group.optimizer->addTransforms(*group.settings, list);
-    return list.take();
+    return list;
   }
 
   /// The moving average of the parameter's values, which begins with its first one.

@@ -3,6 +3,7 @@
 // RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={sgd {} group {match: '*.bias'} group {match: '*.none'}}" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={group {rate: 2}}" 2>&1 | FileCheck %s --check-prefix=OPTION
 // RUN: not dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={group {l2: 2}}" 2>&1 | FileCheck %s --check-prefix=L2
+// RUN: dist-opt %s --dist-train-differentiate --dist-train-optimizer="train={adafactor {lr {constant: 0.25}} group {match: '*' sgd {}}}" --dist-train-fetch=values=lr | FileCheck %s --check-prefix=EMPTY
 
 // Tests groups of parameters, of which the first that matches counts and the last names the learning rate, and moving averages.
 
@@ -42,6 +43,9 @@ func.func @step(%x: tensor<4xf32>) -> tensor<f32> {
 // CHECK: net.assign @"ema/fc.kernel", %[[SUM]]
 // CHECK: return {{.*}}, %[[RATE]]
 
+// The group of the remaining parameters, which are none, names the rate.
+// EMPTY: %[[LR:.*]] = net.constant {net.name = "lr", {{.*}}dense<2.500000e-01>
+// EMPTY: return {{.*}}, %[[LR]]
 // NONE: error: match glob "*.none" matches none of the parameters
 // OPTION: error: option train, line 1, column {{[0-9]+}}: Message type "meshwright.strategy.ParameterGroup" has no field named "rate".
 // L2: error: a group overrides l2, which AdamW does not take

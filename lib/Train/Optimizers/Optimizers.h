@@ -33,6 +33,8 @@ public:
   void addDecay(double factor);
   /// Multiplies the update by the learning rate.
   void addLearningRate();
+  /// The transformation that multiplies by the learning rate.
+  GradientTransform *getLearningRate() const { return learningRate; }
   /// The transformations in order. The last one leaves what is subtracted from the parameters.
   GradientTransforms take() { return std::move(list); }
 
@@ -41,6 +43,7 @@ private:
   double scale;
   bool namesRate;
   GradientTransforms list;
+  GradientTransform *learningRate = nullptr;
 };
 
 /// What the settings of an optimizer stand for.

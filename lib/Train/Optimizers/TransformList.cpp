@@ -60,4 +60,7 @@ private:
 
 void TransformList::addDecay(double factor) { add(std::make_unique<AddDecayedWeights>(factor)); }
 
-void TransformList::addLearningRate() { add(std::make_unique<ScaleByLearningRate>(rate, scale, namesRate)); }
+void TransformList::addLearningRate() {
+  add(std::make_unique<ScaleByLearningRate>(rate, scale, namesRate));
+  learningRate = list.back().get();
+}
