@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SourceDialects.h"
+#include "dialects/Net/Net.h"
 #include "Known.h"
 #include "meshwright/StableHLO/Text.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
