@@ -10,14 +10,13 @@ import os
 import shutil
 import sys
 
-import lit.formats
-
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(config.source_dir, "test", "python"))
 import requirements
+from case_table import TableTests
 
 config.name = "Meshwright"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = TableTests(execute_external=False)
 if config.sanitize:
     from sanitized_test import SanitizedTest
 

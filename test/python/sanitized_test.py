@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The format of lit tests in builds with sanitizers."""
 import lit.Test
-import lit.formats
+from case_table import TableTests
 from sanitizer_reports import Reports
 
 
-class SanitizedTest(lit.formats.ShTest):
+class SanitizedTest(TableTests):
     """A shell test that fails where a sanitizer found something in one of its programs."""
 
     def execute(self, test, litConfig):
