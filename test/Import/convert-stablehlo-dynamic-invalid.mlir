@@ -46,3 +46,11 @@ func.func @result(%x: tensor<4xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tens
   %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+
+// -----
+
+func.func @operands(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{stablehlo.dynamic_update_slice has 1 operands, not a tensor and a box at least}}
+  %0 = "stablehlo.dynamic_update_slice"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

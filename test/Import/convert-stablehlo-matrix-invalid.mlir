@@ -38,3 +38,11 @@ func.func @state(%a: tensor<2x4x4xf64>) -> tensor<2x4x4xf64> {
   %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x4x4xf64>) -> (tensor<2x4x4xf64>, tensor<i32>)
   return %0#0 : tensor<2x4x4xf64>
 }
+
+// -----
+
+func.func @transpose(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @below {{stablehlo.triangular_solve has TRANSPOSE_INVALID as "transpose_a"}}
+  %0 = "stablehlo.triangular_solve"(%x, %x) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE_INVALID>, unit_diagonal = false}> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}

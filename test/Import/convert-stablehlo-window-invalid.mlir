@@ -112,3 +112,11 @@ func.func @reversal_of_any_length(%x: tensor<8x9x3xf32>, %w: tensor<3x3x4xf32>) 
   %0 = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, window_reversal = dense<true> : tensor<100000000000xi1>}> : (tensor<8x9x3xf32>, tensor<3x3x4xf32>) -> tensor<8x7x4xf32>
   return %0 : tensor<8x7x4xf32>
 }
+
+// -----
+
+func.func @reversals(%x: tensor<8x9x3xf32>, %w: tensor<3x3x4xf32>) -> tensor<8x7x4xf32> {
+  // expected-error @below {{stablehlo.convolution has 2 numbers as "window_reversal", not 1}}
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x9x3xf32>, tensor<3x3x4xf32>) -> tensor<8x7x4xf32>
+  return %0 : tensor<8x7x4xf32>
+}

@@ -19,3 +19,14 @@ func.func @other_shape(%x: tensor<8xf32>) {
   %0 = net.negate %x {net.name = "grad/w"} : tensor<8xf32>
   return
 }
+
+// -----
+
+// Tests that a step without gradients is warned of.
+
+net.variable parameter @w : tensor<4xf32>
+// expected-warning @below {{there are no gradients, so no parameter is updated}}
+func.func @no_gradients(%x: tensor<4xf32>) {
+  %w = net.read @w : tensor<4xf32>
+  return
+}

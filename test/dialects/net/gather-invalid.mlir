@@ -92,3 +92,20 @@ func.func @gather_type(%t: tensor<100x64xf32>, %i: tensor<8x16x1xi32>) {
   %0 = net.gather %t, %i <offsetDims = [2], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 2> sizes = [1, 64] : tensor<100x64xf32>, tensor<8x16x1xi32> -> tensor<8x16x64xf64>
   return
 }
+
+// -----
+
+func.func @gather_c1_batching_count(%t: tensor<8x64xf32>, %i: tensor<8x16x1xi32>) {
+  // expected-error @below {{pairs 1 batching dimensions with 0}}
+  %0 = net.gather %t, %i <operandBatchingDims = [0], startIndexMap = [1], indexVectorDim = 2> sizes = [1, 1] : tensor<8x64xf32>, tensor<8x16x1xi32> -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// Tests gather_c3: a result of another rank than that of the windows and the batch together.
+func.func @gather_c3_rank(%t: tensor<100x64xf32>, %i: tensor<8x16x1xi32>) {
+  // expected-error @below {{has 1 window and 2 batch dimensions but windows of rank 4}}
+  %0 = net.gather %t, %i <offsetDims = [2], collapsedDims = [0], startIndexMap = [0], indexVectorDim = 2> sizes = [1, 64] : tensor<100x64xf32>, tensor<8x16x1xi32> -> tensor<8x16x64x1xf32>
+  return
+}
