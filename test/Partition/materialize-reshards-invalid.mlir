@@ -75,3 +75,14 @@ dist.mesh @mesh <["tp" = 2]>
 func.func @local_argument(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, dist.global_type = tensor<8xf32>}) {
   return
 }
+
+// -----
+
+dist.mesh @mesh <["tp" = 2]>
+func.func @region() {
+  // expected-error @below {{has 1 regions, but only straight programs are partitioned}}
+  scf.execute_region {
+    scf.yield
+  }
+  return
+}
