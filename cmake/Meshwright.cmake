@@ -53,6 +53,7 @@ function(mw_tablegen TARGET TD)
   endwhile()
   add_custom_target(${TARGET} DEPENDS ${outs})
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${TARGET})
+  set_property(GLOBAL APPEND PROPERTY MW_GENERATED_ROOTS ${CMAKE_BINARY_DIR}/rooms/${room}.generated)
 endfunction()
 
 # Makes meshwright/ROOM/Passes.h.inc, which declares the passes of a room.

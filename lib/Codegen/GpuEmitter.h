@@ -7,9 +7,9 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_GPUEMITTER_H
 #define MESHWRIGHT_LIB_CODEGEN_GPUEMITTER_H
 
-#include "ElementEmitter.h"
-#include "GpuMachine.h"
-#include "GpuPlan.h"
+#include "meshwright/Codegen/ElementEmitter.h"
+#include "meshwright/Codegen/GpuMachine.h"
+#include "meshwright/Codegen/GpuPlan.h"
 
 namespace meshwright::emit {
 

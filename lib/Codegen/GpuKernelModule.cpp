@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuKernelModule.h"
+#include "meshwright/Codegen/GpuKernelModule.h"
 #include "GpuEmitter.h"
 #include "GpuScatter.h"
 #include "GpuSearch.h"

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuPlan.h"
+#include "meshwright/Codegen/GpuPlan.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;

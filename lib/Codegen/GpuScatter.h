@@ -7,9 +7,9 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_GPUSCATTER_H
 #define MESHWRIGHT_LIB_CODEGEN_GPUSCATTER_H
 
-#include "GpuMachine.h"
-#include "GpuPlan.h"
 #include "dialects/Net/Net.h"
+#include "meshwright/Codegen/GpuMachine.h"
+#include "meshwright/Codegen/GpuPlan.h"
 
 namespace meshwright::emit {
 

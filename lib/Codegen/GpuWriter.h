@@ -7,8 +7,8 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_GPUWRITER_H
 #define MESHWRIGHT_LIB_CODEGEN_GPUWRITER_H
 
-#include "GpuMachine.h"
-#include "GpuPlan.h"
+#include "meshwright/Codegen/GpuMachine.h"
+#include "meshwright/Codegen/GpuPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace meshwright::emit {

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "meshwright/Codegen/KernelLowering.h"
 #include "FloatExpansion.h"
 #include "IntegerPower.h"
 #include "MathExpansion.h"

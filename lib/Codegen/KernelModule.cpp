@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Codegen/KernelModule.h"
-#include "KernelLowering.h"
 #include "LoopEmitter.h"
+#include "meshwright/Codegen/KernelLowering.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
 #define MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
 
-#include "ElementEmitter.h"
+#include "meshwright/Codegen/ElementEmitter.h"
 
 namespace meshwright::emit {
 

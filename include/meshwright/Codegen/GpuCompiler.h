@@ -7,8 +7,8 @@
 #ifndef MESHWRIGHT_CODEGEN_GPUCOMPILER_H
 #define MESHWRIGHT_CODEGEN_GPUCOMPILER_H
 
-#include "GpuKernelModule.h"
 #include "meshwright/Codegen/EpilogueTable.h"
+#include "meshwright/Codegen/GpuKernelModule.h"
 #include "meshwright/Codegen/KernelCompiler.h"
 #include "package.pb.h"
 #include "llvm/ADT/StringMap.h"

@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUPLAN_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUPLAN_H
+#ifndef MESHWRIGHT_CODEGEN_GPUPLAN_H
+#define MESHWRIGHT_CODEGEN_GPUPLAN_H
 
 #include "meshwright/Kernels/KernelPlan.h"
 

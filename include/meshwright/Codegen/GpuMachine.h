@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUMACHINE_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUMACHINE_H
+#ifndef MESHWRIGHT_CODEGEN_GPUMACHINE_H
+#define MESHWRIGHT_CODEGEN_GPUMACHINE_H
 
-#include "KernelLowering.h"
+#include "meshwright/Codegen/KernelLowering.h"
 
 namespace meshwright::emit {
 

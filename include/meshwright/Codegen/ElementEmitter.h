@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_ELEMENTEMITTER_H
-#define MESHWRIGHT_LIB_CODEGEN_ELEMENTEMITTER_H
+#ifndef MESHWRIGHT_CODEGEN_ELEMENTEMITTER_H
+#define MESHWRIGHT_CODEGEN_ELEMENTEMITTER_H
 
 #include "meshwright/Kernels/KernelPlan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_GPUKERNELMODULE_H
-#define MESHWRIGHT_LIB_CODEGEN_GPUKERNELMODULE_H
+#ifndef MESHWRIGHT_CODEGEN_GPUKERNELMODULE_H
+#define MESHWRIGHT_CODEGEN_GPUKERNELMODULE_H
 
-#include "GpuMachine.h"
-#include "GpuPlan.h"
+#include "meshwright/Codegen/GpuMachine.h"
+#include "meshwright/Codegen/GpuPlan.h"
 
 namespace meshwright::emit {
 

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_LIB_CODEGEN_KERNELLOWERING_H
-#define MESHWRIGHT_LIB_CODEGEN_KERNELLOWERING_H
+#ifndef MESHWRIGHT_CODEGEN_KERNELLOWERING_H
+#define MESHWRIGHT_CODEGEN_KERNELLOWERING_H
 
-#include "ElementEmitter.h"
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Codegen/ElementEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
