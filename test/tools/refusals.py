@@ -63,6 +63,9 @@ refuse(2, "--parameters takes no value", "dist-ckpt", "list", "c", "--parameters
 refuse(2, "--csv wants =FILE", "dist-schedule", "zb_h1", "--csv=")
 refuse(2, "option --csv wants a value", "dist-schedule", "zb_h1", "--csv")
 
+for flag in ("--help", "--version"):
+    refuse(1, "cannot write standard output", "sh", "-c", f"dist-run {flag} > /dev/full")
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Arrays
 # ---------------------------------------------------------------------------------------------------------------------

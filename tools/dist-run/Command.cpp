@@ -61,8 +61,8 @@ int meshwright::tool::runCommand(int argc, char **argv) {
   auto options = parseOptions(argc, argv);
   Status status = options.status();
   if (options.ok() && (options->help || options->version)) {
-    std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout);
-    if (std::fflush(stdout) != 0)
+    // A text longer than the buffer fails in fputs, after which nothing is left to flush.
+    if (std::fputs((options->help ? getHelp() : getVersions()).c_str(), stdout) < 0 || std::fflush(stdout) != 0)
       status = inputError("cannot write standard output");
   } else if (options.ok() && options->nproc != 0) {
     auto code = launch(*options, argc, argv);
