@@ -15,7 +15,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-/// How Hugging Face calls the index of a network in several files.
+/// Hugging Face's name for the index of a network in several files.
 static constexpr const char *shardIndexName = "model.safetensors.index.json";
 
 static Result<Checkpoint> openNewest(const std::string &path) {
@@ -217,7 +217,7 @@ static Status openShards(const std::string &folder, Source &source) {
     return inputError("{} has no object \"weight_map\"", path);
   for (const auto &[name, value] : (*root)["weight_map"].items()) {
     std::string shard = value.is_string() ? value.get<std::string>() : "";
-    // What is named lies in the folder itself.
+    // The index may only name files of its own folder: a path could lead out of it.
     if (shard.empty() || shard[0] == '.' || shard.find_first_of(std::string("/\0", 2)) != std::string::npos)
       return inputError("{}: tensor \"{}\" is in {}, which is no file of the folder", path, name, toText(value));
     if (!source.files.contains(shard)) {

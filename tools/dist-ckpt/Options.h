@@ -13,7 +13,7 @@
 
 namespace meshwright::tool {
 
-/// What the command line asks for; the help text documents each.
+/// Options of the command line; the help text documents each.
 struct CheckpointOptions {
   std::string command;
   std::vector<std::string> paths;

@@ -11,7 +11,8 @@
 
 namespace meshwright::tool {
 
-/// How many allocations the calling thread has made by operator new, libraries' included. 0 in a build with sanitizers.
+/// The number of allocations that the calling thread has made by operator new, libraries' included. 0 in a build with
+/// sanitizers.
 uint64_t countAllocations();
 
 } // namespace meshwright::tool

@@ -41,7 +41,7 @@ static Status runTool(const Options &options, Instruments &instruments) {
   }
 }
 
-/// What all processes know the first one says.
+/// Runs the tool. Only the first process prints a failure that all processes have agreed on.
 static Status runOn(Instruments &instruments, const Options &options) {
   World &world = instruments.getWorld();
   Status status = runTool(options, instruments);

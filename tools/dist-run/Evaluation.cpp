@@ -25,7 +25,7 @@ std::string EvaluationMetrics::toJson() const {
   return toText(json);
 }
 
-/// How often to evaluate; nothing where nobody wants it.
+/// The number of steps between evaluations; nothing if neither the package nor the options ask for evaluation.
 static std::optional<uint64_t> findEvery(const LoadedPackage &package, const Options &options) {
   uint64_t every = package.message().evaluate_every();
   bool isFed = !options.evalFeed.empty() || !options.evalData.empty();
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Evaluation>> Evaluation::create(const Session &trained, c
                       package->message().inputs(0).name());
   std::unique_ptr<Evaluation> evaluation(new Evaluation(*every, options.evalSteps));
   sessionOptions.beside = &trained;
-  // What delays, records and plans is the training's.
+  // Modelled links, the flight recorder and plans belong to the session that trains.
   sessionOptions.link = sessionOptions.platform.hostLink = std::nullopt;
   sessionOptions.flights = nullptr;
   MW_TRY_ASSIGN(evaluation->session, Session::create(*package, sessionOptions));

@@ -12,7 +12,7 @@
 
 namespace meshwright::tool {
 
-/// What the batches of one evaluation showed: means of the scalars.
+/// The results of one evaluation: means of the scalars over its batches.
 struct EvaluationMetrics {
   /// The step that begins when it is over.
   uint64_t step = 0;
@@ -20,7 +20,7 @@ struct EvaluationMetrics {
   std::vector<std::pair<std::string, double>> outputs;
   uint64_t batches = 0;
   double seconds = 0;
-  /// How the batches compare with the serial program, where they do.
+  /// Comparisons of the batches with the serial program, if the run makes them.
   std::vector<runtime::CheckReport> checks;
 
   /// One JSON object on one line, its keys below `eval/`.
@@ -35,7 +35,7 @@ public:
   static runtime::Result<std::unique_ptr<Evaluation>> create(const runtime::Session &trained, const Options &options,
                                                              runtime::SessionOptions sessionOptions);
 
-  /// Whether it is time after so many steps, of `steps` in all.
+  /// True if an evaluation is due after `done` of `steps` steps.
   bool isDue(uint64_t done, uint64_t steps) const { return done == steps || (every != 0 && done % every == 0); }
   /// Runs all batches. Outputs of the session that trains are lost by that.
   runtime::Result<EvaluationMetrics> run(uint64_t done);

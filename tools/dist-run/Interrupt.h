@@ -12,7 +12,7 @@ namespace meshwright::tool {
 /// From now on the first interrupt (control-C) or termination signal is only noted. The second one ends the process.
 void stopAtInterrupts();
 
-/// Whether such a signal has come.
+/// True if such a signal has come.
 bool isInterrupted();
 /// Lets signals also write to that eventfd; -1 for none.
 void wakeAtInterrupts(int descriptor);

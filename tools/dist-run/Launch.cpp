@@ -74,7 +74,7 @@ private:
     return {};
   }
 
-  /// Where there is one host, a port that nothing else has, on its loopback.
+  /// On a single host, listens on a free port of its loopback.
   Status openRendezvous() {
     MW_TRY(openToken());
     place = options.rendezvous;
@@ -83,7 +83,7 @@ private:
     MW_TRY_ASSIGN(processes::Listener opened, processes::listenAt({processes::kLoopback}));
     place = fmt::format("{}:{}", processes::kLoopback, opened.port);
     listener = std::move(opened.sockets[0]);
-    // Of the first process, whose descriptors are this one's.
+    // The first process inherits the listening descriptor.
     fcntl(listener.get(), F_SETFD, 0);
     return {};
   }

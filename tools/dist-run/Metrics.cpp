@@ -86,7 +86,7 @@ static std::vector<std::string> listNames(const meshwright::Package &message) {
   const meshwright::Metrics &named = message.metrics();
   std::vector<std::string> names = {named.loss(),       named.grad_norm(),     named.found_inf(),
                                     named.loss_scale(), named.skipped_steps(), named.learning_rate()};
-  assert(names.size() == numNamed && "results come behind them");
+  assert(names.size() == numNamed && "results come after them");
   for (const Port &port : message.outputs())
     if (port.result())
       names.push_back(port.name());
@@ -97,7 +97,7 @@ Status meshwright::tool::prepareMetrics(Session &session) {
   return session.prepareReadings(listNames(session.getPackage().message()));
 }
 
-/// Of the rank with the most.
+/// Sets the bytes of the rank that uses the most.
 static void setMemory(const Session &session, const CheckpointWriter *writer, StepMetrics &metrics) {
   for (int64_t rank = 0; rank != session.getNumRanks(); ++rank) {
     const RankMemory &memory = session.getMemory(rank);

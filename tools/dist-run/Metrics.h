@@ -12,17 +12,17 @@
 
 namespace meshwright::tool {
 
-/// What one step showed, as far as the package says what is what.
+/// The metrics of one step, as far as the package names them.
 struct StepMetrics {
   uint64_t step = 0;
-  /// Whether the step is the last one of a merge, where the package merges steps. What only such a step knows the
-  /// others leave out.
+  /// True if the step is the last one of its gradient accumulation; nothing if the package accumulates no gradients.
+  /// Metrics that only such a step computes are empty at the others.
   std::optional<bool> update;
   std::optional<double> loss, gradNorm, learningRate, lossScale, foundInf, skippedSteps;
   /// The scalar results.
   std::vector<std::pair<std::string, double>> outputs;
-  /// What is not finite: the loss and the norm, and where these are so for the first time in a row, gradients and
-  /// variables with the ranks whose parts are so.
+  /// A value that is not finite: the loss or the norm, and at the first such step in a row also gradients and variables
+  /// with the ranks whose parts are not finite.
   struct NonFinite {
     std::string name, value;
     std::vector<int64_t> ranks;
@@ -30,7 +30,7 @@ struct StepMetrics {
   std::vector<NonFinite> nonFinite;
   /// The gradients and variables among them, in words.
   std::string nonFiniteText;
-  /// Of the rank with the most: the arena with scratch memory, and the arena of the host.
+  /// Bytes of the rank that uses the most: the arena with scratch memory, and the arena of the host.
   uint64_t peakBytes = 0, hostBytes = 0;
   runtime::StepCosts costs;
   double modelFlops = 0;
@@ -39,7 +39,7 @@ struct StepMetrics {
   uint32_t position = 0;
   const runtime::StepPlan *plan = nullptr;
 
-  /// Whether the update of the step was left out.
+  /// True if the update of the step was skipped.
   bool isSkipped() const { return foundInf && *foundInf > 0; }
   /// As in the line of the step: `loss, "p.w" (NaN on rank 1)`; empty where all is finite.
   std::string describeNonFinite() const;

@@ -34,7 +34,8 @@ Result<std::vector<NonFiniteValue>> NonFiniteWatch::find() const {
   return values;
 }
 
-/// Whether the step counts: a skipped one, as a scale of the loss is looked for, does so with its loss alone.
+/// Returns true if the step counts as not finite. A step whose update was skipped, which happens while the loss scale
+/// is sought, counts by its loss alone.
 bool NonFiniteWatch::noteScalars(StepMetrics &metrics) const {
   bool counts = false;
   auto note = [&](const std::string &name, std::optional<double> value, bool isCounted) {

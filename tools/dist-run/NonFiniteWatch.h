@@ -60,7 +60,8 @@ private:
   /// Steps in a row up to the last one.
   uint64_t row = 0;
   bool hasWarned = false;
-  /// Of the last step that was inspected: what is not finite, in words, and whether variables are among it.
+  /// The finding of the last inspected step in words; `isStateLost` if variables are among the values that are not
+  /// finite.
   std::string finding;
   bool isStateLost = false;
 };

@@ -211,7 +211,7 @@ const std::vector<Option> &getOptions() {
        "let the ranks of a group compare what they bring to every collective each time, not the first time alone",
        setFlag(&Options::checkCollectives)},
       {"Checking", "check-messages", "",
-       "let a checksum travel with all that ranks send each other; slower, and nothing runs behind the computation",
+       "let a checksum travel with all that ranks send each other; slower, and no communication overlaps with computation",
        setFlag(&Options::checkMessages)},
       {"Checking", "on-nonfinite", "KIND",
        "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which "
@@ -279,7 +279,8 @@ const Option *find(std::string_view name) {
   return nullptr;
 }
 
-/// Whether processes that meet at a rendezvous carry what the ranks send, or find each other for devices that do.
+/// True if the backend uses processes that meet at a rendezvous, be it to carry the ranks' messages or to connect
+/// devices that carry them.
 bool canLaunch(const Options &options) {
   const DeviceBackend *backend = options.comm.empty() ? nullptr : options.device->findBackend(options.comm);
   return options.comm.empty() || (backend ? !backend->sharesDevice : options.getWorldKind().meetsAtRendezvous);

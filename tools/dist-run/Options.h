@@ -13,7 +13,7 @@
 
 namespace meshwright::tool {
 
-/// What the command line asks for; the help text documents each.
+/// Options of the command line; the help text documents each.
 struct Options {
   std::string package;
   /// The command line as a whole.
@@ -24,8 +24,8 @@ struct Options {
   const runtime::WorldKind &getWorldKind() const;
   /// The backend that the devices bring for the ranks; null where they use that of the world.
   const runtime::DeviceBackend *getDeviceBackend() const;
-  /// How many processes this one starts on its host, 0 where it is one itself; of how many hosts, which it is, and
-  /// where the first process listens.
+  /// The number of processes that this one starts on its host, 0 if it is one of them itself; the number of hosts, the
+  /// number of this host, and the address at which the first process listens.
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
   std::string rendezvous, tokenFile;
   std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
@@ -34,7 +34,8 @@ struct Options {
   /// The model of a machine: where it is measured and written, and from where steps are planned.
   std::string calibrate, machine;
   std::vector<runtime::DataSource> data;
-  /// What is evaluated, how many batches of it, and after how many steps; 0 is never, nothing what the package says.
+  /// The data of evaluations, the number of batches, and the steps between evaluations: 0 means never, nothing means as
+  /// the package says.
   std::string evalFeed;
   std::vector<runtime::DataSource> evalData;
   uint64_t evalSteps = 1;
@@ -55,13 +56,13 @@ struct Options {
   /// On which the ranks compute.
   const runtime::DeviceKind *device = runtime::getDeviceKinds().front();
   bool tf32 = false, noGraph = false;
-  /// What the devices are asked for.
+  /// The options that devices take.
   runtime::PlatformOptions getPlatformOptions() const;
   std::vector<runtime::InjectedFault> faults;
   std::string flightRecorder = "flight";
   double timeout = 600;
-  /// What happens where the loss, a gradient or a variable is not finite: `stop`, `warn`, `skip`; empty for a warning
-  /// and an end after some steps in a row.
+  /// The reaction to a loss, gradient or variable that is not finite: `stop`, `warn`, `skip`; empty for a warning and
+  /// an end of the run after some such steps in a row.
   std::string onNonFinite;
   /// 0: never.
   uint64_t checkReplicas = 0;

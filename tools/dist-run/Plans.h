@@ -43,7 +43,7 @@ struct PlannedTask {
 
 /// The tasks of a step but the transfers, in the order of their beginnings on every rank. A rank is in one at a time.
 std::vector<PlannedTask> listTasks(std::span<const runtime::StepSpan> spans);
-/// Whether the step has several works for a micro-batch.
+/// True if the step has several actions for a micro-batch, as in a pipeline.
 bool hasWorks(std::span<const runtime::StepSpan> spans);
 
 /// As in messages: `step 3 of a merge of 4`, `steps 1 to 2 of a merge of 4`.

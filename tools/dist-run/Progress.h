@@ -24,9 +24,9 @@ public:
   Progress(Shown what, bool dataOnOutput, uint64_t steps);
   ~Progress() { clear(); }
 
-  /// What the user should know.
+  /// Prints a warning.
   void warn(const std::string &text);
-  /// What is logged once.
+  /// Prints a line that a run prints once.
   void log(const std::string &text);
   /// A line of results.
   void result(const std::string &text);

@@ -224,8 +224,8 @@ private:
     return file.commit();
   }
 
-  /// From the model of a machine or, where a link is modelled, from steps. Those leave nothing behind: `fill` gives the
-  /// variables their values again.
+  /// Plans steps from the model of a machine or, with a modelled link, from steps that it runs. `fill` gives the
+  /// variables their initial values again after those steps.
   Status planSteps(const std::function<Status(Session &)> &fill) {
     if (!options.machine.empty()) {
       auto machine = MachineModel::read(options.machine);
@@ -251,7 +251,8 @@ private:
     if (events.isChecked && options.checkEvery != 1)
       MW_TRY(check->synchronize());
     MW_TRY((events.isTraced ? traceStep(step) : session->step()).within(name));
-    // What a device does is read a step late, unless its state is wanted at once.
+    // Results of a device are read one step late, so that it need not wait for the host, unless the step's events need
+    // its state.
     bool isAhead = session->runsAhead() && !isStateWanted(events, step);
     MW_TRY(log.addSteps(*session, writer.get(), *watch, isAhead ? 1 : 0));
     if (events.isChecked) {
@@ -279,7 +280,8 @@ private:
     return writer->save(std::move(state));
   }
 
-  /// Whether variables are where the host reads them, or will be read anyway: those of GPUs would have to be fetched.
+  /// True if variables are in the host's memory or will be fetched anyway, because the run saves them. Fetching those
+  /// of GPUs for an inspection alone would cost time.
   bool isStateNear() const { return !session->runsAhead() || !options.save.empty(); }
 
   Status traceStep(uint64_t step) {

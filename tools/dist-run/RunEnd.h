@@ -36,7 +36,7 @@ struct EndedProcess {
   bool isKilled;
 };
 
-/// How a run ends: the exit status, and what is left to be said; empty where processes have said it.
+/// The end of a run: the exit status and the message still to be printed; empty if processes have printed it.
 struct RunEnd {
   int code = 0;
   std::string message;

@@ -59,7 +59,7 @@ static void showValue(const std::string &name, DType type, const Layout &layout,
              rest);
 }
 
-/// What a launch moves, the first few parts by name: `grad/w 16xf32 to 1`.
+/// Prints the parts that a launch moves, the first few by name: `grad/w 16xf32 to 1`.
 static std::string toString(const Collective &collective) {
   constexpr int shown = 4;
   std::vector<std::string> parts;
@@ -122,7 +122,7 @@ static std::string describeMove(const Program &program, const Instruction &instr
   }
 }
 
-/// What moves in a step, in order; in a pipeline with the micro-batch.
+/// Prints the collectives of a step in order; in a pipeline with their micro-batches.
 static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
   bool isPipeline = hasWorks(program);
   forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
@@ -131,7 +131,7 @@ static void showCommunication(const Program &program, uint32_t position, const M
   });
 }
 
-/// What a step runs: `"last"`, or with micro-batches `"first" of micro-batch 0, "last" of micro-batch 1`.
+/// The tasks of a step: `"last"`, or with micro-batches `"first" of micro-batch 0, "last" of micro-batch 1`.
 static std::string getItems(const Program &program, uint32_t position) {
   std::vector<std::string> items;
   bool slices = false;
@@ -228,7 +228,7 @@ static void showProgram(const std::string &title, const Program &program, const 
   showSchedule(program, package, mesh);
 }
 
-/// Whether some rank keeps a variable in the memory of the host.
+/// Returns true if some rank keeps a variable in the memory of the host.
 static bool isOnHost(const meshwright::Package &message, int variable) {
   for (const Program &program : message.programs())
     if (int32_t buffer = program.variable_buffers(variable); buffer != -1 && program.buffers(buffer).memory() == HOST)
@@ -259,7 +259,7 @@ static void showValues(const LoadedPackage &package) {
   }
 }
 
-/// What goes in and out, and the programs of all ranks.
+/// Prints inputs, outputs and the programs of all ranks.
 static void showPrograms(const LoadedPackage &package) {
   const meshwright::Package &message = package.message();
   const Mesh &mesh = package.getMesh();

@@ -23,7 +23,7 @@ struct StartPoint {
   std::optional<runtime::Checkpoint> checkpoint;
   /// The folder in which the first process saves, if the run does.
   std::optional<runtime::CheckpointFolder> folder;
-  /// Whether the state before the first step is to be saved, because no step is left to run.
+  /// True if the state before the first step is to be saved, because no step is left to run.
   bool isUnsaved = false;
 };
 

@@ -11,12 +11,12 @@
 
 namespace meshwright::tool {
 
-/// What the command line asks for at a step, beside running it.
+/// The events that the command line asks for at a step, besides running it.
 struct StepEvents {
   bool isLast, isTraced, isChecked, areReplicasChecked, isSaved;
 
-  /// Whether the state after the step is looked at before the next one begins. Where faults are injected each step ends
-  /// before the next one.
+  /// True if the state after the step is read before the next one begins. With injected faults each step ends before
+  /// the next one begins.
   bool wantState() const { return isLast || isTraced || isChecked || areReplicasChecked || isSaved; }
 };
 

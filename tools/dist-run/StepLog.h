@@ -36,7 +36,7 @@ public:
   const std::vector<PlannedVariant> &getPlans() const { return plans; }
   const Report &getReport() const { return report; }
   bool hasSteps() const { return numSteps != 0; }
-  /// How long all steps took.
+  /// The duration of all steps together.
   double getSeconds() const { return seconds; }
 
 private:

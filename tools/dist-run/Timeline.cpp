@@ -86,7 +86,7 @@ int getTrack(const StepSpan &span) {
 
 /// The steps that stand one after the other on the tracks of a set of processes, one process per rank.
 struct Lane {
-  /// Of the processes behind "rank 3": empty, `, measured`.
+  /// The suffix of the processes' names after "rank 3": empty, `, measured`.
   std::string suffix;
   int64_t firstProcess = 0;
   /// Among the processes of a rank.
@@ -188,7 +188,7 @@ OrderedJson getFigures(const PlannedVariant &planned) {
   return figures;
 }
 
-/// Of one step, or of the variants of one.
+/// The figures of a step, or of each variant of it.
 OrderedJson getFigures(const std::vector<PlannedVariant> &plans) {
   if (plans.size() == 1)
     return getFigures(plans[0]);

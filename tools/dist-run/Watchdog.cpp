@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 Watchdog::Watchdog(double patience, std::function<void(const Status &)> end, std::function<void()> interrupt)
     : patience(patience), end(std::move(end)), interrupt(std::move(interrupt)), wake(eventfd(0, EFD_CLOEXEC)) {
-  // Where the system has no descriptor or thread left, the run goes on without.
+  // If the system has no descriptor or thread left, the run goes on without a watchdog.
   if (wake < 0)
     return;
   if (startThread(thread, "that watches the run", [this] { serve(); }).ok())

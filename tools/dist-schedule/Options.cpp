@@ -24,7 +24,7 @@ static bool parseTimes(StringRef text, schedule::TaskTimes &times) {
   if (parts.size() != 3 && parts.size() != 4)
     return false;
   for (auto [index, part] : llvm::enumerate(parts))
-    // What is sent may take no time; tasks take some.
+    // Sends may take no time; tasks take some.
     if (part.getAsDouble(*numbers[index]) || !std::isfinite(*numbers[index]) || *numbers[index] < 0 ||
         (index < 3 && *numbers[index] == 0))
       return false;

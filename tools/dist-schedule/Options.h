@@ -16,7 +16,7 @@ struct ScheduleOptions {
   std::string input;
   schedule::OrderShape shape{4, 8, 1, 0};
   schedule::TaskTimes times;
-  /// Where the order is written as CSV; empty for nowhere.
+  /// The file for the order as CSV; empty for none.
   std::string csv;
   bool help = false, version = false;
 };

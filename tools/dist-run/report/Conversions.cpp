@@ -38,7 +38,7 @@ std::map<ConversionKey, ConversionCount> meshwright::tool::countConversions(cons
     ConversionCount &count = counts[getKey(collective, mesh)];
     ++count.launches;
     count.values += static_cast<uint64_t>(collective.parts_size());
-    // Of a send one end sends, the other receives.
+    // In a send one end sends and the other receives.
     for (const CollectivePart &part : collective.parts())
       if (collective.kind() != Collective::SEND || part.has_in())
         count.bytes += getSentBytes(collective.kind(), members, part.count() * getSize(collective.dtype()));

@@ -12,15 +12,15 @@
 
 namespace meshwright::tool {
 
-/// What tells conversions of a table apart.
+/// The key of a row in the table of conversions.
 struct ConversionKey {
   /// `c_allreduce (sum)`, `dp x tp`, `f32`.
   std::string kind, axes, type;
   auto operator<=>(const ConversionKey &) const = default;
 };
 
-/// How many there are in a step, as launches and as values that they move, and the bytes that a rank sends: the mean
-/// over the group, or what it sends to one other.
+/// Counts for a step: launches, values that they move, and bytes that a rank sends: the mean over the group, or the
+/// bytes for one peer.
 struct ConversionCount {
   uint64_t launches = 0, values = 0;
   double bytes = 0;

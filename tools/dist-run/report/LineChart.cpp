@@ -80,7 +80,7 @@ Curve Curve::thin(size_t limit) const {
   Curve result{key, title, {}};
   size_t run = (2 * points.size() + limit - 1) / limit;
   auto isLess = [](const auto &left, const auto &right) {
-    // What is not finite is larger than all others, so that it shows.
+    // A value that is not finite counts as larger than all finite ones, so that the chart shows it.
     bool isFinite = std::isfinite(left.second);
     return isFinite != std::isfinite(right.second) ? isFinite : isFinite && left.second < right.second;
   };

@@ -76,7 +76,7 @@ private:
     int first, last;
   };
 
-  /// What works leave to each other is alive all the time, with all its slots.
+  /// Values that one action leaves to another count as alive all the time, with all their slots.
   void findBetween() {
     std::map<uint32_t, uint32_t> works;
     for (const Task &task : program.tasks())
@@ -89,14 +89,14 @@ private:
         });
   }
 
-  /// Whether a buffer is the step's own.
+  /// Returns true if a buffer is the step's own.
   bool isOwn(const Buffer &buffer) const {
     return buffer.memory() == DEVICE && buffer.offset() >= program.persistent_bytes();
   }
 
   void addTask(const Task &task) {
     std::map<uint32_t, Life> lives = findLives(task);
-    // What ends where another begins may be in one place, so that the end does not count here.
+    // A buffer that ends where another begins may share its place, so that the end does not count here.
     std::vector<int64_t> change(task.instructions_size() + 1);
     for (auto [buffer, life] : lives) {
       auto bytes = static_cast<int64_t>(program.buffers(static_cast<int>(buffer)).bytes());

@@ -22,9 +22,9 @@ std::string_view getName(MemoryClass kind);
 /// Bytes by class; together they are the arena.
 using MemoryUse = std::array<uint64_t, kNumMemoryClasses>;
 
-/// What the arena of a program holds, that of the device. The busiest moment is the instruction at which most bytes are
-/// alive: from the first to the last instruction of a task that names their buffer, and until it is waited for where it
-/// is in flight; what works leave to each other all the time.
+/// The contents of a program's device arena. The busiest moment is the instruction at which most bytes are alive. A
+/// buffer is alive from the first to the last instruction of a task that names it, and while in flight until its Wait;
+/// values that one action leaves to another are alive all the time.
 MemoryUse getMemoryUse(const meshwright::Package &package, const meshwright::Program &program);
 
 } // namespace meshwright::tool

@@ -40,7 +40,7 @@ std::pair<const char *, const char *> getKind(Task::Kind kind) {
   }
 }
 
-/// What a rank does in a step.
+/// The figures of one rank for a step.
 struct RankFigures {
   double busy = 0;
   /// Forwards that no last backward has followed, at most: a backward, or its second half.
@@ -125,7 +125,7 @@ Result<std::vector<PlannedVariant>> getPlans(const Session &session, const std::
     return plans;
   std::vector<PlannedVariant> counted;
   for (const StepVariant &variant : session.getPackage().getVariants()) {
-    // Nobody shares a core, so that only what ranks leave to each other makes them wait.
+    // With two cores for each rank no ranks share one, so that ranks only wait for each other's values.
     MW_TRY_ASSIGN(StepPlan plan, planStep(session, variant.begin, countWork(session.getPackage(), variant.begin),
                                           2 * static_cast<size_t>(session.getNumRanks())));
     counted.push_back({variant, std::move(plan), {}});

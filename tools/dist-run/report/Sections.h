@@ -22,9 +22,9 @@ std::string listConversions(const runtime::Session &session, bool serial);
 /// The planned steps: computation and communication of the first ranks over time.
 std::string drawTimelines(const runtime::Session &session, const std::vector<PlannedVariant> &plans);
 
-/// Where ranks do several works for a micro-batch: in which order, how long they wait and how much they have begun. The
-/// times are those of the plans; without plans a task takes as long as it has operations and bytes to go through.
-/// Nothing for other packages.
+/// Draws the pipeline's schedule: the order of the ranks' actions, how long ranks wait and how many micro-batches they
+/// have begun. The times are those of the plans; without plans the operations and bytes of a task give its time. Empty
+/// for packages with one action for a micro-batch.
 std::string drawSchedules(const runtime::Session &session, bool serial, const std::vector<PlannedVariant> &plans);
 
 /// A row of a table; every cell but the first `texts` is a number. Cells are escaped.
