@@ -31,7 +31,7 @@ struct Access {
   uint32_t buffer;
   bool isWrite;
   Range bytes; ///< from the beginning of the buffer
-  /// Where the bytes are not all of the range: the dimensions over which runs repeat, and the bytes of a run.
+  /// If the access leaves out bytes of the range: the dimensions over which runs repeat, and the bytes of a run.
   std::vector<Dim> dims = {};
   uint64_t run = 0;
 
@@ -55,7 +55,7 @@ uint64_t getElementBytes(DType type);
 /// The bytes of an array; false where they cannot be counted.
 bool countBytes(const google::protobuf::RepeatedField<int64_t> &shape, DType type, uint64_t &bytes);
 
-/// Whether members bring operands to be reduced; whether one member is the root.
+/// Return true if members bring operands to be reduced, and if one member is the root.
 bool isReducing(Collective::Kind kind);
 bool isRooted(Collective::Kind kind);
 /// As in output: `all_reduce`.

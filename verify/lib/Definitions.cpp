@@ -18,12 +18,12 @@ using namespace meshwright::verify;
 
 namespace {
 
-/// Who writes bytes.
+/// The writer of bytes.
 struct Writer {
   enum Kind : unsigned char { Nothing, Variable, Input, Constant, Instruction, Dropped };
   Kind kind = Nothing;
   bool isRead = false;
-  /// Of an instruction: the number of its item among those of the step, its task and number there.
+  /// For an instruction: the number of its item among those of the step, its task, and its number in the task.
   uint32_t item = 0, task = 0;
   int index = 0;
   uint32_t buffer = 0, microBatch = 0;
@@ -157,7 +157,7 @@ private:
     notePeaks();
   }
 
-  /// What a variable has at the end of a step is its own value still or was written in its place.
+  /// Checks that the bytes of a variable at the end of a step are its old value or were written in its place.
   void checkKept(uint32_t buffer, const Where &where) {
     Range place = getArray(program.getBuffer(buffer));
     memory.visit(place, [&](Range range, WriterMap::Piece &piece) {
@@ -304,8 +304,9 @@ private:
       fail(executed ? getWhere(program, position, *executed) : where, "{}", problem);
   }
 
-  /// Whether bytes are persistent and of no variable or constant, and the step has written none of them: a buffer that
-  /// goes on from slice to slice and is filled part by part. The parts that are not filled yet hold anything.
+  /// Returns true if bytes are persistent, belong to no variable or constant, and were not written in this step: then
+  /// they are in a buffer that is kept from slice to slice and filled part by part. Parts not yet filled may hold any
+  /// bytes.
   bool isAssumed(Range place, const Executed *executed) {
     if (!executed || place.end > program.program->persistent_bytes())
       return false;
@@ -405,7 +406,7 @@ private:
     if (piece.writer == 0)
       return;
     const Writer &writer = writers[piece.writer];
-    // What persists is counted once, whole.
+    // The persistent bytes are counted once, as a whole.
     uint64_t persistent = program.program->persistent_bytes();
     if (range.begin >= hostBase || range.end <= persistent)
       return;
@@ -419,7 +420,7 @@ private:
   }
 
   void notePeaks() {
-    // What ends before an instruction makes room for it.
+    // Buffers that end before an instruction make room for it: at equal times ends sort before beginnings.
     std::sort(changes.begin(), changes.end());
     int64_t live = 0, most = 0;
     uint64_t worst = 0;
@@ -463,7 +464,7 @@ private:
   uint64_t runsLeft = uint64_t(1) << 24;
   /// Instructions whose reads are assumed to make no difference.
   std::set<std::pair<uint32_t, int>> assumed;
-  /// How many live bytes there are more from a time on.
+  /// Changes of the number of live bytes: from this time on, so many more.
   std::vector<std::pair<uint64_t, int64_t>> changes;
 };
 

@@ -84,7 +84,7 @@ private:
                         collective.kind() == Collective::ALL_REDUCE || isRooted(collective.kind());
     if (executed.instruction->has_matmul() || executed.instruction->has_convolution())
       mayBeInPlace = false;
-    // Of those before: the ends of the one and of the written one that end last.
+    // Among the ranges before this one: the range that ends last, and the written range that ends last.
     Range last, lastWritten;
     for (const auto &[range, isWrite] : ranges) {
       const Range &other = isWrite ? last : lastWritten;
@@ -210,7 +210,7 @@ private:
   Findings &findings;
   bool isMeaningful = true;
   uint32_t itemNumber = 0;
-  /// What collectives and copies in flight use.
+  /// The bytes that collectives and copies in flight use.
   FlightMap moved, copied;
   /// By the order of issue, and by tag.
   std::map<uint64_t, Flight> collectives;

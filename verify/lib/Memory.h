@@ -15,7 +15,7 @@
 
 namespace meshwright::verify {
 
-/// Who wrote every byte last, and when it was read last.
+/// The last writer and the time of the last read of every byte.
 class WriterMap {
 public:
   struct Piece {
@@ -73,11 +73,11 @@ private:
   std::map<uint64_t, Piece> pieces = {{0, {}}, {UINT64_MAX, {}}};
 };
 
-/// How many launches in flight read and write every byte.
+/// The numbers of launches in flight that read and write every byte.
 class FlightMap {
 public:
   void add(Range range, bool isWrite, int value);
-  /// Whether a launch writes a byte of the range, or, `orRead`, reads one.
+  /// Returns true if a launch writes a byte of the range or, with `orRead`, reads one.
   bool isBusy(Range range, bool orRead) const;
 
 private:

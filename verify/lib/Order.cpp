@@ -15,13 +15,13 @@
 using namespace meshwright;
 using namespace meshwright::verify;
 
-/// Of all ranks together; a small package could otherwise keep its reader busy for days.
+/// The limit on events of all ranks together; without it a small package could keep the verifier busy for days.
 static constexpr uint64_t maxEvents = uint64_t(1) << 28;
 static constexpr size_t maxNamed = 8;
 
 namespace {
 
-/// Which ranks meet: those that differ on these axes alone, or two of them.
+/// The ranks that meet: those that differ on these axes alone, or two of them.
 struct Grouping {
   std::vector<uint32_t> axes;
   std::optional<std::pair<uint32_t, uint32_t>> ends;

@@ -57,7 +57,8 @@ static std::string formatProgram(const ProgramReport &program) {
   return text;
 }
 
-/// Whether a property has a finding, or nothing was looked at.
+/// The verdict on a property: `refused` if it has findings, `open` if findings of another property kept it from being
+/// checked, else `proved`.
 static const char *getVerdict(const Report &report, Property property) {
   if (report.byProperty[static_cast<size_t>(property)] != 0)
     return "refused";

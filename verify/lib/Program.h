@@ -88,16 +88,16 @@ struct Executed {
   uint64_t before = 0;
 };
 
-/// Addresses of the host's arena lie behind all those of the device's.
+/// Addresses of the host's arena come after all those of the device's arena.
 constexpr uint64_t hostBase = uint64_t(1) << 61;
 
-/// Where a buffer begins, for an instruction that is executed.
+/// The address at which a buffer begins, for an instruction that is executed.
 uint64_t getAddress(const CheckedProgram &program, uint32_t buffer, const Executed &executed);
-/// Where a buffer with one place begins.
+/// The address at which a buffer with one place begins.
 uint64_t getAddress(const Buffer &buffer);
 inline Range shift(Range range, uint64_t by) { return {range.begin + by, range.end + by}; }
 
-/// Where an instruction stands, for findings.
+/// The position of an instruction, for findings.
 Where getWhere(const CheckedProgram &program, uint32_t position, const Executed &executed);
 Where getWhere(const CheckedProgram &program, uint32_t position);
 
@@ -149,7 +149,7 @@ template <typename Fn> void forEachExecuted(const CheckedProgram &program, uint3
   }
 }
 
-/// Which start a Wait means: of its task, or of the one work that leaves it to others.
+/// Finds the start that a Wait refers to: one of its own task, or of the one action that leaves it to other actions.
 class FlightNames {
 public:
   /// The task, or a work above all tasks; the tag with that of the trip; the micro-batch.

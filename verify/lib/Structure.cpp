@@ -75,7 +75,7 @@ private:
       fail("buffer {} has {} slots in the persistent part of an arena", index, buffer.slots());
   }
 
-  /// Whether the buffer lies in the arena when it is moved so far.
+  /// Returns true if the buffer lies in the arena after a move by `moved` bytes.
   static bool fits(const Buffer &buffer, uint64_t moved, uint64_t arena) {
     uint64_t end;
     return !__builtin_add_overflow(buffer.offset(), buffer.bytes(), &end) &&
@@ -128,7 +128,7 @@ private:
       if (buffer.bytes() != 0)
         kept.push_back({{begin, begin + buffer.bytes()}, index});
       if (buffer.memory() == DEVICE && buffer.offset() + buffer.bytes() > program.persistent_bytes())
-        fail("buffer {} of a variable or constant ends at {}, behind the {} persistent bytes", index,
+        fail("buffer {} of a variable or constant ends at {}, after the {} persistent bytes", index,
              buffer.offset() + buffer.bytes(), program.persistent_bytes());
     };
     for (int32_t index : program.variable_buffers())

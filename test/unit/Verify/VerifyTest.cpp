@@ -545,7 +545,7 @@ TEST_F(VerifyTest, StructureIsCheckedFirst) {
   check([](Package &, Program &p, Task &) { p.set_variable_buffers(0, 9); },
         "variable 0 is in buffer 9 where the program has 3");
   check([](Package &, Program &p, Task &) { p.set_variable_buffers(0, 2); },
-        "ends at 192, behind the 64 persistent bytes");
+        "ends at 192, after the 64 persistent bytes");
   check([](Package &, Program &p, Task &) { p.mutable_schedule(0)->set_task(1); }, "the schedule runs task 1");
   check([](Package &, Program &p, Task &) { p.mutable_schedule(0)->set_end_step(0); }, "in the steps [0, 0)");
   check([](Package &p, Program &, Task &) { p.set_program_of_rank(0, 7); }, "a rank has program 7 of 1");
