@@ -211,7 +211,7 @@ const std::vector<Option> &getOptions() {
        "let the ranks of a group compare what they bring to every collective each time, not the first time alone",
        setFlag(&Options::checkCollectives)},
       {"Checking", "check-messages", "",
-       "let a checksum travel with all that ranks send each other; slower, and no communication overlaps with computation",
+       "let a checksum travel with all that ranks send each other; slower, and communication overlaps no computation",
        setFlag(&Options::checkMessages)},
       {"Checking", "on-nonfinite", "KIND",
        "where the loss, a gradient or a variable is not finite: stop with status 3, warn and go on, or skip, which "
