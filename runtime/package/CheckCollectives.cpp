@@ -61,7 +61,7 @@ Status CollectiveChecker::checkPart(const Collective &collective, const Collecti
   return {};
 }
 
-/// What is sent goes from one member to another.
+/// A send has one root for all parts, and another member of the group as its receiver.
 Status CollectiveChecker::checkSend(const Collective &collective, uint64_t members) const {
   uint32_t root = collective.parts(0).root(), to = collective.to();
   if (to >= members || to == root)
@@ -73,7 +73,7 @@ Status CollectiveChecker::checkSend(const Collective &collective, uint64_t membe
   return {};
 }
 
-/// Who sends has operands and no results, who receives results and no operands, and nobody else runs the program.
+/// The sender has operands and no results, the receiver results and no operands; no other rank runs the program.
 Status CollectiveChecker::checkEnds(const Collective &collective, const CollectivePart &part) {
   bool sends = part.has_in();
   if (sends == part.has_out())
@@ -95,7 +95,7 @@ Status CollectiveChecker::checkPresence(const Collective &collective, const Coll
     return inputError("part \"{}\" has no result", part.name());
   if (!broadcast && !reduce)
     return {};
-  // What the root has and the others have not.
+  // True if this rank has the buffer that only the root needs.
   bool present = broadcast ? part.has_in() : part.has_out();
   std::string_view what = broadcast ? "operand" : "result";
   switch (ranks.empty() ? (present ? Role::Root : Role::Member) : getRole(collective, part.root())) {
@@ -171,8 +171,8 @@ bool CollectiveChecker::haveAlikeSlots(const Collective &collective) const {
   return alike;
 }
 
-/// What is written overlaps nothing of the launch but its own operand, where it may be that. Where slots are not alike,
-/// all of them count.
+/// A written range overlaps no other range of the launch, except its own operand where the kind allows that. If the
+/// slots of the buffers repeat with different periods, the range covers all slots.
 Status CollectiveChecker::checkApart(const Collective &collective, uint64_t members) const {
   struct Range {
     uint64_t begin, end;
@@ -198,7 +198,7 @@ Status CollectiveChecker::checkApart(const Collective &collective, uint64_t memb
       add(part.out(), part.count() * (hasResultPerMember(collective.kind()) ? members : 1), true);
   }
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
-  // Of those before: the one that ends last, and the written one that does.
+  // Among the earlier ranges, the one that ends last, and the written one that ends last.
   const Range *last = nullptr, *lastWritten = nullptr;
   for (const Range &range : ranges) {
     const Range *other = range.written ? last : lastWritten;

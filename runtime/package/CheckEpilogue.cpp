@@ -1,4 +1,4 @@
-//===- CheckEpilogue.cpp - what comes behind a product --------------------===//
+//===- CheckEpilogue.cpp - checks the epilogues of GEMMs ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -76,10 +76,10 @@ private:
     return {};
   }
 
-  /// What the kernel names is what the product with its epilogue does.
+  /// The kernel reads and writes the buffers that the GEMM with its epilogue reads and writes.
   Status checkKernel() const {
     if (!kernel)
-      return inputError("the product has an epilogue, but no kernel comes right behind it");
+      return inputError("the product has an epilogue, but no kernel directly after it");
     std::vector<uint32_t> read = {matmul.out()}, written = {epilogue.out()};
     if (epilogue.has_bias())
       read.push_back(epilogue.bias());
@@ -92,7 +92,7 @@ private:
           std::is_permutation(firstOutput, arguments.end(), written.begin()))
         return {};
     }
-    return inputError("the kernel {} behind the product does not read and write what the epilogue does",
+    return inputError("the kernel {} after the product does not read and write what the epilogue does",
                       kernel->symbol());
   }
 

@@ -1,4 +1,4 @@
-//===- CheckEpilogue.h - what comes behind a product ------------*- C++ -*-===//
+//===- CheckEpilogue.h - checks the epilogues of GEMMs ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,8 +12,9 @@
 
 namespace meshwright::runtime {
 
-/// Whether a library may compute the epilogue of product `index` of `task`, which is checked apart from it, in the
-/// place of the kernel behind: the epilogue reads and writes what that kernel does, in memory that is there and apart.
+/// Checks that a library may compute the epilogue of GEMM `index` of `task` in place of the kernel after it: the
+/// epilogue reads and writes the buffers of that kernel, inside the arena and without overlap. The GEMM itself has been
+/// checked.
 Status checkEpilogue(const Program &program, const Task &task, int index);
 
 } // namespace meshwright::runtime

@@ -1,8 +1,8 @@
-//===- CheckInFlight.cpp - whether nobody touches what is in flight -------===//
+//===- CheckInFlight.cpp - buffers of asynchronous operations stay alone --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows the order of a step. The ends of all slots cut the arenas, one behind the other, into pieces; a tree over
+// Follows the order of a step. The ends of all slots cut the arenas, one after the other, into pieces; a tree over
 // the pieces counts, for any range, the starts in flight that touch it. Each instruction costs the logarithm of the
 // number of buffers. Collectives take place in their order, so that one may take what another has in flight; copies are
 // in no order with them.
@@ -57,11 +57,11 @@ private:
   }
 
   size_t pieces;
-  /// What was added to the whole of a node's range; the largest count in it.
+  /// By node: the count added to its whole range, and the largest count inside the range.
   std::vector<int> added, largest;
 };
 
-/// What starts of one kind in flight read and write.
+/// The ranges that starts of one kind in flight read and write.
 struct Accesses {
   explicit Accesses(size_t pieces) : reads(pieces), writes(pieces) {}
   RangeCounts reads, writes;
@@ -97,7 +97,7 @@ private:
     uint32_t microBatch() const { return name.second; }
   };
 
-  /// The arena of the host is thought to lie behind that of the device.
+  /// Places in the host's arena are numbered after those of the device's.
   static uint64_t getBegin(const Program &program, const Buffer &buffer, uint32_t microBatch) {
     return getOffset(buffer, microBatch) + (buffer.memory() == HOST ? program.arena_bytes() : 0);
   }
@@ -163,7 +163,7 @@ private:
     }
   }
 
-  /// What is under way in some of its slots may be started in others.
+  /// A collective that is in flight in some of its slots may be started in other slots.
   Status issue(const Instruction &instruction, uint32_t task) {
     const Collective &collective = instruction.collective();
     uint32_t period = getPeriod(program, instruction, microBatches);
@@ -230,7 +230,7 @@ private:
     counts.add(pieces.first, pieces.second, value);
   }
 
-  /// What the buffer is in a task for that micro-batch.
+  /// The pieces that the buffer covers in a task for that micro-batch.
   std::pair<size_t, size_t> getPieces(uint32_t index, uint32_t microBatch) const {
     const Buffer &buffer = program.buffers(static_cast<int>(index));
     auto find = [&](uint64_t at) {
@@ -258,7 +258,7 @@ private:
     return written || read ? fail(index, isWrite, describe(findUser(begin, end, written)), written) : Status();
   }
 
-  /// What copies in flight have is not touched by collectives either.
+  /// Collectives, too, must not touch buffers of copies in flight.
   Status checkCopied(const Collective &collective) {
     for (const CollectivePart &part : collective.parts()) {
       MW_TRY(part.has_in() ? touchCopied(part.in(), false) : Status());

@@ -1,8 +1,9 @@
-//===- CheckProgram.cpp - whether a program can be executed ---------------===//
+//===- CheckProgram.cpp - checks that a program can be executed -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cannot be known here is what compiled kernels do with the buffers they are given.
+// Checks every index, offset, size and stride once, so that execution need not. The accesses of compiled kernels are
+// unknown here; LoadedKernels checks them against the table that the kernels' library exports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +37,9 @@ uint64_t meshwright::runtime::getArrayBytes(const Buffer &buffer) {
 
 /// More than any address says.
 static constexpr uint64_t maxArenaBytes = uint64_t(1) << 60;
-/// Of all buffers of a program that have several; a small package could otherwise keep its reader busy for days.
+/// Bound on the slots of all buffers of a program; a small package could otherwise keep its reader busy for days.
 static constexpr uint64_t maxSlots = uint64_t(1) << 24;
-/// Before or behind what a window slides over.
+/// Bound on the padding at either end of a window's dimension.
 static constexpr int64_t maxPadding = int64_t(1) << 60;
 
 namespace {
@@ -103,7 +104,7 @@ private:
     return checkPlaceOfSlots(buffer, arena);
   }
 
-  /// Several slots lie apart, behind what is persistent.
+  /// Several slots do not overlap, and come after the persistent part.
   Status checkPlaceOfSlots(const Buffer &buffer, uint64_t arena) {
     if (buffer.slots() == 0)
       return {};
@@ -344,7 +345,7 @@ private:
       if (window.stride() < 1 || window.lhs_dilation() < 1 || window.rhs_dilation() < 1)
         return inputError("a window has stride {} and dilations {} and {}, which are positive", window.stride(),
                           window.lhs_dilation(), window.rhs_dilation());
-      // What is reached without elements is nothing.
+      // Sizes of 0 reach no element; 1 keeps the check of strides simple.
       std::array<int64_t, 2> sizes = {std::max<int64_t>(window.out(), 1), std::max<int64_t>(window.size(), 1)};
       std::array<int64_t, 2> strides = {window.stride(), window.rhs_dilation()};
       if (!getLastElement(sizes, strides) || window.low() > maxPadding || window.low() < -maxPadding)

@@ -19,21 +19,21 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-/// Of all ranks together; a small package could otherwise keep its reader busy for days.
+/// Bound on the events of all ranks; a small package could otherwise keep its reader busy for days.
 static constexpr uint64_t maxEvents = uint64_t(1) << 28;
 /// So many ranks of a cycle are named.
 static constexpr size_t maxNamed = 16;
 
 namespace {
 
-/// What a rank does that others may wait for.
+/// A collective that a rank issues or waits for.
 struct Event {
   const Instruction *instruction;
   const Task *task;
   uint32_t microBatch;
-  /// Of the rank's collectives, in the order of issue, the one that it is or waits for.
+  /// The number of the collective in the rank's order of issue.
   uint32_t number;
-  /// Of a collective: who takes part.
+  /// The members, if the event issues a collective.
   std::optional<Grouping> grouping = {};
 
   bool isBlocking() const { return !instruction->collective().start(); }
@@ -108,7 +108,7 @@ private:
 
   const EventList &getList(int64_t rank) const { return lists[package.program_of_rank(static_cast<int>(rank))]; }
   bool isStuck(int64_t rank) const { return ranks[rank].over != ranks[rank].issued; }
-  /// What a rank moves next, of what it has issued.
+  /// The first collective that the rank has issued and not completed.
   const Event &getNext(int64_t rank) const {
     const EventList &list = getList(rank);
     return list.events[list.issued[ranks[rank].over]];

@@ -102,10 +102,10 @@ private:
     return {};
   }
 
-  /// Behind the last micro-batch of a work.
+  /// The end of the range of micro-batches of an action.
   uint32_t getEnd(const Task &task) const { return task.runs() == Task::FIRST ? 1 : microBatches; }
 
-  /// Which work it is, where there are several.
+  /// The name of the action for messages, if there are several.
   std::string describe(const Task &task) const {
     return hasWorks(program) ? fmt::format(" of task \"{}\"", task.name()) : "";
   }

@@ -95,7 +95,7 @@ private:
                       *other ? fmt::format("what was written for micro-batch {}", **other) : "nothing of one");
   }
 
-  /// What has no slots belongs to no micro-batch.
+  /// A buffer without slots belongs to no micro-batch.
   void write(uint32_t index) {
     const Buffer &buffer = program.buffers(static_cast<int>(index));
     if (buffer.memory() == HOST)
@@ -106,7 +106,7 @@ private:
 
   const Program &program;
   Writers writers;
-  /// Of the task that is being followed.
+  /// The micro-batch of the task that is followed.
   uint32_t microBatch = 0;
 };
 

@@ -12,8 +12,8 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-/// What the loops of a package may become: instructions, trips without any among them, and their bytes as messages. A
-/// small package could otherwise fill its reader's memory.
+/// Bounds on the expanded loops of a package: instructions, counting one for an empty iteration, and their bytes as
+/// messages. A small package could otherwise fill its reader's memory.
 static constexpr uint64_t maxInstructions = 10'000'000;
 static constexpr uint64_t maxBytes = uint64_t(1) << 31;
 
@@ -95,11 +95,11 @@ void setTag(Instruction &instruction, uint32_t tag) {
     instruction.mutable_copy()->set_tag(tag);
 }
 
-/// What the programs of a package have in common.
+/// The state that the programs of a package share.
 struct Common {
   /// One more than the largest tag.
   uint64_t numTags = 1;
-  /// What is still allowed.
+  /// The remainders of the bounds.
   uint64_t instructions = maxInstructions, bytes = maxBytes;
 };
 
@@ -141,7 +141,7 @@ private:
   Program &program;
   Common &common;
   std::vector<Trip> trips;
-  /// What the task becomes.
+  /// The instructions of the expanded task.
   google::protobuf::RepeatedPtrField<Instruction> expanded;
   /// Buffers that have moved, by the number of what moved and how far.
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> moved;
@@ -222,7 +222,7 @@ Status Expander::add(const Instruction &instruction) {
 
 /// The buffer that `number` names in the present trips.
 Result<uint32_t> Expander::place(uint32_t number) {
-  // What names no buffer is an error of whoever checks the program.
+  // CheckProgram reports numbers that name no buffer.
   if (number >= static_cast<uint32_t>(program.buffers_size()))
     return number;
   const Buffer &buffer = program.buffers(static_cast<int>(number));

@@ -12,10 +12,10 @@
 
 namespace meshwright::runtime {
 
-/// Writes the loops of all programs out: every trip becomes instructions of its own, named like those of the body with
-/// the number of the trip behind, `h.attn [3]`. What moves with the trips becomes one buffer for each place, and
-/// collectives get tags that are the same on all ranks. So everything behind, checks among it, sees what is done and
-/// knows nothing of loops. Nothing of the package has been checked. Loops that do not match, buffers that move with
+/// Unrolls the loops of all programs: every iteration becomes instructions of its own, named like those of the body
+/// with the number of the iteration appended, `h.attn [3]`. A buffer that moves with the iterations becomes one buffer
+/// for each place, and collectives get tags that are the same on all ranks. All later code, checks included, therefore
+/// sees straight programs. Nothing of the package has been checked. Loops that do not match, buffers that move with
 /// more loops than there are, and programs that become larger than can be held are errors.
 Status expandLoops(meshwright::Package &package);
 

@@ -267,7 +267,7 @@ void meshwright::runtime::fillInitialValues(const Initializer &init, uint64_t ke
     using T = decltype(zero);
     T *elements = reinterpret_cast<T *>(local.data());
     uint64_t done = begin;
-    // Runs ascend in the rank's array; between them is what belongs to nobody.
+    // Runs ascend in the rank's array; the elements between them are padding.
     fillRuns<T>(init, key, [&](auto &&fill) {
       part.forEachRun([&](int64_t to, int64_t from, int64_t count) {
         uint64_t first = std::max<uint64_t>(to, begin), last = std::min<uint64_t>(to + count, end);

@@ -46,7 +46,7 @@ Result<LoadedPackage> LoadedPackage::open(const std::string &folder) {
   MW_TRY_ASSIGN(InputFile file, InputFile::open(path));
   meshwright::Package message;
   std::span<const std::byte> bytes = file.bytes();
-  // What protobuf would print is said once, here.
+  // Protobuf would print its own message besides the error below.
   google::protobuf::LogSilencer silencer;
   MW_TRY(checkSeal(bytes).within(path));
   if (bytes.size() > static_cast<size_t>(INT32_MAX) || !message.ParseFromArray(bytes.data(), bytes.size()))
@@ -79,7 +79,7 @@ Result<LoadedPackage> LoadedPackage::create(meshwright::Package message, std::st
 
 namespace {
 
-/// Of all variables and ports together, so that nobody who adds some of them up has more than a number holds.
+/// Bound on the bytes of all variables and ports together, so that no sum over some of them overflows.
 constexpr uint64_t maxValueBytes = uint64_t(1) << 60;
 
 /// The layout of a variable or port, whose bytes are added to `bytes`; `what` and its name go into errors.

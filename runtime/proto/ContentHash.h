@@ -34,7 +34,7 @@ uint64_t hashContent(std::string_view bytes);
 /// As messages spell it: 16 hexadecimal digits.
 std::string formatHash(uint64_t hash);
 
-/// The bytes of `package.pb` for a serialized `Package` without a hash: the message, and behind it the field `hash`
+/// The bytes of `package.pb` for a serialized `Package` without a hash: the message, followed by the field `hash`
 /// with the hash of all bytes before it.
 std::string sealPackage(std::string message);
 

@@ -51,21 +51,21 @@ TEST(Epilogue, NamesWhatTheKernelDoes) {
   EXPECT_EQ(getError([](Epilogue &e) { e.set_out(e.out() + 1); }),
             "buffer 8, the epilogue's result, has 64 bytes of f32 where 32 elements of f32 are wanted");
   EXPECT_EQ(getError([](Program &p, Matmul &) { getKernel(p).set_outputs(UINT32_MAX); }),
-            "the kernel test_bias_gelu behind the product does not read and write what the epilogue does");
+            "the kernel test_bias_gelu after the product does not read and write what the epilogue does");
   EXPECT_EQ(getError([](Program &p, Matmul &) { getKernel(p).set_outputs(1); }),
-            "the kernel test_bias_gelu behind the product does not read and write what the epilogue does");
+            "the kernel test_bias_gelu after the product does not read and write what the epilogue does");
   EXPECT_EQ(getError([](Program &p, Matmul &) { getKernel(p).add_arguments(5); }),
-            "the kernel test_bias_gelu behind the product does not read and write what the epilogue does");
+            "the kernel test_bias_gelu after the product does not read and write what the epilogue does");
   EXPECT_EQ(getError([](Epilogue &e) { e.clear_bias(); }),
-            "the kernel test_bias_gelu behind the product does not read and write what the epilogue does");
+            "the kernel test_bias_gelu after the product does not read and write what the epilogue does");
   EXPECT_EQ(getError([](Epilogue &e) { e.clear_preactivation(); }),
-            "the kernel test_bias_gelu behind the product does not read and write what the epilogue does");
+            "the kernel test_bias_gelu after the product does not read and write what the epilogue does");
   auto separate = [](Program &p, Matmul &) {
     p.mutable_tasks(0)->mutable_instructions()->SwapElements(kKernel, kKernel + 1);
   };
-  EXPECT_EQ(getError(separate), "the product has an epilogue, but no kernel comes right behind it");
+  EXPECT_EQ(getError(separate), "the product has an epilogue, but no kernel directly after it");
   auto end = [](Program &p, Matmul &) { p.mutable_tasks(0)->mutable_instructions()->DeleteSubrange(kKernel, 3); };
-  EXPECT_EQ(getError(end), "the product has an epilogue, but no kernel comes right behind it");
+  EXPECT_EQ(getError(end), "the product has an epilogue, but no kernel directly after it");
 }
 
 TEST(Epilogue, IsOfAKindThatThereIs) {

@@ -40,7 +40,7 @@ struct PatchDim {
   int64_t extent, stride, dilation, low;
 };
 
-/// What is the same for all groups of a convolution; offsets and strides in elements.
+/// The loops of one group of a convolution, which are the same for all groups; offsets and strides in elements.
 struct ConvolutionProblem {
   DType lhsType, rhsType, outType;
   int64_t groups, channels, features;
@@ -57,7 +57,7 @@ struct ConvolutionProblem {
   DType getSumType() const { return lhsType == F64 || rhsType == F64 || outType == F64 ? F64 : F32; }
 };
 
-/// What a checked convolution is.
+/// The problem of a checked convolution.
 ConvolutionProblem getProblem(const Convolution &convolution);
 
 /// The distance in `other` of neighbouring positions of the loops, if it is the same everywhere.

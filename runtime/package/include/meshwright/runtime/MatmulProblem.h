@@ -20,8 +20,9 @@ struct MatmulProblem {
   int64_t lhsRow, lhsColumn, rhsRow, rhsColumn, outRow, outColumn;
 };
 
-/// What a checked product is: without batch dimensions of size 1, with those that are one in all three arrays joined
-/// and those over which the right operand is repeated as rows. A dimension of size 1 has the stride of a dense array.
+/// The problem of a checked GEMM: without batch dimensions of size 1, with those joined that are contiguous in all
+/// three arrays, and with those over which the right operand is repeated taken as rows. A dimension of size 1 has the
+/// stride of a dense array.
 MatmulProblem getProblem(const Matmul &matmul);
 
 /// Equal for equal problems alone.

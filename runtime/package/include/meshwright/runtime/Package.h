@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A package is a folder that the compiler wrote, or somebody else did: every index, offset, size and stride in it is
-// checked here, once, so that what executes it need not ask again.
+// A package is a folder that need not come from the compiler: every index, offset, size and stride in it is checked
+// here, once, so that execution need not check again.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a pipeline has of several micro-batches at once lies in the slots of a buffer. The addresses of an instruction,
-// or of a task, repeat with a *period* of micro-batches.
+// Values of several micro-batches that are alive at once in a pipeline lie in the slots of a buffer. The addresses of
+// an instruction, or of a task, repeat with a *period* of micro-batches.
 //
 //===----------------------------------------------------------------------===//
 
