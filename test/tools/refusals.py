@@ -86,6 +86,7 @@ for words, *file in (
     write_npy(*file)
     refuse(1, words, "dist-run", "p", "--data=x=x.npy")
 pathlib.Path("x.raw").write_bytes(array.array("f", [1.0] * 32).tobytes())
+refuse(1, "cannot write standard output", "sh", "-c", "dist-run p --data=x=x.raw:f32 > /dev/full")
 refuse(2, "raw data needs its type, as in x=x.raw:u8", "dist-run", "p", "--data=x=x.raw")
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -45,7 +45,8 @@ static Status runTool(const Options &options, Instruments &instruments) {
 static Status runOn(Instruments &instruments, const Options &options) {
   World &world = instruments.getWorld();
   Status status = runTool(options, instruments);
-  if (status.ok() && std::fflush(stdout) != 0)
+  // A line that could not be written has left its mark on the stream.
+  if (status.ok() && (std::ferror(stdout) != 0 || std::fflush(stdout) != 0))
     status = inputError("cannot write standard output");
   if (!status.ok() && !world.hasAgreedOnFailure())
     world.abort(status);
