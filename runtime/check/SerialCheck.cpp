@@ -122,7 +122,7 @@ void SerialCheck::computeScales() {
     variableScales.assign(variables.size(), std::fabs(*rate));
   else
     scaleByKind();
-  // What is accumulated are gradients.
+  // Accumulators hold gradients.
   scaleGradients(variables, variableScales, isAccumulator);
 }
 

@@ -78,7 +78,7 @@ Result<Checkpoint> Checkpoint::open(const std::string &folder) {
 }
 
 Status Checkpoint::openFiles() {
-  // What the index promises is less than what the files have, before anything is done in proportion to it.
+  // The files have as many bytes as the index promises: checked before any work in proportion to the promise.
   uint64_t wanted = 0, there = 0;
   for (const CheckpointVariable &variable : index.variables) {
     uint64_t bytes;

@@ -21,7 +21,7 @@ using namespace meshwright::runtime;
 
 namespace fs = std::filesystem;
 
-/// How names of what is not complete begin.
+/// The prefix of the names of incomplete folders.
 static constexpr const char *temporaryPrefix = ".writing-";
 
 static Status fail(const char *what, const std::string &path) {
@@ -78,7 +78,7 @@ Status CheckpointFolder::removeLeftovers() {
 }
 
 Result<std::string> CheckpointFolder::begin() {
-  // Nobody else writes here; what an error left is there until the next try.
+  // The name is this process's own; a folder that an error left stays until the next try.
   std::string temporary = fmt::format("{}/{}{}", path, temporaryPrefix, getpid());
   std::error_code error;
   fs::remove_all(temporary, error);
@@ -113,7 +113,7 @@ Status CheckpointFolder::prune(uint64_t keep) {
   for (size_t i = 0; i + keep < found.size(); ++i) {
     if (i == finite)
       continue;
-    // What is deleted is no checkpoint from the first file on.
+    // Renamed first, so that a half deleted folder is not taken for a checkpoint.
     std::string temporary = path + "/" + temporaryPrefix + "old-" + getCheckpointName(found[i].first);
     if (std::rename(found[i].second.c_str(), temporary.c_str()) != 0)
       return fail("delete", found[i].second);

@@ -91,7 +91,7 @@ std::string CheckpointIndex::toJson() const {
 // Parsing
 //===----------------------------------------------------------------------===//
 
-/// Whether `entry` is an object with all keys of `wanted` and no others but `optional`.
+/// Checks that `entry` is an object with all keys of `wanted` and no others but `optional`.
 static Status checkKeys(const Json &entry, std::initializer_list<std::string_view> wanted,
                         std::initializer_list<std::string_view> optional, std::string_view what) {
   if (!entry.is_object())
@@ -149,7 +149,7 @@ static Result<CheckpointPart> readPart(const Json &entry, uint64_t addends) {
   if (part.addend >= addends || entry.contains("addend") != (addends > 1))
     return inputError("a part is of addend {} of a variable with {} of them", part.addend, addends);
   MW_TRY_ASSIGN(part.file, readText(entry["file"], "a file's name"));
-  // What is named lies in the checkpoint's own folder.
+  // The file lies in the checkpoint's own folder.
   if (part.file.empty() || part.file[0] == '.' || part.file.find_first_of(std::string("/\0", 2)) != std::string::npos)
     return inputError("\"{}\" is no file of a checkpoint's folder", part.file);
   MW_TRY_ASSIGN(part.at, readNumbers(entry["at"], "a coordinate"));

@@ -24,7 +24,7 @@ using namespace meshwright::runtime;
 
 namespace {
 
-/// What a rank saves of a variable: a part that no rank before it holds.
+/// The part of a variable that a rank saves: one that no lower rank holds.
 struct OwnedPart {
   size_t variable;
   std::vector<int64_t> at;
@@ -35,7 +35,7 @@ struct OwnedPart {
 
 struct RankCopy {
   std::vector<OwnedPart> parts;
-  /// Of those that were written last.
+  /// The checksums of the parts that were written last.
   std::vector<uint32_t> checksums;
   uint64_t bytes = 0;
   Arena memory;
@@ -59,11 +59,11 @@ struct CheckpointWriter::Implementation {
   Session &session;
   std::optional<CheckpointFolder> folder;
   uint64_t keep;
-  /// Of all ranks; memory have those of this process.
+  /// The copies of all ranks; only those of this process have memory.
   std::vector<RankCopy> copies;
   /// All variables, without parts.
   std::vector<CheckpointVariable> variables;
-  /// Of the checkpoint that is written, and its folder until it gets its name.
+  /// The index of the checkpoint that is being written, and its folder until the checkpoint gets its name.
   CheckpointIndex index;
   std::string temporary;
   Status result;
@@ -72,7 +72,7 @@ struct CheckpointWriter::Implementation {
   std::atomic<bool> isWritten = true;
   bool isReported = true;
   int64_t numReported = 0;
-  /// Where there are several processes: from the start until all know that it is over.
+  /// With several processes, true from the start of a checkpoint until all of them know that it is over.
   bool isPolled = false;
 
   void describeVariables() {
@@ -202,7 +202,7 @@ struct CheckpointWriter::Implementation {
     return {};
   }
 
-  /// What this process says to the first: nothing yet, or the checksums of its ranks, one after the other.
+  /// The message of this process to the first: empty before the end, then the checksums of its ranks in order.
   Bytes report() {
     if (isReported || !isWritten)
       return {};

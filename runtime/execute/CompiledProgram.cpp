@@ -41,7 +41,7 @@ Status CompiledProgram::compileTask(uint32_t number, uint32_t microBatch, Compil
   copiesHere.clear();
   compiled.reserve(task.instructions_size());
   for (const Instruction &instruction : task.instructions()) {
-    // The kernel behind a product that comes with its epilogue is done.
+    // A product that computes its epilogue has done the work of the next kernel.
     bool isDone = !compiled.empty() && compiled.back().kind == CompiledInstruction::Kind::Matmul &&
                   context.device.hasEpilogue(compiled.back().number);
     CompiledInstruction next{.kind = CompiledInstruction::Kind::Done, .to = nullptr};
@@ -186,7 +186,7 @@ Result<uint32_t> CompiledProgram::prepareCollective(const Instruction &instructi
   call.reduction = collective.reduction();
   call.type = collective.dtype();
   call.members = getMembers(collective, context.mesh, context.rank);
-  // Of the two that a send has as members the root is the first.
+  // The sender is the first of the two members of a send.
   for (const CollectivePart &part : collective.parts())
     call.parts.push_back({part.count(), part.has_in() ? getAddress(part.in(), microBatch) : nullptr,
                           part.has_out() ? getAddress(part.out(), microBatch) : nullptr,

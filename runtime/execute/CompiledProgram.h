@@ -83,7 +83,7 @@ private:
   std::vector<CompiledItem> items;
   /// The tasks by number and micro-batch of their period.
   std::map<std::pair<uint32_t, uint32_t>, CompiledTask> tasks;
-  /// What was prepared, by micro-batch of its period: what has no slots is there once.
+  /// The prepared instructions, by micro-batch of their period: one without slots is prepared once.
   std::map<std::pair<const Instruction *, uint32_t>, CompiledInstruction> prepared;
   /// Collectives and copies that the task that is being compiled has started, by their tags.
   std::map<uint32_t, uint32_t> startedHere;

@@ -37,13 +37,13 @@ struct Executor::Implementation {
 
   ExecutorContext context;
   Device &device;
-  /// In front of errors.
+  /// The prefix of errors.
   std::string rank = fmt::format("rank {}", context.rank);
   /// By the place of the step's readings.
   std::array<StepCosts, 2> costs;
-  /// What libraries have allocated in the step that is being issued.
+  /// Allocations by libraries in the step that is being issued.
   uint64_t libraryAllocations = 0;
-  /// Of the device, when the last step was issued.
+  /// The device's count of host syncs when the last step was issued.
   uint64_t hostSyncs = 0;
   bool hasReadings = false;
   CompiledProgram compiled;
@@ -69,7 +69,7 @@ struct Executor::Implementation {
     return device.finishPreparation();
   }
 
-  /// What the inputs of a step take, each from a multiple of 64 bytes on.
+  /// The bytes of a step's inputs, each of which starts at a multiple of 64.
   uint64_t getFedBytes() const {
     uint64_t bytes = 0;
     for (int32_t buffer : context.program.input_buffers())

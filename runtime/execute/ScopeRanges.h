@@ -24,7 +24,7 @@ std::vector<std::string> splitScopes(std::string_view name);
 
 class ScopeRanges {
 public:
-  /// Nothing happens where nobody looks at the device's ranges.
+  /// Does nothing if no profiler shows the device's ranges.
   ScopeRanges(Device &device, const Program &program);
   /// The rank comes to an instruction of a task.
   void enter(const Task &task, const Instruction &instruction);

@@ -111,7 +111,7 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
     file.stream = stdout;
     return file;
   }
-  // What is no regular file (a pipe, /dev/null) cannot be replaced by a rename.
+  // A rename cannot replace a file that is not regular (a pipe, /dev/null).
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (!(file.stream = std::fopen(path.c_str(), "we")))

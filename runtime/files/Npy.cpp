@@ -124,7 +124,7 @@ Result<DType> getType(std::string_view descr) {
         if (std::optional<DType> type = parseDType(std::string(1, kind[0]) + std::string(bits[log])))
           return *type;
     }
-    // What numpy writes of the types that ml_dtypes adds to its own.
+    // The descriptions that numpy writes for the types of ml_dtypes.
     if (kind == "V1" || kind == "V2" || kind == "f1")
       return inputError("the elements are \"{}\", of which numpy does not say what they are; the bytes alone "
                         "(array.tofile) and their type, as in --data NAME=FILE:{}, or a safetensors file would do",

@@ -152,7 +152,7 @@ Status CollectiveChecker::checkFit(const Collective &collective, const Collectiv
   return {};
 }
 
-/// Whether all buffers of a launch move on alike from micro-batch to micro-batch.
+/// True if all buffers of a launch move on alike from micro-batch to micro-batch.
 bool CollectiveChecker::haveAlikeSlots(const Collective &collective) const {
   std::optional<std::pair<uint32_t, uint64_t>> common;
   bool alike = true;

@@ -42,7 +42,7 @@ struct Event {
 /// The events of a program in a step.
 struct EventList {
   std::vector<Event> events;
-  /// Where the collectives are among them, in the order of issue.
+  /// The indices of the collectives in `events`, in the order of issue.
   std::vector<size_t> issued;
 };
 
@@ -97,7 +97,7 @@ private:
   struct Rank {
     /// The event at which the rank is; how many collectives it has issued, and how many of these are over.
     size_t event = 0, issued = 0, over = 0;
-    /// Whether it has come to the first one that is not over.
+    /// True if the rank has come to its first collective that is not over.
     bool hasCome = false;
   };
   /// A group with those of its members that have come to its next collective.

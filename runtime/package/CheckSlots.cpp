@@ -16,7 +16,7 @@ using namespace meshwright::runtime;
 
 namespace {
 
-/// Which micro-batch wrote what.
+/// The micro-batch that wrote each range of bytes last.
 class Writers {
 public:
   using Writer = std::optional<uint32_t>;

@@ -147,7 +147,7 @@ private:
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> moved;
 };
 
-/// Whether there are loops, which match, and do not become too large.
+/// True if the task has loops; an error if their begins and ends do not match or they expand to too much.
 Result<bool> Expander::measure(const Task &task) {
   std::vector<uint64_t> times = {1};
   bool hasLoops = false;

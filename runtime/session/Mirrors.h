@@ -14,14 +14,14 @@
 
 namespace meshwright::runtime {
 
-/// Of the values of a session, the arrays of those ranks of this process whose memory the host does not reach. What the
-/// host writes goes to the device before the next step, what a step wrote comes back when somebody asks for it. A copy
-/// that nobody touches takes no memory.
+/// Host copies of a session's values, for those ranks of this process whose memory the host does not reach. Arrays that
+/// the host writes go to the device before the next step; arrays that a step wrote come back at the first read. A copy
+/// that is never touched takes no memory.
 class Mirrors {
 public:
   explicit Mirrors(RankRange ranks) : ranks(ranks), copies(ranks.size()) {}
 
-  /// Where the host has the array of a rank: the array itself where it reaches it, else a copy.
+  /// The array of a rank in the host's memory: the array itself if the host reaches it, else a copy.
   Result<std::span<std::byte>> add(const ValueSet &set, size_t i, int64_t rank, Executor &executor, int32_t buffer);
   /// The host has written the arrays of a value.
   void noteWritten(const ValueSet &set, size_t i);

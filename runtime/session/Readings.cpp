@@ -36,7 +36,7 @@ Status Readings::prepare(const Session &session, std::span<const std::string> na
       scalars.push_back({i, isOutput && message.outputs(static_cast<int>(scalar->index)).at_update()});
       found.push_back(*scalar);
     }
-  // What a rank does not hold has no bytes there.
+  // A rank passes no bytes for a scalar that it does not hold.
   std::vector<std::span<std::byte>> places;
   for (const std::unique_ptr<Executor> &executor : executors) {
     auto rank = session.getRanks().begin + static_cast<int64_t>(places.size());

@@ -29,7 +29,7 @@ struct Session::Implementation {
   std::unique_ptr<World> ownWorld;
   World &world;
   std::unique_ptr<Platform> platform;
-  /// Of the ranks of this process.
+  /// The devices of the ranks of this process.
   std::vector<std::unique_ptr<Device>> devices;
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<Executor>> executors;
@@ -37,7 +37,7 @@ struct Session::Implementation {
   std::vector<RankMemory> memory;
   ValueSet variables, inputs, outputs;
   Readings readings;
-  /// Of the next step in its merge.
+  /// The position of the next step in its gradient accumulation.
   uint32_t position = 0;
   std::function<Status(int64_t)> stepWork;
   /// Last, so that its threads end before what they use.
@@ -114,7 +114,7 @@ struct Session::Implementation {
     });
   }
 
-  /// What libraries use is known where they are used; the rest is in the package.
+  /// Each process knows the scratch memory of its ranks' libraries; the rest is in the package.
   Status collectMemory() {
     std::vector<uint64_t> mine;
     for (const std::unique_ptr<Executor> &executor : executors)
@@ -231,7 +231,7 @@ struct Session::Implementation {
     return {};
   }
 
-  /// Of what every rank holds of a value, on the first process; of those that hold none it is 0.
+  /// The checksums of every rank's part of a value, on the first process; 0 for a rank that holds none.
   Result<std::vector<uint32_t>> gatherChecksums(const ValueSet &set, size_t i) const {
     std::vector<uint32_t> mine;
     for (int64_t rank = getRanks().begin; rank != getRanks().end; ++rank)

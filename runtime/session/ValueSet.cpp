@@ -39,7 +39,7 @@ bool ValueSet::isFirstHolder(size_t i, int64_t rank) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Who holds what
+// Parts and their holders
 //===----------------------------------------------------------------------===//
 
 void ValueSet::add(std::string name, DType type, const Layout &layout, const Mesh &mesh) {

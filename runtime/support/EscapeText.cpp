@@ -10,7 +10,7 @@
 
 using namespace meshwright::runtime;
 
-/// How many bytes the printable character in front has in UTF-8; 0 where there is none.
+/// The number of UTF-8 bytes of the printable character that the text starts with; 0 if it starts with none.
 static size_t getCharacterBytes(std::string_view text) {
   auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80)

@@ -1,4 +1,4 @@
-//===- WorkQueue.cpp - work behind a rank's computation -------------------===//
+//===- WorkQueue.cpp - asynchronous work beside a rank's computation ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -92,7 +92,7 @@ void WorkQueue::fail(const Status &status) {
 }
 
 //===----------------------------------------------------------------------===//
-// The thread behind it
+// The thread that performs the work
 //===----------------------------------------------------------------------===//
 
 void WorkQueue::serve() {
@@ -114,7 +114,7 @@ void WorkQueue::serve() {
       }
       completed = tickets[item];
       if (wanted != 0 && wanted <= completed) {
-        // Counted before this thread stops, so that somebody runs all the time.
+        // Counted before this thread stops, so that at least one thread counts as running all the time.
         resume();
         wanted = 0;
         done.notify_all();

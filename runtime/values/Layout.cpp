@@ -205,7 +205,7 @@ std::vector<Run> Layout::getRuns(size_t dim, std::span<const int64_t> coordinate
     std::vector<Run> cut;
     for (Run run : runs)
       append(cut, {run.local, run.global + shift, std::min(run.length, digit.extent - run.global - shift)});
-    // How often the extent repeats within what the digit above leaves.
+    // The number of times that the extent repeats within the stride of the digit above, or within the dimension.
     int64_t above = i == 0 ? shape[dim] : digits[i - 1].stride;
     int64_t repeats = digit.extent == 0 ? 1 : above / digit.extent;
     runs.clear();

@@ -187,7 +187,7 @@ Status meshwright::runtime::roundFloats(DType from, std::span<const std::byte> e
 }
 
 //===----------------------------------------------------------------------===//
-// What is not finite
+// Infinities and NaNs
 //===----------------------------------------------------------------------===//
 
 /// Floats of IEEE's form, whose exponent is all ones where they are not finite. `Bits` is the integer of their size.

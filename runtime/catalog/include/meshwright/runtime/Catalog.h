@@ -37,7 +37,7 @@ std::vector<std::string> listDevices();
 std::string joinNames(std::span<const std::string_view> names);
 std::vector<std::string_view> getWorldNames();
 std::vector<std::string_view> getDeviceNames();
-/// Of worlds, then of devices.
+/// The names of the backends of worlds, then those of devices.
 std::vector<std::string_view> getBackendNames();
 
 } // namespace meshwright::runtime

@@ -24,7 +24,7 @@ double getTolerance(DType type);
 /// The Euclidean norm of a value of floats.
 double getNorm(const TensorView &value);
 
-/// How far two values are apart.
+/// The distance of two values.
 struct Comparison {
   /// ||a - b|| / max(||b||, s); for integers the number of elements that differ. Not a number where a or b has an
   /// element that is none and the other has not, infinite where they hold different infinities.

@@ -16,7 +16,7 @@ struct NonFiniteValue {
   std::string name;
   /// `NaN`, which wins where a value has both, or `infinite`.
   Finiteness kind = Finiteness::NotANumber;
-  /// Of the ranks that are the first to hold a part of the value, those whose part has such elements; they ascend.
+  /// The ranks whose part has such elements, in ascending order; of the holders of one part only the first counts.
   std::vector<int64_t> ranks;
   bool isVariable = true;
 };

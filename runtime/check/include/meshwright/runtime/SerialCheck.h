@@ -12,9 +12,9 @@
 
 namespace meshwright::runtime {
 
-/// What a checked step found.
+/// The result of a checked step.
 struct CheckReport {
-  /// How many were compared.
+  /// The numbers of variables and outputs that were compared.
   size_t variables = 0, outputs = 0;
   /// Values that do not agree.
   size_t disagreeing = 0;
@@ -22,7 +22,7 @@ struct CheckReport {
   /// agree or not; two programs that compute NaN alike are as wrong as one.
   size_t nonFinite = 0;
   std::string nonFiniteName;
-  /// Whether both programs left out the update of the step.
+  /// True if both programs skipped the update of the step.
   bool isSkipped = false;
   /// The value that is farthest apart, measured by its tolerance.
   std::string name;

@@ -29,9 +29,9 @@ struct CheckpointPart {
   std::string file;
   /// The coordinate on every digit of the variable.
   std::vector<int64_t> at;
-  /// Of the tensor's bytes.
+  /// The checksum of the tensor's bytes.
   uint32_t checksum = 0;
-  /// Which addend of the variable it is of.
+  /// The addend of the variable that the part belongs to.
   uint64_t addend = 0;
 };
 
@@ -41,7 +41,7 @@ struct CheckpointVariable {
   };
 
   std::string name;
-  /// As the package's schema spells it in lower case; empty where nobody said.
+  /// As the package's schema spells it in lower case; empty if unknown.
   std::string kind;
   DType type = DTYPE_INVALID;
   Shape shape;
@@ -57,19 +57,19 @@ struct CheckpointVariable {
   Result<Layout> makeLayout() const;
 };
 
-/// What a checkpoint says of the run.
+/// The state of the run that a checkpoint records.
 struct CheckpointState {
   /// Steps that were done.
   uint64_t step = 0;
   /// Batches that were taken from the data.
   uint64_t dataPosition = 0;
-  /// Of the initializers.
+  /// The seed of the initializers.
   uint64_t seed = 0;
   /// The variables with elements that are NaN or infinite, and were finite when the run began; nothing where the writer
   /// did not look.
   std::optional<std::vector<std::string>> nonFinite;
 
-  /// Whether a run can go on from it as far as is known.
+  /// True if a run can continue from it: no variable is known to have become NaN or infinite.
   bool isFinite() const { return !nonFinite || nonFinite->empty(); }
 };
 

@@ -15,7 +15,7 @@ namespace meshwright::runtime {
 
 class RankFlight;
 
-/// What an executor is made from. Everything outlives it.
+/// The environment of an executor. All its objects outlive the executor.
 struct ExecutorContext {
   const LoadedPackage &package;
   const Program &program;
@@ -23,21 +23,21 @@ struct ExecutorContext {
   Device &device;
   Communicator &communicator;
   int64_t rank;
-  /// Where the rank notes what it does; null where nobody wants to know.
+  /// Records the instructions of the rank; null for no record.
   RankFlight *flight = nullptr;
   /// The device in whose arenas the program runs; null where it gets its own.
   const Device *owner = nullptr;
-  /// Counts the allocations of the calling thread so far; null where nobody counts.
+  /// Counts the allocations of the calling thread so far; null for no count.
   uint64_t (*countAllocations)() = nullptr;
 };
 
-/// What a step cost, on one rank or on all: time, and what it should do without.
+/// The cost of a step, on one rank or on all: time, and counts of events that a step should avoid.
 struct StepCosts {
   /// By the clock of the device that took longest, or else of the host, for all ranks of a process.
   double seconds = 0;
   /// Allocations by the runtime and its backends, and by libraries for their own bookkeeping.
   uint64_t allocations = 0, libraryAllocations = 0;
-  /// How often hosts let their devices come to the end of all work, since the step before was issued.
+  /// The number of times that hosts waited for the end of all work of their devices since the step before was issued.
   uint64_t hostSyncs = 0;
 
   /// With those of another rank.
@@ -46,7 +46,7 @@ struct StepCosts {
 
 /// A step of a rank as it went.
 struct RankTrace {
-  /// Of an instruction: its item of the schedule, its number in the task, and when the rank's thread was at it.
+  /// An instruction: its item of the schedule, its number in the task, and the time that the rank's thread spent on it.
   struct Entry {
     uint32_t item = 0, number = 0;
     TimeRange time = {};
@@ -82,7 +82,7 @@ public:
   /// Writes the constants again, where another program has run in the same arena.
   Status restore();
 
-  /// Where the array of a buffer is; the host may go there if the device is addressable.
+  /// The array of a buffer; the host may access it if the device is addressable.
   std::span<std::byte> getBuffer(int32_t index) const;
   bool isAddressable() const;
   /// Copies the array of a buffer from the host or to it, on any device; the spans have its size. Between steps, from

@@ -39,7 +39,7 @@ private:
   bool mapped = false;
 };
 
-/// A file that is written without a name and gets it when committed; without commit it leaves nothing behind, even if
+/// A file that is written without a name and gets it when committed; without commit no file remains, even if
 /// the process is killed.
 class OutputFile {
 public:
@@ -67,7 +67,7 @@ private:
   Status fail(const char *what) const;
   std::string name, temporary;
   std::FILE *stream = nullptr;
-  /// Whether a regular file of that name is made or replaced (and no pipe written to).
+  /// True if a regular file of that name is made or replaced (and no pipe written to).
   bool replaces = false;
 };
 

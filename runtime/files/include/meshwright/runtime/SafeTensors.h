@@ -35,7 +35,7 @@ private:
   std::map<std::string, TensorView> entries;
 };
 
-/// What a file to be written will hold.
+/// A tensor of a file to be written.
 struct SafeTensorsEntry {
   std::string name;
   DType type;

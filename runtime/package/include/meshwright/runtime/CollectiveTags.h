@@ -25,9 +25,9 @@ public:
   /// The flight that a Wait in `task` means: that of the task's own start or, where it has none, that of the one work
   /// that starts the tag and does not wait. Nothing where there is no such work, or several.
   std::optional<uint32_t> findWaited(uint32_t task, uint32_t tag) const;
-  /// Whether a task of its own waits for what it starts with that tag.
+  /// True if the task itself waits for the collective that it starts with that tag.
   bool isOwn(uint32_t task, uint32_t tag) const { return own.contains({task, tag}); }
-  /// How many works start the tag and leave the wait to others.
+  /// The number of works that start the tag and leave the wait to another work.
   size_t countWorks(uint32_t tag) const;
 
   /// A task that starts a flight; variants of one work do so for the same micro-batches.

@@ -74,7 +74,7 @@ struct Span {
 /// loop are neighbours in lhs.
 void listSpans(const std::vector<PatchLoop> &loops, bool joins, int64_t from, int64_t to, std::vector<Span> &spans);
 
-/// Whether steps of the innermost loop are neighbours in lhs.
+/// True if steps of the innermost loop are neighbours in lhs.
 bool canJoin(const std::vector<PatchLoop> &loops);
 
 /// The element of lhs that a row and a column show, from the beginning of the group; nothing where they show none.

@@ -16,7 +16,7 @@
 
 namespace meshwright::runtime {
 
-/// Where the variables and ports of a program are: the layouts of the distributed programs, or of the serial one.
+/// The layouts of the variables and ports of a program: of the distributed programs, or of the serial one.
 struct ProgramLayouts {
   std::vector<Layout> variables, inputs, outputs;
 };
@@ -26,12 +26,12 @@ struct StepVariant {
   uint32_t begin, end;
 };
 
-/// Whether a step at that position of a merge runs the item.
+/// True if a step at that position of gradient accumulation runs the item.
 inline bool runsAt(const ScheduleItem &item, uint32_t position) {
   return item.first_step() <= position && position < item.end_step();
 }
 
-/// Whether a program has several works, as in a pipeline.
+/// True if a program has several works, as in a pipeline.
 inline bool hasWorks(const Program &program) {
   return std::any_of(program.tasks().begin(), program.tasks().end(),
                      [&](const Task &task) { return task.work() != program.tasks(0).work(); });

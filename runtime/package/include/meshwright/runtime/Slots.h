@@ -18,7 +18,7 @@ namespace meshwright::runtime {
 
 inline uint32_t getSlots(const Buffer &buffer) { return std::max(buffer.slots(), 1u); }
 
-/// Where the buffer begins in its arena in a task for that micro-batch.
+/// The offset of the buffer in its arena in a task for that micro-batch.
 inline uint64_t getOffset(const Buffer &buffer, uint32_t microBatch) {
   return buffer.offset() + (buffer.slots() > 1 ? microBatch % buffer.slots() * buffer.slot_bytes() : 0);
 }
@@ -28,7 +28,7 @@ inline uint64_t getExtent(const Buffer &buffer) {
   return buffer.bytes() + (getSlots(buffer) - 1) * buffer.slot_bytes();
 }
 
-/// Whether two buffers of one memory overlap in some micro-batch. Of those whose slots are not alike all slots count.
+/// True if two buffers of one memory overlap in some micro-batch. If their slots are not alike, all slots count.
 bool overlap(const Buffer &a, const Buffer &b);
 
 /// Calls fn(buffer, isWrite) for every buffer that an instruction names, those of a product's epilogue too.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface behind which CPUs and GPUs stand: memory, kernels, products and copies. An executor describes all that
+// The interface of CPUs and GPUs: memory, kernels, products and copies. An executor describes all that
 // its program does once, before the first step, and then asks for it by number.
 //
 // A device does what it is asked for in that order, or so that nobody can tell: `launch`, `multiply`, `convolve`,
@@ -27,7 +27,7 @@ namespace meshwright::runtime {
 /// Between which memories of a rank a copy goes: a buffer of the device or of the host is at either end.
 enum class CopyPath { Within, FromHost, ToHost };
 
-/// Where a product and its epilogue read and write; null for what there is not.
+/// The addresses that a product and its epilogue read and write; null for absent operands and results.
 struct MatmulAddresses {
   const std::byte *lhs, *rhs;
   std::byte *out;
@@ -45,8 +45,8 @@ struct DeviceTrace {
   std::vector<TimeRange> copies;
 };
 
-/// What one rank computes with. Used by the rank's thread, except that `read` and `write` may come from any thread
-/// while no step is being issued.
+/// The device that one rank computes on. Used by the rank's thread, except that `read` and `write` may come from any
+/// thread while no step is being issued.
 class Device {
 public:
   /// The most that a scalar has, and what it takes among readings.
@@ -62,13 +62,13 @@ public:
   /// Instead: works in the arenas of `owner`, a device of the same kind and rank that outlives this one. They are never
   /// at work at once.
   virtual Status share(const Device &owner, uint64_t fedBytes) = 0;
-  /// Where an arena begins. What the host may not touch is an address all the same.
+  /// The address at which an arena begins, also if the host may not touch it.
   virtual std::byte *getArena(Memory memory) const = 0;
   /// Describes a call of a kernel with these buffers. Returns its number.
   virtual Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) = 0;
   /// Describes a checked product at these addresses; an instruction may come with several. Returns its number.
   virtual Result<uint32_t> prepareMatmul(const Instruction &instruction, const MatmulAddresses &addresses) = 0;
-  /// Whether a product comes with its epilogue, so that the kernel behind it is not to be launched.
+  /// True if a product computes its epilogue, so that the kernel after it is not launched.
   virtual bool hasEpilogue(uint32_t matmul) const = 0;
   /// The same of a checked convolution.
   virtual Result<uint32_t> prepareConvolution(const Instruction &instruction, const std::byte *lhs,
@@ -106,9 +106,9 @@ public:
   virtual Result<std::span<std::byte>> prepareReadings(std::span<const std::span<const std::byte>> scalars) = 0;
   /// A step comes whose readings go to that place.
   virtual Status beginReadings(uint32_t place) = 0;
-  /// The step has been issued: they are taken behind it.
+  /// The step has been issued: its readings are taken after it.
   virtual Status takeReadings(uint32_t place) = 0;
-  /// Waits until they are there, and for nothing behind them. Returns how long the device took for the step, in
+  /// Waits until they are there, and for no later work. Returns how long the device took for the step, in
   /// seconds; 0 of a device that the host takes the time of. From any thread.
   virtual Result<double> finishReadings(uint32_t place) = 0;
 
@@ -121,7 +121,7 @@ public:
   /// Waits until all is done that the device was asked for; what went wrong with it meanwhile is an error here at the
   /// latest.
   virtual Status synchronize() const { return {}; }
-  /// Whether the host reads and writes the device's memory by its addresses.
+  /// True if the host reads and writes the device's memory by its addresses.
   virtual bool isAddressable() const = 0;
 
   // Traces of steps that are issued, not replayed.
@@ -132,21 +132,21 @@ public:
   virtual Status mark() = 0;
   /// Waits until all is done, and says when the marks were; what comes is not traced.
   virtual Result<DeviceTrace> endTrace() = 0;
-  /// Whether a profiler shows ranges around what is issued; opens one of the calling thread, and closes the last one.
+  /// True if a profiler shows ranges around issued work; opens one of the calling thread, and closes the last one.
   virtual bool showsRanges() const { return false; }
   virtual void pushRange(const char *name) {}
   virtual void popRange() {}
 
   /// Scratch memory of libraries and kernels.
   virtual uint64_t getScratchBytes() const = 0;
-  /// How often the host has waited until the device had nothing more to do.
+  /// The number of times that the host has waited until the device was idle.
   virtual uint64_t getHostSyncs() const { return 0; }
-  /// What is slower than it could be.
+  /// Warnings about work that is slower than it could be.
   virtual std::vector<std::string> getWarnings() const = 0;
 
-  /// Whether copies between the memories are measured and no modelled link delays them.
+  /// Switches profiling: then copies between the memories are measured, and no modelled link delays them.
   virtual void setProfiling(bool on) {}
-  /// What a copy cost when it was made last, in seconds of CPU time, while they are measured.
+  /// The cost of a copy when it was made last, in seconds of CPU time, while profiling is on.
   virtual double getCopySeconds(uint32_t number) const { return 0; }
 };
 

@@ -13,8 +13,9 @@
 
 namespace meshwright::runtime {
 
-/// What the ranks of a run compute on, and how they reach each other there. A rank's device is made first, then the
-/// backend of all ranks of the process, which is gone before them, as they are before their platform.
+/// The devices that the ranks of a run compute on, and the backend by which they reach each other. A rank's device is
+/// made first, then the backend of all ranks of the process, which is gone before them, as they are before their
+/// platform.
 class Platform {
 public:
   virtual ~Platform() = default;
@@ -29,7 +30,7 @@ public:
                                                          std::span<const std::unique_ptr<Device>> devices) = 0;
 };
 
-/// What a run asks of its platform. A kind ignores what it has no use for; `DeviceKind` says what that is.
+/// Options of a run for its platform. A kind ignores options that it has no use for; `DeviceKind` says which.
 struct PlatformOptions {
   /// The target whose kernels are loaded; empty for the first that the device can run.
   std::string target = {};
@@ -53,7 +54,7 @@ struct DeviceBackend {
   std::string_view name;
   /// Says in `--help` how ranks reach each other.
   std::string_view help;
-  /// Whether ranks share a device. Then they are of one process, and steps are not recorded.
+  /// True if ranks share a device. Then they are of one process, and steps are not recorded.
   bool sharesDevice;
 };
 
@@ -63,10 +64,10 @@ struct DeviceKind {
   std::string_view name;
   /// Says in `--help` what a rank gets.
   std::string_view help;
-  /// Whether ranks compute in the memory of the host and send from there. Then worlds have their backends, links can be
+  /// True if ranks compute in the memory of the host and send from there. Then worlds have their backends, links can be
   /// modelled, and messages be checked.
   bool computesOnHost;
-  /// Whether products can round their operands, and whether steps can be recorded.
+  /// True if products can round their operands to TF32; true if steps can be recorded.
   bool hasTf32, recordsSteps;
   /// The backends that it brings, the usual one first; none for ranks that use those of worlds.
   std::span<const DeviceBackend> backends;
@@ -74,8 +75,8 @@ struct DeviceKind {
   /// world outlive it.
   Result<std::unique_ptr<Platform>> (*createPlatform)(const LoadedPackage &package, World &world, int64_t numRanks,
                                                       const PlatformOptions &options);
-  /// How many devices this machine has, one for each rank; an error where it has no driver for them. Null for a kind
-  /// whose ranks share what there is.
+  /// The number of devices of this machine, one for each rank; an error where it has no driver for them. Null for a
+  /// kind whose ranks share what there is.
   Result<int64_t> (*countDevices)() = nullptr;
 
   /// The backend of that name, the first one for an empty name; null where there is none.

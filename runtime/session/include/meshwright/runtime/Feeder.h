@@ -11,7 +11,7 @@
 
 namespace meshwright::runtime {
 
-/// Where an input's batches come from. The file that they are cut from is raw bytes of `type`, or a .npy or
+/// The source of an input's batches. The file that they are cut from is raw bytes of `type`, or a .npy or
 /// .safetensors file (the tensor of the input's name, or its only one) where no type is given. With a seed there is no
 /// file: the input is a key of random numbers.
 struct DataSource {

@@ -29,7 +29,7 @@ public:
   Status prepare(const Session &session, std::span<const std::string> names,
                  std::span<const std::unique_ptr<Executor>> executors);
 
-  /// Where those of the next step go.
+  /// The place of the next step's scalars.
   uint32_t getNextPlace() const { return static_cast<uint32_t>(numRun % numPlaces); }
   /// A step was run at a position of a merge, in so many seconds by the host's clock. Of more than two that are not
   /// read the oldest is forgotten.
@@ -37,16 +37,16 @@ public:
   size_t getNumUnread() const { return std::min<uint64_t>(numRun - numRead, numPlaces); }
   /// The place of the oldest step that is not read.
   uint32_t getOldestPlace() const { return static_cast<uint32_t>((numRun - getNumUnread()) % numPlaces); }
-  /// What the oldest step left, which is over on all ranks and cost `costs` on those of this process, by the clocks of
-  /// their devices; on the first process, of all of them.
+  /// Reads the oldest unread step, which is over on all ranks. `costs` are its costs on the ranks of this process, by
+  /// the clocks of their devices; the first process returns those of all ranks.
   Result<StepReading> read(const Session &session, StepCosts costs);
 
 private:
   static constexpr size_t numPlaces = 2;
   struct ReadScalar {
-    /// Where the name is in the list.
+    /// The index of the name in the list.
     size_t number;
-    /// Whether only the last step of a merge knows it.
+    /// True if only the last step of a gradient accumulation computes it.
     bool isOfUpdate;
   };
 

@@ -30,7 +30,7 @@ struct SessionOptions {
   bool serial = false;
   /// The kind of devices that the ranks compute on; null for the CPU.
   const DeviceKind *device = nullptr;
-  /// What it is asked for. The serial program has no link to the host, and the timeout is the one below.
+  /// The options for the platform. The serial program has no link to the host, and the timeout is the one below.
   PlatformOptions platform = {};
   /// A link that the collectives of the distributed programs are delayed by.
   std::optional<LinkModel> link;
@@ -40,13 +40,13 @@ struct SessionOptions {
   /// See BackendOptions.
   double timeoutSeconds = 600;
   bool checkCollectives = false;
-  /// Notes what the ranks of distributed programs do; null where nobody wants to know.
+  /// Records the instructions of the ranks of distributed programs; null for no record.
   FlightRecorder *flights = nullptr;
-  /// Counts the allocations of the calling thread so far; null where nobody counts.
+  /// Counts the allocations of the calling thread so far; null for no count.
   uint64_t (*countAllocations)() = nullptr;
 };
 
-/// What `initialize` found that the user may want to know.
+/// Differences between file and variables that `initialize` found, for the user.
 struct InitialReport {
   /// Variables that the file does not name, which got their initializer's values.
   std::vector<std::string> notInFile;
@@ -54,7 +54,7 @@ struct InitialReport {
   std::vector<std::string> notInPackage;
 };
 
-/// What every instruction of a step costs, by rank, in the order in which the rank executes them: seconds of CPU time.
+/// The cost of every instruction of a step in seconds of CPU time, by rank, in the rank's order of execution.
 struct StepProfile {
   std::vector<std::vector<double>> seconds;
 };
@@ -66,7 +66,7 @@ struct RankMemory {
   uint64_t scratch = 0; ///< of libraries and kernels
 };
 
-/// What was read of a step, on the first process.
+/// The scalars and costs that were read of a step, on the first process.
 struct StepReading {
   /// In the order of the names; nothing where no value of one element is called so, or the step did not say what it is.
   std::vector<std::optional<double>> scalars;
@@ -89,7 +89,7 @@ public:
   static Result<std::unique_ptr<Session>> create(const LoadedPackage &package, const SessionOptions &options);
   ~Session();
 
-  /// Of all processes, and those of this one.
+  /// The number of ranks of all processes; the ranks of this one.
   int64_t getNumRanks() const;
   RankRange getRanks() const;
   World &getWorld() const;
@@ -98,7 +98,7 @@ public:
   const LoadedPackage &getPackage() const;
   const SessionOptions &getOptions() const;
   const std::string &getTarget() const;
-  /// What any rank runs.
+  /// The program of any rank.
   const Program &getProgram(int64_t rank) const;
   /// That of a rank of this process.
   const Executor &getExecutor(int64_t rank) const;
@@ -114,8 +114,8 @@ public:
   /// Copies a whole array, which every process has, into the ranks' arrays of a value. Types and sizes are equal. Of a
   /// sum over axes the first addend is the value and the others zero.
   void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
-  /// Whoever reads a rank's array itself fetches it before, and whoever writes some says so afterwards: the arrays of
-  /// GPUs are the host's copies.
+  /// A caller pulls a rank's array before it reads the array directly, and notes after it has written arrays: those of
+  /// GPUs are copies in the host's memory.
   Status pull(const ValueSet &set, size_t i, int64_t rank) const;
   void noteWritten(const ValueSet &set, size_t i);
   /// Copies the ranks' arrays into a whole one, each part from the first rank that holds it. Of a sum over axes the
@@ -135,11 +135,11 @@ public:
   uint32_t getMergePosition() const;
   /// Goes on at a position below the package's number of merged steps.
   void setMergePosition(uint32_t position);
-  /// Whether variable i is an accumulator of which nothing is needed now: no merge is under way.
+  /// True if variable i is an accumulator whose value is not needed now: no gradient accumulation is under way.
   bool isIdle(size_t i) const;
-  /// Whether the last step was the last one of a merge.
+  /// True if the last step was the last one of a gradient accumulation.
   bool isUpdated() const { return getMergePosition() == 0; }
-  /// Whether the last step said what output i is.
+  /// True if the last step computed output i.
   bool isKnown(size_t i) const;
 
   /// Lets every step from now on keep the scalars of these names, for `readStep`. Once.
@@ -148,11 +148,11 @@ public:
   /// process; those of others come with what they leave undone. GPUs may still be at it, and at no step before the one
   /// before it, if that was read.
   Status step();
-  /// Whether steps return while devices are still at them.
+  /// True if steps return while devices still execute them.
   bool runsAhead() const;
-  /// How many steps were run and not read, two at most: then the oldest of three is forgotten.
+  /// The number of steps that were run and not read, two at most: a third one drops the oldest.
   size_t getNumUnread() const;
-  /// Waits until the oldest step that is not read is over, and not for the one behind it, and reads it.
+  /// Waits until the oldest unread step is over, but not for the next one, and reads it.
   Result<StepReading> readStep();
   /// Before steps that follow on those of the session beside which this one runs: writes constants again, and takes the
   /// variables to be what they have become.

@@ -30,16 +30,16 @@ public:
   std::span<std::byte> getArray(size_t i, int64_t rank) const { return values[i].arrays[rank]; }
   /// The ranks that hold the same part as a rank which holds one; they ascend.
   const std::vector<int64_t> &getHolders(size_t i, int64_t rank) const;
-  /// What a rank holds of a value, where in its array.
+  /// The part of a value that a rank holds, and its place in the rank's array.
   const LocalPart &getPart(size_t i, int64_t rank) const;
-  /// Whether a rank holds a part that no rank before it holds.
+  /// True if a rank holds a part that no lower rank holds.
   bool isFirstHolder(size_t i, int64_t rank) const;
 
-  /// Adds a value with its layout. Nobody holds it yet.
+  /// Adds a value with its layout. No rank holds it yet.
   void add(std::string name, DType type, const Layout &layout, const Mesh &mesh);
   /// A rank holds its part of the value that was added last; ranks ascend. `array` is empty off this process.
   void addHolder(int64_t rank, std::span<std::byte> array);
-  /// Of every part of the value that was added last which its layout puts somewhere, some rank is a holder.
+  /// Checks that every part that the layout of the value added last puts on some rank has a holder.
   Status checkHolders(const Mesh &mesh) const;
 
   /// Copies a rank's part out of a whole array. Of a sum the first addend is the value and the others are neutral.
@@ -51,9 +51,9 @@ public:
   void pack(size_t i, RankRange ranks, Bytes &bytes) const;
   /// The same as `gather`, from what all ranks have packed, one after the other from the lowest.
   void unpack(size_t i, std::span<const std::byte> packed, std::span<std::byte> whole) const;
-  /// How many bytes these ranks pack.
+  /// The number of bytes that these ranks pack.
   uint64_t getPackedBytes(size_t i, RankRange ranks) const;
-  /// Whether the elements that a rank of this process holds are finite; finite where it holds none.
+  /// Classifies the elements that a rank of this process holds; finite if it holds none.
   Finiteness classify(size_t i, int64_t rank) const;
   /// A checksum of the elements that a rank of this process holds.
   uint32_t computeChecksum(size_t i, int64_t rank) const;
@@ -61,7 +61,7 @@ public:
 private:
   struct Part {
     LocalPart elements;
-    /// Which of the addends it is, of a value that is a sum over axes.
+    /// The number of the addend, for a value that is a sum over axes.
     uint64_t addend;
     /// They ascend.
     std::vector<int64_t> holders;
@@ -76,7 +76,7 @@ private:
 
     uint64_t getArrayBytes() const;
   };
-  /// Calls fn(part, rank) for every part that somebody holds and its first holder, in the order of these ranks.
+  /// Calls fn(part, rank) for every part with a holder and its first holder, in the order of these ranks.
   template <typename Fn> static void forEachFirst(const Value &value, RankRange ranks, Fn &&fn);
 
   template <typename GetArray>

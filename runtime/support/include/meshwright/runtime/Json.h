@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nlohmann::json behind the runtime's errors: parsing that reports, refuses a key twice and stops at a depth, and
+// nlohmann::json with the runtime's errors: parsing that reports, refuses a key twice and stops at a depth, and
 // printing that never throws.
 //
 //===----------------------------------------------------------------------===//

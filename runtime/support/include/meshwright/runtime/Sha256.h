@@ -43,7 +43,7 @@ inline std::string_view toBytes(const Digest &digest) {
 /// HMAC-SHA-256 of the message.
 Digest computeHmac(std::string_view key, std::string_view message);
 
-/// Whether both are the same, in a time that does not depend on where they differ.
+/// True if both are the same, computed in a time that does not depend on where they differ.
 bool areEqualInConstantTime(std::string_view a, std::string_view b);
 
 } // namespace meshwright::runtime

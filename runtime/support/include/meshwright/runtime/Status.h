@@ -18,7 +18,7 @@
 
 namespace meshwright::runtime {
 
-/// What went wrong; the value is the exit code of a process that ends with it.
+/// The kind of an error; the value is the exit code of a process that ends with it.
 enum class Code { Ok = 0, Input = 1, Usage = 2, CheckFailed = 3, Fault = 4 };
 
 /// Success, or an error with a message of one sentence (lower-case start, no full stop).
@@ -30,7 +30,7 @@ public:
   bool ok() const { return errorCode == Code::Ok; }
   Code code() const { return errorCode; }
   const std::string &message() const { return text; }
-  /// The same error with `context` and a colon in front of its message; success stays success.
+  /// The same error with `context` and a colon before its message; success stays success.
   Status within(const std::string &context) const { return ok() ? *this : Status(errorCode, context + ": " + text); }
 
 private:

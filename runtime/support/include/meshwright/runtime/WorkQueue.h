@@ -1,4 +1,4 @@
-//===- WorkQueue.h - work behind a rank's computation -----------*- C++ -*-===//
+//===- WorkQueue.h - asynchronous work beside computation -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,27 +18,27 @@
 
 namespace meshwright::runtime {
 
-/// Counts the threads that can go on, for who has to know when none can. Called with the lock of the queue.
+/// Counts the threads that can go on, for a caller that has to know when none can. Called with the lock of the queue.
 class RunCounter {
 public:
-  /// Somebody runs who did not.
+  /// A thread runs that did not.
   virtual void resume() = 0;
-  /// Somebody waits or has finished.
+  /// A thread waits or has finished.
   virtual void pause() = 0;
 
 protected:
   ~RunCounter() = default;
 };
 
-/// What a rank starts and waits for later: collectives, copies. A second thread performs it, one after the other, in
-/// the order of issue:
+/// Asynchronous work that a rank starts and waits for later: collectives, copies. A second thread performs it, one item
+/// after the other, in the order of issue:
 ///
 ///   rank      ── start 1 ── kernel ── start 2 ── kernel ── wait 1 ── kernel ── wait 2 ──
 ///   its other      └─── perform 1 ─────┴───── perform 2 ────────────────┘
 ///
 /// Items are numbered before the first is started; the queue is a ring with a place for each, so that nothing is
 /// allocated when one is. All functions but `fail` belong to the rank's own thread. An item that fails ends the queue:
-/// what stands behind it is not performed.
+/// the later work is not performed.
 class WorkQueue {
 public:
   using Lock = std::unique_lock<std::mutex>;
@@ -61,7 +61,7 @@ public:
   /// Returns when an item is over if it was ever started, and with it all that were issued before it; or with the
   /// failure that keeps it from that.
   Status wait(uint32_t item);
-  /// Does both where anything is under way; else nothing, for then nobody has to be waited for.
+  /// Does both where anything is under way; else nothing, for then no thread has to be waited for.
   std::optional<Status> performBehind(uint32_t item);
   /// Returns when nothing is under way.
   void finish();

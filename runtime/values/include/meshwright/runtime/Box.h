@@ -17,14 +17,14 @@ namespace meshwright::runtime {
 /// Indices of a value, and where they lie in a row-major array.
 class Box {
 public:
-  /// What the rank of these coordinates holds, where it lies in its array.
+  /// The elements that the rank of these coordinates holds, at their places in its array.
   Box(const Layout &layout, std::span<const int64_t> coordinates);
 
   /// The same indices in the same order, side by side.
   Box pack() const;
   /// The shape of the array in which the indices lie.
   const Shape &getArrayShape() const { return arrayShape; }
-  /// How many elements there are (the array may be larger).
+  /// The number of elements (the array may be larger).
   uint64_t getNumElements() const;
 
 private:

@@ -19,7 +19,7 @@
 
 namespace meshwright::runtime {
 
-/// Whether T is a float that converts to and from f32 alone.
+/// True if T is a float that converts to and from f32 alone.
 template <typename T> inline constexpr bool isNarrowFloat = false;
 template <> inline constexpr bool isNarrowFloat<BFloat16> = true;
 template <> inline constexpr bool isNarrowFloat<Float16> = true;
@@ -39,7 +39,7 @@ std::optional<DType> parseDType(std::string_view name);
 /// F8_E5M2FNUZ; the names of the others are made after them, and only read here.
 std::string_view getSafeTensorsName(DType type);
 bool isFloat(DType type);
-/// Whether it is a float of 8 bits.
+/// True if the type is a float of 8 bits.
 bool isFloat8(DType type);
 /// Bits of mantissa that a float writes down.
 unsigned getMantissaBits(DType type);

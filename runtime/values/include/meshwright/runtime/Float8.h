@@ -11,9 +11,9 @@
 
 namespace meshwright::runtime {
 
-/// What the bits of a float of 8 bits mean: a sign, an exponent, and so many bits of mantissa.
+/// The format of a float of 8 bits: a sign, an exponent, and so many bits of mantissa.
 struct Float8Format {
-  /// What is there beside the numbers.
+  /// The values that are no finite numbers.
   enum class End {
     /// Two infinities and NaNs, as in IEEE 754's types.
     Infinite,

@@ -61,12 +61,12 @@ public:
   /// The axes that split a dimension and those over which the value is a sum: ranks that differ elsewhere only hold the
   /// same.
   const std::vector<uint32_t> &getPartAxes() const { return partAxes; }
-  /// Which of the addends the rank of these coordinates holds, 0 to `getNumAddends() - 1`: one that holds the value has
-  /// one of them.
+  /// The number of the addend that the rank of these coordinates holds, 0 to `getNumAddends() - 1`; every holder of the
+  /// value holds one of them.
   uint64_t getAddend(std::span<const int64_t> coordinates) const;
   /// The value is the sum of so many parts in every place.
   uint64_t getNumAddends() const { return numAddends; }
-  /// Whether the rank of these coordinates holds a part at all; whether every rank does.
+  /// True if the rank of these coordinates holds a part at all; true if every rank does.
   bool isHeldAt(std::span<const int64_t> coordinates) const;
   bool isOnAllRanks() const { return support.empty(); }
 
@@ -77,7 +77,8 @@ public:
   };
   /// The split digits of a dimension, major to minor.
   const std::vector<Digit> &getDigits(size_t dim) const { return dims[dim]; }
-  /// What the rank of these coordinates holds of a dimension; the runs ascend, in its array and in the dimension.
+  /// The indices of a dimension that the rank of these coordinates holds; the runs ascend, in its array and in the
+  /// dimension.
   std::vector<Run> getRuns(size_t dim, std::span<const int64_t> coordinates) const;
 
 private:
@@ -94,7 +95,7 @@ private:
   std::vector<std::pair<uint32_t, std::vector<int64_t>>> support;
 };
 
-/// What one rank holds under a layout.
+/// The part of a value that one rank holds under a layout.
 class LocalPart {
 public:
   LocalPart(const Layout &layout, std::span<const int64_t> coordinates);

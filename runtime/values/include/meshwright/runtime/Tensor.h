@@ -24,7 +24,7 @@ std::string toString(std::span<const int64_t> shape);
 /// As in messages: `8x128xf32`.
 std::string toString(std::span<const int64_t> shape, DType type);
 
-/// A whole array, row-major, that somebody else holds.
+/// A view of a whole array, row-major, that another object owns.
 struct TensorView {
   DType type = DTYPE_INVALID;
   Shape shape;
@@ -55,7 +55,7 @@ Result<DType> parseFloatType(const std::string &name);
 /// element that is finite and too large for the type, and how many there are.
 Status roundFloats(DType from, std::span<const std::byte> elements, DType to, std::span<std::byte> result);
 
-/// Whether all elements are numbers, or else the worst of what they are.
+/// The worst class among the elements of an array: all finite, some infinite, or some NaN.
 enum class Finiteness : uint8_t { Finite, Infinite, NotANumber };
 /// Classifies an array of any type; integers are finite. Reads each element once.
 Finiteness classify(DType type, std::span<const std::byte> elements);
