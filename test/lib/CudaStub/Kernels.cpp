@@ -101,7 +101,7 @@ private:
     turn.fiber.resume();
   }
 
-  /// On a fiber: one thread after the other. Behind a barrier none is left.
+  /// On a fiber: one thread after the other. After a barrier none is left.
   void work() {
     Turn &turn = *running;
     while (nextThread != threads) {

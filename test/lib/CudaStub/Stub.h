@@ -55,7 +55,7 @@ private:
   bool isChosen;
 };
 
-/// The number of GPUs that the process sees, and the GPU of the machine behind each of them.
+/// The number of GPUs that the process sees, and the GPU of the machine that each of them stands for.
 int getNumDevices();
 int getPhysicalDevice(int ordinal);
 bool isAnyMemoryTaken();

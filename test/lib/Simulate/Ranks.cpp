@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions by their definition: the element of the global value behind every local position is looked up on the rank
+// Conversions by their definition: the element of the global value at every local position is looked up on the rank
 // that holds it. Neither order of communication nor copies are modelled, which keeps this independent of the code under
 // test.
 //

@@ -1,4 +1,4 @@
-//===- CudaEpiloguesTest.cpp - products with what comes behind ------------===//
+//===- CudaEpiloguesTest.cpp - products with epilogues on a GPU -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

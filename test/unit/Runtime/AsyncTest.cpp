@@ -1,4 +1,4 @@
-//===- AsyncTest.cpp - collectives that run behind the computation --------===//
+//===- AsyncTest.cpp - collectives that overlap with computation ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- CheckpointTest.cpp - checkpoints that nobody wrote so --------------===//
+//===- CheckpointTest.cpp - indices and folders of checkpoints ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- EpiloguePackage.cpp - products with what comes behind --------------===//
+//===- EpiloguePackage.cpp - packages of products with epilogues ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

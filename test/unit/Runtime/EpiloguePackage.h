@@ -1,4 +1,4 @@
-//===- EpiloguePackage.h - products with what comes behind ------*- C++ -*-===//
+//===- EpiloguePackage.h - packages of products with epilogues --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

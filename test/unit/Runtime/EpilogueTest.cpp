@@ -1,4 +1,4 @@
-//===- EpilogueTest.cpp - products with what comes behind -----------------===//
+//===- EpilogueTest.cpp - products with epilogues -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

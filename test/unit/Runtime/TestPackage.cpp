@@ -23,7 +23,7 @@ constexpr int64_t rows = 8, depth = 4, columns = 8;
 /// constants.bin: ones for the serial program's y, then sizes.
 constexpr int64_t onesBytes = 4 * rows * columns;
 constexpr std::array<int32_t, 7> sizes = {rows / 2 * 4, rows *columns, depth * 4, depth *columns, 1, 8, 4};
-/// Behind them all numbers up to this.
+/// All numbers after them, up to this.
 constexpr int32_t maxSize = 128;
 /// For `test_sum` of as many.
 constexpr uint64_t sumScratchBytes = maxSize * sizeof(float);

@@ -1,4 +1,4 @@
-//===- WorkQueueTest.cpp - work behind a rank's computation ---------------===//
+//===- WorkQueueTest.cpp - asynchronous work of a rank --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
