@@ -1,6 +1,11 @@
-//===- SerialCheck.cpp - the serial program beside the others -------------===//
+//===- SerialCheck.cpp - comparison with the serial program ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// After a step of the ranks, the first process runs the same step of the serial program and compares all outputs and
+// variables. A value farther apart than its tolerance is in doubt, not wrong: the serial step runs again from variables
+// that differ by one rounding, and the change of its results tells how far rounding alone may move the value. Serial
+// variables then take the distributed values, so that differences do not add up over steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -210,8 +215,8 @@ Status SerialCheck::compareValues(bool variables, CheckReport &report) {
   return {};
 }
 
-/// Runs the serial step at a position again from variables that differ by one rounding, and compares what is in doubt
-/// by that.
+/// Runs the serial step at a position again from variables that differ by one rounding, and compares the values in
+/// doubt with a tolerance for that difference.
 Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckReport &report) {
   const ValueSet &variables = serial->getVariables();
   uint64_t offset = 0;
@@ -263,7 +268,7 @@ Status SerialCheck::prepareStep(const Feeder &feeder) {
   return {};
 }
 
-/// Looks whether both programs say that a gradient was not finite.
+/// Finds out whether both programs report that a gradient was not finite.
 Status SerialCheck::findSkipped(CheckReport &report) {
   const std::string &name = session.getPackage().message().metrics().found_inf();
   if (name.empty())
@@ -285,7 +290,7 @@ Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
   MW_TRY(findSkipped(report));
   MW_TRY(compareValues(false, report));
   MW_TRY(compareValues(true, report));
-  // The others do not know whether there are doubts.
+  // Only the process with the serial program knows whether there are doubts.
   std::byte doubtful{!doubts.empty()};
   MW_TRY_ASSIGN(Bytes shared, world.share({doubtful}));
   if (shared.front() != std::byte(0)) {

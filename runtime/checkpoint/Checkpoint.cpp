@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Opens a checkpoint of any number of ranks and reads arbitrary boxes of its variables, so that a run may continue on
+// another mesh. Sizes are compared before any work in proportion to them: parts of one addend at different coordinates
+// share no element, so a variable is complete if its parts have as many elements as it has.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Checkpoint.h"

@@ -1,6 +1,10 @@
-//===- CheckpointIndex.cpp - what is where in a checkpoint ----------------===//
+//===- CheckpointIndex.cpp - reading and writing the index ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes and parses `index.json`. The digits of a variable become a mesh with one axis per digit, on which the
+// coordinates of a part are those of a rank: layouts then describe the parts of checkpoints as they do those of ranks.
+// Each function of the parser reads one kind of entry and refuses unknown keys.
 //
 //===----------------------------------------------------------------------===//
 

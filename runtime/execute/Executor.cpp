@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Allocates the arenas of one rank, compiles its program and issues its steps: a step is replayed if the device has a
+// recording of its variant, and is issued instruction by instruction otherwise. The costs of each step are kept beside
+// its readings, because a device may still execute a step when the next one is issued.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Executor.h"

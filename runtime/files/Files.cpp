@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Input files are mapped. An output file is written without a name (O_TMPFILE; with a temporary name if the file system
+// has no such files) and gets its name by link and rename when it is committed: readers see either the old file or the
+// whole new one, and a process that dies leaves no part of a file with that name.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Files.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The reader checks every entry of the header and that the ranges of all tensors cover the data exactly once, after
+// which a tensor is a view of the mapped file. The writer fixes the header first, so that tensors are appended without
+// a copy of the whole file in memory.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/SafeTensors.h"

@@ -1,6 +1,11 @@
-//===- CheckCollectives.cpp - whether collectives can be executed ---------===//
+//===- CheckCollectives.cpp - checks of single collectives ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks each collective by itself: its group, the presence and size of operands and results for its kind, and that
+// results overlap no other array of the launch. Overlap costs O(n log n) for n arrays: they are sorted by their begin,
+// and each result is compared with the array that ends last among those before it, each operand with the result that
+// does.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Two passes over each task: the first counts the instructions and bytes of the expansion against limits, so that a
+// hostile package is refused before it takes memory; the second writes the iterations out with a stack of the loops
+// around the instruction. Iteration k of a collective with tag t gets tag t + k * (largest tag of the package + 1),
+// which is the same on all ranks without any communication.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ExpandLoops.h"
@@ -197,7 +202,7 @@ Status Expander::expand(Task &task) {
   return {};
 }
 
-/// Adds what `instruction` is in the present trips.
+/// Adds the copy of `instruction` for the present iterations.
 Status Expander::add(const Instruction &instruction) {
   Instruction &added = *expanded.Add();
   added = instruction;
@@ -220,7 +225,7 @@ Status Expander::add(const Instruction &instruction) {
   return {};
 }
 
-/// The buffer that `number` names in the present trips.
+/// The buffer that `number` names in the present iterations.
 Result<uint32_t> Expander::place(uint32_t number) {
   // CheckProgram reports numbers that name no buffer.
   if (number >= static_cast<uint32_t>(program.buffers_size()))
@@ -251,7 +256,7 @@ Result<uint32_t> Expander::place(uint32_t number) {
   return known->second;
 }
 
-/// Says of which trip `instruction` is.
+/// Appends the numbers of the present iterations to the name of `instruction`.
 void Expander::name(Instruction &instruction) const {
   std::string suffix;
   for (const Trip &trip : trips)

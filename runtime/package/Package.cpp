@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Opens a package and checks all of it, in an order in which each check may rely on those before: loops are expanded,
+// then the mesh, the variables and ports, the programs one by one, and last the properties of all ranks together:
+// groups agree and the orders of collectives cannot deadlock. The programs for evaluation are checked as a package of
+// their own.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Package.h"
@@ -121,7 +126,7 @@ Status checkWhole(const Placement &placement, const Mesh &mesh) {
                     mesh.getName(placement.partial(0)));
 }
 
-/// An accumulator begins at zero, so that the sum of what the ranks hold does.
+/// An accumulator begins at zero, so that the sum of the ranks' addends does.
 Status checkAddends(const Variable &variable, const Mesh &mesh) {
   if (variable.kind() != Variable::ACCUMULATOR)
     return checkWhole(variable.placement(), mesh);
@@ -257,7 +262,7 @@ size_t LoadedPackage::getVariant(uint32_t position) const {
   return static_cast<size_t>(next - variants.begin()) - 1;
 }
 
-/// No rank has a place for what it does not hold.
+/// No rank has a place for a value that it does not hold.
 Status LoadedPackage::checkSupports() const {
   auto check = [&](const auto &values, const std::vector<Layout> &valueLayouts, const char *what,
                    auto getPlaces) -> Status {

@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Fills the inputs of a step from three kinds of sources: a feed (one file of whole inputs, or one for each step), a
+// data file that is cut into windows of one row each (row r of step s takes window s * rows + r, modulo the number of
+// windows), or a key of random numbers made from a seed and the step. Values are converted to the input's type and
+// checked against its range.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Feeder.h"

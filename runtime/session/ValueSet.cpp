@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Ranks with equal coordinates on the axes of a layout that distinguish parts hold the same part, so parts are numbered
+// by these coordinates. The first holder of a part speaks for it: it alone packs, and a whole array is assembled from
+// the first holders. The addends of a sum over axes are added in ascending order, so that results do not depend on
+// timing.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/ValueSet.h"

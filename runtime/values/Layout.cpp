@@ -2,6 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Computes the runs of a dimension digit by digit, from minor to major: a digit over an axis shifts the runs by the
+// rank's coordinate and cuts them at its extent, and the result repeats as often as the extent fits into the stride of
+// the digit above. Adjacent runs are joined, so that copies between a part and a whole array move the largest
+// contiguous blocks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Layout.h"
