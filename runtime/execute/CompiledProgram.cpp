@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Turns each task of the schedule into a list of instructions with addresses, before the first step, so that a step
-// allocates and looks up nothing. A task is compiled once per micro-batch of its period: the number of micro-batches
+// looks up no buffers or tags. A task is compiled once per micro-batch of its period: the number of micro-batches
 // after which its buffers return to the same slots.
 //
 //===----------------------------------------------------------------------===//
