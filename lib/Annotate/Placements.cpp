@@ -216,6 +216,7 @@ LogicalResult Annotator::placeBatches() {
   if (model.batch().empty())
     return emitError(getLoc("data"))
            << "data.axes splits a batch; model.batch names the inputs and their batch dimension";
+  llvm::StringMap<int64_t> placed;
   for (int index = 0; index < model.batch_size(); ++index) {
     const auto &batch = model.batch(index);
     for (int glob = 0; glob < batch.inputs_size(); ++glob) {
@@ -225,7 +226,11 @@ LogicalResult Annotator::placeBatches() {
         if (!matchGlob(batch.inputs(glob), input.name))
           continue;
         any = true;
-        if (failed(placeBatch(input, batch.dim(), loc)))
+        auto [known, isNew] = placed.try_emplace(input.name, batch.dim());
+        if (known->second != batch.dim())
+          return emitError(loc) << "the batch of \"" << input.name << "\" is dimension " << batch.dim()
+                                << " here but dimension " << known->second << " of an earlier glob";
+        if (isNew && failed(placeBatch(input, batch.dim(), loc)))
           return failure();
       }
       if (!any && file.matchesAll())

@@ -69,27 +69,32 @@ void Divider::add(int block, unsigned op) {
 /// Blocks by globs of scopes.
 LogicalResult Divider::addNamed() {
   llvm::MapVector<StringRef, int> known;
-  SmallVector<bool> used(options.blocks.size(), false);
-  auto matches = [&](StringRef prefix) {
-    bool any = false;
-    for (auto [index, glob] : llvm::enumerate(options.blocks))
-      if (matchGlob(glob, prefix))
-        any = used[index] = true;
-    return any;
-  };
+  GlobList globs(options.blocks);
+  auto matches = [&](StringRef prefix) { return globs.match(prefix, /*isChanged=*/false); };
+  // The search for a block ends at the largest one: globs of smaller ones see every scope here.
+  llvm::SmallDenseSet<StringRef> scopes;
+  for (Operation *op : ops)
+    if (scopes.insert(getScope(op)).second)
+      findScopePrefix(getScope(op), [&](StringRef prefix) { return matches(prefix) && false; });
   for (auto [index, op] : llvm::enumerate(ops)) {
     StringRef name = findScopePrefix(getScope(op), matches);
     if (name.empty())
       continue;
     auto [entry, isNew] = known.insert({name, 0});
-    if (isNew)
+    if (isNew) {
       entry->second = create(options.policy);
+      globs.match(name);
+    }
     add(entry->second, index);
   }
-  for (auto [index, glob] : llvm::enumerate(options.blocks))
-    if (!used[index])
-      return emitError(locate(locations.blocks, index))
-             << "block \"" << glob << "\" matches no scope of the " << ops.size() << " operations of forward";
+  if (std::optional<unsigned> index = globs.findUnmatched())
+    return emitError(locate(locations.blocks, *index))
+           << "block \"" << globs.get(*index) << "\" matches no scope of the " << ops.size()
+           << " operations of forward";
+  for (unsigned index : globs.findWithoutEffect())
+    emitWarning(locate(locations.blocks, index))
+        << "block \"" << globs.get(index)
+        << "\" has no effect: earlier globs, or larger blocks, match all that it matches";
   return success();
 }
 

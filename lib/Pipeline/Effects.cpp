@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Effects.h"
+#include "StrategyChecks.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Glob.h"
@@ -23,6 +24,27 @@ using strategy::StrategyFile;
 //===----------------------------------------------------------------------===//
 // Fields
 //===----------------------------------------------------------------------===//
+
+/// Warns of globs of what decays where nothing does: every weight of the optimizer, and of the groups that take it over
+/// with weights of their own, is 0.
+static void warnOfUnusedDecay(MLIRContext *context, const StrategyFile &file) {
+  const strategy::Train &train = file.get().train();
+  auto warn = [&](const DecayGlobs &decay) {
+    if (!decay.globs.empty() && decay.weight == 0)
+      emitWarning(file.getLoc(context, decay.path + "[0]"))
+          << decay.path << " has no effect: the weights of decay are 0";
+  };
+  DecayGlobs common = getDecayGlobs(train, "train");
+  for (auto [index, group] : llvm::enumerate(train.group())) {
+    DecayGlobs own = getDecayGlobs(group, llvm::formatv("train.group[{0}]", index).str());
+    DecayGlobs &decay = group.optimizer_case() == 0 ? common : own;
+    if (&decay == &own && group.has_weight_decay())
+      own.weight = group.weight_decay();
+    decay.weight = std::max({decay.weight, std::abs(group.weight_decay()), std::abs(group.l2())});
+    warn(own);
+  }
+  warn(common);
+}
 
 void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &file) {
   const strategy::Strategy &strategy = file.get();
@@ -57,6 +79,7 @@ void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &fi
     if (field.isUnused)
       emitWarning(file.getLoc(context, field.path))
           << StringRef(field.path).split('[').first << " has no effect: " << field.reason;
+  warnOfUnusedDecay(context, file);
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,9 +108,105 @@ static void warnOfShadowed(const StrategyFile &file, MLIRContext *context, Array
     }
 }
 
+namespace {
+
+/// A list of globs of the strategy, which is warned of where one of them changes nothing.
+class WatchedGlobs {
+public:
+  template <typename Globs>
+  WatchedGlobs(const Globs &globs, std::string path)
+      : texts(globs.begin(), globs.end()), globs(texts), path(std::move(path)) {}
+  WatchedGlobs(const WatchedGlobs &) = delete;
+  WatchedGlobs(WatchedGlobs &&) = default;
+
+  bool match(StringRef name, bool isChanged = true) { return globs.match(name, isChanged); }
+
+  /// True if a glob changed something, so that the list is not without effect as a whole.
+  bool hasEffect() const { return globs.findWithoutEffect().size() < texts.size(); }
+
+  void warn(MLIRContext *context, const StrategyFile &file, StringRef reason) const {
+    for (unsigned index : globs.findWithoutEffect()) {
+      std::string place = path + "[" + std::to_string(index) + "]";
+      emitWarning(file.getLoc(context, place)) << place << " has no effect: " << reason;
+    }
+  }
+
+private:
+  std::vector<std::string> texts;
+  GlobList globs;
+  std::string path;
+};
+
+/// The settings of some parameters: those of `train`, or of a group.
+struct WatchedSettings {
+  WatchedSettings(ArrayRef<std::string> globs, const google::protobuf::Message &settings, const std::string &path)
+      : match(globs, path + ".match"), decay(getDecayGlobs(settings, path).globs, getDecayGlobs(settings, path).path) {}
+
+  WatchedGlobs match, decay;
+};
+
+} // namespace
+
+static constexpr StringLiteral kEarlierMatch = "earlier globs match all that it matches";
+
+/// Warns of globs of parameters that come too late: in the lists of the model, of groups, and of what decays.
+static void warnOfParameterGlobs(ModuleOp module, const StrategyFile &file) {
+  const strategy::Strategy &strategy = file.get();
+  WatchedGlobs parameters(strategy.model().parameters(), "model.parameters");
+  WatchedGlobs frozen(strategy.model().frozen(), "model.frozen");
+  WatchedSettings common({}, strategy.train(), "train");
+  std::vector<WatchedSettings> groups;
+  for (auto [index, group] : llvm::enumerate(strategy.train().group()))
+    groups.emplace_back(llvm::to_vector_of<std::string>(group.match()), group,
+                        llvm::formatv("train.group[{0}]", index).str());
+  for (auto variable : module.getOps<net::VariableOp>()) {
+    if (variable.getKind() != net::VariableKind::Parameter)
+      continue;
+    StringRef name = variable.getSymName();
+    parameters.match(name);
+    frozen.match(name);
+    WatchedSettings *settings = nullptr;
+    for (WatchedSettings &group : groups)
+      if (group.match.match(name, !settings) && !settings)
+        settings = &group;
+    // A group without an optimizer of its own has that of `train`.
+    bool isCommon = !settings || strategy.train().group(settings - groups.data()).optimizer_case() == 0;
+    common.decay.match(name, isCommon);
+    for (WatchedSettings &group : groups)
+      group.decay.match(name, &group == settings);
+  }
+  MLIRContext *context = module.getContext();
+  parameters.warn(context, file, kEarlierMatch);
+  frozen.warn(context, file, kEarlierMatch);
+  constexpr StringLiteral reason = "earlier globs, or other groups, match all that it matches";
+  common.decay.warn(context, file, reason);
+  for (const WatchedSettings &group : groups) {
+    group.decay.warn(context, file, reason);
+    if (group.match.hasEffect())
+      group.match.warn(context, file, reason);
+  }
+}
+
+/// Warns of globs of inputs that come too late.
+static void warnOfInputGlobs(ModuleOp module, const StrategyFile &file) {
+  SmallVector<StringRef> inputs;
+  for (auto func : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < func.getNumArguments(); ++index)
+      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr))
+        inputs.push_back(name);
+  llvm::StringSet<> matched;
+  for (auto [index, batch] : llvm::enumerate(file.get().model().batch())) {
+    WatchedGlobs globs(batch.inputs(), llvm::formatv("model.batch[{0}].inputs", index).str());
+    for (StringRef name : inputs)
+      if (globs.match(name, !matched.contains(name)))
+        matched.insert(name);
+    globs.warn(module.getContext(), file, kEarlierMatch);
+  }
+}
+
 void meshwright::warnOfUnusedRules(ModuleOp module, const StrategyFile &file) {
   const strategy::Strategy &strategy = file.get();
-  SmallVector<StringRef> variables, results;
+  SmallVector<StringRef> variables;
   for (auto variable : module.getOps<net::VariableOp>())
     variables.push_back(variable.getSymName());
   MLIRContext *context = module.getContext();
@@ -98,6 +217,8 @@ void meshwright::warnOfUnusedRules(ModuleOp module, const StrategyFile &file) {
                    return llvm::any_of(strategy.train().group(index).match(),
                                        [&](const std::string &glob) { return matchGlob(glob, name); });
                  });
+  warnOfParameterGlobs(module, file);
+  warnOfInputGlobs(module, file);
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,22 +34,25 @@ static FailureOr<llvm::BitVector> findUnwanted(func::FuncOp func, const Strategy
   const auto &globs = file.get().eval().outputs();
   Operation *results = func.getBody().front().getTerminator();
   llvm::BitVector unwanted(func.getNumResults(), !globs.empty());
-  for (int number = 0; number < globs.size(); ++number) {
-    bool any = false;
-    for (unsigned index = 0; index < func.getNumResults(); ++index)
-      if (matchGlob(globs[number], getResultName(func, index))) {
-        unwanted.reset(index);
-        any = true;
-      }
-    if (any)
-      continue;
-    auto error = emitError(file.getLoc(func.getContext(), "eval.outputs[" + std::to_string(number) + "]"));
-    error << "glob \"" << globs[number] << "\" matches none of the " << func.getNumResults()
+  std::vector<std::string> texts(globs.begin(), globs.end());
+  GlobList outputs(texts);
+  for (unsigned index = 0; index < func.getNumResults(); ++index)
+    if (outputs.match(getResultName(func, index)))
+      unwanted.reset(index);
+  auto locate = [&](unsigned number) {
+    return file.getLoc(func.getContext(), "eval.outputs[" + std::to_string(number) + "]");
+  };
+  if (std::optional<unsigned> number = outputs.findUnmatched()) {
+    auto error = emitError(locate(*number));
+    error << "glob \"" << outputs.get(*number) << "\" matches none of the " << func.getNumResults()
           << " results of the graph that is evaluated";
     if (func.getNumResults() > 0)
       error << "; the first is " << getResultName(func, 0);
     return error;
   }
+  for (unsigned number : outputs.findWithoutEffect())
+    emitWarning(locate(number)) << "eval.outputs[" << number
+                                << "] has no effect: earlier globs match all that it matches";
   if (globs.empty())
     for (auto [index, value] : llvm::enumerate(results->getOperands()))
       if (Operation *maker = value.getDefiningOp();

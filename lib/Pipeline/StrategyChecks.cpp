@@ -134,6 +134,10 @@ public:
       if (dim < 0 || dim >= input.getRank())
         return emitError(loc) << "the batch is dimension " << dim << " but " << input.getName() << " has rank "
                               << input.getRank();
+      auto [known, isNew] = batchDims.try_emplace(input.func.getArgument(input.index), dim);
+      if (!isNew && known->second != dim)
+        return emitError(loc) << "the batch of " << input.getName() << " is dimension " << dim
+                              << " here but dimension " << known->second << " of an earlier glob";
       ports.set(input.func.getArgument(input.index), "net.batch_dim", builder.getI64IntegerAttr(dim));
     }
     return success();
@@ -172,6 +176,7 @@ private:
   const StrategyFile &file;
   Builder builder;
   dist::PortAttributes ports;
+  llvm::DenseMap<Value, int64_t> batchDims;
 };
 
 } // namespace
@@ -193,20 +198,20 @@ LogicalResult meshwright::markInputs(ModuleOp module, const StrategyFile &file) 
   return success();
 }
 
-/// Checks the globs in field `decay` of the optimizer that `settings`, at `path`, chooses.
-static LogicalResult checkDecay(const google::protobuf::Message &settings, const std::string &path,
-                                llvm::function_ref<LogicalResult(StringRef, const Twine &)> check) {
+DecayGlobs meshwright::getDecayGlobs(const google::protobuf::Message &settings, const std::string &path) {
   const auto *choice = settings.GetDescriptor()->FindOneofByName("optimizer");
   const auto *field = settings.GetReflection()->GetOneofFieldDescriptor(settings, choice);
   if (!field)
-    return success();
+    return {};
   const google::protobuf::Message &optimizer = settings.GetReflection()->GetMessage(settings, field);
   const auto *decay = optimizer.GetDescriptor()->FindFieldByName("decay");
+  DecayGlobs found{{}, path + "." + std::string(field->name()) + ".decay", 0};
   for (int index = 0; index < optimizer.GetReflection()->FieldSize(optimizer, decay); ++index)
-    if (failed(check(optimizer.GetReflection()->GetRepeatedString(optimizer, decay, index),
-                     path + "." + std::string(field->name()) + ".decay[" + Twine(index) + "]")))
-      return failure();
-  return success();
+    found.globs.push_back(optimizer.GetReflection()->GetRepeatedString(optimizer, decay, index));
+  for (const char *name : {"l2", "weight_decay", "adam_weight_decay"})
+    if (const auto *weight = optimizer.GetDescriptor()->FindFieldByName(name))
+      found.weight = std::max(found.weight, std::abs(optimizer.GetReflection()->GetDouble(optimizer, weight)));
+  return found;
 }
 
 LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) {
@@ -216,22 +221,22 @@ LogicalResult meshwright::checkGlobs(ModuleOp module, const StrategyFile &file) 
         return success();
     return emitError(file.getLoc(module.getContext(), path.str())) << "no variable matches \"" << glob << "\"";
   };
-  const auto &strategy = file.get();
-  for (int index = 0; index < strategy.model().parameters_size(); ++index)
-    if (failed(check(strategy.model().parameters(index), "model.parameters[" + Twine(index) + "]")))
-      return failure();
-  for (int index = 0; index < strategy.model().frozen_size(); ++index)
-    if (failed(check(strategy.model().frozen(index), "model.frozen[" + Twine(index) + "]")))
-      return failure();
-  if (failed(checkDecay(strategy.train(), "train", check)))
-    return failure();
-  for (int index = 0; index < strategy.train().group_size(); ++index) {
-    const strategy::ParameterGroup &group = strategy.train().group(index);
-    std::string path = "train.group[" + std::to_string(index) + "]";
-    for (int glob = 0; glob < group.match_size(); ++glob)
-      if (failed(check(group.match(glob), path + ".match[" + Twine(glob) + "]")))
+  auto checkAll = [&](const auto &globs, const Twine &path) -> LogicalResult {
+    std::string list = path.str();
+    for (auto [index, glob] : llvm::enumerate(globs))
+      if (failed(check(glob, list + "[" + Twine(index) + "]")))
         return failure();
-    if (failed(checkDecay(group, path, check)))
+    return success();
+  };
+  const auto &strategy = file.get();
+  DecayGlobs decay = getDecayGlobs(strategy.train(), "train");
+  if (failed(checkAll(strategy.model().parameters(), "model.parameters")) ||
+      failed(checkAll(strategy.model().frozen(), "model.frozen")) || failed(checkAll(decay.globs, decay.path)))
+    return failure();
+  for (auto [index, group] : llvm::enumerate(strategy.train().group())) {
+    std::string path = "train.group[" + std::to_string(index) + "]";
+    DecayGlobs decay = getDecayGlobs(group, path);
+    if (failed(checkAll(group.match(), path + ".match")) || failed(checkAll(decay.globs, decay.path)))
       return failure();
   }
   for (int index = 0; index < strategy.init_size(); ++index)

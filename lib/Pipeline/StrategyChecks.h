@@ -29,6 +29,17 @@ mlir::LogicalResult markInputs(mlir::ModuleOp module, const strategy::StrategyFi
 /// Checks that every glob over variables matches one, once Import has named them; errors are at the strategy's lines.
 mlir::LogicalResult checkGlobs(mlir::ModuleOp module, const strategy::StrategyFile &file);
 
+/// The globs in field `decay` of an optimizer, the path of that field, `train.adam.decay`, and the largest of the
+/// optimizer's weights of decay.
+struct DecayGlobs {
+  std::vector<std::string> globs;
+  std::string path;
+  double weight = 0;
+};
+
+/// The globs of the optimizer that `settings`, a Train or a ParameterGroup at `path`, chooses; none if it chooses none.
+DecayGlobs getDecayGlobs(const google::protobuf::Message &settings, const std::string &path);
+
 } // namespace meshwright
 
 #endif

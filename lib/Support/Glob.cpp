@@ -111,3 +111,30 @@ std::optional<std::string> meshwright::fillGlob(StringRef glob, ArrayRef<StringR
   }
   return captures.empty() ? std::optional(name) : std::nullopt;
 }
+
+bool meshwright::GlobList::match(ArrayRef<StringRef> names, bool isChanged) {
+  bool isMatched = false;
+  for (auto [use, glob] : llvm::zip_equal(uses, globs)) {
+    if (llvm::none_of(names, [&](StringRef name) { return matchGlob(glob, name); }))
+      continue;
+    if (isChanged && !isMatched)
+      use = Use::Effective;
+    else if (use == Use::None)
+      use = Use::Matched;
+    isMatched = true;
+  }
+  return isMatched;
+}
+
+std::optional<unsigned> meshwright::GlobList::findUnmatched() const {
+  const auto *unmatched = llvm::find(uses, Use::None);
+  return unmatched == uses.end() ? std::nullopt : std::optional<unsigned>(unmatched - uses.begin());
+}
+
+SmallVector<unsigned> meshwright::GlobList::findWithoutEffect() const {
+  SmallVector<unsigned> found;
+  for (auto [index, use] : llvm::enumerate(uses))
+    if (use == Use::Matched)
+      found.push_back(index);
+  return found;
+}

@@ -51,6 +51,7 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
     Block &block = func->getBody().front();
     loops = net::LoopNest::findBodies(block);
     SymbolTable symbols(getOperation());
+    kept.emplace(keep);
     while (decide(block, symbols))
       ;
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -60,8 +61,9 @@ struct AssignPrecisionPass : train::impl::AssignPrecisionPassBase<AssignPrecisio
         makeNarrow(&op);
       else
         makeWide(&op);
-    if (failed(verifyAllUsed(getOperation(), keep, used, "keep", "operations, scopes and parameters", locations)))
-      signalPassFailure();
+    if (failed(verifyAllUsed(getOperation(), *kept, "keep", "operations, scopes and parameters", locations)))
+      return signalPassFailure();
+    warnOfGlobsWithoutEffect(getOperation(), *kept, "keep", "all that it matches keeps its type without it", locations);
   }
 
 private:
@@ -72,12 +74,13 @@ private:
 
   Precision classify(Operation *op) {
     auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
-    bool isKept = matchesAny(keep, op->getName().stripDialect(), used);
-    isKept |= scope && matchesAny(keep, scope.getValue(), used);
-    if (isKept || op->hasTrait<OpTrait::IsTerminator>())
-      return Precision::Wide;
     auto interface = dyn_cast<net::PrecisionOpInterface>(op);
-    return interface ? interface.getPrecision() : Precision::Wide;
+    bool isTerminator = op->hasTrait<OpTrait::IsTerminator>();
+    Precision precision = interface && !isTerminator ? interface.getPrecision() : Precision::Wide;
+    SmallVector<StringRef, 2> names{op->getName().stripDialect()};
+    if (scope)
+      names.push_back(scope.getValue());
+    return kept->match(names, precision != Precision::Wide) ? Precision::Wide : precision;
   }
 
   /// Decides which operations, including reads of parameters, have results in 16 bits. Returns true to be repeated: a
@@ -102,9 +105,9 @@ private:
     if (op->getNumOperands() == 0 && isPure(op))
       return false;
     if (auto read = dyn_cast<net::ReadOp>(op)) {
-      bool isKept = matchesAny(keep, read.getVariable(), used);
-      return !isKept && isWide(read.getResult()) &&
-             symbols.lookup<net::VariableOp>(read.getVariable()).getKind() == net::VariableKind::Parameter;
+      bool isNarrowed = isWide(read.getResult()) &&
+                        symbols.lookup<net::VariableOp>(read.getVariable()).getKind() == net::VariableKind::Parameter;
+      return !kept->match(read.getVariable(), isNarrowed) && isNarrowed;
     }
     Precision precision = classify(op);
     if (auto carry = dyn_cast<net::CarryOp>(op))
@@ -210,7 +213,7 @@ private:
   llvm::DenseMap<Value, Type> written;
   /// Conversions of values, in either direction.
   llvm::DenseMap<Value, Value> wide, narrowed;
-  SmallVector<bool> used;
+  std::optional<GlobList> kept;
   /// The locations of the globs in `keep`.
   std::vector<Location> locations;
 };

@@ -140,9 +140,9 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
   FailureOr<SmallVector<net::ReadOp>> findParameters(func::FuncOp func) {
     auto reads = collectReads(func);
     SmallVector<net::ReadOp> parameters;
-    SmallVector<bool> used;
+    GlobList globs(frozen);
     for (auto variable : getOperation().getOps<net::VariableOp>()) {
-      if (variable.getKind() != net::VariableKind::Parameter || matchesAny(frozen, variable.getSymName(), used))
+      if (variable.getKind() != net::VariableKind::Parameter || globs.match(variable.getSymName()))
         continue;
       net::ReadOp read = reads.lookup(variable.getSymNameAttr());
       if (!read)
@@ -151,7 +151,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
       else if (net::isFloat(read.getResult()))
         parameters.push_back(read);
     }
-    if (failed(verifyAllUsed(getOperation(), frozen, used, "frozen", "parameters")))
+    if (failed(verifyAllUsed(getOperation(), globs, "frozen", "parameters")))
       return failure();
     return parameters;
   }

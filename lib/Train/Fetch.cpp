@@ -48,26 +48,14 @@ struct FetchPass : train::impl::FetchPassBase<FetchPass> {
     if (failed(func))
       return signalPassFailure();
     SmallVector<Value> fetched;
-    SmallVector<bool> used, decides(values.size(), false);
+    GlobList globs(values);
     for (Operation &op : func->getBody().front())
-      if (StringRef name = net::getUserName(&op);
-          !name.empty() && op.getNumResults() > 0 && matchesAny(values, name, used)) {
+      if (StringRef name = net::getUserName(&op); !name.empty() && op.getNumResults() > 0 && globs.match(name))
         fetched.push_back(op.getResult(0));
-        ArrayRef<std::string> globs = values;
-        decides[llvm::find_if(globs, [&](StringRef glob) { return matchGlob(glob, name); }) - globs.begin()] = true;
-      }
-    if (failed(verifyAllUsed(getOperation(), values, used, "fetch", "named values", locations)))
+    if (failed(verifyAllUsed(getOperation(), globs, "fetch", "named values", locations)))
       return signalPassFailure();
-    warnOfShadowed(decides);
+    warnOfGlobsWithoutEffect(getOperation(), globs, "fetch", "earlier globs match all that it matches", locations);
     appendResults(*func, fetched);
-  }
-
-  /// Warns about globs that only match values of earlier globs.
-  void warnOfShadowed(ArrayRef<bool> decides) {
-    for (auto [index, glob] : llvm::enumerate(values))
-      if (!decides[index])
-        emitWarning(index < locations.size() ? locations[index] : getOperation()->getLoc())
-            << "fetch glob \"" << glob << "\" has no effect: earlier globs match all that it matches";
   }
 
   /// The locations of the globs in `values`.

@@ -145,15 +145,15 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
 
   /// Every glob has to match a parameter, be it one without a gradient.
   LogicalResult verifyGlobs(ArrayRef<std::string> match, ArrayRef<std::string> decay) {
-    SmallVector<bool> matched, decaying;
+    GlobList matched(match), decaying(decay);
     for (auto variable : getOperation().getOps<net::VariableOp>()) {
       if (variable.getKind() != net::VariableKind::Parameter)
         continue;
-      matchesAny(match, variable.getSymName(), matched);
-      matchesAny(decay, variable.getSymName(), decaying);
+      matched.match(variable.getSymName());
+      decaying.match(variable.getSymName());
     }
-    return success(succeeded(verifyAllUsed(getOperation(), match, matched, "match", "parameters")) &&
-                   succeeded(verifyAllUsed(getOperation(), decay, decaying, "decay", "parameters")));
+    return success(succeeded(verifyAllUsed(getOperation(), matched, "match", "parameters")) &&
+                   succeeded(verifyAllUsed(getOperation(), decaying, "decay", "parameters")));
   }
 
   /// Divides the updates into groups; the first that matches counts.
@@ -161,9 +161,9 @@ struct OptimizerPass : train::impl::OptimizerPassBase<OptimizerPass> {
     auto parts = collectSettings(train, getOperation());
     if (failed(parts))
       return failure();
-    SmallVector<bool> taken(updates.size()), used;
-    auto matches = [&](ArrayRef<std::string> globs, StringRef name) {
-      return globs.empty() || matchesAny(globs, name, used);
+    SmallVector<bool> taken(updates.size());
+    auto matches = [](ArrayRef<std::string> globs, StringRef name) {
+      return globs.empty() || GlobList(globs).match(name);
     };
     std::vector<Group> groups;
     for (GroupSettings &part : *parts) {

@@ -61,22 +61,23 @@ llvm::MapVector<StringRef, Value> train::collectGradients(func::FuncOp func) {
   return gradients;
 }
 
-bool train::matchesAny(ArrayRef<std::string> globs, StringRef name, SmallVectorImpl<bool> &used) {
-  bool matches = false;
-  used.resize(globs.size());
-  for (auto [index, glob] : llvm::enumerate(globs))
-    if (matchGlob(glob, name))
-      matches = used[index] = true;
-  return matches;
+static Location locate(Operation *op, unsigned index, ArrayRef<Location> locations) {
+  return index < locations.size() ? locations[index] : op->getLoc();
 }
 
-LogicalResult train::verifyAllUsed(Operation *op, ArrayRef<std::string> globs, ArrayRef<bool> used, StringRef option,
-                                   StringRef what, ArrayRef<Location> locations) {
-  for (auto [index, glob] : llvm::enumerate(globs))
-    if (index >= used.size() || !used[index])
-      return emitError(index < locations.size() ? locations[index] : op->getLoc())
-             << option << " glob \"" << glob << "\" matches none of the " << what;
+LogicalResult train::verifyAllUsed(Operation *op, const GlobList &globs, StringRef option, StringRef candidates,
+                                   ArrayRef<Location> locations) {
+  if (std::optional<unsigned> index = globs.findUnmatched())
+    return emitError(locate(op, *index, locations))
+           << option << " glob \"" << globs.get(*index) << "\" matches none of the " << candidates;
   return success();
+}
+
+void train::warnOfGlobsWithoutEffect(Operation *op, const GlobList &globs, StringRef option, StringRef reason,
+                                     ArrayRef<Location> locations) {
+  for (unsigned index : globs.findWithoutEffect())
+    emitWarning(locate(op, index, locations))
+        << option << " glob \"" << globs.get(index) << "\" has no effect: " << reason;
 }
 
 RoleBuilder::RoleBuilder(func::FuncOp func, net::Role role)

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_LIB_TRAIN_PROGRAM_H
 
 #include "dialects/Net/Net.h"
+#include "meshwright/Support/Glob.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -36,14 +37,14 @@ llvm::MapVector<mlir::StringAttr, net::ReadOp> collectReads(mlir::func::FuncOp f
 /// The gradients of a function by parameter: the first results of operations named `grad/…`.
 llvm::MapVector<llvm::StringRef, mlir::Value> collectGradients(mlir::func::FuncOp func);
 
-/// True if a glob matches. Marks every matching glob in `used`, which is resized to the number of globs.
-bool matchesAny(llvm::ArrayRef<std::string> globs, llvm::StringRef name, llvm::SmallVectorImpl<bool> &used);
-
 /// Emits an error for the first glob without a match, at the location of the glob if it is known, otherwise at `op`.
-/// `what` names the candidates in the message.
-mlir::LogicalResult verifyAllUsed(mlir::Operation *op, llvm::ArrayRef<std::string> globs, llvm::ArrayRef<bool> used,
-                                  llvm::StringRef option, llvm::StringRef what,
-                                  llvm::ArrayRef<mlir::Location> locations = {});
+/// `candidates` names the things held against the globs in the message.
+mlir::LogicalResult verifyAllUsed(mlir::Operation *op, const GlobList &globs, llvm::StringRef option,
+                                  llvm::StringRef candidates, llvm::ArrayRef<mlir::Location> locations = {});
+
+/// Warns of every glob that matches and changes nothing, for `reason`, at the location of the glob or at `op`.
+void warnOfGlobsWithoutEffect(mlir::Operation *op, const GlobList &globs, llvm::StringRef option,
+                              llvm::StringRef reason, llvm::ArrayRef<mlir::Location> locations = {});
 
 /// A builder at the end of the function's body that gives its operations a role and, if set, a scope.
 class RoleBuilder : public mlir::OpBuilder, public mlir::OpBuilder::Listener {

@@ -42,6 +42,8 @@
 // RUN: %{check}
 // REDEFINE: %{case} = batch-dim
 // RUN: %{check}
+// REDEFINE: %{case} = batch-dims
+// RUN: %{check}
 // REDEFINE: %{case} = batch-dim-negative
 // RUN: %{check}
 // REDEFINE: %{case} = tensor-axis-unknown
@@ -171,6 +173,13 @@ mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
 data { axes: "dp" }
 # CHECK: batch-dim-negative.textproto:[[@LINE+1]]:17: error: the batch is dimension -1 but "x" has rank 2
 model { batch { inputs: "x" dim: -1 } }
+
+//--- batch-dims.textproto
+mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
+data { axes: "dp" }
+model { batch { inputs: "x" }
+  # CHECK: batch-dims.textproto:[[@LINE+1]]:11: error: the batch of "x" is dimension 1 here but dimension 0 of an earlier glob
+  batch { inputs: "x*" dim: 1 } }
 
 //--- tensor-axis-unknown.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }

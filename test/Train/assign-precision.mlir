@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-train-assign-precision="compute=bf16 keep=*.ln_1,kept" | FileCheck %s
 // RUN: dist-opt %s --dist-train-assign-precision="compute=f16" | FileCheck %s --check-prefix=F16
+// RUN: dist-opt %s --dist-train-assign-precision="compute=f16 keep=*.ln_1,exponential,h.*,kept,k*" 2>&1 | FileCheck %s --check-prefix=WITHOUT --implicit-check-not=warning:
 // RUN: not dist-opt %s --dist-train-assign-precision="compute=f16 keep=dots" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // Tests which operations compute in 16 bit, that a parameter is converted after its read, and that nothing is converted twice.
@@ -48,3 +49,6 @@ func.func @step(%x: tensor<2x4xf32>) -> tensor<f32> {
 // F16: net.maximum {{.*}} : tensor<2x4xf32>
 
 // NONE: error: keep glob "dots" matches none of the operations, scopes and parameters
+// WITHOUT: warning: keep glob "exponential" has no effect: all that it matches keeps its type without it
+// WITHOUT: warning: keep glob "h.*" has no effect: all that it matches keeps its type without it
+// WITHOUT: warning: keep glob "k*" has no effect: all that it matches keeps its type without it

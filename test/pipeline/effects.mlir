@@ -14,6 +14,10 @@
 // RUN: %{check}
 // REDEFINE: %{case} = fields
 // RUN: %{check}
+// REDEFINE: %{case} = globs
+// RUN: %{check}
+// REDEFINE: %{case} = decay
+// RUN: %{check}
 // REDEFINE: %{case} = keep
 // RUN: %{check}
 // REDEFINE: %{case} = state
@@ -87,6 +91,33 @@ data { axes: "dp" }
 # CHECK: fields.textproto:[[@LINE+2]]:{{[0-9]+}}: warning: train.gradient_merge.average has no effect: gradients of one step are merged
 # CHECK: fields.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: train.precision.keep_f32 has no effect: compute is WRITTEN, so that everything keeps its type
 train { sgd {} gradient_merge { average: false } precision { keep_f32: "tanh" } }
+
+//--- globs.textproto
+mesh { axes { name: "dp" size: 2 } }
+model {
+  # CHECK-DAG: globs.textproto:[[@LINE+1]]:21: warning: model.parameters[1] has no effect: earlier globs match all that it matches
+  parameters: "p.*" parameters: "p.b"
+  # CHECK-DAG: globs.textproto:[[@LINE+1]]:23: warning: model.batch[0].inputs[1] has no effect: earlier globs match all that it matches
+  batch { inputs: "x" inputs: "?" }
+  # CHECK-DAG: globs.textproto:[[@LINE+1]]:17: warning: model.frozen[1] has no effect: earlier globs match all that it matches
+  frozen: "p.b" frozen: "*.b"
+}
+data { axes: "dp" }
+train {
+  # CHECK-DAG: globs.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: train.adamw.decay[1] has no effect: earlier globs, or other groups, match all that it matches
+  adamw { decay: "p.b" decay: "p.w" }
+  # CHECK-DAG: globs.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: train.group[0].match[1] has no effect: earlier globs, or other groups, match all that it matches
+  group { match: "p.w" match: "*.w" sgd { l2: 0.1 decay: "p.w" } }
+}
+
+//--- decay.textproto
+model { parameters: "p.*" }
+train {
+  # CHECK-DAG: decay.textproto:[[@LINE+1]]:9: warning: train.sgd.decay has no effect: the weights of decay are 0
+  sgd { decay: "p.b" }
+  # CHECK-DAG: decay.textproto:[[@LINE+1]]:48: warning: train.group[0].adamw.decay has no effect: the weights of decay are 0
+  group { match: "p.w" weight_decay: 0 adamw { decay: "p.w" } }
+}
 
 //--- keep.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "pp" size: 1 } }
