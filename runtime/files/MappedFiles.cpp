@@ -10,8 +10,11 @@
 
 #include "meshwright/runtime/MappingWatch.h"
 #include "meshwright/runtime/Status.h"
+#include <array>
 #include <atomic>
+#include <climits>
 #include <csignal>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <unistd.h>
@@ -63,17 +66,29 @@ void meshwright::runtime::forgetMapping(std::span<const std::byte> bytes) {
 
 static struct sigaction previousAction;
 static const char *toolName = "";
+static std::atomic_flag isReported;
 
-static void print(std::string_view text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
+/// Writes a message in one piece, so that those of other threads and processes do not come between.
+static void report(std::string_view path) {
+  std::array<char, 2 * PATH_MAX> text;
+  size_t size = 0;
+  for (std::string_view part : {std::string_view(toolName), std::string_view(": error: "), path,
+                                std::string_view(" became shorter while it was read\n")}) {
+    part = part.substr(0, text.size() - size);
+    std::memcpy(text.data() + size, part.data(), part.size());
+    size += part.size();
+  }
+  (void)!write(STDERR_FILENO, text.data(), size);
+}
 
 static void onBusError(int signal, siginfo_t *info, void *) {
   const auto *address = static_cast<const std::byte *>(info->si_addr);
   for (const Entry *entry = list; entry; entry = entry->next)
     if (info->si_code > 0 && entry->begin <= address && address < entry->end) {
-      print(toolName);
-      print(": error: ");
-      print(entry->path);
-      print(" became shorter while it was read\n");
+      // One thread speaks for the process and ends it; others that meet the same file wait for that.
+      while (isReported.test_and_set())
+        pause();
+      report(entry->path);
       _exit(static_cast<int>(Code::Fault));
     }
   // A fault somewhere else is what it was without this handler: it happens again, and a signal that was sent is.
