@@ -77,7 +77,7 @@ void RandomNetworks::check(Random &random, bool special) {
 
 TEST_F(RandomNetworks, distributedEqualsSerial) {
   const char *cases = std::getenv("MESHWRIGHT_TEST_CASES");
-  int64_t rounds = cases ? std::atoll(cases) : 800;
+  int64_t rounds = cases ? std::atoll(cases) : 500;
   // Rounds are added until the floor is reached, within limits: other seeds take a little longer.
   for (int64_t round = 0; round < rounds || (round < 4 * rounds && !coverage.findMissing().empty()); ++round) {
     // A network of its own for every round, so that one can be repeated alone.
