@@ -7,40 +7,31 @@
 #include "dialects/Dist/Collectives.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 
-std::optional<CollectiveKind> meshwright::dist::getCollectiveKind(ConversionOpInterface op) {
-  return llvm::TypeSwitch<mlir::Operation *, std::optional<CollectiveKind>>(op)
-      .Case<AllReduceOp>([](auto) { return CollectiveKind::AllReduce; })
-      .Case<AllGatherOp>([](auto) { return CollectiveKind::AllGather; })
-      .Case<ReduceScatterOp>([](auto) { return CollectiveKind::ReduceScatter; })
-      .Case<AllToAllOp>([](auto) { return CollectiveKind::AllToAll; })
-      .Case<HolderBroadcastOp>([](auto) { return CollectiveKind::Broadcast; })
-      .Case<HolderReduceOp>([](auto) { return CollectiveKind::Reduce; })
-      .Case<SendOp>([](auto) { return CollectiveKind::Send; })
+FailureOr<CollectiveKind> dist::parseCollectiveKind(AsmParser &parser) {
+  StringRef name;
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseKeyword(&name)))
+    return failure();
+  for (const auto &[index, row] : llvm::enumerate(kCollectives))
+    if (name == row.name)
+      return static_cast<CollectiveKind>(index);
+  auto error = parser.emitError(loc) << "\"" << name << "\" is not a kind of collective: ";
+  llvm::interleaveComma(kCollectives, error, [&](const CollectiveTraits &row) { error << row.name; });
+  return error;
+}
+
+std::optional<CollectiveKind> dist::getCollectiveKind(ConversionOpInterface op) {
+  return llvm::TypeSwitch<Operation *, std::optional<CollectiveKind>>(op)
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS)                                          \
+  .Case<OPERATION>([](auto) { return CollectiveKind::KIND; })
+#include "meshwright/runtime/Collectives.def"
       .Default([](auto) { return std::nullopt; });
 }
 
-int64_t meshwright::dist::countCrossings(CollectiveKind kind, int64_t n) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return 2 * (n - 1);
-  case CollectiveKind::AllGather:
-  case CollectiveKind::ReduceScatter:
-  case CollectiveKind::AllToAll:
-  case CollectiveKind::Broadcast:
-  case CollectiveKind::Reduce:
-    return n - 1;
-  case CollectiveKind::Send:
-    return 1;
-  }
-  llvm_unreachable("all kinds are covered");
-}
-
-double meshwright::dist::getSentBytes(CollectiveKind kind, double bytes, int64_t n) {
+double dist::getSentBytes(CollectiveKind kind, double bytes, int64_t n) {
   return bytes * static_cast<double>(countCrossings(kind, n)) / static_cast<double>(n);
-}
-
-int64_t meshwright::dist::countParticipants(CollectiveKind kind, int64_t n) {
-  return kind == CollectiveKind::Send ? 2 : n;
 }

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only place in the compiler that knows how many bytes each kind of collective sends. The planner of conversions,
-// Complete and the printed plan all use it; test/unit/Emit/CollectivesTest.cpp compares the runtime's formula with it.
+// The bytes that each kind of collective sends, by the formulas of Collectives.def. The planner of conversions,
+// Complete and the printed plan all use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,13 @@ std::optional<CollectiveKind> getCollectiveKind(ConversionOpInterface op);
 ///   | all-gather, broadcast       | the result         | n - 1     |
 ///   | all-to-all                  | operand and result | n - 1     |
 ///   | send, from one member of n  | the value          | 1         |
-int64_t countCrossings(CollectiveKind kind, int64_t n);
+inline int64_t countCrossings(CollectiveKind kind, int64_t n) { return getTraits(kind).countCrossings(n); }
 
 /// The bytes that a member of a group of `n` sends on average, where B, as in `countCrossings`, is `bytes`.
 double getSentBytes(CollectiveKind kind, double bytes, int64_t n);
 
 /// The number of members of a group of `n` that take part: 2 for a send, n for all others.
-int64_t countParticipants(CollectiveKind kind, int64_t n);
+inline int64_t countParticipants(CollectiveKind kind, int64_t n) { return getTraits(kind).isPair() ? 2 : n; }
 
 } // namespace meshwright::dist
 

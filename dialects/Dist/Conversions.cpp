@@ -164,9 +164,7 @@ static LogicalResult verifyLocalType(Operation *op, Value value, const Placement
                            << type.clone(local);
 }
 
-namespace {
-enum class State { Replicated, Split, Partial, Held };
-} // namespace
+using State = meshwright::AxisState;
 
 static State getState(const Placement &placement, Axis axis) {
   if (placement.isPartial(axis))
@@ -242,37 +240,35 @@ static LogicalResult verifyCoordinates(Operation *op, size_t coordinates, size_t
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllReduceOp::verify() { return verifyConversion(*this, State::Partial, State::Replicated); }
+/// Constraints beyond the states of the axes; kinds without any fall to this one.
+static LogicalResult verifyRest(ConversionOpInterface, const Conversion &) { return success(); }
 
-LogicalResult ReduceScatterOp::verify() { return verifyConversion(*this, State::Partial, State::Split); }
-
-LogicalResult AllGatherOp::verify() { return verifyConversion(*this, State::Split, State::Replicated); }
-
-LogicalResult HolderBroadcastOp::verify() { return verifyConversion(*this, State::Held, State::Replicated); }
-
-LogicalResult HolderReduceOp::verify() { return verifyConversion(*this, State::Partial, State::Held); }
-
-LogicalResult SendOp::verify() {
-  FailureOr<Conversion> conversion = verifyConversion(*this, State::Held, State::Held);
-  if (failed(conversion) || failed(verifyOneAxis(*this)))
+static LogicalResult verifyRest(SendOp op, const Conversion &conversion) {
+  if (failed(verifyOneAxis(op)))
     return failure();
-  Axis axis = conversion->axes.front();
-  if (int64_t holder = *conversion->from.getHolder(axis); holder == conversion->to.getHolder(axis))
-    return emitOpError() << "sends what coordinate " << holder << " of axis \"" << conversion->mesh.getName(axis)
-                         << "\" has to itself";
+  Axis axis = conversion.axes.front();
+  if (int64_t holder = *conversion.from.getHolder(axis); holder == conversion.to.getHolder(axis))
+    return op.emitOpError() << "sends what coordinate " << holder << " of axis \"" << conversion.mesh.getName(axis)
+                            << "\" has to itself";
   return success();
 }
 
-LogicalResult AllToAllOp::verify() {
-  FailureOr<Conversion> conversion = verifyConversion(*this, State::Split, State::Split);
-  if (failed(conversion) || failed(verifyOneAxis(*this)))
+static LogicalResult verifyRest(AllToAllOp op, const Conversion &conversion) {
+  if (failed(verifyOneAxis(op)))
     return failure();
-  Axis axis = conversion->axes.front();
-  unsigned before = conversion->from.findSplit(axis)->first, after = conversion->to.findSplit(axis)->first;
+  Axis axis = conversion.axes.front();
+  unsigned before = conversion.from.findSplit(axis)->first, after = conversion.to.findSplit(axis)->first;
   if (before == after)
-    return emitOpError() << "splits dimension " << before << " before and after";
+    return op.emitOpError() << "splits dimension " << before << " before and after";
   return success();
 }
+
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS)                                          \
+  LogicalResult OPERATION::verify() {                                                                                  \
+    FailureOr<Conversion> conversion = verifyConversion(*this, State::BEFORE, State::AFTER);                           \
+    return failed(conversion) ? failure() : verifyRest(*this, *conversion);                                            \
+  }
+#include "meshwright/runtime/Collectives.def"
 
 LogicalResult ShardOp::verify() {
   if (failed(verifyConversion(*this, State::Replicated, State::Split)) || failed(verifyOneAxis(*this)))

@@ -27,6 +27,25 @@ using namespace meshwright::dist;
 #include "dialects/Dist/DistAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Dist/DistTypes.cpp.inc"
+static ParseResult parseKindAndReduction(OpAsmParser &parser, CollectiveKindAttr &kind, ReduceKindAttr &reduction) {
+  FailureOr<CollectiveKind> parsed = parseCollectiveKind(parser);
+  if (failed(parsed))
+    return failure();
+  kind = CollectiveKindAttr::get(parser.getContext(), *parsed);
+  // Kinds that do not reduce name no reduction.
+  if (getTraits(*parsed).isReducing())
+    return parser.parseCustomAttributeWithFallback(reduction);
+  reduction = ReduceKindAttr::get(parser.getContext(), ReduceKind::Sum);
+  return success();
+}
+
+static void printKindAndReduction(OpAsmPrinter &printer, CollectiveOp, CollectiveKindAttr kind,
+                                  ReduceKindAttr reduction) {
+  printer << stringifyCollectiveKind(kind.getValue());
+  if (getTraits(kind.getValue()).isReducing())
+    printer << " " << stringifyReduceKind(reduction.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "dialects/Dist/DistOps.cpp.inc"
 

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_DIALECTS_DIST_DIST_H
 #define MESHWRIGHT_DIALECTS_DIST_DIST_H
 
+#include "dialects/Dist/CollectiveKind.h"
 #include "dialects/Dist/Mesh.h"
 #include "dialects/Dist/Traits.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

@@ -12,6 +12,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 
 static int64_t countElements(Value value) { return getTensorType(value.getType()).getNumElements(); }
@@ -47,15 +48,11 @@ LogicalResult KernelOp::verify() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// True if the parts of collectives of this kind have a root.
-static bool hasRoots(CollectiveKind kind) {
-  return kind == CollectiveKind::Broadcast || kind == CollectiveKind::Reduce || kind == CollectiveKind::Send;
-}
-
 unsigned CollectiveOp::getNumParts() {
-  if (getKind() == CollectiveKind::Send)
+  const CollectiveTraits &traits = getTraits(getKind());
+  if (traits.isPair())
     return getRoots() ? getRoots()->size() : 0;
-  return getKind() == CollectiveKind::Broadcast ? getNumResults() : getInputs().size();
+  return traits.hasSource() ? getNumResults() : getInputs().size();
 }
 
 bool CollectiveOp::isElsewhere(unsigned part) {
@@ -73,23 +70,24 @@ static unsigned countBefore(CollectiveOp op, unsigned part) {
 
 /// True if this rank gets no result from the started collective `op`, whose only result is then a handle to wait for.
 static bool hasToken(CollectiveOp op) {
-  bool isGiven = op.getKind() == CollectiveKind::Send || (op.getKind() == CollectiveKind::Reduce && op.getElsewhere() &&
-                                                          op.getElsewhere()->size() == op.getInputs().size());
+  const CollectiveTraits &traits = getTraits(op.getKind());
+  bool isGiven = traits.isPair() ||
+                 (traits.hasTarget() && op.getElsewhere() && op.getElsewhere()->size() == op.getInputs().size());
   return isGiven && op.getNumResults() == 1 && op.isStart() && countElements(op.getResult(0)) == 0;
 }
 
 Value CollectiveOp::getPartInput(unsigned part) {
-  if (getKind() == CollectiveKind::Send)
+  if (getTraits(getKind()).isPair())
     return getInputs().empty() ? Value() : getInputs()[part];
-  if (getKind() != CollectiveKind::Broadcast)
+  if (!getTraits(getKind()).hasSource())
     return getInputs()[part];
   return isElsewhere(part) ? Value() : getInputs()[countBefore(*this, part)];
 }
 
 Value CollectiveOp::getPartResult(unsigned part) {
-  if (getKind() == CollectiveKind::Send)
+  if (getTraits(getKind()).isPair())
     return getNumResults() == 0 || hasToken(*this) ? Value() : getResult(part);
-  if (getKind() != CollectiveKind::Reduce)
+  if (!getTraits(getKind()).hasTarget())
     return getResult(part);
   return isElsewhere(part) ? Value() : getResult(countBefore(*this, part));
 }
@@ -121,21 +119,21 @@ static LogicalResult verifySend(CollectiveOp op, int64_t members) {
 static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   // collective_c3
   CollectiveKind kind = op.getKind();
-  if (kind == CollectiveKind::Send)
+  const CollectiveTraits &traits = getTraits(kind);
+  if (traits.isPair())
     return verifySend(op, members);
   if (op.getTo())
     return op.emitOpError() << "goes to one member, which " << stringifyCollectiveKind(kind) << " does not";
   size_t elsewhere = op.getElsewhere() ? op.getElsewhere()->size() : 0;
-  if ((op.getRoots() || elsewhere > 0) && !hasRoots(kind))
+  if ((op.getRoots() || elsewhere > 0) && !traits.hasRoot())
     return op.emitOpError() << "has roots, which " << stringifyCollectiveKind(kind) << " has not";
   size_t parts = op.getNumParts(), inputs = op.getInputs().size(), results = hasToken(op) ? 0 : op.getNumResults();
   if (parts == 0)
     return op.emitOpError() << "moves nothing";
-  if (inputs + (kind == CollectiveKind::Broadcast ? elsewhere : 0) != parts ||
-      results + (kind == CollectiveKind::Reduce ? elsewhere : 0) != parts)
+  if (inputs + (traits.hasSource() ? elsewhere : 0) != parts || results + (traits.hasTarget() ? elsewhere : 0) != parts)
     return op.emitOpError() << "has " << inputs << " inputs and " << results << " results, and " << elsewhere
                             << " parts elsewhere";
-  if (!hasRoots(kind))
+  if (!traits.hasRoot())
     return success();
   ArrayRef<int64_t> roots = op.getRoots().value_or(ArrayRef<int64_t>());
   if (roots.size() != parts)
@@ -147,7 +145,7 @@ static LogicalResult verifyRoots(CollectiveOp op, int64_t members) {
   ArrayRef<int64_t> others = op.getElsewhere().value_or(ArrayRef<int64_t>());
   for (int64_t part : others) {
     if (part <= last || part >= static_cast<int64_t>(parts))
-      return op.emitOpError() << "has part " << part << " elsewhere, of " << parts << " parts, behind part " << last;
+      return op.emitOpError() << "has part " << part << " elsewhere, of " << parts << " parts, after part " << last;
     last = part;
   }
   return success();
@@ -162,12 +160,11 @@ static LogicalResult verifyPart(CollectiveOp op, unsigned part, int64_t members)
                               << getTensorType(value.getType()).getElementType();
   if (!input || !result)
     return success();
-  int64_t from = countElements(input), to = countElements(result), expected = from;
-  if (op.getKind() == CollectiveKind::AllGather)
-    expected = from * members;
-  if (op.getKind() == CollectiveKind::ReduceScatter)
-    expected = from % members == 0 ? from / members : -1;
-  if (to != expected || (op.getKind() == CollectiveKind::AllToAll && from % members != 0))
+  const CollectiveTraits &traits = getTraits(op.getKind());
+  int64_t from = countElements(input), to = countElements(result);
+  bool isWhole = !traits.hasOperandPerMember() || from % members == 0;
+  int64_t piece = traits.hasOperandPerMember() ? from / members : from;
+  if (!isWhole || to != (traits.hasResultPerMember() ? piece * members : piece))
     return op.emitOpError() << "makes " << to << " elements of " << from << " in a group of " << members;
   return success();
 }

@@ -39,26 +39,30 @@ def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Dist_Computation, IsolatedFr
   let hasVerifier = 1;
 }
 
-def Dist_CollectiveKind : I32Enum<"CollectiveKind", "how the ranks of a group exchange contiguous memory", [
-    I32EnumCase<"AllReduce", 0, "c_allreduce">,
-    I32EnumCase<"AllGather", 1, "c_allgather">,
-    I32EnumCase<"ReduceScatter", 2, "c_reducescatter">,
-    I32EnumCase<"AllToAll", 3, "c_alltoall">,
-    I32EnumCase<"Broadcast", 4, "c_broadcast">,
-    I32EnumCase<"Reduce", 5, "c_reduce">,
-    I32EnumCase<"Send", 6, "c_send">]> {
-  let cppNamespace = "::meshwright::dist";
+// The kinds are the rows of meshwright/runtime/Collectives.def.
+def Dist_CollectiveKindParameter : AttrOrTypeParameter<"::meshwright::dist::CollectiveKind", "a kind of collective"> {
+  let parser = "::meshwright::dist::parseCollectiveKind($_parser)";
+  let printer = "$_printer << ::meshwright::dist::stringifyCollectiveKind($_self)";
 }
 
-def Dist_CollectiveKindAttr : EnumAttr<Dist_Dialect, Dist_CollectiveKind, "collective_kind">;
+def Dist_CollectiveKindAttr : AttrDef<Dist_Dialect, "CollectiveKind"> {
+  let summary = "how the ranks of a group exchange contiguous memory";
+  let mnemonic = "collective_kind";
+  let parameters = (ins Dist_CollectiveKindParameter:$value);
+  let assemblyFormat = "$value";
+  let constBuilderCall = "::meshwright::dist::CollectiveKindAttr::get($_builder.getContext(), $0)";
+  let returnType = "::meshwright::dist::CollectiveKind";
+  let convertFromStorage = "$_self.getValue()";
+}
 
 def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_FlightType]>;
 
 def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
   let summary = "a collective on contiguous memory in a group of ranks";
   let description = [{
-    Moves one or more parts (a bucket) of one element type in one call. The n members of the group of `axes` are ordered
-    by their coordinates, the first axis slowest. Per part, with m elements in each operand:
+    Moves one or more parts (a bucket) of one element type in one call. Kinds that reduce name the reduction. The n
+    members of the group of `axes` are ordered by their coordinates, the first axis slowest. Per part, with m elements
+    in each operand:
 
     | kind | result |
     |---|---|
@@ -89,8 +93,8 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
 
     Example:
     ```mlir
-    %1:2 = dist.collective c_allgather sum(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
-    %2 = dist.collective c_broadcast sum(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
+    %1:2 = dist.collective c_allgather(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+    %2 = dist.collective c_broadcast(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
     %3 = dist.wait %2 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
     ```
   }];
@@ -99,8 +103,8 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
                        OptionalAttr<I64Attr>:$to, StrArrayAttr:$axes);
   let results = (outs Variadic<Dist_Memory>:$results);
   let assemblyFormat = [{
-    $kind `` $reduction `(` $inputs `)` (`roots` $roots^)? (`elsewhere` $elsewhere^)? (`to` $to^)? `axes` $axes attr-dict
-    `:` functional-type($inputs, $results)
+    custom<KindAndReduction>($kind, $reduction) `(` $inputs `)` (`roots` $roots^)? (`elsewhere` $elsewhere^)?
+    (`to` $to^)? `axes` $axes attr-dict `:` functional-type($inputs, $results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

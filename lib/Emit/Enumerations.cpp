@@ -8,25 +8,13 @@
 
 using namespace meshwright;
 
-Collective::Kind emit::translate(dist::CollectiveKind kind) {
-  switch (kind) {
-  case dist::CollectiveKind::AllReduce:
-    return Collective::ALL_REDUCE;
-  case dist::CollectiveKind::AllGather:
-    return Collective::ALL_GATHER;
-  case dist::CollectiveKind::ReduceScatter:
-    return Collective::REDUCE_SCATTER;
-  case dist::CollectiveKind::AllToAll:
-    return Collective::ALL_TO_ALL;
-  case dist::CollectiveKind::Broadcast:
-    return Collective::BROADCAST;
-  case dist::CollectiveKind::Reduce:
-    return Collective::REDUCE;
-  case dist::CollectiveKind::Send:
-    return Collective::SEND;
-  }
-  llvm_unreachable("all kinds are covered");
-}
+// The package numbers the kinds as Collectives.def does.
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS)                                          \
+  static_assert(static_cast<int>(dist::CollectiveKind::KIND) == Collective::PACKAGED);
+#include "meshwright/runtime/Collectives.def"
+static_assert(Collective::Kind_ARRAYSIZE == kNumCollectives);
+
+Collective::Kind emit::translate(dist::CollectiveKind kind) { return static_cast<Collective::Kind>(kind); }
 
 Collective::Reduction emit::translate(dist::ReduceKind kind) {
   switch (kind) {

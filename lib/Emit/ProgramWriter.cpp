@@ -262,7 +262,7 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
     Value input = op.getPartInput(number), result = op.getPartResult(number);
     CollectivePart &part = *collective.add_parts();
     // The smaller of the two sides is what one member brings or gets.
-    bool splits = op.getKind() == dist::CollectiveKind::AllToAll || op.getKind() == dist::CollectiveKind::ReduceScatter;
+    bool splits = dist::getTraits(op.getKind()).hasOperandPerMember();
     int64_t count = dist::getTensorType((input ? input : result).getType()).getNumElements();
     part.set_count(splits ? count / members : count);
     if (input)

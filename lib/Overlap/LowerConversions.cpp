@@ -17,6 +17,7 @@
 #include "meshwright/Overlap/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace meshwright::schedule {
 #define GEN_PASS_DEF_LOWERCONVERSIONSPASS
@@ -47,12 +48,16 @@ public:
   Value lowerMask(MaskOp op, const Placement &placement);
 
 private:
-  Value gather(ConversionOpInterface op, const Conversion &conversion);
-  Value reduceScatter(ConversionOpInterface op, const Conversion &conversion);
-  Value exchange(ConversionOpInterface op, const Conversion &conversion);
-  Value shard(ShardOp op, const Conversion &conversion);
-  Value send(SendOp op, const Conversion &conversion);
-  Value toPartial(ToPartialOp op, const Conversion &conversion);
+  // One for each operation of Collectives.def, and for the local conversions.
+  Value expand(AllReduceOp op, const Conversion &conversion);
+  Value expand(AllGatherOp op, const Conversion &conversion);
+  Value expand(ReduceScatterOp op, const Conversion &conversion);
+  Value expand(AllToAllOp op, const Conversion &conversion);
+  Value expand(HolderBroadcastOp op, const Conversion &conversion);
+  Value expand(HolderReduceOp op, const Conversion &conversion);
+  Value expand(SendOp op, const Conversion &conversion);
+  Value expand(ShardOp op, const Conversion &conversion);
+  Value expand(ToPartialOp op, const Conversion &conversion);
   Value rooted(CollectiveKind kind, ConversionOpInterface op, const Conversion &conversion, const Placement &held);
   Value isInside(MaskOp op, unsigned dim, ArrayRef<Split> splits, ValueRange coordinates);
 
@@ -207,7 +212,7 @@ static SmallVector<Axis> sortAxes(ArrayRef<Axis> axes) {
   return sorted;
 }
 
-Value Lowering::gather(ConversionOpInterface op, const Conversion &conversion) {
+Value Lowering::expand(AllGatherOp op, const Conversion &conversion) {
   SmallVector<Axis> axes = sortAxes(conversion.axes);
   Shape shape(typeOf(op.getInput()).getShape());
   for (Axis axis : llvm::reverse(axes))
@@ -233,7 +238,12 @@ Value Lowering::gather(ConversionOpInterface op, const Conversion &conversion) {
   return value;
 }
 
-Value Lowering::reduceScatter(ConversionOpInterface op, const Conversion &conversion) {
+Value Lowering::expand(AllReduceOp op, const Conversion &conversion) {
+  return collective(CollectiveKind::AllReduce, conversion.from.partialKind, op.getInput(), sortAxes(conversion.axes),
+                    Shape(typeOf(op.getInput()).getShape()), op);
+}
+
+Value Lowering::expand(ReduceScatterOp op, const Conversion &conversion) {
   SmallVector<Axis> axes = sortAxes(conversion.axes);
   // Major digits are taken out first; in the end the first axis has to be the outermost.
   SmallVector<Axis> order = axes;
@@ -259,7 +269,7 @@ Value Lowering::reduceScatter(ConversionOpInterface op, const Conversion &conver
   return collective(CollectiveKind::ReduceScatter, conversion.from.partialKind, value, axes, shape, op);
 }
 
-Value Lowering::exchange(ConversionOpInterface op, const Conversion &conversion) {
+Value Lowering::expand(AllToAllOp op, const Conversion &conversion) {
   Axis axis = conversion.axes.front();
   Placement between = conversion.from;
   between.insert(conversion.to.findSplit(axis)->first, conversion.to.findSplit(axis)->second);
@@ -269,7 +279,7 @@ Value Lowering::exchange(ConversionOpInterface op, const Conversion &conversion)
   return mergeIn(value, from, 0);
 }
 
-Value Lowering::shard(ShardOp op, const Conversion &conversion) {
+Value Lowering::expand(ShardOp op, const Conversion &conversion) {
   // Each part of a splat is one.
   if (auto constant = op.getInput().getDefiningOp<net::ConstantOp>())
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
@@ -298,13 +308,21 @@ Value Lowering::rooted(CollectiveKind kind, ConversionOpInterface op, const Conv
   return result;
 }
 
-Value Lowering::send(SendOp op, const Conversion &conversion) {
+Value Lowering::expand(HolderBroadcastOp op, const Conversion &conversion) {
+  return rooted(CollectiveKind::Broadcast, op, conversion, conversion.from);
+}
+
+Value Lowering::expand(HolderReduceOp op, const Conversion &conversion) {
+  return rooted(CollectiveKind::Reduce, op, conversion, conversion.to);
+}
+
+Value Lowering::expand(SendOp op, const Conversion &conversion) {
   Value result = rooted(CollectiveKind::Send, op, conversion, conversion.from);
   result.getDefiningOp<CollectiveOp>().setTo(*conversion.to.getHolder(conversion.axes.front()));
   return result;
 }
 
-Value Lowering::toPartial(ToPartialOp op, const Conversion &conversion) {
+Value Lowering::expand(ToPartialOp op, const Conversion &conversion) {
   Shape shape(typeOf(op.getInput()).getShape());
   TypedAttr neutral = getNeutralElement(conversion.to.partialKind, typeOf(op.getInput()).getElementType());
   auto makeFill = [&]() -> Value {
@@ -376,24 +394,11 @@ Value Lowering::lowerMask(MaskOp op, const Placement &placement) {
 }
 
 Value Lowering::lower(ConversionOpInterface op, const Conversion &conversion) {
-  if (isa<AllReduceOp>(op))
-    return collective(CollectiveKind::AllReduce, conversion.from.partialKind, op.getInput(), sortAxes(conversion.axes),
-                      Shape(typeOf(op.getInput()).getShape()), op);
-  if (isa<AllGatherOp>(op))
-    return gather(op, conversion);
-  if (isa<ReduceScatterOp>(op))
-    return reduceScatter(op, conversion);
-  if (isa<AllToAllOp>(op))
-    return exchange(op, conversion);
-  if (isa<HolderBroadcastOp>(op))
-    return rooted(CollectiveKind::Broadcast, op, conversion, conversion.from);
-  if (isa<HolderReduceOp>(op))
-    return rooted(CollectiveKind::Reduce, op, conversion, conversion.to);
-  if (auto sendOp = dyn_cast<SendOp>(*op))
-    return send(sendOp, conversion);
-  if (auto shardOp = dyn_cast<ShardOp>(*op))
-    return shard(shardOp, conversion);
-  return toPartial(cast<ToPartialOp>(*op), conversion);
+  auto expandTyped = [&](auto typed) { return expand(typed, conversion); };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS) .Case<OPERATION>(expandTyped)
+#include "meshwright/runtime/Collectives.def"
+      .Case<ShardOp, ToPartialOp>(expandTyped);
 }
 
 namespace {

@@ -15,11 +15,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::schedule;
 
-bool Traffic::isReducing(dist::CollectiveOp op) {
-  return llvm::is_contained(
-      {dist::CollectiveKind::AllReduce, dist::CollectiveKind::ReduceScatter, dist::CollectiveKind::Reduce},
-      op.getKind());
-}
+bool Traffic::isReducing(dist::CollectiveOp op) { return dist::getTraits(op.getKind()).isReducing(); }
 
 bool Traffic::isFetching(dist::CollectiveOp op) {
   return op.getKind() == dist::CollectiveKind::AllGather || op.getKind() == dist::CollectiveKind::Broadcast;

@@ -130,20 +130,10 @@ Value FunctionLocalizer::createStep(const ReshardStep &step, ReshardOp reshard, 
   ArrayAttr axes = getAxisNames(step.axes);
   auto attribute = builder.getDenseI64ArrayAttr(shape);
   switch (step.kind) {
-  case Kind::AllReduce:
-    return AllReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::ReduceScatter:
-    return ReduceScatterOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::AllGather:
-    return AllGatherOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::AllToAll:
-    return AllToAllOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::Broadcast:
-    return HolderBroadcastOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::Reduce:
-    return HolderReduceOp::create(builder, loc, type, value, axes, from, to, attribute);
-  case Kind::Send:
-    return SendOp::create(builder, loc, type, value, axes, from, to, attribute);
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS)                                          \
+  case Kind::KIND:                                                                                                     \
+    return OPERATION::create(builder, loc, type, value, axes, from, to, attribute);
+#include "meshwright/runtime/Collectives.def"
   case Kind::Shard:
     return ShardOp::create(builder, loc, type, value, getCoordinates(step.axes), axes, from, to, attribute);
   case Kind::ToPartial:

@@ -28,31 +28,9 @@ static int64_t getNumElements(ArrayRef<int64_t> shape) {
   return elements;
 }
 
-/// The collective of a step; nullopt for a local step.
+/// The collective of a step; nullopt for a local step. Collectives come first, in the order of their kinds.
 static std::optional<CollectiveKind> getCollectiveKind(Kind kind) {
-  switch (kind) {
-  case Kind::AllReduce:
-    return CollectiveKind::AllReduce;
-  case Kind::ReduceScatter:
-    return CollectiveKind::ReduceScatter;
-  case Kind::AllGather:
-    return CollectiveKind::AllGather;
-  case Kind::AllToAll:
-    return CollectiveKind::AllToAll;
-  case Kind::Broadcast:
-    return CollectiveKind::Broadcast;
-  case Kind::Reduce:
-    return CollectiveKind::Reduce;
-  case Kind::Send:
-    return CollectiveKind::Send;
-  case Kind::Shard:
-  case Kind::ToPartial:
-  case Kind::Relabel:
-  case Kind::Accumulate:
-  case Kind::Collect:
-    return std::nullopt;
-  }
-  llvm_unreachable("all kinds are covered");
+  return kind < Kind::Shard ? std::optional(static_cast<CollectiveKind>(kind)) : std::nullopt;
 }
 
 int64_t ReshardPlanner::getCost(const ReshardStep &step) const {

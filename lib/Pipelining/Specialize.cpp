@@ -224,15 +224,14 @@ bool Specializer::isElsewhere(dist::CollectiveOp op, unsigned part) {
 
 /// True if this rank contributes to a part.
 bool Specializer::takes(dist::CollectiveOp op, unsigned part) {
-  bool isFromRoot = op.getKind() == dist::CollectiveKind::Broadcast || op.getKind() == dist::CollectiveKind::Send;
-  return !isFromRoot || !isElsewhere(op, part);
+  return !dist::getTraits(op.getKind()).hasSource() || !isElsewhere(op, part);
 }
 
 /// True if this rank receives anything of a part.
 bool Specializer::gives(dist::CollectiveOp op, unsigned part) {
-  if (op.getKind() == dist::CollectiveKind::Send)
+  if (op.getTo())
     return static_cast<int64_t>(*op.getTo()) == getMember(op);
-  return op.getKind() != dist::CollectiveKind::Reduce || !isElsewhere(op, part);
+  return !dist::getTraits(op.getKind()).hasTarget() || !isElsewhere(op, part);
 }
 
 bool Specializer::isReturned(unsigned index) {
@@ -286,7 +285,7 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
   SmallVector<Value> inputs, results;
   SmallVector<int64_t> elsewhere;
   for (unsigned part = 0; part < op.getNumParts(); ++part) {
-    if (isElsewhere(op, part) && op.getKind() != dist::CollectiveKind::Send)
+    if (isElsewhere(op, part) && !op.getTo())
       elsewhere.push_back(part);
     if (takes(op, part))
       inputs.push_back(mapping.lookup(op.getInputs()[part]));

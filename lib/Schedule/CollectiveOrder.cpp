@@ -72,7 +72,7 @@ static SmallVector<Attribute> getMeaning(dist::CollectiveOp op, const net::LoopN
 
 /// The part of a collective that defines its kind of group: its axes, and for a send its two ends.
 static Attribute getGroupKind(dist::CollectiveOp op) {
-  if (op.getKind() != dist::CollectiveKind::Send)
+  if (!op.getTo())
     return op.getAxesAttr();
   Builder builder(op.getContext());
   return builder.getArrayAttr({op.getAxesAttr(), builder.getI64IntegerAttr(op.getRoots()->front()), op.getToAttr()});

@@ -21,7 +21,7 @@ Status SharedWork::reducePart(Calls calls, size_t position, size_t index) {
   const CollectiveCall &call = *calls[position];
   const CallPart &part = call.parts[index];
   uint64_t n = calls.size(), size = getSize(call.type);
-  if (call.kind == Collective::REDUCE_SCATTER) {
+  if (hasOperandPerMember(call.kind)) {
     for (uint64_t i = 0; i != n; ++i)
       inputs[i] = calls[i]->parts[index].in + position * part.count * size;
     return reduce(inputs, std::span(&part.out, 1), 0, part.count);

@@ -4,8 +4,8 @@
 //
 //   all-gather, all-to-all,     part, checksums of its pieces ──► part, checksums: compared piece by piece
 //   broadcast, send
-//   all-reduce, reduce          operand ── all-to-all of slices ──► everybody's slice ── reduced in order ──►
-//   all-gather reduce-scatter              operand ── all-to-all ──► everybody's piece ── reduced in order
+//   all-reduce, reduce          operand ── all-to-all of slices ──► all members' slices ── reduced in order ──►
+//   all-gather reduce-scatter              operand ── all-to-all ──► all members' pieces ── reduced in order
 //
 //===----------------------------------------------------------------------===//
 
@@ -144,10 +144,10 @@ private:
     Buffer padded, received, reduced, gathered;
   };
 
-  /// What there is has an address, however small it is.
+  /// Every buffer has an address, however small it is.
   static void allocate(Buffer &buffer, uint64_t bytes) { buffer.resize(std::max<uint64_t>(bytes, 1)); }
 
-  bool isScattered() const { return call.kind == Collective::REDUCE_SCATTER; }
+  bool isScattered() const { return hasOperandPerMember(call.kind); }
 
   void reduce(const Part &part, std::byte *to) const {
     std::vector<const std::byte *> inputs;
@@ -183,7 +183,7 @@ public:
       trace->push_back(time);
     return {};
   }
-  /// Of a reduction the backend knows the moves alone.
+  /// The backend sees only the moves of a reduction.
   void setTrace(std::vector<TimeRange> *times) override { trace = times; }
   Status start(uint32_t number) override { return execute(number); }
   Status wait(uint32_t) override { return {}; }

@@ -94,9 +94,10 @@ uint64_t meshwright::runtime::getPartCount(Collective::Kind kind, DType type, ui
 namespace {
 
 constexpr DType types[] = {F32, F64, BF16, F16, I32, I64, U8, I1, U32, I8, I16, U16, U64};
-constexpr Collective::Kind kinds[] = {Collective::ALL_REDUCE, Collective::ALL_GATHER, Collective::REDUCE_SCATTER,
-                                      Collective::ALL_TO_ALL, Collective::BROADCAST,  Collective::REDUCE,
-                                      Collective::SEND};
+constexpr Collective::Kind kinds[] = {
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS) Collective::PACKAGED,
+#include "meshwright/runtime/Collectives.def"
+};
 constexpr Collective::Reduction reductions[] = {Collective::SUM, Collective::PRODUCT, Collective::MAX,
                                                 Collective::MIN, Collective::AND,     Collective::OR};
 constexpr uint64_t oddCount = 1021, smallBytes = 64 << 10, largeBytes = 8 << 20;

@@ -109,10 +109,10 @@ func.func @one(%x: tensor<4xf32>) {
 
 // CHECK-LABEL: @once
 // CHECK: net.convert %{{.*}} {dist.on = {micro = array<i64: 0>}}
-// CHECK: %[[W:.*]] = dist.collective c_allgather {{.*}} {dist.on = {micro = array<i64: 0>}, dist.once}
+// CHECK: %[[W:.*]] = dist.collective c_allgather{{.*}} {dist.on = {micro = array<i64: 0>}, dist.once}
 // CHECK-NEXT: %[[FLAT:.*]] = net.reshape %[[W]] {dist.once} :
 // CHECK-NEXT: net.add %arg0, %[[FLAT]] : tensor<8xf32>
-// CHECK: dist.collective c_allgather {{.*}} {dist.on = {micro = array<i64: 3>}, dist.once}
+// CHECK: dist.collective c_allgather{{.*}} {dist.on = {micro = array<i64: 3>}, dist.once}
 dist.mesh @mesh <["dp" = 2, slices "micro" = 4]>
 net.variable parameter @w : tensor<4xf64>
 net.variable parameter @v : tensor<4xf32>
@@ -120,11 +120,11 @@ net.variable parameter @u : tensor<2x4xf32>
 func.func @once(%x: tensor<8xf32>) -> tensor<8xf32> {
   %w = net.read @w : tensor<4xf64>
   %narrow = net.convert %w : tensor<4xf64> -> tensor<4xf32>
-  %all = dist.collective c_allgather sum(%narrow) axes ["dp"] {dist.once} : (tensor<4xf32>) -> tensor<2x4xf32>
+  %all = dist.collective c_allgather(%narrow) axes ["dp"] {dist.once} : (tensor<4xf32>) -> tensor<2x4xf32>
   %flat = net.reshape %all {dist.once} : tensor<2x4xf32> -> tensor<8xf32>
   %sum = net.add %x, %flat : tensor<8xf32>
   %v = net.read @v : tensor<4xf32>
-  %late = dist.collective c_allgather sum(%v) axes ["dp"] {dist.once} : (tensor<4xf32>) -> tensor<2x4xf32>
+  %late = dist.collective c_allgather(%v) axes ["dp"] {dist.once} : (tensor<4xf32>) -> tensor<2x4xf32>
   net.assign @u, %late {dist.during = {micro = array<i64: 3>}} : tensor<2x4xf32>
   return %sum : tensor<8xf32>
 }

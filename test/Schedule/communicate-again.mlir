@@ -25,11 +25,11 @@ func.func @several_parts(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf
 }
 
 // CHECK-LABEL: @one_end
-// CHECK: dist.collective c_send sum(%{{.*}}) roots [0] to 1 axes ["dp"] {{.*}} -> ()
-// CHECK: %[[R:.*]] = dist.collective c_send sum() roots [1] to 0 axes ["dp"] {{.*}} -> tensor<16xf32>
+// CHECK: dist.collective c_send(%{{.*}}) roots [0] to 1 axes ["dp"] {{.*}} -> ()
+// CHECK: %[[R:.*]] = dist.collective c_send() roots [1] to 0 axes ["dp"] {{.*}} -> tensor<16xf32>
 // CHECK: return %[[R]]
 func.func @one_end(%x: tensor<16xf32>) -> tensor<16xf32> {
-  dist.collective c_send sum(%x) roots [0] to 1 axes ["dp"] : (tensor<16xf32>) -> ()
-  %0 = dist.collective c_send sum() roots [1] to 0 axes ["dp"] : () -> tensor<16xf32>
+  dist.collective c_send(%x) roots [0] to 1 axes ["dp"] : (tensor<16xf32>) -> ()
+  %0 = dist.collective c_send() roots [1] to 0 axes ["dp"] : () -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }

@@ -9,7 +9,7 @@
 // CHECK: %[[I:.*]] = net.loop count = 3
 // CHECK-NEXT: %[[A:.*]] = net.take %arg1 in %[[I]]
 // CHECK-NEXT: %[[B:.*]] = net.take %arg2 in %[[I]]
-// CHECK-NEXT: %[[F:.*]]:2 = dist.collective c_allgather sum(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
+// CHECK-NEXT: %[[F:.*]]:2 = dist.collective c_allgather(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
 // CHECK: dist.kernel
 // CHECK: %[[S:.*]] = dist.collective c_allreduce sum({{.*}}) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK: %[[W:.*]]:2 = dist.wait %[[F]]#0, %[[F]]#1
@@ -47,7 +47,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
   } : (tensor<4xf32>) -> tensor<4xf32>
   %s = dist.collective c_allreduce sum(%t) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %ai = net.take %a in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %af = dist.collective c_allgather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %af = dist.collective c_allgather(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %p = dist.kernel(%s, %af) {
   ^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
     %2 = net.multiply %0, %1 : tensor<4xf32>
@@ -56,7 +56,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
   %pr = dist.collective c_reducescatter sum(%p) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
   %ps = net.stack %pr in %i : tensor<2xf32> -> tensor<3x2xf32>
   %bi = net.take %b in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %bf = dist.collective c_allgather sum(%bi) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %bf = dist.collective c_allgather(%bi) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %q = dist.kernel(%p, %bf) {
   ^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
     %2 = net.add %0, %1 : tensor<4xf32>
@@ -75,7 +75,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
 
 // CHECK-LABEL: func.func @nested
 // CHECK: net.loop count = 3
-// CHECK: %[[F:.*]] = dist.collective c_allgather {{.*}} -> !dist.flight<tensor<4xf32>>
+// CHECK: %[[F:.*]] = dist.collective c_allgather{{.*}} -> !dist.flight<tensor<4xf32>>
 // CHECK: dist.kernel
 // CHECK: %[[W:.*]] = dist.wait %[[F]]
 // CHECK-NEXT: net.loop count = 2
@@ -85,7 +85,7 @@ func.func @nested(%x: tensor<4xf32>, %a: tensor<3x2xf32>) -> tensor<4xf32> {
   %i = net.loop count = 3
   %c = net.carry %x in %i : tensor<4xf32>
   %ai = net.take %a in %i : tensor<3x2xf32> -> tensor<2xf32>
-  %af = dist.collective c_allgather sum(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
+  %af = dist.collective c_allgather(%ai) axes ["dp"] : (tensor<2xf32>) -> tensor<4xf32>
   %t = dist.kernel(%c) {
   ^bb0(%0: tensor<4xf32>):
     %1 = net.tanh %0 : tensor<4xf32>

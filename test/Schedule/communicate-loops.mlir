@@ -13,7 +13,7 @@ dist.mesh @mesh <["dp" = 2]>
 // CHECK-NEXT: net.loop count = 3
 // CHECK-NEXT: net.carry
 // CHECK-NEXT: dist.kernel(%{{.*}}, %[[SUM]])
-// CHECK: dist.collective c_allgather sum
+// CHECK: dist.collective c_allgather
 // CHECK-SAME: -> tensor<8xf32>
 // CHECK-NEXT: dist.kernel
 // CHECK: %[[GRADIENT:.*]] = net.next
@@ -32,7 +32,7 @@ func.func @around(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tenso
     %m = net.multiply %a, %b : tensor<4xf32>
     dist.yield %m : tensor<4xf32>
   } {net.role = #net.role<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %w = dist.collective c_allgather sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<8xf32>
+  %w = dist.collective c_allgather(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<8xf32>
   %1 = dist.kernel(%w) {
   ^bb0(%a: tensor<8xf32>):
     %m = net.slice %a starts = [0] limits = [4] steps = [1] : tensor<8xf32> -> tensor<4xf32>

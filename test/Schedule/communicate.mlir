@@ -73,7 +73,7 @@ net.variable parameter @a : tensor<32xf32>
 // EARLY-NEXT: %[[G:.*]] = dist.view %[[W]]
 // EARLY-NEXT: %[[NEXT:.*]] = dist.kernel({{.*}}%[[G]])
 // EARLY: %[[PART:.*]] = dist.view %[[NEXT]]
-// EARLY-NEXT: dist.collective c_allgather sum(%[[PART]]) axes ["dp"] {{.*}}dist.offsets = array<i64: 0>{{.*}}: (tensor<16xf32>) -> tensor<2x16xf32>
+// EARLY-NEXT: dist.collective c_allgather(%[[PART]]) axes ["dp"] {{.*}}dist.offsets = array<i64: 0>{{.*}}: (tensor<16xf32>) -> tensor<2x16xf32>
 // EARLY: net.assign @a
 func.func @chain(%x: tensor<32xf32>, %y: tensor<1x1xf32>) -> tensor<32xf32> {
   %wa = net.read @a : tensor<32xf32>
@@ -87,7 +87,7 @@ func.func @chain(%x: tensor<32xf32>, %y: tensor<1x1xf32>) -> tensor<32xf32> {
     dist.yield %n : tensor<4x4xf32>
   } {net.role = #net.role<optimize>} : (tensor<32xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %5 = dist.view %4 at 0 : tensor<4x4xf32> -> tensor<16xf32>
-  %6 = dist.collective c_allgather sum(%5) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<16xf32>) -> tensor<2x16xf32>
+  %6 = dist.collective c_allgather(%5) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<16xf32>) -> tensor<2x16xf32>
   %7 = dist.view %6 at 0 : tensor<2x16xf32> -> tensor<32xf32>
   net.assign @a, %7 : tensor<32xf32>
   %8 = dist.matmul %x at 0 [1, 1], %y at 0 [1, 1] to [1, 1] batch [] m 32 n 1 k 1 {net.role = #net.role<backward>} : tensor<32xf32>, tensor<1x1xf32> -> tensor<32xf32>
@@ -128,12 +128,12 @@ net.variable parameter @c : tensor<8xf32>
 // segment 2 needs with segment 1. The copy of a fetched value comes before its user, and the kernel of an input
 // that segment 2 reads starts nothing though it stands first.
 // CHECK-LABEL: @fetches
-// CHECK: %[[AB:.*]]:2 = dist.collective c_allgather sum(%{{.*}}, %{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.parts = ["a", "b"], dist.segment = 0 : i64} : {{.*}} -> (tensor<2x8xf32>, tensor<2x8xf32>)
-// CHECK-NEXT: %[[C:.*]] = dist.collective c_allgather sum(%{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.segment = 1 : i64} : {{.*}} -> !dist.flight
+// CHECK: %[[AB:.*]]:2 = dist.collective c_allgather(%{{.*}}, %{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.parts = ["a", "b"], dist.segment = 0 : i64} : {{.*}} -> (tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK-NEXT: %[[C:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.segment = 1 : i64} : {{.*}} -> !dist.flight
 // CHECK-NEXT: dist.matmul %[[AB]]#0
 // CHECK-NEXT: %[[COPY:.*]] = dist.kernel(%[[AB]]#1)
 // CHECK: dist.matmul %[[COPY]]
-// CHECK-NEXT: %[[A:.*]] = dist.collective c_allgather sum(%{{.*}}) axes ["dp"] {dist.fetch_at = 1 : i64, {{.*}}dist.segment = 2 : i64} : {{.*}} -> !dist.flight
+// CHECK-NEXT: %[[A:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 1 : i64, {{.*}}dist.segment = 2 : i64} : {{.*}} -> !dist.flight
 // CHECK-NEXT: %[[CW:.*]] = dist.wait %[[C]]
 // CHECK-NEXT: dist.matmul %[[CW]]
 // CHECK-NEXT: %[[INPUT:.*]] = dist.kernel
@@ -148,10 +148,10 @@ func.func @fetches(%x: tensor<16xf32>, %y: tensor<1x1xf32>) -> tensor<16xf32> {
     %e = net.exponential %z : tensor<16xf32>
     dist.yield %e : tensor<16xf32>
   } {dist.segment = 2 : i64} : (tensor<16xf32>) -> tensor<16xf32>
-  %a0 = dist.collective c_allgather sum(%wa) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
-  %c1 = dist.collective c_allgather sum(%wc) axes ["dp"] {dist.segment = 1 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
-  %b0 = dist.collective c_allgather sum(%wb) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
-  %a2 = dist.collective c_allgather sum(%wa) axes ["dp"] {dist.segment = 2 : i64, dist.fetch_at = 1 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %a0 = dist.collective c_allgather(%wa) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %c1 = dist.collective c_allgather(%wc) axes ["dp"] {dist.segment = 1 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %b0 = dist.collective c_allgather(%wb) axes ["dp"] {dist.segment = 0 : i64, dist.fetch_at = 0 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
+  %a2 = dist.collective c_allgather(%wa) axes ["dp"] {dist.segment = 2 : i64, dist.fetch_at = 1 : i64} : (tensor<8xf32>) -> tensor<2x8xf32>
   %bt = dist.kernel(%b0) {
   ^bb0(%z: tensor<2x8xf32>):
     %t = net.transpose %z dims = [1, 0] : tensor<2x8xf32> -> tensor<8x2xf32>
@@ -173,9 +173,9 @@ net.variable parameter @a : tensor<8xf32>
 // Tests that what an update waits for starts when another exchange of the update is over, though nothing else is left.
 // CHECK-LABEL: @gathered_twice
 // CHECK: %[[PART:.*]] = dist.kernel
-// CHECK: %[[INNER:.*]] = dist.collective c_allgather sum(%[[PART]]) axes ["out"]
+// CHECK: %[[INNER:.*]] = dist.collective c_allgather(%[[PART]]) axes ["out"]
 // CHECK: %[[ROWS:.*]] = dist.view %[[INNER]]
-// CHECK: %[[OUTER:.*]] = dist.collective c_allgather sum(%[[ROWS]]) axes ["dp"]
+// CHECK: %[[OUTER:.*]] = dist.collective c_allgather(%[[ROWS]]) axes ["dp"]
 // CHECK: %[[NEW:.*]] = dist.view %[[OUTER]]
 // CHECK-NEXT: net.assign @a, %[[NEW]]
 func.func @gathered_twice(%x: tensor<2xf32>) {
@@ -184,9 +184,9 @@ func.func @gathered_twice(%x: tensor<2xf32>) {
     %e = net.exponential %z : tensor<2xf32>
     dist.yield %e : tensor<2xf32>
   } {net.role = #net.role<optimize>} : (tensor<2xf32>) -> tensor<2xf32>
-  %1 = dist.collective c_allgather sum(%0) axes ["out"] {net.role = #net.role<optimize>} : (tensor<2xf32>) -> tensor<2x2xf32>
+  %1 = dist.collective c_allgather(%0) axes ["out"] {net.role = #net.role<optimize>} : (tensor<2xf32>) -> tensor<2x2xf32>
   %2 = dist.view %1 at 0 : tensor<2x2xf32> -> tensor<4xf32>
-  %3 = dist.collective c_allgather sum(%2) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<4xf32>) -> tensor<2x4xf32>
+  %3 = dist.collective c_allgather(%2) axes ["dp"] {net.role = #net.role<optimize>} : (tensor<4xf32>) -> tensor<2x4xf32>
   %4 = dist.view %3 at 0 : tensor<2x4xf32> -> tensor<8xf32>
   net.assign @a, %4 : tensor<8xf32>
   return

@@ -33,12 +33,12 @@ func.func @step(%x: tensor<4xf32>) {
   %v = net.read @v {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %w = net.read @w {dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %h = net.multiply %slice, %v {net.name = "h", net.role = #net.role<forward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
-  %h1 = dist.collective c_send sum(%h) roots [0] to 1 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = dist.collective c_send(%h) roots [0] to 1 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   %y = net.multiply %h1, %w {net.name = "y", net.role = #net.role<forward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %d = net.exponential %y {net.name = "d", net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %gw = net.sine %d {net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %dh = net.multiply %d, %w {net.name = "dh", net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
-  %dh0 = dist.collective c_send sum(%dh) roots [1] to 0 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %dh0 = dist.collective c_send(%dh) roots [1] to 0 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   %gv = net.multiply %dh0, %slice {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %bw = net.read @"accumulator/w" {dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %sw = net.accumulate %bw, %gw over "micro" {net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>

@@ -32,7 +32,7 @@
 // CHECK:   net.read @"within/w"
 // CHECK-LABEL: func.func @step_send6({{.*}}) attributes {dist.during = {micro = array<i64: 0>}, dist.starts, dist.work = "send6"}
 // CHECK:   %[[W:.*]] = net.read @w
-// CHECK:   %[[SENT:.*]] = dist.collective c_send sum(%[[W]]) roots [0] to 1 axes ["pp"]
+// CHECK:   %[[SENT:.*]] = dist.collective c_send(%[[W]]) roots [0] to 1 axes ["pp"]
 // CHECK:   net.assign @"within/w", %[[SENT]] {dist.on = {pp = array<i64: 1>}}
 // CHECK-LABEL: func.func @step_send7({{.*}}) attributes {dist.starts, dist.work = "send7"}
 // CHECK-LABEL: func.func @step_update({{.*}}) attributes {dist.during = {micro = array<i64: 2>}, dist.work = "update"}
@@ -47,9 +47,9 @@
 // PLACED: func.func @step_0B_micro0_pp0
 // PLACED: func.func @step_0B_micro1_pp0({{.*}}dist.on = {micro = array<i64: 1, 2>, pp = array<i64: 0>}
 // PLACED: func.func @step_send7_pp0
-// PLACED:   dist.collective c_send sum(%{{.*}}) roots [0] to 1 axes ["pp"]{{.*}} : (tensor<2x4xf32>) -> ()
+// PLACED:   dist.collective c_send(%{{.*}}) roots [0] to 1 axes ["pp"]{{.*}} : (tensor<2x4xf32>) -> ()
 // PLACED: func.func @step_send7_pp1
-// PLACED:   dist.collective c_send sum() roots [0] to 1 axes ["pp"]{{.*}} : () -> tensor<2x4xf32>
+// PLACED:   dist.collective c_send() roots [0] to 1 axes ["pp"]{{.*}} : () -> tensor<2x4xf32>
 // PLACED: func.func @step_update_micro2_pp0
 // PLACED-NOT: func.func @step_update_micro2_pp1
 
@@ -62,12 +62,12 @@ func.func @step(%x: tensor<2x4xf32>) {
   %numbers = net.broadcast %number dims = [] : tensor<f32> -> tensor<2x4xf32>
   %slice = net.add %x, %numbers : tensor<2x4xf32>
   %w = net.read @w {dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
-  %tied = dist.collective c_send sum(%w) roots [0] to 1 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %tied = dist.collective c_send(%w) roots [0] to 1 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %h = net.multiply %slice, %w {net.name = "h", net.role = #net.role<forward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
-  %h1 = dist.collective c_send sum(%h) roots [0] to 1 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %h1 = dist.collective c_send(%h) roots [0] to 1 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %y = net.multiply %h1, %tied {net.name = "y", net.role = #net.role<forward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<2x4xf32>
   %dh1 = net.multiply %y, %tied {net.name = "dh", net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<2x4xf32>
-  %dh = dist.collective c_send sum(%dh1) roots [1] to 0 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %dh = dist.collective c_send(%dh1) roots [1] to 0 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %g = net.multiply %slice, %dh {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   %before = net.read @"accumulator/w" {dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   %sum = net.accumulate %before, %g over "micro" {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>

@@ -254,7 +254,7 @@ net.variable parameter @gathered : tensor<8x6xf32>
 // CHECK-NEXT: %[[WHOLE:.*]] = dist.view %[[PARTS]] at 0 : tensor<4x2x6xf32> -> tensor<8x6xf32>
 // CHECK-NEXT: net.assign @gathered, %[[WHOLE]]
 func.func @gathered_rows(%x: tensor<4x2x6xf32>) {
-  %0 = dist.collective c_allgather sum (%x) axes [] : (tensor<4x2x6xf32>) -> tensor<4x2x6xf32>
+  %0 = dist.collective c_allgather (%x) axes [] : (tensor<4x2x6xf32>) -> tensor<4x2x6xf32>
   %1 = net.reshape %0 : tensor<4x2x6xf32> -> tensor<4x1x2x6xf32>
   %2 = net.reshape %1 : tensor<4x1x2x6xf32> -> tensor<1x4x2x6xf32>
   %3 = net.reshape %2 : tensor<1x4x2x6xf32> -> tensor<1x8x6xf32>

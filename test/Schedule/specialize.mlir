@@ -15,8 +15,8 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
 // CHECK-LABEL: func.func @step_zero0
 // CHECK-SAME: attributes {dist.on = {zero = array<i64: 0>}}
 // CHECK-NEXT: %[[V:.*]] = net.read @v : tensor<4xf32>
-// CHECK-NEXT: %[[ALLV:.*]] = dist.collective c_broadcast sum(%[[V]]) roots [0] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT: %[[ALLW:.*]] = dist.collective c_broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : () -> tensor<4xf32>
+// CHECK-NEXT: %[[ALLV:.*]] = dist.collective c_broadcast(%[[V]]) roots [0] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: %[[ALLW:.*]] = dist.collective c_broadcast() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : () -> tensor<4xf32>
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
 // CHECK-NEXT: dist.collective c_reduce sum(%[[SUM]]) roots [1] elsewhere [0] axes ["zero"] {dist.tag = 2 : i64} : (tensor<4xf32>) -> ()
 // CHECK-NEXT: %[[ABSENT:.*]] = dist.absent : tensor<4xf32>
@@ -25,8 +25,8 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
 // CHECK-LABEL: func.func @step_zero1
 // CHECK-SAME: attributes {dist.on = {zero = array<i64: 1>}}
 // CHECK-NEXT: %[[W:.*]] = net.read @w : tensor<4xf32>
-// CHECK-NEXT: %[[ALLV:.*]] = dist.collective c_broadcast sum() roots [0] elsewhere [0]
-// CHECK-NEXT: %[[ALLW:.*]] = dist.collective c_broadcast sum(%[[W]]) roots [1] axes ["zero"]
+// CHECK-NEXT: %[[ALLV:.*]] = dist.collective c_broadcast() roots [0] elsewhere [0]
+// CHECK-NEXT: %[[ALLW:.*]] = dist.collective c_broadcast(%[[W]]) roots [1] axes ["zero"]
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[ALLV]], %[[ALLW]]
 // CHECK-NEXT: %[[OWNED:.*]] = dist.collective c_reduce sum(%[[SUM]]) roots [1] axes ["zero"]
 // CHECK-NEXT: %[[OUTER:.*]] = dist.collective c_allreduce sum(%[[OWNED]]) axes ["dp"] {dist.tag = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
@@ -38,16 +38,16 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #second}
 // CHECK-LABEL: func.func @step_zero2
 // CHECK-SAME: attributes {dist.on = {zero = array<i64: 2, 3>}}
 // CHECK-NOT: net.read
-// CHECK: dist.collective c_broadcast sum() roots [0] elsewhere [0]
-// CHECK: dist.collective c_broadcast sum() roots [1] elsewhere [0]
+// CHECK: dist.collective c_broadcast() roots [0] elsewhere [0]
+// CHECK: dist.collective c_broadcast() roots [1] elsewhere [0]
 // CHECK-NOT: c_allreduce
 // CHECK: dist.absent
 // CHECK-NOT: func.func
 func.func @step() -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.mapping = #second}) {
   %v = net.read @v {dist.on = {zero = array<i64: 0>}} : tensor<4xf32>
   %w = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
-  %0 = dist.collective c_broadcast sum(%v) roots [0] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = dist.collective c_broadcast sum(%w) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_broadcast(%v) roots [0] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.collective c_broadcast(%w) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
   %2 = net.add %0, %1 : tensor<4xf32>
   %3 = dist.collective c_reduce sum(%2) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
   %4 = dist.collective c_allreduce sum(%3) axes ["dp"] {dist.on = {zero = array<i64: 1>}} : (tensor<4xf32>) -> tensor<4xf32>
@@ -163,13 +163,13 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
 
 // CHECK-LABEL: func.func @sends_pp0
 // CHECK: %[[W:.*]] = net.read @w
-// CHECK-NEXT: dist.collective c_send sum(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> ()
-// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_send sum(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
+// CHECK-NEXT: dist.collective c_send(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> ()
+// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_send(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
 // CHECK-NEXT: dist.wait %[[TOKEN]]
 
 // CHECK-LABEL: func.func @sends_pp2
-// CHECK-NEXT: %[[NOW:.*]] = dist.collective c_send sum() roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : () -> tensor<4xf32>
-// CHECK-NEXT: %[[LATER:.*]] = dist.collective c_send sum() roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : () -> !dist.flight<tensor<4xf32>>
+// CHECK-NEXT: %[[NOW:.*]] = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : () -> tensor<4xf32>
+// CHECK-NEXT: %[[LATER:.*]] = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : () -> !dist.flight<tensor<4xf32>>
 // CHECK-NEXT: %[[GOT:.*]] = dist.wait %[[LATER]]
 // CHECK-NEXT: net.add %[[NOW]], %[[GOT]]
 
@@ -179,8 +179,8 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
 // CHECK: dist.absent
 func.func @sends() -> (tensor<4xf32> {dist.mapping = #last}) {
   %w = net.read @w {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
-  %0 = dist.collective c_send sum(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = dist.collective c_send sum(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.collective c_send(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = dist.collective c_send(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
   %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
   %3 = net.add %0, %2 {dist.on = {pp = array<i64: 2>}} : tensor<4xf32>
   return %3 : tensor<4xf32>

@@ -132,13 +132,13 @@ dist.mesh @mesh <["pp" = 2]>
 // Each sends before it receives: there is no buffer in between, so both wait.
 func.func @both_send_pp0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 0>}} {
   // expected-error @below {{comes before another collective on one rank and after it on another: 2 wait for each other}}
-  dist.collective c_send sum(%x) roots [0] to 1 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
-  %0 = dist.collective c_send sum() roots [1] to 0 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  dist.collective c_send(%x) roots [0] to 1 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
+  %0 = dist.collective c_send() roots [1] to 0 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
   return
 }
 func.func @both_send_pp1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 1>}} {
-  dist.collective c_send sum(%x) roots [1] to 0 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
-  %0 = dist.collective c_send sum() roots [0] to 1 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  dist.collective c_send(%x) roots [1] to 0 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
+  %0 = dist.collective c_send() roots [0] to 1 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
   return
 }
 
@@ -149,7 +149,7 @@ dist.mesh @mesh <["pp" = 3]>
 // A send without a receive.
 func.func @not_received_pp0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 0>}} {
   // expected-error @below {{is issued by 1 of the 2 programs that are members of its group}}
-  dist.collective c_send sum(%x) roots [0] to 2 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
+  dist.collective c_send(%x) roots [0] to 2 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
   return
 }
 func.func @not_received_pp1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 1>}} {
@@ -164,12 +164,12 @@ func.func @not_received_pp2(%x: tensor<16xf32> {dist.offset = 0 : i64}) attribut
 dist.mesh @mesh <["pp" = 3]>
 
 func.func @stranger_pp0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 0>}} {
-  dist.collective c_send sum(%x) roots [0] to 2 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
+  dist.collective c_send(%x) roots [0] to 2 axes ["pp"] {dist.offsets = array<i64>} : (tensor<16xf32>) -> ()
   return
 }
 func.func @stranger_pp1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {pp = array<i64: 1>}} {
   // expected-error @below {{is issued in @stranger_pp1, which neither sends nor receives there}}
-  %0 = dist.collective c_send sum() roots [0] to 2 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
+  %0 = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.offsets = array<i64: 64>} : () -> tensor<16xf32>
   return
 }
 

@@ -28,7 +28,7 @@ func.func @step(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #dist.mappi
   %numbers = net.broadcast %number dims = [] : tensor<f32> -> tensor<4xf32>
   %w = net.read @w {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %h = net.multiply %numbers, %w {net.name = "h", net.role = #net.role<forward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
-  %h1 = dist.collective c_send sum(%h) roots [0] to 1 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %h1 = dist.collective c_send(%h) roots [0] to 1 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   %y = net.negate %h1 {net.name = "y", net.role = #net.role<forward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   return %y : tensor<4xf32>
 }

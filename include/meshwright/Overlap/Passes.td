@@ -108,7 +108,7 @@ def KeepAcrossSlicesPass : Pass<"dist-schedule-keep-across-slices", "mlir::Modul
 
     Example: in four slices
     ```mlir
-    %f = dist.collective c_allgather sum(%w) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, …} : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
+    %f = dist.collective c_allgather(%w) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, …} : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
     %1 = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
     // becomes, with %3 in the place of %1
     %1 = dist.wait %f {dist.on = {micro = array<i64: 0>}} : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>

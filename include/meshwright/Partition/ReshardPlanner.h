@@ -17,13 +17,8 @@ namespace meshwright::partition {
 /// value is accumulated and a split value is collected.
 struct ReshardStep {
   enum class Kind {
-    AllReduce,
-    ReduceScatter,
-    AllGather,
-    AllToAll,
-    Broadcast,
-    Reduce,
-    Send,
+#define COLLECTIVE(KIND, PACKAGED, NAME, OPERATION, BEFORE, AFTER, CROSSINGS) KIND,
+#include "meshwright/runtime/Collectives.def"
     Shard,
     ToPartial,
     Relabel,

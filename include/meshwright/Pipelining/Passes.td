@@ -74,9 +74,9 @@ def SpecializePass : Pass<"dist-schedule-specialize", "mlir::ModuleOp"> {
     Example: of two ranks, in the program of the first
     ```mlir
     %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<4xf32>
-    %1 = dist.collective c_broadcast sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = dist.collective c_broadcast(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> tensor<4xf32>
     // becomes
-    %1 = dist.collective c_broadcast sum() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 0} : () -> tensor<4xf32>
+    %1 = dist.collective c_broadcast() roots [1] elsewhere [0] axes ["zero"] {dist.tag = 0} : () -> tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A planner walks through the algorithm of Plan.h once, for one member, and notes the messages, sums and copies of
+// each round. Parts are cut into segments by owner, and segments into rounds that fit the limits; two stages of
+// scratch memory let the sums of a round overlap the messages of the next.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
@@ -45,7 +49,7 @@ private:
 
   Place allocate(uint64_t bytes) {
     Place place{plan.scratchBytes, true};
-    // Of whole cache lines, so that loops over elements are aligned.
+    // In whole cache lines, so that loops over elements are aligned.
     plan.scratchBytes += (bytes + 63) / 64 * 64;
     return place;
   }
@@ -127,7 +131,7 @@ private:
     });
   }
 
-  /// What does not leave this rank.
+  /// Copies the part that stays on this rank.
   void copyOwn(const CallPart &part) {
     uint64_t bytes = part.count * size;
     if (!hasRoot(call.kind))
@@ -138,7 +142,7 @@ private:
 
   // Slices.
 
-  /// What each of the owners has to do with, in rounds: [round][owner].
+  /// The segments of each owner, in rounds: [round][owner].
   using Rounds = std::vector<std::vector<std::vector<Segment>>>;
   using Parts = std::vector<size_t>;
 
@@ -160,7 +164,7 @@ private:
 
   /// Gives an owner elements [begin, end) of some parts, one after the other, cut where parts and rounds end.
   void cut(Rounds &rounds, const Parts &parts, uint64_t owner, uint64_t begin, uint64_t end) const {
-    // Who is alone waits for nobody.
+    // A single member waits for no other.
     uint64_t perRound = members == 1 ? std::max(end - begin, uint64_t(1)) : std::max(limits.round / size, uint64_t(1));
     uint64_t first = 0, next = begin;
     for (size_t part : parts) {
@@ -228,7 +232,7 @@ private:
       copyOwn(part);
   }
 
-  /// Who has a part sends it on, ever further from the root:
+  /// A member that has a part sends it on, further and further from the root:
   ///
   ///   root 0   0 ─► 1    0 ─► 2, 1 ─► 3    0 ─► 4, 1 ─► 5, 2 ─► 6, 3 ─► 7
   void broadcastByTree() {
@@ -285,7 +289,7 @@ private:
     Parts all = findParts([](const CallPart &) { return true; });
     uint64_t total = countElements(all);
     bool isDirect = call.kind == Collective::ALL_REDUCE && total * size <= limits.direct;
-    bool isSpread = call.kind != Collective::REDUCE_SCATTER && !isDirect;
+    bool isSpread = !hasOperandPerMember(call.kind) && !isDirect;
     Rounds rounds;
     if (isSpread)
       cutSlices(rounds, all, members, [](uint64_t i) { return i; });
@@ -299,7 +303,7 @@ private:
         [&](size_t round) { return spread(rounds[round], stages[round % 2]); });
   }
 
-  /// What comes to this member in a round: a block from each of the others, and one for a result that goes on.
+  /// Memory for a round's arrivals at this member: a block from each other member, and one for a result to send on.
   struct Stage {
     Place blocks;
     uint64_t blockBytes = 0;

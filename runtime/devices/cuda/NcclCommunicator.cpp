@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A collective becomes one group call of NCCL over all of its parts. Types and reductions that NCCL lacks are gathered
+// or exchanged as bytes and reduced by kernels of the runtime, in the order of the members, as on the CPU.
+//
 //===----------------------------------------------------------------------===//
 
 #include "NcclCommunicator.h"
@@ -15,7 +18,7 @@ using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
 
 //===----------------------------------------------------------------------===//
-// What NCCL calls it
+// NCCL's names
 //===----------------------------------------------------------------------===//
 
 static std::optional<ncclDataType_t> getType(DType type) {
@@ -80,7 +83,7 @@ NcclCommunicator::~NcclCommunicator() {
     abort();
   for (auto [members, comm] : comms) {
     (void)backend.getApi().ncclCommFinalize(comm);
-    // What was issued is waited for.
+    // Every issued collective is waited for.
     if (settle(comm).ok())
       (void)backend.getApi().ncclCommDestroy(comm);
     else
@@ -98,7 +101,7 @@ Result<std::unique_ptr<CudaCommunicator::Prepared>> NcclCommunicator::prepareGro
   if (isReducing(call.kind) && (!type || !reduction)) {
     MW_TRY_ASSIGN(prepared->kernel, findKernel(call));
   }
-  // What is only moved may be moved as bytes.
+  // Elements that are only moved may be moved as bytes.
   prepared->type = type.value_or(ncclUint8);
   prepared->scale = type ? 1 : getSize(call.type);
   prepared->reduction = reduction.value_or(ncclSum);
@@ -260,7 +263,7 @@ Status NcclCommunicator::issueLaunch(const NcclCollective &prepared) {
   Status status;
   for (size_t part = 0; part != prepared.call.parts.size() && status.ok(); ++part)
     status = prepared.kernel ? gatherPart(prepared, part) : issuePart(prepared, prepared.call.parts[part]);
-  // Whatever happened, the group is closed.
+  // The group is closed after errors too.
   Status ended = api.check(api.ncclGroupEnd(), "ncclGroupEnd");
   MW_TRY(status);
   MW_TRY(ended);
@@ -283,7 +286,7 @@ Status NcclCommunicator::issuePart(const NcclCollective &prepared, const CallPar
     MW_CALL(api, ncclReduceScatter, part.in, part.out, count, prepared.type, prepared.reduction, prepared.comm, stream);
     return {};
   case Collective::BROADCAST: {
-    // The root may have no place for a result of its own; nobody else has an operand.
+    // The root may have no place for a result of its own; no other member has an operand.
     const std::byte *result = part.out ? part.out : part.in;
     MW_CALL(api, ncclBroadcast, part.in ? part.in : part.out, const_cast<std::byte *>(result), count, prepared.type,
             root, prepared.comm, stream);
@@ -299,7 +302,7 @@ Status NcclCommunicator::issuePart(const NcclCollective &prepared, const CallPar
   }
 }
 
-/// Of the two members of a send the first has the operand; in their group the one of the lower rank comes first.
+/// The first of the two members of a send has the operand; in their group the one of the lower rank comes first.
 Status NcclCommunicator::sendPart(const NcclCollective &prepared, const CallPart &part) {
   const NcclApi &api = backend.getApi();
   uint64_t count = part.count * prepared.scale;
@@ -312,7 +315,7 @@ Status NcclCommunicator::sendPart(const NcclCollective &prepared, const CallPart
   return {};
 }
 
-/// From everybody to everybody, so many elements of the package each.
+/// Exchanges that many elements of the package between each two members.
 Status NcclCommunicator::exchangeAll(const NcclCollective &prepared, const std::byte *in, std::byte *out,
                                      uint64_t count) {
   const NcclApi &api = backend.getApi();
@@ -328,17 +331,17 @@ Status NcclCommunicator::exchangeAll(const NcclCollective &prepared, const std::
 }
 
 //===----------------------------------------------------------------------===//
-// What NCCL does not reduce
+// Types that NCCL does not reduce
 //===----------------------------------------------------------------------===//
 
 /// The operands of all members for what this one reduces, one after the other.
 Status NcclCommunicator::gatherPart(const NcclCollective &prepared, size_t index) {
   const CallPart &part = prepared.call.parts[index];
-  // Of nothing there is nowhere to gather it.
+  // An empty part has no memory to gather it in.
   if (part.count == 0)
     return {};
   auto *gathered = const_cast<std::byte *>(prepared.gathered[index * prepared.call.members.size()]);
-  if (prepared.call.kind == Collective::REDUCE_SCATTER)
+  if (hasOperandPerMember(prepared.call.kind))
     return exchangeAll(prepared, part.in, gathered, part.count);
   MW_CALL(backend.getApi(), ncclAllGather, part.in, gathered, part.count * prepared.scale, prepared.type, prepared.comm,
           getStream());
@@ -349,7 +352,7 @@ Status NcclCommunicator::reduceGathered(const NcclCollective &prepared) {
   size_t members = prepared.call.members.size();
   for (size_t index = 0; index != prepared.call.parts.size(); ++index) {
     const CallPart &part = prepared.call.parts[index];
-    // Nobody but the root has a place for the result of a reduce.
+    // Only the root has a place for the result of a reduce.
     if (part.out && part.count != 0)
       MW_TRY(kernels->launch(prepared.kernel, std::span(prepared.gathered).subspan(index * members, members),
                              std::span(&part.out, 1), 0, part.count, getStream()));

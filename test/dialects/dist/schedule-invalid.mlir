@@ -139,7 +139,7 @@ func.func @collective_c3_kind(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_count(%x: tensor<4xf32>) {
   // expected-error @below {{has 1 roots for 2 parts}}
-  %0:2 = dist.collective c_broadcast sum(%x, %x) roots [0] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_broadcast(%x, %x) roots [0] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -148,7 +148,7 @@ func.func @collective_c3_count(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_root(%x: tensor<4xf32>) {
   // expected-error @below {{has root 2 in a group of 2}}
-  %0 = dist.collective c_broadcast sum(%x) roots [2] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_broadcast(%x) roots [2] axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -156,8 +156,8 @@ func.func @collective_c3_root(%x: tensor<4xf32>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_elsewhere(%x: tensor<4xf32>) {
-  // expected-error @below {{has part 1 elsewhere, of 1 parts, behind part -1}}
-  dist.collective c_broadcast sum() roots [0] elsewhere [1] axes ["tp"] : () -> tensor<4xf32>
+  // expected-error @below {{has part 1 elsewhere, of 1 parts, after part -1}}
+  dist.collective c_broadcast() roots [0] elsewhere [1] axes ["tp"] : () -> tensor<4xf32>
   return
 }
 
@@ -166,7 +166,7 @@ func.func @collective_c3_elsewhere(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c3_inputs(%x: tensor<4xf32>) {
   // expected-error @below {{has 2 inputs and 2 results, and 1 parts elsewhere}}
-  %0:2 = dist.collective c_broadcast sum(%x, %x) roots [0, 0] elsewhere [1] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_broadcast(%x, %x) roots [0, 0] elsewhere [1] axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -251,7 +251,7 @@ func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send(%x: tensor<4xf32>) {
   // expected-error @below {{sends nothing, not to anybody, or parts elsewhere}}
-  %0 = dist.collective c_send sum(%x) roots [0] axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_send(%x) roots [0] axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -260,7 +260,7 @@ func.func @collective_c3_send(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_itself(%x: tensor<4xf32>) {
   // expected-error @below {{sends from member 2 to member 2 of 4, and another part from member 2}}
-  %0 = dist.collective c_send sum(%x) roots [2] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_send(%x) roots [2] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -269,7 +269,7 @@ func.func @collective_c3_send_itself(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_two(%x: tensor<4xf32>) {
   // expected-error @below {{sends from member 0 to member 2 of 4, and another part from member 1}}
-  %0:2 = dist.collective c_send sum(%x, %x) roots [1, 0] to 2 axes ["pp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_send(%x, %x) roots [1, 0] to 2 axes ["pp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -278,7 +278,7 @@ func.func @collective_c3_send_two(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_send_counts(%x: tensor<4xf32>) {
   // expected-error @below {{has 1 inputs and 2 results for 2 parts}}
-  %0:2 = dist.collective c_send sum(%x) roots [0, 0] to 2 axes ["pp"] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %0:2 = dist.collective c_send(%x) roots [0, 0] to 2 axes ["pp"] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -287,7 +287,7 @@ func.func @collective_c3_send_counts(%x: tensor<4xf32>) {
 dist.mesh @mesh <["pp" = 4]>
 func.func @collective_c3_to(%x: tensor<4xf32>) {
   // expected-error @below {{goes to one member, which c_broadcast does not}}
-  %0 = dist.collective c_broadcast sum(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = dist.collective c_broadcast(%x) roots [0] to 2 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -305,3 +305,21 @@ dist.schedule on {pp = array<i64: 0>} works ["0F"] items [0, 0, 0]
 
 // expected-error @below {{has work 1 of 1 in micro-batch 0}}
 dist.schedule on {pp = array<i64: 0>} works ["0F"] items [-2, 0]
+
+// -----
+
+dist.mesh @mesh <["dp" = 2]>
+func.func @collective_of_unknown_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{"c_allreduc" is not a kind of collective: c_allreduce, c_allgather, c_reducescatter, c_alltoall, c_broadcast, c_reduce, c_send}}
+  %0 = dist.collective c_allreduc sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+dist.mesh @mesh <["dp" = 2]>
+func.func @reduction_of_a_gather(%x: tensor<4xf32>) -> tensor<8xf32> {
+  // expected-error @below {{expected '('}}
+  %0 = dist.collective c_allgather sum(%x) axes ["dp"] : (tensor<4xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

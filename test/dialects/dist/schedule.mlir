@@ -19,8 +19,8 @@ func.func @operations(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2xf32>
     %e = net.exponential %a : tensor<2x4xf32>
     dist.yield %e, %a : tensor<2x4xf32>, tensor<2x4xf32>
   } : (tensor<2x4xf32>, tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
-  // CHECK: dist.collective c_allgather sum(%[[KERNEL]]#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
-  %2 = dist.collective c_allgather sum(%1#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
+  // CHECK: dist.collective c_allgather(%[[KERNEL]]#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
+  %2 = dist.collective c_allgather(%1#0) axes ["tp"] : (tensor<2x4xf32>) -> tensor<2x2x4xf32>
   // CHECK: dist.collective c_reducescatter max(%{{.*}}) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
   %3 = dist.collective c_reducescatter max(%2) axes ["tp"] : (tensor<2x2x4xf32>) -> tensor<2x4xf32>
   // CHECK: dist.view %{{.*}} at 6 : tensor<2x4xf32> -> tensor<2xf32>
@@ -32,18 +32,18 @@ func.func @operations(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2xf32>
 func.func @launches(%a: tensor<4xf32>, %b: tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<4xf32>) {
   // CHECK: %[[REDUCED:.*]]:2 = dist.collective c_reduce sum(%arg0, %arg1) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
   %0:2 = dist.collective c_reduce sum(%a, %b) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
-  // CHECK: %[[SPREAD:.*]]:2 = dist.collective c_broadcast sum(%[[REDUCED]]#0, %[[REDUCED]]#1) roots [1, 0] axes ["tp"]
-  %1:2 = dist.collective c_broadcast sum(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
+  // CHECK: %[[SPREAD:.*]]:2 = dist.collective c_broadcast(%[[REDUCED]]#0, %[[REDUCED]]#1) roots [1, 0] axes ["tp"]
+  %1:2 = dist.collective c_broadcast(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
   // CHECK: dist.wait %[[SPREAD]]#0, %[[SPREAD]]#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
   %2:2 = dist.wait %1#0, %1#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
-  // CHECK: dist.collective c_send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
-  %5 = dist.collective c_send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
-  // CHECK: dist.collective c_send sum(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
-  dist.collective c_send sum(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
-  // CHECK: dist.collective c_send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
-  %6:2 = dist.collective c_send sum() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
-  // CHECK: dist.collective c_broadcast sum(%{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
-  %3:2 = dist.collective c_broadcast sum(%2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: dist.collective c_send(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = dist.collective c_send(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: dist.collective c_send(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  dist.collective c_send(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
+  // CHECK: dist.collective c_send() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
+  %6:2 = dist.collective c_send() roots [1, 1] to 0 axes ["tp"] : () -> (tensor<4xf32>, tensor<1xf32>)
+  // CHECK: dist.collective c_broadcast(%{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
+  %3:2 = dist.collective c_broadcast(%2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>)
   // CHECK: dist.collective c_reduce sum(%{{.*}}, %{{.*}}) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
   %4 = dist.collective c_reduce sum(%2#0, %2#1) roots [1, 0] elsewhere [0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> tensor<1xf32>
   return %2#0, %4, %3#0 : tensor<4xf32>, tensor<1xf32>, tensor<4xf32>

@@ -237,7 +237,7 @@ std::string KernelComparison::compare(size_t index, uint64_t seed) {
   if (first.buffers != second.buffers)
     return "the order of threads and blocks changes what is written";
   if (!first.isGuarded())
-    return "something is written behind a buffer";
+    return "something is written after the end of a buffer";
   double tolerance = getTolerance(kernel);
   ++numCompared;
   numExact += tolerance == 0;

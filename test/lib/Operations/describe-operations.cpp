@@ -37,7 +37,7 @@ every derivative against differences (`test/unit/Train/OperationDerivativesTest.
   named. `·` is a dimension that cannot be split; `a[2:6]` spans the indices 2 to 6 of the factor alone.
 - **Splitting** says what is special about a factor: splitting it leaves the results that lack it *partial*, to be reduced by sum, max …;
   it *must stay whole*; or it can only be split into *equal* parts. All others may be split into parts of any size.
-- **Passes**: the reductions that may be put off behind the operation, and the operands, counted from 0, that are partial then;
+- **Passes**: the reductions that may be put off until after the operation, and the operands, counted from 0, that are partial then;
   `0 1` together, `0 or 1` either alone. *All* stands for sum, product, max, min, and, or.
 - **Derivative**: whether a gradient passes.
 - **Precision**: in mixed precision *narrow* is computed in 16 bits, *wide* in the type it is written in, *follow* in 16 bits where its

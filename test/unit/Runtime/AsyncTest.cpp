@@ -337,17 +337,6 @@ TEST(Link, CollectivesTakeTheirTimeOneAfterTheOther) {
   EXPECT_GT(pair.get(0).getCpuSeconds(0), 0);
 }
 
-TEST(Link, BytesSentAreThoseOfTheSpecification) {
-  // With B the full value and b the local one: 2B(n-1)/n, B(n-1)/n, b(n-1)/n; here 4 members and parts of 12 bytes.
-  EXPECT_EQ(getSentBytes(Collective::ALL_REDUCE, 4, 12), 2 * 12 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::ALL_GATHER, 4, 12), 48 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::REDUCE_SCATTER, 4, 12), 48 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::ALL_TO_ALL, 4, 12), 48 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::BROADCAST, 4, 12), 12 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::REDUCE, 4, 12), 12 * 3 / 4.0);
-  EXPECT_EQ(getSentBytes(Collective::ALL_REDUCE, 1, 12), 0);
-}
-
 /// The sum of the squares of the relative errors.
 static double getError(const LinkModel &link, std::span<const LinkModel::Point> points) {
   double sum = 0;

@@ -389,6 +389,24 @@ struct TwoRanks {
   }
 };
 
+TEST(CollectiveBytes, AreThoseOfRings) {
+  // With B the full value and b the local one: 2B(n-1)/n, B(n-1)/n, b(n-1)/n; here 4 members and parts of 12 bytes. The
+  // root of a send sends all of it.
+  const std::pair<Collective::Kind, double> expected[] = {{Collective::ALL_REDUCE, 2 * 12 * 3 / 4.0},
+                                                          {Collective::ALL_GATHER, 48 * 3 / 4.0},
+                                                          {Collective::REDUCE_SCATTER, 48 * 3 / 4.0},
+                                                          {Collective::ALL_TO_ALL, 48 * 3 / 4.0},
+                                                          {Collective::BROADCAST, 12 * 3 / 4.0},
+                                                          {Collective::REDUCE, 12 * 3 / 4.0},
+                                                          {Collective::SEND, 12}};
+  EXPECT_EQ(std::size(expected), Collective::Kind_ARRAYSIZE);
+  for (auto [kind, bytes] : expected) {
+    EXPECT_EQ(getSentBytes(kind, 4, 12), bytes) << getName(kind);
+    if (kind != Collective::SEND)
+      EXPECT_EQ(getSentBytes(kind, 1, 12), 0) << getName(kind);
+  }
+}
+
 } // namespace
 
 TEST(Collectives, DisagreementIsAnErrorOnAllRanks) {

@@ -52,9 +52,9 @@ TEST(RendezvousTest, HostAndPort) {
 
 // Tests that torchrun, Slurm, the launcher and none of them are distinguished, the launcher first.
 TEST(RendezvousTest, Environments) {
-  auto nobody = find({{"RANK", "0"}, {"SLURM_PROCID", "0"}});
-  ASSERT_TRUE(nobody.ok());
-  EXPECT_FALSE(nobody->has_value());
+  auto none = find({{"RANK", "0"}, {"SLURM_PROCID", "0"}});
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
 
   Variables torchrun = {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "n0"}, {"MASTER_PORT", "29500"}};
   auto found = find(torchrun);

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface behind which the backends stand. Collectives are described once, before the first step, and executed
-// by number: nothing is allocated in a step. Those that are started run behind the rank's computation. All collectives
+// The interface of the backends. Collectives are described once, before the first step, and executed
+// by number: nothing is allocated in a step. Started ones run beside the rank's computation. All collectives
 // of a rank run one after the other, in the order in which they are issued.
 //
 // Reductions run over the members of the group in their order, for every element, in the type itself or in f32 for the
@@ -14,6 +14,7 @@
 #ifndef MESHWRIGHT_RUNTIME_COMMUNICATOR_H
 #define MESHWRIGHT_RUNTIME_COMMUNICATOR_H
 
+#include "meshwright/runtime/CollectiveTraits.h"
 #include "meshwright/runtime/DType.h"
 #include "meshwright/runtime/Layout.h"
 #include "meshwright/runtime/LinkModel.h"
@@ -45,15 +46,18 @@ struct CollectiveCall {
   std::string location; ///< for messages: where in the source
 };
 
-/// As in messages: `c_allreduce`.
-std::string_view getName(Collective::Kind kind);
+/// The properties of a kind; those of a kind that is not in the package's schema say nothing.
+const CollectiveTraits &getTraits(Collective::Kind kind);
 
-/// Whether a collective of that kind reduces; whether it has a root; whether the operand of a part, or its result, has
-/// `count` elements for every member and not `count` in all.
-bool isReducing(Collective::Kind kind);
-bool hasRoot(Collective::Kind kind);
-bool hasOperandPerMember(Collective::Kind kind);
-bool hasResultPerMember(Collective::Kind kind);
+/// The name in messages: `c_allreduce`.
+inline std::string_view getName(Collective::Kind kind) { return getTraits(kind).name; }
+
+/// True if a collective of that kind reduces; if it has a root; if the operand of a part, or its result, has `count`
+/// elements for each member and not `count` in all.
+inline bool isReducing(Collective::Kind kind) { return getTraits(kind).isReducing(); }
+inline bool hasRoot(Collective::Kind kind) { return getTraits(kind).hasRoot(); }
+inline bool hasOperandPerMember(Collective::Kind kind) { return getTraits(kind).hasOperandPerMember(); }
+inline bool hasResultPerMember(Collective::Kind kind) { return getTraits(kind).hasResultPerMember(); }
 
 /// The ranks that take part in a checked collective with `rank`, which does: of a send the root and who gets it, of
 /// anything else the group.
@@ -86,7 +90,7 @@ public:
   /// The rank has nothing more to do in this step; with an error, those who wait for it are released with that error.
   /// Returns when nothing that the rank started runs any more.
   virtual void finishStep(const Status &status) = 0;
-  /// What the collective's last execution cost this rank, in seconds of CPU time. Measured while the backend profiles.
+  /// The CPU time of the collective's last execution on this rank, in seconds. Measured while the backend profiles.
   virtual double getCpuSeconds(uint32_t number) const = 0;
   /// From now on adds to `times` when each collective ran, in the order of issue; not any more where it is null. Called
   /// while the rank is in no step. Who does not know adds nothing.
