@@ -25,7 +25,7 @@ MESHWRIGHT_EXPORT int __lsan_is_turned_off() { return dlsym(RTLD_DEFAULT, "MPI_I
 
 MESHWRIGHT_EXPORT const char *__ubsan_default_options() { return "exitcode=99:print_stacktrace=1"; }
 
-// ignore_noninstrumented_modules: LLVM, oneDNN and MPI order by atomics that nobody sees what they copy and free.
+// ignore_noninstrumented_modules: LLVM, oneDNN and MPI order by atomics, invisible here, what they copy and free.
 MESHWRIGHT_EXPORT const char *__tsan_default_options() {
   return "exitcode=99:ignore_noninstrumented_modules=1:second_deadlock_stack=1";
 }

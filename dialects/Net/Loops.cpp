@@ -154,9 +154,9 @@ static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
       continue;
     bool leaves = leavesLoop(maker);
     if (leaves && nest.contains(home, op))
-      return op->emitOpError() << "reads in a loop what " << maker->getName() << " completes behind it";
+      return op->emitOpError() << "reads in a loop what " << maker->getName() << " completes after it";
     if (!nest.contains(leaves ? nest.getParent(home) : home, op))
-      return op->emitOpError() << "reads behind a loop what " << maker->getName() << " makes in a trip";
+      return op->emitOpError() << "reads after a loop what " << maker->getName() << " makes in a trip";
   }
   return success();
 }

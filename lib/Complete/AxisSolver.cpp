@@ -45,7 +45,7 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
       offered(graph.values.size()), isOwedInTime(graph.values.size(), false) {
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
-    // Of two places with equal bytes, the one after the loop starts fewer collectives.
+    // At equal bytes the place after the loop starts fewer collectives.
     if (graph.values[value].trips > 1)
       size *= kTripPenalty * graph.values[value].trips;
     for (const auto &[other, decided] : done) {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is in memory is decided first (KernelMemory.h), then what is computed together (KernelProblem.h, Clustering.h),
+// Values in memory are decided first (KernelMemory.h), then kernels (KernelProblem.h, Clustering.h),
 // and then the block is written anew in that order.
 //
 //===----------------------------------------------------------------------===//

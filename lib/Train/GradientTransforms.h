@@ -29,10 +29,10 @@ struct Update {
   bool decays = true;
 };
 
-/// What transformations share: the builder, the scalars of the step and its state variables.
+/// The state that transformations share: the builder, the scalars of the step and its state variables.
 class UpdateBuilder {
 public:
-  /// Variables are added behind the last one of `module`, their reads behind the last read of `func`. `scalarType` is
+  /// Variables are added after the last one of `module`, their reads after the last read of `func`. `scalarType` is
   /// the element type of scalars.
   UpdateBuilder(RoleBuilder &builder, mlir::ModuleOp module, mlir::func::FuncOp func, mlir::FloatType scalarType);
 

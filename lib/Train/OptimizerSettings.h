@@ -11,7 +11,7 @@
 
 namespace meshwright::train {
 
-/// What the strategy says of the parameters that a group matches.
+/// The strategy's settings for the parameters that a group matches.
 struct GroupSettings {
   /// Globs of the parameters of the group, and of those to which l2 and weight decay apply; empty for all.
   std::vector<std::string> match, decay;

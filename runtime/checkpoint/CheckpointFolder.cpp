@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What has a name is complete: files are written into a folder with a temporary name, synced, and the folder is
+// A checkpoint with its final name is complete: files are written into a temporary folder and synced, and the folder is
 // renamed. Whatever ends the process, the last complete checkpoint is there; an older one is deleted after that.
 //
 //===----------------------------------------------------------------------===//

@@ -21,7 +21,7 @@ std::string meshwright::runtime::describe(int64_t rank, const CollectiveCall &ca
   return fmt::format("rank {}: {}", rank, describe(call));
 }
 
-/// What is moved, as in messages: `2 f32`, `3 parts of 120 f32`.
+/// Describes the moved data as messages do: `2 f32`, `3 parts of 120 f32`.
 static std::string describeSize(const CollectiveCall &call) {
   uint64_t count = 0;
   for (const CallPart &part : call.parts)

@@ -93,7 +93,7 @@ std::vector<Hub::Wait> Hub::findWaits() const {
   return waits;
 }
 
-/// Of those who do not come, the first that does not wait for somebody else is the cause.
+/// The cause is the first absent member that does not itself wait for another one.
 Status Hub::describeStop() const {
   std::vector<Wait> waits = findWaits();
   for (const Wait &wait : waits)
@@ -110,7 +110,7 @@ std::string Hub::describeCircle(const std::vector<Wait> &waits) {
   return text;
 }
 
-/// Where nobody runs and somebody waits, nobody can come.
+/// Reports a failure if a thread waits and none runs, so that none can come.
 void Hub::checkProgress() {
   if (running != 0 || !failure.ok())
     return;

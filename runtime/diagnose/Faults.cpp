@@ -262,7 +262,7 @@ private:
       if (!at || !state.take(Kind::Corrupt))
         continue;
       state.say("changes a byte of what it contributes to", known.call);
-      // What is in flight may make the operands.
+      // A collective that is under way may make the operands.
       if (lastStarted)
         MW_TRY(inner.wait(*lastStarted));
       for (size_t other = 0; other != known.copies.size(); ++other)

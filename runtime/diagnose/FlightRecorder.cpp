@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// A rank's thread stores an event and then counts it; a reader copies the ring and leaves out events that the count
+// shows to be overwritten in the meantime, so that no lock is taken in a step. Comparing the ranks' last states names
+// the members that are missing in a collective and the straggler.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/FlightRecorder.h"
@@ -33,7 +37,7 @@ std::vector<RankFlight::Event> RankFlight::getEvents() const {
                       slot.step.load(std::memory_order_relaxed), static_cast<uint32_t>(what >> 32 & 0xffffff),
                       static_cast<uint32_t>(what)});
   }
-  // What was overwritten meanwhile is left out: it is not of its place any more.
+  // Entries overwritten in the meantime are left out: they belong to another place.
   uint64_t overwritten = count.load(std::memory_order_acquire) - end;
   events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(overwritten, events.size())));
   return events;
@@ -123,7 +127,7 @@ std::string meshwright::runtime::describeDisagreement(const std::vector<FlightSt
       continue;
     std::vector<int64_t> come;
     std::vector<std::string> missing;
-    bool isFree = false; // somebody is missing who does not wait for others
+    bool isFree = false; // a member is missing that does not wait for others
     for (int64_t member : state.members) {
       auto other = find(member);
       if (other != states.end() && other->step == state.step && other->collective == state.collective) {
@@ -160,7 +164,7 @@ Result<std::string> FlightRecorder::findStraggler(World &world, double seconds) 
     for (size_t at = 0; at + sizeof(Waiting) <= bytes.size(); at += sizeof(Waiting))
       std::memcpy(&ranks.emplace_back(), bytes.data() + at, sizeof(Waiting));
   std::sort(ranks.begin(), ranks.end(), [](const Waiting &a, const Waiting &b) { return a.seconds < b.seconds; });
-  // Who never waits while all others do for a good part of the time.
+  // The rank that never waits while all others do for a good part of the time.
   if (ranks.size() < 2 || ranks[1].seconds - ranks[0].seconds < 0.25 * seconds)
     return std::string();
   return fmt::format("the others wait for rank {}: it has waited {:.3f} s in collectives, every other rank {:.3f} s or "

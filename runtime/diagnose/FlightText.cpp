@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Recordings as JSON (docs/reference/flight-recorder.md), and back: the first process reads the files of the other
+// processes on its host, so that its report covers ranks that can no longer speak.
+//
 //===----------------------------------------------------------------------===//
 
 #include "FlightText.h"
@@ -17,7 +20,7 @@ using namespace meshwright::runtime;
 using Kind = RankFlight::Kind;
 using Event = RankFlight::Event;
 
-/// What an instruction does, as in messages: `kernel`, `c_allreduce`.
+/// The name of an instruction in messages: `kernel`, `c_allreduce`.
 static std::string getInstructionKind(const Instruction &instruction) {
   switch (instruction.kind_case()) {
   case Instruction::kKernel:
@@ -119,7 +122,7 @@ static OrderedJson formatEvent(const RankFlight &flight, const Event &event, uin
   return json;
 }
 
-/// The instructions behind the last one that was begun, in the order of the step.
+/// The instructions after the last one that was begun, in the order of the step.
 static OrderedJson formatNext(const RankFlight &flight, const std::vector<Event> &events) {
   constexpr size_t most = 5;
   OrderedJson next = OrderedJson::array();
@@ -210,7 +213,7 @@ std::string meshwright::runtime::formatFlight(const RankFlight &flight, uint64_t
   return text + "\n}\n";
 }
 
-/// What a flight says of where its rank was; nothing where the text is no flight.
+/// The place of the rank according to its recording; nothing where the text is no recording.
 static std::optional<FlightState> parseState(std::string_view text) {
   auto json = parseJson(text);
   if (!json.ok() || !json->is_object())

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an executor walks through. A task is there once for every micro-batch of its period: with addresses of their
+// The program that an executor runs. A task is there once for every micro-batch of its period: with addresses of their
 // own, and without any work in the step.
 //
 //===----------------------------------------------------------------------===//

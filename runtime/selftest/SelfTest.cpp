@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Runs the suite in batches, each on a fresh backend: all cases of a batch are prepared together, as a package's
+// collectives are, then executed and checked by every rank alone. Timings follow after the checks and are fitted to a
+// model of the link.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/SelfTest.h"
@@ -143,7 +147,7 @@ private:
   const SelfTestBatch &batch;
   std::optional<LoadedPackage> package;
   std::unique_ptr<Platform> platform;
-  /// Of the ranks of this process.
+  /// The results of the ranks of this process.
   std::vector<std::unique_ptr<Device>> devices;
   std::unique_ptr<Backend> backend;
   std::vector<SelfTestRank> ranks;

@@ -16,7 +16,7 @@ namespace meshwright::runtime {
 struct Grouping {
   enum class Kind { Blocks, Strided, Reversed };
   Kind kind = Kind::Blocks;
-  /// Of Blocks, how many ranks a group has (the last one may have fewer); of Strided, how many groups there are.
+  /// For Blocks, the number of ranks of a group (the last one may have fewer); for Strided, the number of groups.
   int64_t size = 1;
 
   std::vector<int64_t> getMembers(int64_t rank, int64_t numRanks) const;

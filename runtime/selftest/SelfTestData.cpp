@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Operands follow from the seed, the part, the rank and the index; expected results are reduced here in the order of
+// the members, one element at a time, independently of the reductions under test.
+//
 //===----------------------------------------------------------------------===//
 
 #include "SelfTestData.h"
@@ -66,7 +69,7 @@ template <typename A> static A getLarger(A a, A b) {
   return std::max(a, b);
 }
 
-/// Of integers the low bits of sums and products are those of unsigned ones, however wide they are.
+/// The low bits of integer sums and products are those of unsigned ones, however wide they are.
 template <typename A> static A reduceTwo(Collective::Reduction reduction, A a, A b) {
   if (reduction == Collective::MAX)
     return getLarger(a, b);

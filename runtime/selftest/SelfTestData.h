@@ -40,7 +40,7 @@ private:
 /// An element as in messages: its value and its bits.
 std::string formatElement(DType type, const std::byte *element);
 
-/// What a rank brings for a part: numbers whose sums are rounded in floats, so that the order of a sum shows, and whose
+/// A rank's operand for a part: numbers whose sums are rounded in floats, so that the order of a sum shows, and whose
 /// products stay within them. The first `elements` are wanted.
 PeriodicValues makeOperand(const SelfTestCase &test, uint32_t part, int64_t rank, uint64_t elements);
 /// The reduction of what the members bring, in their order.

@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Behind each result lie bytes that belong to nobody. They, and operands that are not also results, have to be what
-// they were.
+// A result is followed by guard bytes. They, and operands that are not also results, have to keep their values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -206,7 +205,7 @@ void SelfTestRank::checkResult(const SelfTestCase &test, const Prepared &prepare
                          formatElement(test.type, found.data() + at * size), values.format(first + at)));
   };
   size_t n = prepared.members.size();
-  // Of what is spread over the members, each gets the stretch of its place.
+  // Each member gets its piece of an operand that is divided among them.
   bool isSpread = hasOperandPerMember(test.kind);
   uint64_t first = isSpread ? prepared.place * count : 0, elements = isSpread ? n * count : count;
   if (isReducing(test.kind))
@@ -222,7 +221,7 @@ void SelfTestRank::checkGuard(const SelfTestCase &test, const Prepared &prepared
   auto changed = std::find_if(behind.begin(), behind.end(), [](std::byte byte) { return byte != guard; });
   if (changed != behind.end())
     report(test, prepared, 1,
-           fmt::format("byte {} behind the result of part {} was changed", changed - behind.begin(), part));
+           fmt::format("byte {} after the result of part {} was changed", changed - behind.begin(), part));
 }
 
 void SelfTestRank::checkOperand(const SelfTestCase &test, const Prepared &prepared, uint32_t part,

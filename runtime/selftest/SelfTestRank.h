@@ -13,7 +13,7 @@
 
 namespace meshwright::runtime {
 
-/// What a rank found.
+/// A defect that a rank found.
 struct SelfTestFindings {
   uint64_t wrong = 0;
   /// The first wrong element, as a sentence.
@@ -66,7 +66,7 @@ private:
   Communicator &communicator;
   int64_t rank;
   std::vector<Prepared> cases;
-  /// What goes to the device, or has come from it.
+  /// The bytes copied to the device, or from it.
   std::vector<std::byte> host;
   SelfTestFindings findings;
 };

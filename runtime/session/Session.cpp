@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Builds the arenas, mirrors, executors and communicators of this process's ranks from a package, and runs steps with
+// one thread per rank. Whole arrays are scattered to, and gathered from, the parts that placements describe.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Session.h"

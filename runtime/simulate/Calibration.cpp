@@ -81,7 +81,7 @@ private:
   }
 
   void addTrace(const StepTrace &trace, bool hasWork) {
-    // What each collective took the member that came last: tags and members tell them apart.
+    // The time of each collective on the member that came last: tags and members tell them apart.
     std::map<std::pair<std::vector<int64_t>, std::pair<uint32_t, uint32_t>>, LinkModel::Point> collectives;
     for (const StepSpan &span : trace.spans) {
       if (span.kind == StepSpan::Compute && hasWork)

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Fits the cost of a kind of instruction as seconds = call + bytes / bandwidth + flops / rate by least squares of
+// relative errors over measured points, with the best subset of terms that are not negative, and reads and writes the
+// result as machine.proto.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/MachineModel.h"
@@ -145,7 +149,7 @@ std::optional<Work> meshwright::runtime::getWork(const Program &program, const I
 
 double MachineModel::getSeconds(const Work &wanted) const {
   auto known = work.find({wanted.kind, wanted.type});
-  // Of products of another type, one of any type; of other kinds, what is elementwise.
+  // For products of another type, one of any type; for other kinds, the elementwise one.
   if (known == work.end())
     known = work.lower_bound({wanted.kind, DTYPE_INVALID});
   if (known == work.end() || known->first.first != wanted.kind)

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Turns the tasks of all ranks into items of the step simulator, with the times of a profile or of a machine model,
+// and sums its answer up: the busiest rank, exposed communication, and the span of each instruction.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/StepPlan.h"
@@ -26,7 +29,7 @@ size_t meshwright::runtime::getNumCores() {
 
 namespace {
 
-/// What a span of the simulator is called in a plan.
+/// The name of a span of the simulator in a plan.
 StepSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
   if (span.kind != SimulatedSpan::Move)
     return span.kind == SimulatedSpan::Compute ? StepSpan::Compute : StepSpan::Wait;
@@ -35,7 +38,7 @@ StepSpan::Kind getKind(const SimulatedSpan &span, const SimulatedItem &item) {
                                               : StepSpan::WriteBack;
 }
 
-/// What the link of a group of ranks takes for bytes that a rank sends, in seconds.
+/// The time of the link of a group of ranks for the bytes that a rank sends, in seconds.
 using LinkSeconds = std::function<double(const std::vector<int64_t> &members, double bytes)>;
 
 /// Makes the simulator's problem, and its answer a plan.
@@ -77,12 +80,12 @@ public:
   }
 
 private:
-  /// What an item of the problem is.
+  /// The instruction of an item of the problem, and its task.
   struct Place {
     const Instruction *instruction;
     const Task *task;
     uint32_t microBatch;
-    /// What it moves, and of a send the other rank.
+    /// The bytes that it moves, and the other rank of a send.
     double bytes = 0;
     int64_t peer = -1;
   };

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All work goes on at one rate, so it is measured on a clock of its own that runs at that rate: a piece of work that
-// begins at v and takes w ends at v + w, whoever comes and goes meanwhile. What ends next is the first of two queues,
-// one in that time and one, for links, in real time.
+// begins at v and takes w ends at v + w, whatever else begins and ends meanwhile. The next end is the first of two
+// queues, one in that time and one, for links, in real time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -146,7 +146,7 @@ private:
       addWork(member, getItem(member, channel).work, true, channel);
   }
 
-  /// What a channel of a rank has come to.
+  /// The item that a channel of a rank has come to.
   const SimulatedItem &getItem(uint32_t rank, Channel channel) const {
     const Moves &moves = ranks[rank].get(channel);
     return problem.ranks[rank][moves.issued[moves.over]];

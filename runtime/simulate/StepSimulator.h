@@ -19,11 +19,11 @@
 
 namespace meshwright::runtime {
 
-/// What moves beside the computation of a rank, one thing after the other in each.
+/// The channels beside the computation of a rank, each of which moves one thing after the other.
 enum class Channel : uint8_t { Collectives, Fetches, WriteBacks };
 inline constexpr size_t numChannels = 3;
 
-/// What a rank does, in order. All times are in seconds.
+/// The actions of a rank, in order. All times are in seconds.
 struct SimulatedItem {
   enum Kind { Compute, Execute, Start, Wait } kind;
   /// Work of the computation, or of this rank's share of the collective, or of the copy.

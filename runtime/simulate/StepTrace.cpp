@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Collects the times that devices and communicators took during one step, translates them to instructions, and sends
+// them to the first process in times of the system's clock.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/StepTrace.h"
@@ -45,7 +48,7 @@ std::optional<StepSpan::Kind> getCopyKind(const Program &program, const Instruct
   return to == HOST ? StepSpan::WriteBack : StepSpan::Fetch;
 }
 
-/// What the rank's thread did in an instruction; nothing where what is of interest goes on beside it.
+/// The kind of span of the rank's thread in an instruction; none where the event of interest runs beside it.
 std::optional<StepSpan::Kind> getKind(const Program &program, const Instruction &instruction) {
   switch (instruction.kind_case()) {
   case Instruction::kCollective:
@@ -127,7 +130,7 @@ private:
   const Session &session;
 };
 
-/// What the system's clock is ahead of the steady one.
+/// The system clock's lead over the steady one.
 int64_t getClockOffset() {
   using namespace std::chrono;
   int64_t system = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();

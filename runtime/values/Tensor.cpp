@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Conversions of arrays between element types with the rounding of the serial program: integers are checked for range,
+// and floats are rounded once, also where a conversion goes through f32.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Tensor.h"

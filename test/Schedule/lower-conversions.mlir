@@ -17,7 +17,7 @@ func.func @reduce_takes_the_value_as_it_is(%x: tensor<4x6xf32>) -> tensor<4x6xf3
 
 // Parts along the outermost dimension are contiguous.
 // CHECK-LABEL: @gather_of_the_outer_dimension
-// CHECK-NEXT: %[[PARTS:.*]] = dist.collective c_allgather sum(%arg0) axes ["tp"] : (tensor<2x6xf32>) -> tensor<2x2x6xf32>
+// CHECK-NEXT: %[[PARTS:.*]] = dist.collective c_allgather(%arg0) axes ["tp"] : (tensor<2x6xf32>) -> tensor<2x2x6xf32>
 // CHECK-NOT: net.transpose
 // CHECK: return
 func.func @gather_of_the_outer_dimension(%x: tensor<2x6xf32>) -> tensor<4x6xf32> {
@@ -26,7 +26,7 @@ func.func @gather_of_the_outer_dimension(%x: tensor<2x6xf32>) -> tensor<4x6xf32>
 }
 
 // CHECK-LABEL: @gather_of_an_inner_dimension
-// CHECK-NEXT: %[[PARTS:.*]] = dist.collective c_allgather sum(%arg0) axes ["tp"] : (tensor<4x3xf32>) -> tensor<2x4x3xf32>
+// CHECK-NEXT: %[[PARTS:.*]] = dist.collective c_allgather(%arg0) axes ["tp"] : (tensor<4x3xf32>) -> tensor<2x4x3xf32>
 // CHECK: net.transpose
 // CHECK: -> tensor<4x6xf32>
 // CHECK: return
@@ -37,7 +37,7 @@ func.func @gather_of_an_inner_dimension(%x: tensor<4x3xf32>) -> tensor<4x6xf32> 
 
 // Five indices in parts of three: the last part is padded, and the sixth index is cut off.
 // CHECK-LABEL: @gather_of_uneven_parts
-// CHECK: dist.collective c_allgather sum(%arg0) axes ["tp"] : (tensor<3xf32>) -> tensor<2x3xf32>
+// CHECK: dist.collective c_allgather(%arg0) axes ["tp"] : (tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK: net.slice {{.*}} limits = [1, 5]
 func.func @gather_of_uneven_parts(%x: tensor<3xf32>) -> tensor<5xf32> {
   %0 = dist.c_allgather %x axes ["tp"] from <dims = [["tp"]]> to <dims = [[]]> shape [5] : tensor<3xf32> -> tensor<5xf32>
@@ -54,7 +54,7 @@ func.func @scatter_of_uneven_parts(%x: tensor<5xf32>) -> tensor<3xf32> {
 
 // CHECK-LABEL: @exchange_of_rows_for_columns
 // CHECK: net.transpose
-// CHECK: dist.collective c_alltoall sum({{.*}}) axes ["tp"] : (tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
+// CHECK: dist.collective c_alltoall({{.*}}) axes ["tp"] : (tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
 // CHECK: return %{{.*}} : tensor<4x3xf32>
 func.func @exchange_of_rows_for_columns(%x: tensor<2x6xf32>) -> tensor<4x3xf32> {
   %0 = dist.c_alltoall %x axes ["tp"] from <dims = [["tp"], []]> to <dims = [[], ["tp"]]> shape [4, 6] : tensor<2x6xf32> -> tensor<4x3xf32>
@@ -106,7 +106,7 @@ func.func @rest_is_filled(%x: tensor<3xf32>) -> tensor<3xf32> {
 // The root of a group of several axes is counted as its members are; what was made for some runs there.
 // CHECK-LABEL: @to_and_from_one_holder
 // CHECK-NEXT: %[[OWNED:.*]] = dist.collective c_reduce sum(%arg0) roots [3] axes ["dp", "tp"] : (tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT: %[[ALL:.*]] = dist.collective c_broadcast sum(%[[OWNED]]) roots [1] axes ["tp"] {dist.on = {dp = array<i64: 1>}} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[ALL:.*]] = dist.collective c_broadcast(%[[OWNED]]) roots [1] axes ["tp"] {dist.on = {dp = array<i64: 1>}} : (tensor<8xf32>) -> tensor<8xf32>
 // CHECK-NEXT: %[[ZERO:.*]] = net.constant dense<-0.000000e+00>
 // CHECK-NEXT: dist.either %[[ALL]] on {dp = array<i64: 1>} else %[[ZERO]] : tensor<8xf32>
 func.func @to_and_from_one_holder(%x: tensor<8xf32>) -> tensor<8xf32> {

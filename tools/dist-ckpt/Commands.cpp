@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The commands on checkpoints without their package: list, verify, export and import. Files appear under their names
+// only when they are complete. Exports follow the layout of safetensors and its index of shards, as Hugging Face reads
+// it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Each process contributes a text that stands for what it has: a command line, a hash, a sample of a file, the
+// kernels' library. The first process compares them, and its verdict goes to all, so that no process starts a step
+// alone.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CompareProcesses.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// After the first failure the other processes get some seconds to end by themselves, because the run's lifeline names
+// the cause in that time; only then are they killed. Processes report through one pipe why they end, and the launcher
+// prints one cause for all.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// One table has every option with its help text and its parser; `--help` prints it. Combinations that exclude each
+// other are checked after all options have been read, so that their order does not matter.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"

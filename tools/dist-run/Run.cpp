@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The main loop of dist-run: initial values or a checkpoint, then data, step, checks, metrics, evaluation and
+// checkpoints for each step, then the files of the end. Metrics of a step are read while the device computes the next
+// one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Run.h"

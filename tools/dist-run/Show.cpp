@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Prints a package in the terms of its plan: placements as the mapping attribute writes them, conversions with their
+// groups and bytes, and the schedule of each variant of the step.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Show.h"

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Writes planned and measured steps in the trace event format of Chrome, which Perfetto opens: a process per rank, a
+// track per stream, and events one by one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Timeline.h"

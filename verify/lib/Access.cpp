@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The verifier's own reading of the package schema: for each instruction the bytes that it reads and writes. It shares
+// no code or table with the compiler and the runtime, so that a mistake in theirs is not repeated here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"

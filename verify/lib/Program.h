@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The structure that all proofs share: a program whose references, sizes and schedule have been checked, so that
+// proofs can index without checks. A program whose structure is wrong gets findings and is not followed further.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_VERIFY_LIB_PROGRAM_H

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Runs the proofs in order: the structure, then each program alone, then the order of collectives over all programs. A
+// proof runs only if the structure that it needs is sound, so that one damage does not produce a list of consequences.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/verify/Verify.h"

@@ -182,7 +182,7 @@ static Value foldSelect(SelectOp op, NetBuilder &) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// A float towards zero; one that the type cannot hold is left to whoever computes it.
+/// A float towards zero; one that the type cannot hold is left to the run.
 static Value convertToInteger(ConvertOp op, NetBuilder &build, const APFloat &value, IntegerType to) {
   if (to.getWidth() == 1)
     return makeBool(build, op.getResult(), !value.isZero());

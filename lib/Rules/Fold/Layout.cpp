@@ -11,7 +11,7 @@ using namespace meshwright;
 using namespace meshwright::net;
 using namespace meshwright::net::fold;
 
-/// Whatever moves the elements of a splat makes a splat; otherwise what `rule` finds.
+/// An operation that moves the elements of a splat makes a splat; for other operands `rule` decides.
 template <typename OpT, Value (*rule)(OpT, NetBuilder &)> static Value foldSplat(OpT op, NetBuilder &build) {
   if (SplatElementsAttr splat = getSplat(op.getOperand()))
     return makeConstant(build, op.getResult(), splat.resizeSplat(typeOf(op.getResult())));

@@ -75,7 +75,7 @@ Value makeShape(kernel::Builder &builder, ArrayRef<int64_t> sizes) {
   return linalg::FillOp::create(builder, zero, empty).getResult(0);
 }
 
-/// The map from loops, the first of which are those of a result of `rank`, to the result, or to the loops behind.
+/// The map from loops, the first of which are those of a result of `rank`, to the result, or to the loops after them.
 AffineMap mapLoops(kernel::Builder &builder, int64_t rank, int64_t inner, bool toResult) {
   SmallVector<AffineExpr> exprs;
   for (int64_t dim = toResult ? 0 : rank, end = toResult ? rank : rank + inner; dim < end; ++dim)

@@ -193,7 +193,7 @@ static Result join(Value first, Value second, const ShiftDependence *left, const
 }
 
 static Result transfer(SelectOp op, Operands from) {
-  // What stands in for a value that is not finite does not matter: there is no derivative there.
+  // The replacement of a value that is not finite does not matter: there is no derivative there.
   auto finite = op.getPredicate().getDefiningOp<IsFiniteOp>();
   if (finite && finite.getOperand() == op.getOnTrue() && from[1] && !from[2])
     return *from[1];

@@ -46,7 +46,7 @@ private:
   GradientTransform *learningRate = nullptr;
 };
 
-/// What the settings of an optimizer stand for.
+/// An optimizer, as its settings describe it.
 struct Optimizer {
   using Settings = google::protobuf::Message;
 

@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A collective is: meet, work, meet. At the first meeting the members have shown their buffers and descriptions, which
-// have to agree; then each does its share in everybody's buffers (SharedWork.h); after the second meeting the buffers
-// belong to their ranks again. On a modelled link everybody then sleeps until the time is over that the link would
-// take.
+// have to agree; then each does its share in all members' buffers (SharedWork.h); after the second meeting the buffers
+// belong to their ranks again. On a modelled link all members then sleep until the link's time is over.
 //
 // A rank that starts collectives has a second thread, which takes them from a queue (WorkQueue.h).
 //
 // Ranks that wait sleep on a condition variable, so that many ranks share few cores. When every rank waits or has
-// finished, nobody can come any more: that is reported at once, and an error on one rank releases all.
+// finished, no rank can come any more: that is reported at once, and an error on one rank releases all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +28,7 @@ using namespace meshwright::runtime::inproc;
 
 namespace {
 
-/// What the ranks have in common.
+/// The state that the ranks share.
 struct Shared {
   Hub hub;
   std::optional<LinkModel> link;
@@ -131,7 +130,7 @@ private:
   std::vector<std::unique_ptr<InprocCommunicator>> communicators;
 };
 
-/// What a link takes for a collective; nothing travels in a group of one.
+/// The time of a link for a collective; a group of one sends nothing.
 Clock::duration getDelay(const CollectiveCall &call, const LinkModel &link) {
   if (call.members.size() == 1)
     return {};
@@ -161,7 +160,7 @@ Status InprocCommunicator::connect() {
   std::map<std::vector<int64_t>, Group *> groups;
   for (const auto &prepared : collectives)
     groups.emplace(prepared->call.members, nullptr);
-  // Nobody waits for a later group before an earlier one is there.
+  // Ranks join groups in one order: none waits for a later group before an earlier one is complete.
   for (auto &[members, group] : groups) {
     group = hub.getGroup(members);
     CollectiveCall call;

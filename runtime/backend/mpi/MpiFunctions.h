@@ -25,14 +25,14 @@ struct MwMpiRequest {
 struct MwMpiProcess {
   int process;
   int numProcesses;
-  /// Of them on this host.
+  /// The number of them on this host.
   int numLocal;
   /// Tags are up to here.
   int maxTag;
 };
 
 struct MwMpiFunctions {
-  /// Of MPI itself: `Open MPI v4.1.4`. Before `initialize` too.
+  /// The version of the MPI library: `Open MPI v4.1.4`. Valid before `initialize` too.
   void (*describeLibrary)(char *text, int size);
   void (*describe)(int error, char *text, int size);
   int (*initialize)(MwMpiProcess *process);
@@ -41,7 +41,7 @@ struct MwMpiFunctions {
   int (*receive)(void *bytes, int count, int peer, int tag, MwMpiRequest *request);
   /// Whether a message is over, which ends its request; then, of one that is received, how many bytes it has.
   int (*test)(MwMpiRequest *request, int *isOver, int *count);
-  /// Whether a message of that process is there that nobody receives yet, and its tag.
+  /// True if a message of that process has come that no call receives yet, and its tag.
   int (*probe)(int peer, int *isThere, int *tag);
 };
 

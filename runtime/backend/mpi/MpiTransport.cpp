@@ -33,7 +33,7 @@ Result<MwMpiFunctions> mpi::openPlugin() {
   std::string path = findPlugin();
   if (path.empty())
     return usageError("this build has no MPI backend: it was configured without MPI (no libmeshwright_mpi.so)");
-  // What MPI opens itself expects to find MPI's symbols.
+  // Libraries that MPI opens itself expect to find MPI's symbols.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
     return usageError("the MPI backend cannot be opened: {}", dlerror());

@@ -18,7 +18,7 @@ using namespace meshwright::runtime::processes;
 
 namespace {
 
-/// What is said by MPI before there is a lifeline.
+/// Reports MPI's own errors before there is a lifeline.
 class Setup {
 public:
   explicit Setup(Transport &transport) : transport(transport) {}

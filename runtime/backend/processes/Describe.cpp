@@ -29,7 +29,7 @@ std::string processes::pack(const CollectiveCall &call) {
 
 CollectiveCall processes::unpack(const std::string &bytes) {
   Instruction message;
-  // What another process of this run has made.
+  // A message that another process of this run has made.
   (void)message.ParseFromString(bytes);
   CollectiveCall call;
   call.name = message.name();

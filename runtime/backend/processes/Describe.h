@@ -11,11 +11,11 @@
 
 namespace meshwright::runtime::processes {
 
-/// What a member brings, without its buffers and its group.
+/// A member's call, without its buffers and its group.
 std::string pack(const CollectiveCall &call);
 CollectiveCall unpack(const std::string &bytes);
 
-/// What all members of a group bring to a collective, in their order: on the first member; nothing on the others.
+/// The calls of all members of a group, in their order, on the first member; nothing on the others.
 Result<std::vector<CollectiveCall>> gatherCalls(Post &post, const CollectiveCall &call, uint64_t member, int tag);
 
 } // namespace meshwright::runtime::processes

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The messages of a greeting, packed and judged without any connection, so that tests can damage each of them. Both
+// sides prove with HMACs over both sides' random bytes that they know the run's token, and no message reveals the
+// token. After the greeting every text carries a proof over its direction and its number.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Greeting.h"

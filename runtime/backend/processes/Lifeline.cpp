@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// One thread per process serves the connections: it reads what the others report, reports this process's wait from
+// time to time, and decides, on the first process, which rank a standstill is due to. Ranks touch only flags and a
+// wait's description, so that a step neither locks nor allocates for it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lifeline.h"
@@ -18,16 +22,16 @@ using namespace meshwright::runtime;
 using namespace meshwright::runtime::processes;
 
 // In seconds.
-/// The thread looks around that often when nobody writes; when there is a failure, more often.
+/// The period of the thread when no process writes; shorter after a failure.
 static constexpr double tickTime = 0.1;
 static constexpr double leavingTickTime = 0.01;
 /// Processes write that often even if they have nothing to say.
 static constexpr double sayTime = 0.25;
-/// mpirun ends what is left of a run 1.4 s after a process was killed. Until then somebody has said why.
+/// mpirun ends what is left of a run 1.4 s after a process was killed. Until then a process has reported the reason.
 static constexpr double killedTime = 0.8;
 /// After another failure a rank has that time to come to its next collective.
 static constexpr double unheardTime = 4;
-/// What a process that fails waits for the others at its end.
+/// The time that a process that fails waits for the others at its end.
 static constexpr double leaveTime = 5;
 
 //===----------------------------------------------------------------------===//
@@ -115,7 +119,7 @@ void Lifeline::setFailure(Failure newFailure) {
   sendToAll(newFailure);
 }
 
-/// What the first process says stands above what this one has found out, which may follow from it.
+/// The first process's report has precedence over this one's finding, which may follow from it.
 void Lifeline::adopt(Failure newFailure) {
   std::lock_guard guard(mutex);
   failure = std::move(newFailure);
@@ -193,7 +197,7 @@ Status Lifeline::handle(size_t peer, const Frame &frame) {
   return {};
 }
 
-/// What comes from there is not of a process of this run, or no longer.
+/// Data from there is not from a process of this run, or no longer.
 void Lifeline::handleNonsense(size_t peer, const Status &status) {
   setFailure({faultError("process {} says what no process says: {}", peer, status.message()),
               static_cast<int64_t>(peer), /*isSilent=*/true});
@@ -231,11 +235,11 @@ void Lifeline::sayActivity() {
 }
 
 //===----------------------------------------------------------------------===//
-// What to make of it
+// Conclusions
 //===----------------------------------------------------------------------===//
 
 Failure Lifeline::describeStandstill(size_t first) const {
-  // Whoever does not answer is where the others wait in the end, whatever it said last.
+  // A process that does not answer is the one the others wait for in the end, whatever it said last.
   std::vector<bool> seen(peers.size());
   size_t before = first, at = first;
   while (!seen[at] && !isSilent(at) && peers[at].activity.waitsFor >= 0) {
@@ -298,7 +302,7 @@ void Lifeline::setLastWords(std::function<void(const Status &)> say) {
   lastWords = std::move(say);
 }
 
-/// Nobody in this process has asked whether all is well: its rank computes, or stands in a library. It ends here.
+/// The rank of this process has not asked for the state of the run: it computes, or is in a library. It ends here.
 void Lifeline::endUnheard() {
   if (!hasFailed() || isTaken)
     return;

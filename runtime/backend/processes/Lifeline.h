@@ -6,13 +6,13 @@
 // holds a connection with the first one, beside the transport:
 //
 //   - A process that ends ends its connection; the first one tells all others at once.
-//   - Who fails says why, and all others fail with that. The first process passes on the first failure that it hears of
-//     or notices, with the process that it is of, so that all name the same one.
-//   - Who waits for long says for whom, and in which collective. When nothing moves anywhere for the time that is
-//     allowed, the first process follows who waits for whom, to one who waits for nobody, and names it. Where the first
-//     one itself is silent, everybody sees that alone.
+//   - A process that fails reports the reason, and all others fail with that. The first process passes on the first
+//     failure that it hears of or notices, with the process that it is of, so that all name the same one.
+//   - A process that waits for long reports for which other one, and in which collective. When nothing moves anywhere
+//     for the time that is allowed, the first process follows these waits to a process that waits for no other, and
+//     names it. Where the first one itself is silent, each process notices that alone.
 //
-// The first failure counts and stays. Whoever waits or begins something looks at a flag.
+// The first failure counts and stays. Every wait and every new request looks at a flag.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ public:
 
   /// Whether any process has failed.
   bool hasFailed() const { return failed.load(std::memory_order_acquire); }
-  /// The failure, as `rank` sees it in a collective, if any. Whoever asks answers for the end of this process.
+  /// The failure, as `rank` sees it in a collective, if any. The caller then answers for the end of this process.
   Status takeFailure(const CollectiveCall *call = nullptr);
   /// This process has failed.
   void fail(const Status &status) { setFailure({status, process, /*isSilent=*/false}); }
@@ -103,7 +103,7 @@ private:
   std::thread thread;
   int wakeUp = -1;
   std::atomic<bool> isStopping = false;
-  /// Whether nobody is there any more who has not said that it ends.
+  /// True if every process has ended or has announced its end.
   std::atomic<bool> isLeft = false;
 
   std::atomic<bool> failed = false, isTaken = false;
@@ -114,12 +114,12 @@ private:
   mutable std::mutex mutex;
   Failure failure;
   std::function<void(const Status &)> lastWords;
-  /// What this process waits in; null while it does not. It is described by the thread: waiting allocates nothing.
+  /// The call in which this process waits; null while it does not. The thread describes it: waiting allocates nothing.
   const CollectiveCall *waitingIn = nullptr;
   int64_t waitsFor = -1;
   bool disagrees = false;
 
-  // Of the thread alone. Its clock stands still while the process is stopped.
+  // Used by the thread alone. Its clock stands still while the process is stopped.
   double now = 0, failedAt = 0, said = 0, moved = 0;
   std::chrono::steady_clock::time_point tick;
   Activity saidActivity;

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Sockets for the greetings of Greeting.h. The listener serves all connections that have not been greeted at once by
+// poll, so that a silent stranger delays no process of the run; the connector tries the addresses of a host in turn
+// until the time is over.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Meeting.h"

@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one member of a group sends, receives, adds up and copies for a collective, in order. It is worked out once,
+// The sends, receives, sums and copies of one member of a group for a collective, in order. They are planned once,
 // when the collective is prepared; executing it is a walk over an array. With n members and B bytes of the full value:
 //
-//   small sums      everybody sends all to everybody and reduces for itself            one meeting, B(n - 1)
-//   sums            slices: to their owners, who reduce; from them to who wants them   two meetings, 2B(n - 1)/n
+//   small sums      each sends all to all others and reduces for itself                one meeting, B(n - 1)
+//   sums            slices: to their owners, which reduce; from them to the receivers  two meetings, 2B(n - 1)/n
 //   small broadcasts    over a binomial tree                                           log2(n) meetings, B log2(n)
 //   broadcasts      slices: from the root to their owners; from them to the others     two meetings, B
 //   the others      from where it is to where it goes                                  one meeting
@@ -88,13 +88,13 @@ struct PlanLimits {
   /// All processes are on one host: broadcasts go from the root to each at once. What goes over others waits for them
   /// to get a core.
   bool isOneHost = false;
-  /// Below it everybody reduces everything.
+  /// Below it each member reduces everything.
   uint64_t direct = 2048;
   /// Up to it a broadcast goes over a tree.
   uint64_t tree = 32 << 10;
   /// No slice is smaller.
   uint64_t slice = 1024;
-  /// What moves to an owner, from each member, in a round.
+  /// The transfers to an owner, from each member, in a round.
   uint64_t round = 256 << 10;
   /// Messages between two members that are smaller together are one.
   uint64_t packed = 16 << 10;

@@ -20,7 +20,7 @@ public:
   PlanRunner(CollectiveCall call, int64_t rank, const Transport &transport, uint64_t world);
 
   const CollectiveCall &getCall() const { return call; }
-  /// What the members compare.
+  /// The values that members compare.
   uint64_t getDigest() const { return digest; }
   uint64_t getScratchBytes() const { return plan.scratchBytes; }
   /// Gives the plan its scratch memory, once.
@@ -59,7 +59,7 @@ private:
   std::vector<Copied> copies;
   std::vector<Reduced> reductions;
 
-  // What members tell each other for a comparison.
+  // The messages by which members compare their calls.
   uint64_t digest;
   std::vector<uint64_t> digests;
   std::vector<Message> toFirst, fromFirst;

@@ -35,7 +35,7 @@ Status ProcessCommunicator::connect() {
   std::byte *aligned = scratch.get() + ((address + 63) / 64 * 64 - address);
   for (const auto &prepared : collectives)
     prepared->runner.setScratch(aligned);
-  // Nobody waits for a later group before an earlier one is there.
+  // Ranks join groups in one order: none waits for a later group before an earlier one is complete.
   std::set<std::vector<int64_t>> groups;
   for (const auto &prepared : collectives)
     groups.insert(prepared->runner.getCall().members);

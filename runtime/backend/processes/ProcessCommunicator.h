@@ -44,7 +44,7 @@ private:
   Status run(Prepared &prepared, Post &post);
 
   Post &post;
-  /// Of the thread behind the computation.
+  /// Used by the communication thread.
   Post postBehind;
   int64_t rank;
   uint64_t world;

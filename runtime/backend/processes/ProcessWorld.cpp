@@ -55,7 +55,7 @@ Result<std::unique_ptr<World>> ProcessWorld::create(std::unique_ptr<Transport> t
 }
 
 ProcessWorld::~ProcessWorld() {
-  // Without all processes the transport has no end: this one leaves it behind, and the system cleans up.
+  // Without all processes the transport has no end: this one keeps it, and the system cleans up.
   if (lifeline->hasFailed()) {
     lifeline->leave();
     return;

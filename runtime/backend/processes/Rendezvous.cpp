@@ -141,7 +141,7 @@ std::string processes::getFirstHost(const std::string &nodes) {
   if (end == std::string::npos)
     return "";
   size_t close = nodes.find(']', bracket);
-  // What stands behind the numbers belongs to every name.
+  // Text after the numbers belongs to every name.
   size_t rest = close == std::string::npos ? nodes.size() : close + 1;
   return nodes.substr(0, bracket) + nodes.substr(bracket + 1, end - bracket - 1) +
          nodes.substr(rest, nodes.find(',', rest) - rest);

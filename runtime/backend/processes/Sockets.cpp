@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Everything that the runtime asks of the system about networks: addresses, listening, and connections with framed
+// messages. Errors name the address.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Sockets.h"

@@ -20,7 +20,7 @@ Patience::Clock::duration Patience::getPause() {
   if (begin == Clock::time_point())
     begin = now;
   elapsed = now - begin;
-  // Who yields stands behind all others; who sleeps is woken before them. An eighth of the time at most is lost by
+  // A thread that yields queues after all others; one that sleeps wakes first. At most an eighth of the time is lost by
   // sleeping too long.
   return elapsed < spinTime ? Clock::duration() : std::clamp<Clock::duration>(elapsed / 8, 5us, 1ms);
 }

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// All connections are non-blocking. A test moves bytes on every connection whose lists have messages, then looks at
+// the one in question; a waiting rank sleeps in poll on all of them. A message that no receive has asked for stays in
+// the system's buffers.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TcpTransport.h"
@@ -119,7 +123,7 @@ Status TcpTransport::receive(Peer &peer) {
   while (Message *message = peer.receives.first) {
     if (!peer.hasIncoming())
       MW_TRY(receiveHeader(peer));
-    // A message of something else stays where it is: whoever waits says so.
+    // A message of another call stays where it is: the call that waits reports it.
     if (!peer.hasIncoming() || peer.incoming.tag != static_cast<uint32_t>(message->handle))
       return {};
     MW_TRY(checkIncoming(peer));
@@ -170,7 +174,7 @@ void TcpTransport::abandon() {
     peer.sends = peer.receives = {};
 }
 
-/// Everybody has got what was sent to him: the lists are empty, and a connection that is closed still delivers.
+/// Every message has been handed over: the lists are empty, and a connection that is closed still delivers.
 Status TcpTransport::finalize() {
   std::lock_guard guard(mutex);
   for (Peer &peer : peers)

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A connection between every two processes. A message is a short header and its bytes; what nobody has asked for stays
-// in the system's buffers, so nothing is allocated while messages move:
+// A connection between every two processes. A message is a short header and its bytes; bytes that no call has asked
+// for stay in the system's buffers, so nothing is allocated while messages move:
 //
 //   post    ── to the end of the list of its peer and direction
 //   test    ── moves what can be moved, of all lists, from their beginnings ── over?
@@ -42,7 +42,7 @@ public:
   Status finalize() override;
 
 private:
-  /// In front of a message's bytes.
+  /// Precedes a message's bytes.
   struct Header {
     uint64_t size = 0;
     uint32_t tag = 0, reserved = 0;
@@ -57,7 +57,7 @@ private:
   struct Peer {
     processes::Socket socket;
     List sends, receives;
-    /// Of the message that comes in, as far as it is there.
+    /// The incoming message, as far as it has arrived.
     Header incoming;
     uint64_t incomingBytes = 0;
     bool hasIncoming() const { return incomingBytes == sizeof(Header); }

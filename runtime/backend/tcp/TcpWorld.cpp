@@ -209,7 +209,7 @@ Result<std::unique_ptr<World>> meshwright::runtime::createTcpWorld(const Rendezv
 static Result<std::unique_ptr<World>> openTcpWorld(const WorldOptions &options) {
   MW_TRY_ASSIGN(std::optional<Rendezvous> found, findRendezvous([](const char *name) { return std::getenv(name); }));
   if (!found)
-    return usageError("nobody says which processes there are: --nproc starts some, and so do torchrun and srun");
+    return usageError("no process group was found; start with --nproc=N, torchrun or srun");
   if (!options.tokenFile.empty()) {
     MW_TRY_ASSIGN(found->token, readToken(options.tokenFile));
     found->isPublic = false;

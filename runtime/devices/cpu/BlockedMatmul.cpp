@@ -161,7 +161,7 @@ template <typename A> auto getStore(DType type) {
 
 constexpr int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// What the scratch memory holds, in elements of the sums' type; widths of slivers are at most 48.
+/// The layout of the scratch memory, in elements of the sums' type; widths of slivers are at most 48.
 struct ScratchSizes {
   int64_t left, right, sums;
   explicit ScratchSizes(const MatmulProblem &p) {

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Plans the blocks of each distinct problem once: the rows and columns of a block of patches, the products over it,
+// and the scratch memory that all convolutions of a rank share. Convolutions with many small groups are computed by a
+// direct loop over the groups, where products would be too small for the library.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionSet.h"

@@ -69,7 +69,7 @@ private:
   std::vector<Call> calls;
   Arena scratch;
   uint64_t scratchBytes = 0;
-  /// Of the block that is computed. Room for them is made before the first step.
+  /// The spans of the block that is computed, allocated before the first step.
   std::vector<Span> rowSpans, depthSpans;
   size_t maxRows = 0, maxDepth = 0;
 };

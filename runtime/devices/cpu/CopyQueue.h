@@ -20,7 +20,7 @@ namespace meshwright::runtime {
 /// in which they are issued, on a thread of their own. On a modelled link each takes at least the time that it would
 /// there; the other direction has a link of its own.
 ///
-/// A copy waits for nobody, so whoever waits for one goes on some time.
+/// A copy waits for nothing, so that a wait for one always ends.
 class CopyQueue {
 public:
   explicit CopyQueue(std::optional<LinkModel> link)
@@ -56,7 +56,7 @@ private:
   /// When the modelled link has done what was issued so far.
   Clock::time_point linkFree;
   std::mutex mutex;
-  /// Behind what it uses, so that copies are over before that is gone.
+  /// After the members that it uses, so that copies are over before those are destroyed.
   WorkQueue queue;
 };
 

@@ -174,21 +174,21 @@ private:
 
   const LoadedKernels &kernels;
   Arena arena, hostArena;
-  /// Of the arenas that are used, its own or others.
+  /// The arenas in use, its own or others.
   std::byte *address = nullptr, *hostAddress = nullptr;
   std::unique_ptr<MatmulSet> matmuls;
   std::unique_ptr<ConvolutionSet> convolutions;
   /// The first number of every product and convolution.
   std::map<const Instruction *, uint32_t> firstMatmuls, firstConvolutions;
   std::vector<Call> calls;
-  /// Of all calls, one after the other.
+  /// The arguments of all calls, one after the other.
   std::vector<void *> arguments;
   std::vector<Copy> copies;
-  /// What is read of every step.
+  /// The values read after every step.
   std::vector<std::span<const std::byte>> scalars;
   std::vector<std::byte> readings;
   std::vector<int64_t> marks;
-  /// Behind the arenas, so that copies are over before what they use is gone.
+  /// After the arenas, so that copies are over before their memory is freed.
   CopyQueue fetches, writeBacks;
 };
 

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Chooses the library of a package that suits this CPU, checks that the file is whole before the loader maps it, and
+// resolves kernels by the table in the library, whose sizes are compared with the buffers of each call.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/KernelLibraries.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Each distinct problem becomes one primitive of oneDNN, created before the first step; a call binds addresses to it.
+// A product for which the library has only its reference implementation is computed by BlockedMatmul, and named in a
+// warning.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/MatmulSet.h"

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The loops around the products of a convolution: gathering patches of the operand and of the kernel into contiguous
+// blocks, adding sums of blocks, and storing them in the type of the result. The positions of a block are listed as
+// spans in advance, so that the inner loops have no index arithmetic.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PatchBlocks.h"

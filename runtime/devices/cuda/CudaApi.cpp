@@ -68,7 +68,7 @@ Result<Event> cuda::createEvent(const CudaApi &api) { return ::createEvent(api, 
 Result<Event> cuda::createTimedEvent(const CudaApi &api) { return ::createEvent(api, CU_EVENT_DEFAULT); }
 
 Result<Module> cuda::loadModule(const CudaApi &api, const char *image) {
-  // What the assembler says of PTX that it does not like.
+  // The assembler's messages about PTX that it refuses.
   std::array<char, 1024> log = {};
   std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void *, 2> values = {log.data(), reinterpret_cast<void *>(log.size() - 1)};

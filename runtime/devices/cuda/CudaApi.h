@@ -65,7 +65,7 @@ Result<Event> createEvent(const CudaApi &api);
 Result<Event> createTimedEvent(const CudaApi &api);
 /// Loads code into the context that is current: a cubin, or PTX, which ends with a zero.
 Result<Module> loadModule(const CudaApi &api, const char *image);
-/// Whatever `stream` is asked for from now on comes after what `other` was asked for until now.
+/// Orders later requests of `stream` after the requests of `other` until now.
 Status joinStreams(const CudaApi &api, CUstream stream, CUstream other, CUevent event);
 
 } // namespace meshwright::runtime::cuda

@@ -63,7 +63,7 @@ Status CudaCommunicator::locate(const Prepared &prepared, const Status &status) 
   return status.ok() ? status : status.within(describe(rank, prepared.call));
 }
 
-/// What a group of one does.
+/// A collective in a group of one.
 Status CudaCommunicator::copyParts(const CollectiveCall &call) const {
   for (const CallPart &part : call.parts) {
     uint64_t bytes = part.count * getSize(call.type);

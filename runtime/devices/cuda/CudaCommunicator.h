@@ -16,7 +16,7 @@ namespace meshwright::runtime::cuda {
 /// Ranks in the order of their coordinates.
 using Members = std::vector<int64_t>;
 
-/// Collectives as work on the rank's communication stream: behind what the computation was asked for until then, and
+/// Collectives as work on the rank's communication stream: after the computation's requests until then, and
 /// waited for by the device alone. In a group of one nothing travels: they are copies.
 class CudaCommunicator : public Communicator {
 public:
@@ -57,7 +57,7 @@ protected:
 private:
   Status copyParts(const CollectiveCall &call) const;
 
-  /// Of the collectives of a step that is traced, and who wants to know them.
+  /// The times of the collectives of a traced step, and their reader.
   std::vector<uint32_t> moments;
   std::vector<TimeRange> *times = nullptr;
 };

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Requests go to the four streams of CudaDevice.h; events order the streams. Everything that takes memory or may fail
+// for lack of it, including modules, plans of products and events, is made before the first step.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
@@ -60,7 +63,7 @@ Status CudaDevice::prepareStreams() {
 CudaDevice::~CudaDevice() {
   if (!context.isRetained())
     return;
-  // What is under way uses what is about to go. After an error of the device all of this fails too, at once.
+  // Work under way uses memory that is about to be freed. After an error of the device all of this fails too, at once.
   (void)context.use();
   for (const Stream *stream : {&compute, &communication, &fetch, &writeBack})
     if (*stream)
@@ -217,7 +220,7 @@ Result<bool> CudaDevice::replay(size_t variant) {
 Status CudaDevice::record(size_t variant, const std::function<Status()> &issue) {
   if (!shared.options.recordsSteps)
     return {};
-  // What other threads do meanwhile is their own.
+  // Other threads' requests in the meantime are their own.
   MW_CALL(api, cuStreamBeginCapture, compute.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   Status status = issue();
   // Ended in any case, so that the stream is of use again.

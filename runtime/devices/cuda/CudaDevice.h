@@ -9,7 +9,7 @@
 //   fetch           copies from the host's memory
 //   write-back      copies to it
 //
-// What is started on another stream comes after what the computation was asked for before, and what waits for it makes
+// A start on another stream comes after the computation's earlier requests, and a wait for it makes
 // the computation come after it, by events alone: the host goes on.
 //
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@
 
 namespace meshwright::runtime::cuda {
 
-/// What the devices of a process have in common.
+/// The state that the devices of a process share.
 struct CudaShared {
   std::unique_ptr<CudaApi> api;
   std::unique_ptr<CublasLtApi> lt;
@@ -115,7 +115,7 @@ public:
   Status join(CUevent event);
   /// The communicator has so much scratch memory of its own.
   void noteScratch(uint64_t bytes) { communicationScratch = bytes; }
-  /// Calls issue(), which asks a stream for something, and adds to `moments` those in front of it and behind it, while
+  /// Calls issue(), which asks a stream for something, and adds to `moments` those before and after it, while
   /// the device is traced.
   template <typename Fn> Status traceOn(CUstream stream, std::vector<uint32_t> &moments, Fn &&issue) {
     if (!trace.isOn())
@@ -139,9 +139,9 @@ private:
   CudaDevice(const CudaShared &shared, int ordinal)
       : shared(shared), api(*shared.api), ordinal(ordinal), trace(*shared.api) {}
   Status prepareStreams();
-  /// What uses the arenas: the ring of what is fed, so many bytes a step, and the libraries.
+  /// The users of the arenas: the ring of fed values, so many bytes a step, and the libraries.
   Status prepareWork(uint64_t fedBytes);
-  /// Asks from time to time whether the device has come to something, because it may wait for somebody who does not
+  /// Asks from time to time whether the device has come to something, because it may wait for a rank that does not
   /// come.
   template <typename Query> Status await(Query &&query, const char *function) const;
   bool isInHostArena(const std::byte *address) const;

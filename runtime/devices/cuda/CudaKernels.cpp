@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Chooses the library of a package that suits the GPU's architecture, loads it once per device, and keeps the
+// arguments of all launches in one array, so that a launch in a step is one call of the driver.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CudaKernels.h"

@@ -63,10 +63,10 @@ private:
   std::map<std::string, const GpuKernel *> descriptions;
   std::map<std::string, Kernel> kernels;
   std::vector<Call> calls;
-  /// Of all calls, one after the other, as the driver copies them.
+  /// The arguments of all calls, one after the other, as the driver copies them.
   std::vector<std::byte *> arguments;
   DeviceMemory scratch;
-  /// What the kernel needs that needs most.
+  /// The need of the kernel that needs most.
   uint64_t scratchBytes = 0;
 };
 

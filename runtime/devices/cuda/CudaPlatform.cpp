@@ -47,7 +47,7 @@ public:
     return {};
   }
 
-  /// Of processes that see the same GPUs, those before this one have the first of them. Who starts processes may give
+  /// Among processes that see the same GPUs, earlier ones have the first of them. The launcher may give
   /// each the sight of its own alone.
   Status placeRanks() {
     Bytes mine;
@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  /// The host's name and a number for each GPU that nobody else's has.
+  /// The host's name and a number for each GPU that no other process's has.
   Status listGpus(Bytes &list) const {
     std::array<char, 256> name = {};
     gethostname(name.data(), name.size() - 1);

@@ -38,7 +38,7 @@ public:
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
 
 private:
-  /// What was chosen for a shape: nothing where the library knows no algorithm.
+  /// The algorithm chosen for a shape; none where the library knows no algorithm.
   struct Choice {
     LtAlgorithm algorithm;
     LtOperation operation; // of calls without an epilogue

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Behind a step its scalars are copied to pinned memory, and an event stands behind the copies. While the device is at
+// After a step its scalars are copied to pinned memory, and an event follows the copies. While the device is at
 // the next step, whose scalars go to another place, the host waits for that event alone:
 //
 //   compute   begin 0 ▸ step k ▸ copies ▸ end 0 ▸ begin 1 ▸ step k+1 ▸ copies ▸ end 1 ▸
@@ -20,7 +20,7 @@ namespace meshwright::runtime::cuda {
 
 class CudaReadings {
 public:
-  /// Of scalars that have no more than `scalarBytes` each.
+  /// Readings of scalars that have no more than `scalarBytes` each.
   static Result<std::unique_ptr<CudaReadings>>
   create(const CudaApi &api, std::span<const std::span<const std::byte>> scalars, uint64_t scalarBytes);
   /// The scalars of place 0, `scalarBytes` apart, then those of place 1.
@@ -29,9 +29,9 @@ public:
   /// A step comes on this stream, and has been issued there.
   Status begin(uint32_t place, CUstream stream);
   Status take(uint32_t place, CUstream stream);
-  /// The event behind a place's scalars.
+  /// The event after the copies of a place's scalars.
   CUevent getEnd(uint32_t place) const { return places[place].end.get(); }
-  /// Whether no step was begun behind that of a place.
+  /// True if no step was begun after that of a place.
   bool isLatest(uint32_t place) const { return place == latest; }
   /// The seconds between the events of a place, which have taken place.
   Result<double> getSeconds(uint32_t place) const;

@@ -31,7 +31,7 @@ public:
 private:
   const CudaApi &api;
   bool on = false;
-  /// The first is in front of all moments, at `origin` of the host's clock.
+  /// The first precedes all moments, at `origin` of the host's clock.
   std::vector<Event> events;
   size_t used = 0;
   int64_t origin = 0;

@@ -12,7 +12,7 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::runtime::cuda;
 
-/// What an algorithm may have; on GPUs since 2022 the fast ones want it.
+/// The workspace that an algorithm may use; on GPUs since 2022 the fast ones want it.
 static constexpr uint64_t maxWorkspaceBytes = uint64_t(32) << 20;
 
 static cudaDataType getType(DType type) {

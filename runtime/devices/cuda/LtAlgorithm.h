@@ -13,7 +13,7 @@
 
 namespace meshwright::runtime::cuda {
 
-/// What a call multiplies into d; bias and aux are null where its epilogue has none.
+/// The matrices that a call multiplies into d; bias and aux are null where its epilogue has none.
 struct LtAddresses {
   const std::byte *a, *b;
   std::byte *d;
@@ -21,7 +21,7 @@ struct LtAddresses {
   std::byte *aux = nullptr;
 };
 
-/// What is known of the addresses of all calls of a product: powers of two.
+/// The known alignments of the addresses of all calls of a product: powers of two.
 struct LtAlignments {
   uint32_t a, b, d, bias, aux;
   auto operator<=>(const LtAlignments &) const = default;
@@ -46,7 +46,7 @@ public:
   Status execute(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const LtAddresses &addresses,
                  CUdeviceptr workspace, uint64_t bytes, CUstream stream) const;
 
-  /// Of a chosen algorithm.
+  /// The workspace of a chosen algorithm.
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
 
 private:

@@ -2,6 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Makes the communicators of all groups before the first step. The processes first agree on the list of groups, then
+// on an identifier for each; groups are then connected in rounds in which no rank is in two, because a rank that waits
+// in one group must not keep another waiting.
+//
 //===----------------------------------------------------------------------===//
 
 #include "NcclBackend.h"
@@ -110,7 +114,7 @@ static std::vector<std::vector<Members>> findRounds(const std::map<Members, nccl
   return rounds;
 }
 
-/// The process of a group's first member makes its identifier, and the first process tells everybody all of them.
+/// The process of a group's first member makes its identifier, and the first process tells all others all of them.
 Status NcclBackend::exchangeIds() {
   Bytes mine, all;
   Status made;

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A collective is issued on the rank's communication stream; nobody waits for it but its device. Each group has a
+// A collective is issued on the rank's communication stream; only its device waits for it. Each group has a
 // communicator of NCCL, made before the first step. Each device has one thread that issues, and the package's order of
 // collectives is the same on all members of a group, which is what several communicators on one device need.
 //
@@ -65,10 +65,10 @@ private:
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  /// Of the ranks of this process in the meeting of that number, and how the last one ended.
+  /// The ranks of this process in the meeting of that number, and how the last one ended.
   int64_t arrived = 0, meeting = 0;
   Status met;
-  /// Of the ranks of this process; behind the exchange the identifiers of all groups.
+  /// The identifiers of the ranks of this process; after the exchange those of all groups.
   std::set<Members> ownGroups;
   std::map<Members, ncclUniqueId> ids;
   std::vector<std::vector<Members>> rounds;

@@ -33,7 +33,7 @@ private:
     ncclDataType_t type;
     uint64_t scale; // elements of NCCL's type for one of the package's
     ncclRedOp_t reduction;
-    /// Of what NCCL does not reduce, and where the operands of all members go, by part and member.
+    /// For types that NCCL does not reduce: memory for the operands of all members, by part and member.
     CUfunction kernel = nullptr;
     std::vector<const std::byte *> gathered;
   };
@@ -54,7 +54,7 @@ private:
   Status reduceGathered(const NcclCollective &prepared);
 
   NcclBackend &backend;
-  /// Held while a communicator is used, so that nobody ends it meanwhile.
+  /// Held while a communicator is used, so that no other thread ends it meanwhile.
   std::mutex mutex;
   std::map<Members, ncclComm_t> comms;
   bool isAborted = false;

@@ -13,8 +13,8 @@
 //   rank 1   communication  ── arrived ──▸ work of rank 1 ── worked ──▸ done
 //                host          meet                         meet
 //
-// So nobody's operand is read before it is there, and nobody goes on before the others are done with its buffers. An
-// event is recorded before anybody waits for it, so that no stream waits for what may never come: where a rank fails,
+// So no operand is read before it is there, and no rank goes on before the others are done with its buffers. An
+// event is recorded before any rank waits for it, so that no stream waits for what may never come: where a rank fails,
 // the others hear of it where they meet.
 //
 // Steps are not recorded as graphs: each rank would record its own, and a graph waits for nothing outside of it.

@@ -47,7 +47,7 @@ Result<std::unique_ptr<CudaCommunicator::Prepared>> OneGpuCommunicator::prepareG
 
 Status OneGpuCommunicator::connect() {
   MW_TRY(device.use());
-  // Nobody waits for a later group before an earlier one is there.
+  // Ranks join groups in one order: none waits for a later group before an earlier one is complete.
   for (const Members &members : getGroups()) {
     OneGpuGroup &group = backend.getGroup(members);
     size_t position = std::find(members.begin(), members.end(), rank) - members.begin();
@@ -90,7 +90,7 @@ Status OneGpuCommunicator::note(const Event &event) {
   return {};
 }
 
-/// What comes now on this rank's stream comes after the events of the other members.
+/// Later requests of this rank's stream come after the events of the other members.
 Status OneGpuCommunicator::joinOthers(const std::vector<Event> &events, size_t position) {
   for (size_t member = 0; member != events.size(); ++member)
     if (member != position)

@@ -88,7 +88,7 @@ private:
   }
 
   ProductPlan makeCalls() {
-    // Of equally long ones the last, which is the closest together in memory.
+    // The last of equally long ones is the closest together in memory.
     Loop batch{1, 0, 0, 0};
     auto longest = std::max_element(loops.rbegin(), loops.rend(), [](auto &a, auto &b) { return a.count < b.count; });
     if (longest != loops.rend()) {
@@ -131,7 +131,7 @@ private:
 Result<ProductPlan> cuda::planProduct(const MatmulProblem &problem) { return Planner(problem).plan(); }
 
 std::optional<LtEpilogue> cuda::planEpilogue(const Matmul &matmul, const LtShape &shape) {
-  /// Of columns of an auxiliary matrix, and of its batch.
+  /// Strides of columns of an auxiliary matrix, and of its batch, are multiples of this.
   constexpr int64_t auxGrain = 8;
   const Epilogue &epilogue = matmul.epilogue();
   bool isAlongColumns = *matmul.out_strides().rbegin() == 1;

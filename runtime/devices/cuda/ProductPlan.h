@@ -25,7 +25,7 @@ struct StridedMatrix {
   auto operator<=>(const StridedMatrix &) const = default;
 };
 
-/// What happens to d before it is stored.
+/// The operation on d before it is stored.
 struct LtEpilogue {
   bool hasBias = false; ///< one element for each row of d, the same for all of a batch
   bool hasGelu = false;
@@ -62,7 +62,7 @@ struct ProductPlan {
 /// sum.
 Result<ProductPlan> planProduct(const MatmulProblem &problem);
 
-/// What of a plan's calls stands for the epilogue of a checked product; nullopt where they cannot, because the bias
+/// The epilogue of a checked product in a plan's calls; nullopt where they cannot have it, because the bias
 /// does not go along the rows of d, or because columns of d are not as far apart as those of an auxiliary matrix have
 /// to be.
 std::optional<LtEpilogue> planEpilogue(const Matmul &matmul, const LtShape &shape);

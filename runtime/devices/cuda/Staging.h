@@ -47,7 +47,7 @@ public:
 private:
   struct Half {
     PinnedMemory memory;
-    Event event; // recorded behind the last piece
+    Event event; // recorded after the last piece
     uint64_t used = 0;
   };
   struct Piece {

@@ -39,7 +39,7 @@ func.func @loop_c3_behind(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = net.tanh %c : tensor<4xf32>
   %z = net.next %y for %c : tensor<4xf32>
   net.end_loop %i
-  // expected-error @below {{reads behind a loop what net.tanh makes in a trip}}
+  // expected-error @below {{reads after a loop what net.tanh makes in a trip}}
   return %y : tensor<4xf32>
 }
 
@@ -53,7 +53,7 @@ func.func @loop_c3_nested(%x: tensor<2xf32>) -> tensor<f32> {
   %s = net.total %t in %j : tensor<f32>
   net.end_loop %j
   net.end_loop %i
-  // expected-error @below {{reads behind a loop what net.total makes in a trip}}
+  // expected-error @below {{reads after a loop what net.total makes in a trip}}
   return %s : tensor<f32>
 }
 
@@ -63,7 +63,7 @@ func.func @loop_c3_nested(%x: tensor<2xf32>) -> tensor<f32> {
 func.func @loop_c3_inside(%x: tensor<f32>) -> tensor<f32> {
   %i = net.loop count = 2
   %s = net.total %x in %i : tensor<f32>
-  // expected-error @below {{reads in a loop what net.total completes behind it}}
+  // expected-error @below {{reads in a loop what net.total completes after it}}
   %y = net.tanh %s : tensor<f32>
   %z = net.total %y in %i : tensor<f32>
   net.end_loop %i

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What NVTX_INJECTION64_PATH may name: fills the tables of functions that the program offers.
+// A library that NVTX_INJECTION64_PATH may name: fills the tables of functions that the program offers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a conversion does, element by element: a position of the result stands for an element of the whole value, and
+// A conversion element by element: a position of the result stands for an element of the whole value, and
 // that element is looked up where the placement before says it is. Nothing here knows about parts, orders or copies.
 // What happens at one of the slices of a batch has the number of the slice, `slice`; without slices it is 0.
 //

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What some ranks do together, drawn from a seed: the same on every process that asks. Collectives of all kinds, types
+// Collectives of some ranks, drawn from a seed: the same on every process that asks. They are of all kinds, types
 // and sizes over groups that overlap, executed or started and waited for later, in place and not.
 //
 //===----------------------------------------------------------------------===//

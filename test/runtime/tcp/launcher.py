@@ -120,7 +120,7 @@ if not re.search(warning, lines[0][0]) or lines[0][1] or lines[1] != ["", ""]:
 error = start("dist-run", str(folder / "nothing"), "--nproc=3")
 expect(error, 1, r"^dist-run \(process 0\): error: cannot open .*nothing/package.pb: No such file or directory\n$")
 expect(start("dist-run", package, DATA, "--nproc=3"), 2, r"package is for 2 ranks but there are 3 processes; dist-run --nproc=2 starts")
-expect(start("dist-run", package, DATA, "--comm=tcp"), 2, "nobody says which processes there are")
+expect(start("dist-run", package, DATA, "--comm=tcp"), 2, "no process group was found; start with --nproc=N, torchrun or srun")
 expect(start("dist-run", package, DATA, "--comm=tcp", RANK="2", WORLD_SIZE="2", MASTER_ADDR="::1", MASTER_PORT="1"), 2,
        'RANK="2", which is no number from 0 to 1')
 commands = [["--steps=1"], ["--steps=2"]]

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whatever the network is, values of forward flow to equal or later stages, values of backward to equal or earlier
+// In every network, values of forward flow to equal or later stages, values of backward to equal or earlier
 // ones, and variables are where forward reads them first.
 //
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whichever call fails, the run ends with an error that names it and, in a step, the rank and what the rank was doing;
+// A call that fails ends the run with an error that names it and, in a step, the rank and what the rank was doing;
 // the other ranks are released, and nothing that was made is left.
 //
 //===----------------------------------------------------------------------===//

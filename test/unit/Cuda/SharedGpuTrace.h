@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of ranks that share a GPU each reads and writes memory of the others, so that races are looked for among the calls of
+// Ranks that share a GPU read and write memory of each other, so that races are looked for among the calls of
 // all of them: with addresses as they are, and a number of its own for each stream.
 //
 //===----------------------------------------------------------------------===//

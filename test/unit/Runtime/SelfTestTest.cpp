@@ -122,7 +122,7 @@ TEST(SelfTest, FindsAnOperandThatWasChanged) {
   expectFound(Defect::Operand, "element 0 of the operand of part 0 was changed");
 }
 TEST(SelfTest, FindsWhatIsWrittenBehindAResult) {
-  expectFound(Defect::BehindResult, "byte 0 behind the result of part 0 was changed");
+  expectFound(Defect::BehindResult, "byte 0 after the result of part 0 was changed");
 }
 TEST(SelfTest, FindsAWaitThatReturnsTooEarly) { expectFound(Defect::TooEarly, ", started"); }
 TEST(SelfTest, FindsAnotherRoot) { expectFound(Defect::OtherRoot, "c_broadcast of "); }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the orders promise is held against closed forms, and against a machine of its own that lets every rank take its
+// The orders' promises are compared with closed forms, and with a machine of its own that lets every rank take its
 // next task when what that needs is there, one unit of time after the other.
 //
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What ranks do is run by a machine without a single buffer: a transfer takes place when it is next in the rows of both
+// Ranks' actions run on a machine without a single buffer: a transfer takes place when it is next in the rows of both
 // its ranks, and blocks all later ones until then.
 //
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Walks through a step of one program with the lifetimes of its buffers, finds the moment at which most bytes are
+// live, and says by which values: parameters, state, activations, communication.
+//
 //===----------------------------------------------------------------------===//
 
 #include "MemoryUse.h"

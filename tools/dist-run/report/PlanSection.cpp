@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// The section of the report about communication: a table of conversions as the plan names them, and a timeline of each
+// rank in which neighbouring pieces of one kind are drawn as one box.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Conversions.h"

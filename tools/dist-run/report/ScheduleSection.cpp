@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Draws the tasks of a pipeline in time, a row per rank, with the share of time that each rank stands still. Without
+// measured times a profile in which each operation and each byte takes a unit of time stands in.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Html.h"

@@ -1,4 +1,4 @@
-//===- Plugin.cpp - MPI behind a table of functions -----------------------===//
+//===- Plugin.cpp - MPI as a table of functions ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -27,7 +27,7 @@ static void describeLibrary(char *text, int size) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(version, &length);
-  // What follows a comma or a line is about how it was built.
+  // Text after a comma or a line break describes how it was built.
   size_t used = std::min<size_t>(std::strcspn(version, ",\n"), size - 1);
   std::memcpy(text, version, used);
   text[used] = 0;

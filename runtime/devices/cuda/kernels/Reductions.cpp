@@ -21,7 +21,7 @@ uint32_t mw_emulated_block();
 }
 static uint64_t getThread() { return mw_emulated_thread(); }
 static uint64_t getBlock() { return mw_emulated_block(); }
-// Whoever emulates a GPU calls every kernel by one type.
+// An emulated GPU calls every kernel by one type.
 #define MW_KERNEL(name, R, T)                                                                                          \
   extern "C" __attribute__((visibility("default"))) void name(void *const *arguments) {                                \
     reduce<R, T>(*reinterpret_cast<const ReductionArguments *>(arguments));                                            \

@@ -40,10 +40,10 @@ struct CheckReport {
 /// Each checked step starts from the same variables: after the comparison the serial program takes over the distributed
 /// ones. A difference then belongs to the step in which it is seen, and rounding does not add up over a long run.
 ///
-/// What does not agree is held against the serial program's own rounding: its step is run again from variables that
+/// A difference is compared with the serial program's own rounding: its step is run again from variables that
 /// differ by one rounding, and what that changes, times 8, is tolerated.
 ///
-/// Of a package that merges steps, accumulators are compared as the sums that they are, while a merge is under way;
+/// With gradient accumulation, accumulators are compared as the sums that they are, while an accumulation is under way;
 /// outputs that only an update knows after updates.
 ///
 /// A step that both programs skip, because a gradient is not finite, has values that are infinite or NaN as the order

@@ -33,7 +33,7 @@ struct Product {
       return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
 };
-/// Of integers alone.
+/// Defined on integers alone.
 struct And {
   template <typename A> static A combine(A a, A b) { return a & b; }
 };

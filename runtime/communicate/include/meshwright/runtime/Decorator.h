@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What checks, records or disturbs collectives stands between a rank and its communicator, whatever the backend is.
+// Checks, records and faults of collectives stand between a rank and its communicator, whatever the backend is.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,10 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who takes part in a step is counted: every rank's own thread, and its communication thread while it has something in
-// its queue. Who waits is not running; when nobody is, nobody can come any more. Where somebody runs but does not come,
-// those who wait lose patience after a time in which nothing moved. One lock guards all of this; it is held for a few
-// instructions.
+// Threads that take part in a step are counted: each rank's own, and its communication thread while there is work in
+// its queue. A thread that waits is not running; when none runs, none can come any more. Where one runs but does not
+// come, the waiting ones lose patience after a time in which nothing moved. One lock guards all of this; it is held for
+// a few instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 /// The ranks of one group and their meeting place.
 struct Group {
   std::vector<int64_t> members;
-  /// What each member brings to the collective that is under way; null while it is not there.
+  /// Each member's call of the collective that is under way; null while the member is not there.
   std::vector<const CollectiveCall *> calls;
   uint64_t arrived = 0;
   uint64_t generation = 0;
@@ -60,7 +60,7 @@ public:
 
   void begin(size_t ranks) { running = ranks; }
   void resume() override { ++running; }
-  /// Where that was the last one and somebody waits, it is a failure.
+  /// A failure if that was the last running thread and another one waits.
   void pause() override;
   void abort(Status status);
   /// A modelled link is busy until then, which is no reason to lose patience.

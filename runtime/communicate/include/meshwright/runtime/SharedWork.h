@@ -26,7 +26,7 @@ public:
   Status perform(std::span<const CollectiveCall *const> calls, size_t position);
 
 protected:
-  /// Of a group of so many.
+  /// For a group of that size.
   explicit SharedWork(size_t members) : inputs(members), outputs(members) {}
 
   /// Reduces elements [begin, end) of `inputs`, in their order, into the same places of every one of `outputs`. There

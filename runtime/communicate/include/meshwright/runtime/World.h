@@ -55,11 +55,11 @@ public:
   virtual int64_t getNumProcesses() const = 0;
   /// A backend for that many ranks, in neighbouring parts over the processes, in their order.
   virtual Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) = 0;
-  /// What stands between ranks and a backend that somebody else has made for them; nothing in most worlds.
+  /// Decorators between ranks and a backend that the caller has made for them; none in most worlds.
   virtual Result<std::unique_ptr<Backend>> decorate(std::unique_ptr<Backend> backend, const BackendOptions &options) {
     return backend;
   }
-  /// What every process brings, in their order: on the first one; nothing on the others. Any sizes.
+  /// The data of all processes, in their order, on the first one; nothing on the others. Any sizes.
   virtual Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) = 0;
   /// Overwrites `bytes` with those of the first process; of one size everywhere.
   virtual Status broadcast(std::span<std::byte> bytes) = 0;
@@ -82,13 +82,13 @@ public:
     return {numRanks * process / getNumProcesses(), numRanks * (process + 1) / getNumProcesses()};
   }
   RankRange getRanks(int64_t numRanks) const { return getRanks(numRanks, getProcess()); }
-  /// What the first process brings, on all of them. Any size.
+  /// The data of the first process, on all of them. Any size.
   Result<Bytes> share(Bytes mine);
-  /// What every process brings, in their order: on all of them. Any sizes.
+  /// The data of all processes, in their order, on all of them. Any sizes.
   Result<std::vector<Bytes>> gatherForAll(std::span<const std::byte> mine);
-  /// The first failure of any process, on all of them; nobody returns before everybody has come.
+  /// The first failure of any process, on all of them; returns after every process has come.
   Status agree(const Status &mine);
-  /// Whether the last `agree` returned a failure, which all processes know then.
+  /// True if the last `agree` returned a failure, which all processes know then.
   bool hasAgreedOnFailure() const { return hasAgreed; }
 
 protected:

@@ -15,7 +15,7 @@
 
 namespace meshwright::runtime {
 
-/// What goes wrong on one rank.
+/// A fault of one rank.
 struct InjectedFault {
   enum class Kind {
     Kill,    ///< the rank's process gets SIGKILL instead of issuing the collective; other ranks in it go with it
@@ -47,12 +47,12 @@ public:
   FaultPlan(std::vector<InjectedFault> faults, std::function<void(const std::string &)> note);
   ~FaultPlan();
 
-  /// Whether every fault is of a rank that there is.
+  /// An error if a fault names a rank that does not exist.
   Status check(int64_t numRanks) const;
-  /// Where bytes are changed: next to the backend, behind what checks them.
+  /// Where bytes are changed: next to the backend, after the checks of messages.
   std::unique_ptr<Backend> disturbMessages(std::unique_ptr<Backend> backend);
   /// Where ranks die, hang, are late or leave out a collective: before all else, so that the operations are counted
-  /// that the program issues. Without `disturbMessages` behind it no bytes are changed.
+  /// that the program issues. Without `disturbMessages` after it no bytes are changed.
   std::unique_ptr<Backend> disturbRanks(std::unique_ptr<Backend> backend);
 
 private:

@@ -19,7 +19,7 @@
 
 namespace meshwright::runtime {
 
-/// What one rank did last. Written by the rank's thread; may be read by any other at any time, and then misses at most
+/// The last actions of one rank. Written by the rank's thread; other threads may read it at any time and miss at most
 /// what is being written.
 class RankFlight {
 public:
@@ -100,7 +100,7 @@ struct FlightState {
   /// The collective that it waits in, as in messages, and its members; empty where it waits in none.
   std::string collective;
   std::vector<int64_t> members;
-  /// What it does, or did last: `kernel "h.1.mlp" (model.mlir:70)`.
+  /// Its present or last instruction: `kernel "h.1.mlp" (model.mlir:70)`.
   std::string doing;
 };
 

@@ -14,7 +14,7 @@ namespace meshwright::runtime {
 /// Lets a checksum travel with everything that a rank contributes, on any backend whose ranks have their buffers in the
 /// memory of the host; who gets it compares. A difference is an error that names both ranks and the collective.
 ///
-/// What is only moved has its checksums as a further part. A reduction is taken apart into moves: members exchange
+/// A collective that only moves data has its checksums as a further part. A reduction becomes moves: members exchange
 /// their slices of the operands, reduce them in order, and gather the results, so that every byte that travels is
 /// covered and the bits are those of the backend's own reduction. Started collectives are over when `start` returns.
 /// That costs time and the memory of a copy of each reduced operand and result.

@@ -5,7 +5,7 @@
 // The interface of CPUs and GPUs: memory, kernels, products and copies. An executor describes all that
 // its program does once, before the first step, and then asks for it by number.
 //
-// A device does what it is asked for in that order, or so that nobody can tell: `launch`, `multiply`, `convolve`,
+// A device does what it is asked for in that order, or with the same results: `launch`, `multiply`, `convolve`,
 // `store` and `copy` may return before it is done (on a GPU), but whatever is asked for later, `read` included, finds
 // the results there. Copies between the memories that are started go on beside all else until they are waited for.
 //

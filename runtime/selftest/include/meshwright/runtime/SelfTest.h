@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The conformance suite of backends, for tests and for users who want to know whether a machine is in order. It knows
-// `World`, `Platform`, `Device`, `Backend` and `Communicator` alone, so that it runs on whatever is behind them.
+// `World`, `Platform`, `Device`, `Backend` and `Communicator` alone, so that it runs on every implementation of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct SelfTestOptions {
   PlatformOptions platform = {};
   /// Measures how long collectives take, after they were found right.
   bool isTimed = true;
-  /// Of the backends, except for the number of ranks.
+  /// The options of the backends, except for the number of ranks.
   BackendOptions backend = {};
   /// Called on every process with what was done of all there is.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
@@ -35,7 +35,7 @@ struct SelfTestOptions {
 /// How long a collective of f32 takes, as the mean of several in a row on the slowest rank.
 struct SelfTestTiming {
   Collective::Kind kind;
-  /// Of the whole value; of an all-to-all, what a rank has.
+  /// The bytes of the whole value; for an all-to-all, of a rank's operand.
   uint64_t bytes;
   /// Elements of a part, as in `CallPart`.
   uint64_t count;
@@ -44,7 +44,7 @@ struct SelfTestTiming {
 
   /// Bytes of the value per second.
   double getAlgorithmBandwidth() const { return static_cast<double>(bytes) / seconds; }
-  /// What a link carries, if the collective is done as well as can be: comparable between kinds, numbers of ranks and
+  /// The bandwidth of a link, if the collective moves the fewest bytes: comparable between kinds, numbers of ranks and
   /// the machine's data sheet. The factors are those of `doc/PERFORMANCE.md` in NVIDIA's nccl-tests.
   double getBusBandwidth(int64_t numRanks) const;
 };

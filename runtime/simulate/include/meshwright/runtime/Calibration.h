@@ -21,7 +21,7 @@ Result<std::vector<uint32_t>> findHosts(World &world, int64_t numRanks);
 /// has the model.
 Result<MachineModel> calibrate(Session &session, int steps);
 
-/// What every instruction of a step at a position of a merge would cost on the machine, but for what links do.
+/// The cost of each instruction of a step at a position of an accumulation on the machine, without the links.
 StepProfile estimateStep(const Session &session, uint32_t position, const MachineModel &machine);
 
 } // namespace meshwright::runtime

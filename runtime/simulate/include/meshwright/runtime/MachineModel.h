@@ -14,7 +14,7 @@
 
 namespace meshwright::runtime {
 
-/// What instructions of one kind take: a time for the call, one for each byte of memory traffic and one for each
+/// The cost of instructions of one kind: a time for the call, one for each byte of memory traffic and one for each
 /// operation, in seconds.
 struct WorkModel {
   double call = 0, byte = 0, flop = 0;
@@ -31,16 +31,16 @@ struct WorkModel {
 /// The kinds of computation that are told apart.
 enum class WorkKind { Elementwise, Reduction, Convolution, Copy, Product };
 
-/// What the machine does in an instruction; nothing of what takes no time of its own.
+/// The work of an instruction; none for an instruction that takes no time of its own.
 struct Work {
   WorkKind kind;
-  /// Of the operands of a product.
+  /// The type of the operands of a product.
   DType type = F32;
   double bytes = 0, flops = 0;
 };
 std::optional<Work> getWork(const Program &program, const Instruction &instruction);
 
-/// What a machine takes for what, as machine.proto has it.
+/// The costs of a machine, as machine.proto has them.
 struct MachineModel {
   std::string description;
   /// Between ranks of one host and of several.
@@ -52,7 +52,7 @@ struct MachineModel {
   static Result<MachineModel> read(const std::string &path);
   std::string toText() const;
 
-  /// What an instruction takes; of a kind that was not measured, what one does that comes nearest.
+  /// The time of an instruction; for a kind that was not measured, that of the nearest one.
   double getSeconds(const Work &work) const;
   /// The link of a group, all of whose members are on one host or not.
   LinkModel getLink(bool isWithinHost) const;

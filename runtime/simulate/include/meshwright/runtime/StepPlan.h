@@ -12,10 +12,10 @@
 
 namespace meshwright::runtime {
 
-/// What a step takes by the work that was measured and the link that is assumed.
+/// The time of a step by measured work and an assumed link.
 struct StepPlan {
   double seconds = 0;
-  /// Of the rank with the most of it each: computation, collectives under way, copies in the busier direction, and
+  /// The maxima over the ranks: computation, collectives under way, copies in the busier direction, and
   /// computation standing still for collectives and copies.
   double computeSeconds = 0, communicationSeconds = 0, copySeconds = 0, exposedSeconds = 0;
   std::vector<StepSpan> spans;

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a rank holds is a box in the factored shape of a value: in every dimension a list of runs of indices. Two boxes
+// A rank's part is a box in the factored shape of a value: in every dimension a list of runs of indices. Two boxes
 // of one value may come from different meshes and placements; what both have is copied from one to the other.
 //
 //===----------------------------------------------------------------------===//

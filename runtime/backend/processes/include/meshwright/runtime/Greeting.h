@@ -124,7 +124,7 @@ private:
 /// The key that a token stands for.
 Digest makeKey(std::string_view token);
 
-/// Texts on a connection that has been greeted, each with its size in front and a proof behind it, which covers the
+/// Texts on a connection that has been greeted, each between its size and a proof, which covers the
 /// direction and the place in their order as well.
 class SignedTexts {
 public:
@@ -134,7 +134,7 @@ public:
   SignedTexts(const Digest &session, bool isListener) : session(session), isListener(isListener) {}
   /// Size, text and proof.
   std::string pack(std::string_view text);
-  /// How many bytes come behind a header; an error where they are too many.
+  /// The number of bytes after a header; an error where they are too many.
   static Result<size_t> getBodyBytes(std::string_view header);
   /// The text of a body.
   Result<std::string> unpack(std::string_view body);

@@ -15,7 +15,7 @@
 
 namespace meshwright::runtime::processes {
 
-/// What whoever starts the processes of a run tells each of them.
+/// The information that the launcher of a run gives each process.
 struct Rendezvous {
   int process = 0, numProcesses = 1;
   /// Where the first process listens.
@@ -28,8 +28,8 @@ struct Rendezvous {
   bool isPublic = false;
 };
 
-/// The token of a file: its bytes without white space at its end. Too short a token is an error: whoever records a
-/// greeting can try tokens at leisure.
+/// The token of a file: its bytes without white space at its end. Too short a token is an error: tokens can be
+/// guessed at leisure from a recorded greeting.
 Result<std::string> readToken(const std::string &path);
 /// The token that a user has set, with where it comes from for errors.
 Result<std::string> checkToken(std::string token, const std::string &source);
@@ -52,7 +52,7 @@ inline constexpr const char *kTokenVariable = "MESHWRIGHT_TOKEN";
 /// Looks a variable of the environment up; null where there is none.
 using Environment = std::function<const char *(const char *name)>;
 
-/// What the environment says, if anybody has set it: the launcher of dist-run, torchrun (RANK, WORLD_SIZE, MASTER_ADDR,
+/// Settings from the environment, if it has any: of dist-run's launcher, torchrun (RANK, WORLD_SIZE, MASTER_ADDR,
 /// MASTER_PORT) or Slurm's srun (SLURM_PROCID, SLURM_NTASKS, SLURM_STEP_NODELIST, SLURM_JOB_ID), in that order. What is
 /// there but wrong is an error.
 Result<std::optional<Rendezvous>> findRendezvous(const Environment &environment);

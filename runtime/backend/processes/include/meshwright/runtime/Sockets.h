@@ -42,7 +42,7 @@ inline constexpr size_t kNonceBytes = 32;
 
 /// Where a process listens.
 struct Address {
-  /// Of the network that the process sees: the loopback of another one leads nowhere.
+  /// Identifies the network that the process sees: the loopback of another one leads nowhere.
   std::string host;
   /// Random numbers, which make a list of addresses one of this run alone.
   std::string nonce = std::string(kNonceBytes, '\0');

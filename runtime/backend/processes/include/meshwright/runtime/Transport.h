@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What carries messages, and how to wait for them: nothing moves unless it is asked for, so whoever waits asks again
+// Transports of messages, and how to wait for them: nothing moves without a request, so a waiting thread asks again
 // and again, but the longer it has waited the less often. Many ranks share few cores.
 //
 //===----------------------------------------------------------------------===//
@@ -26,8 +26,8 @@ struct Message {
   int peer = 0;
   bool isSend = false;
 
-  // Of the transport while the message is under way: what it calls the message, how much has moved, and what comes
-  // behind it.
+  // Set by the transport while the message is under way: its name of the message, the bytes moved, and what comes
+  // after it.
   uint64_t handle = 0;
   uint64_t moved = 0;
   Message *next = nullptr;
@@ -37,7 +37,7 @@ struct Message {
 class Patience {
 public:
   using Clock = std::chrono::steady_clock;
-  /// Of a thread whose core others want, or which has one for itself.
+  /// The wait of a thread whose core others want, or which has one for itself.
   explicit Patience(bool isCrowded) : spinTime(std::chrono::microseconds(isCrowded ? 5 : 1000)) {}
   /// How long to sleep before asking again: nothing while little time has passed.
   Clock::duration getPause();
@@ -70,9 +70,9 @@ public:
 
   /// Puts a message under way. It stays where it is until it is over.
   virtual Status post(Message &message, int tag) = 0;
-  /// Whether the message is over.
+  /// True if the message is over.
   virtual Result<bool> test(Message &message) = 0;
-  /// Whether a message of that process is there that nobody asked for, and which tag it has.
+  /// The tag of a message of that process that has come and no call asked for; nothing without one.
   virtual Result<std::optional<int>> probe(int peer) = 0;
   /// Sleeps for at most so long; less where something may have moved.
   virtual void sleep(Patience::Clock::duration pause);

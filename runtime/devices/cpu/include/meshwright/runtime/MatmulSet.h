@@ -35,7 +35,7 @@ public:
   Status execute(uint32_t number, const std::byte *lhs, const std::byte *rhs, std::byte *out);
 
   uint64_t getScratchBytes() const;
-  /// What is slower than it could be, one line per cause, with the first product's name and the number of such
+  /// Products slower than they could be, one line per cause, with the first product's name and the number of such
   /// products.
   std::vector<std::string> getWarnings() const;
 
