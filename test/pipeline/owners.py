@@ -24,7 +24,7 @@ before, after = open(f"{prefix}.before").read(), open(f"{prefix}.after").read()
 absent = re.search(r"(%\w+) = dist\.absent : tensor<5x3xf64>", before).group(1)
 assert f"dist.c_broadcast {absent} axes" in before
 assert before.count("dist.c_reduce ") == 2 and "dist.on" not in after.split("attributes", 1)[1].split("}", 2)[2]
-assert "broadcast sum() roots [0] elsewhere [0]" in after
+assert "broadcast() roots [0] elsewhere [0]" in after
 
 plan = json.load(open(f"{prefix}.json"))
 first, last = plan["programs"]
