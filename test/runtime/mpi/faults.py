@@ -41,11 +41,19 @@ def get_processes():
     return found
 
 
+def read_line(run, expected):
+    if run.stdout.readline() != f"{expected}\n":
+        sys.exit(f"the run does not say that it {expected}:\n{run.communicate()[1]}")
+
+
 def start(ranks, case, timeout):
+    """Starts a case. Returns when the processes have met, because the start itself takes a busy machine any time."""
     name, value = MARK.split("=")
     command = ["mpirun", "--oversubscribe", "-n", str(ranks), "mpi-faults", case, str(timeout)]
     environment = {**os.environ, name: value, "OMPI_MCA_btl_vader_backing_directory": SHARED.name}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    read_line(run, "begins")
+    return run
 
 
 def finish(run, what, expected, processes, within, code=None):
@@ -77,8 +85,7 @@ def finish(run, what, expected, processes, within, code=None):
 def disturb(ranks, which, timeout, expected, within):
     """Sends a process a signal while it is at work."""
     run = start(ranks, "go-on", timeout)
-    if run.stdout.readline() != "runs\n":
-        sys.exit(f"the run does not begin:\n{run.communicate()[1]}")
+    read_line(run, "runs")
     victim = draw.randrange(ranks)
     time.sleep(draw.uniform(0, 0.5))
     os.kill(get_processes()[victim], which)

@@ -164,10 +164,11 @@ Status compute(Run &run) {
   });
 }
 
-void sayThatItRuns(const Run &run) {
+/// Prints a line, from which the test takes time.
+void say(const Run &run, const char *line) {
   if (!run.world.isFirst())
     return;
-  std::printf("runs\n");
+  std::printf("%s\n", line);
   std::fflush(stdout);
 }
 
@@ -176,7 +177,7 @@ Status broadcast(Run &run) {
   MW_TRY(run.prepareBroadcast(16, 1, 0));
   MW_TRY(run.prepareBroadcast(17, 100000, 1));
   MW_TRY(run.connect());
-  sayThatItRuns(run);
+  say(run, "runs");
   while (true) {
     MW_TRY(run.step([&]() -> Status {
       MW_TRY(run.execute(16));
@@ -190,7 +191,7 @@ Status goOn(Run &run) {
   MW_TRY(run.prepare(16, 100000, true));
   MW_TRY(run.prepare(17, 1));
   MW_TRY(run.connect());
-  sayThatItRuns(run);
+  say(run, "runs");
   while (true) {
     MW_TRY(run.step([&]() -> Status {
       MW_TRY(run.start(16));
@@ -211,6 +212,7 @@ Status runCase(World &world, const std::string &name, double timeout) {
     return usageError("there is no case {}", name);
   auto run = std::make_unique<Run>(world, timeout);
   MW_TRY(run->open());
+  say(*run, "begins");
   Status status = found->second(*run);
   if (!status.ok())
     world.abort(status);

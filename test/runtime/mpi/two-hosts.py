@@ -55,7 +55,7 @@ def find_process(rank):
 
 def disturb(agent, case, which, victim, expected):
     going = start(agent, "mpi-faults", case, "2")
-    if going.stdout.readline() != "runs\n":
+    if [going.stdout.readline() for _ in range(2)] != ["begins\n", "runs\n"]:
         sys.exit(f"the run does not begin:\n{going.communicate()[1]}")
     time.sleep(0.3)
     os.kill(find_process(victim), which)
