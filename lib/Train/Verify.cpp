@@ -18,20 +18,12 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::train;
 
-using Assignments = llvm::MapVector<StringAttr, net::AssignOp>;
-
-/// The assignments by variable; a second assignment to a variable is an error.
-static FailureOr<Assignments> collectAssignments(func::FuncOp func) {
-  Assignments assignments;
-  for (auto assign : func.getOps<net::AssignOp>()) {
-    auto [found, inserted] = assignments.insert({assign.getVariableAttr().getAttr(), assign});
-    if (inserted)
-      continue;
-    auto diagnostic = assign.emitOpError() << "assigns " << assign.getVariable() << " a second time";
-    diagnostic.attachNote(found->second.getLoc()) << "the first time is here";
-    return diagnostic;
-  }
-  return assignments;
+/// The variables that are assigned. The operation's verifier refuses a second assignment.
+static llvm::DenseSet<StringAttr> collectAssigned(func::FuncOp func) {
+  llvm::DenseSet<StringAttr> assigned;
+  for (auto assign : func.getOps<net::AssignOp>())
+    assigned.insert(assign.getVariableAttr().getAttr());
+  return assigned;
 }
 
 static bool belongsToTrain(net::VariableOp variable) {
@@ -51,9 +43,7 @@ struct VerifyPass : train::impl::VerifyPassBase<VerifyPass> {
   }
 
   LogicalResult verify(func::FuncOp func) {
-    FailureOr<Assignments> assignments = collectAssignments(func);
-    if (failed(assignments))
-      return failure();
+    llvm::DenseSet<StringAttr> assignedVariables = collectAssigned(func);
     auto gradients = collectGradients(func);
     for (auto &[parameter, gradient] : gradients)
       if (gradient.use_empty())
@@ -62,7 +52,7 @@ struct VerifyPass : train::impl::VerifyPassBase<VerifyPass> {
     auto reads = collectReads(func);
     for (auto variable : getOperation().getOps<net::VariableOp>()) {
       StringAttr name = variable.getSymNameAttr();
-      bool assigned = assignments->contains(name);
+      bool assigned = assignedVariables.contains(name);
       if (variable.getKind() == net::VariableKind::Parameter && gradients.contains(name.getValue()) && !assigned)
         return variable.emitOpError() << "has a gradient but is not assigned";
       if (!belongsToTrain(variable))

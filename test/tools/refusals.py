@@ -61,7 +61,8 @@ for words, *options in (
 refuse(2, "(dist-run --help says more)", "dist-run")
 refuse(2, "--parameters takes no value", "dist-ckpt", "list", "c", "--parameters=1")
 refuse(2, "--csv wants =FILE", "dist-schedule", "zb_h1", "--csv=")
-refuse(2, "option --csv wants a value", "dist-schedule", "zb_h1", "--csv")
+refuse(2, "option --csv wants a value, as in --csv=4", "dist-schedule", "zb_h1", "--csv")
+refuse(2, '"remove" is none of list, verify, export and import', "dist-ckpt", "remove", "c")
 
 for flag in ("--help", "--version"):
     refuse(1, "cannot write standard output", "sh", "-c", f"dist-run {flag} > /dev/full")
@@ -86,6 +87,10 @@ for words, *file in (
     write_npy(*file)
     refuse(1, words, "dist-run", "p", "--data=x=x.npy")
 pathlib.Path("x.raw").write_bytes(array.array("f", [1.0] * 32).tobytes())
+pathlib.Path("empty.mlir").write_text("module {\n}\n", encoding="utf-8")
+refuse(1, "module has no function to make a package of", "dist-opt", "empty.mlir", "--from=emit", "--emit=out")
+pathlib.Path("step.mlir").write_text("func.func @step() {\n  return\n}\n", encoding="utf-8")
+refuse(1, "cannot make folder x.raw/out.", "dist-opt", "step.mlir", "--from=schedule", "--emit=x.raw/out")
 refuse(1, "cannot write standard output", "sh", "-c", "dist-run p --data=x=x.raw:f32 > /dev/full")
 refuse(2, "raw data needs its type, as in x=x.raw:u8", "dist-run", "p", "--data=x=x.raw")
 
@@ -142,7 +147,7 @@ def change_variable(words, *command, **values):
 change('has "color", which version 1 of the index does not know', lambda content: content.update(color="red"))
 change("the variables are JSON of type string and not a list", lambda content: content.update(variables="w"))
 change('two variables are called "w"', lambda content: content["variables"].append(content["variables"][0]))
-change('"crc32c:0" is no checksum', lambda content: content["variables"][0]["parts"][0].update(checksum="crc32c:0"))
+change('"crc32c:0" is no checksum, as crc32c:e3069283 is', lambda content: content["variables"][0]["parts"][0].update(checksum="crc32c:0"))
 change_variable("its digits are given for 1 dimensions but it has 2", digits=[[]])
 change_variable('its type "f33" is no element type', dtype="f33")
 change_variable("its parts are JSON of type object and not a list", parts={})

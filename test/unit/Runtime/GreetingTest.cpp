@@ -99,6 +99,11 @@ TEST(Greeting, RefusesOthers) {
     EXPECT_EQ(refuse(Pair(makeHello(process))),
               "process 0 does not wait for a process " + std::to_string(process) + ": it has one, or wants none");
   EXPECT_EQ(refuse(Pair(makeHello(2, 4, Purpose::Data))), "process 0 wants another kind of connection");
+  // Another process listens at the address.
+  Pair misplaced(makeHello(2), makeHello(1));
+  greet(misplaced.listener, misplaced.connector);
+  EXPECT_EQ(misplaced.connector.getRefusal().message(),
+            "the other side is process 1 of 4 where process 0 of 4 is wanted");
   Hello later = makeHello(2);
   later.version = 2;
   EXPECT_EQ(refuse(Pair(later)), "process 0 speaks version 1 of the greeting, this process version 2");
@@ -293,6 +298,30 @@ TEST(Meeting, AbsenceAndOtherTokensAreSaid) {
       0u)
       << message;
   EXPECT_TRUE(message.ends_with(": it has another token")) << message;
+}
+
+// Tests that a connector says why it reached no process: nothing listens, or a listener is silent or ends.
+TEST(Meeting, ListenersThatAreNoProcessAreSaid) {
+  auto listener = std::make_unique<Listener>(std::move(*listenAt({kLoopback})));
+  Address address = makeAddress(*listener);
+  Party party = makeParty(1);
+  party.deadlines = {std::chrono::milliseconds(300), std::chrono::milliseconds(300)};
+  std::string where = "process 1 cannot reach process 0 at 127.0.0.1, port " + std::to_string(address.port) + ": ";
+  auto getError = [&] { return connectToProcess(address, party, 0).status().message(); };
+  // The system completes the connection; nothing reads from it.
+  EXPECT_EQ(getError(), where + "it does not answer");
+  std::thread closer([&] {
+    // The first connection is the one that waited in vain.
+    for (int i = 0; i != 2; ++i)
+      Socket(accept(listener->sockets[0].get(), nullptr, nullptr));
+  });
+  std::string ended = getError();
+  closer.join();
+  // With unread bytes the system resets a connection that is closed.
+  EXPECT_TRUE(ended == where + "it ends the connection" || ended.starts_with(where + "the connection ended: "))
+      << ended;
+  listener.reset();
+  EXPECT_EQ(getError(), where + "Connection refused");
 }
 
 // Tests that a listener is at the addresses that it is given and at no others.

@@ -83,6 +83,11 @@ TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
     bytes[at] = 'M';
   folder.write("p/kernels-test.so", bytes);
   EXPECT_EQ(load(), path + " has no table of kernels, meshwright_kernels");
+  std::string narrow = bytes;
+  narrow[4] = 1; // the class of 32 bits
+  folder.write("p/kernels-test.so", narrow);
+  EXPECT_EQ(load(), "the kernels cannot be loaded: " + path + " is no shared object of 64 bits");
+  folder.write("p/kernels-test.so", bytes);
   std::filesystem::resize_file(path, size / 4);
   EXPECT_NE(load().find("the kernels cannot be loaded: " + path + " ends after"), std::string::npos) << load();
   std::filesystem::resize_file(path, 20);

@@ -285,6 +285,8 @@ TEST(Merge, EveryStepIsRunOnce) {
             "program 0: step 0 of a merge of 3 runs micro-batch 1 where 0 is next");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_tasks(2)->set_runs(Task::LAST); }),
             "program 0: tasks \"first\" and \"last\" are one work, 0, but are not done for the same micro-batches");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_tasks(2)->set_runs(static_cast<Task::Runs>(9)); }),
+            "program 0: task \"last\" is done for micro-batches of an unknown kind, 9");
   EXPECT_EQ(getError([](Package &p) { p.set_micro_batches(2); }),
             "program 0: step 0 of a merge of 3 runs 1 of 2 micro-batches");
   EXPECT_EQ(getError([](Package &p) {

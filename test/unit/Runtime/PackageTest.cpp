@@ -37,6 +37,18 @@ static Instruction &getInstruction(Package &package, int i) {
   return *package.mutable_programs(0)->mutable_tasks(0)->mutable_instructions(i);
 }
 
+/// Lets every program run its first task for so many micro-batches.
+static void runMicroBatches(Package &package, uint32_t number) {
+  package.set_micro_batches(number);
+  for (Program &program : *package.mutable_programs()) {
+    ScheduleItem item = program.schedule(0);
+    for (uint32_t microBatch = 1; microBatch != number; ++microBatch) {
+      item.set_micro_batch(microBatch);
+      *program.add_schedule() = item;
+    }
+  }
+}
+
 TEST(Package, GoodOneIsOpened) {
   EXPECT_EQ(getError([](Package &) {}), "");
 }
@@ -117,6 +129,11 @@ TEST(Package, TablesAreChecked) {
             "added up");
   EXPECT_EQ(getError([](Package &p) { p.mutable_variables(0)->mutable_init()->set_b(-1); }),
             "variable \"w\": the initializer's standard deviation is -1, below 0");
+  EXPECT_EQ(
+      getError([](Package &p) { p.mutable_variables(0)->mutable_init()->set_kind(static_cast<Initializer::Kind>(9)); }),
+      "variable \"w\": initializer kind 9 is none of constant, normal, truncated normal and uniform");
+  EXPECT_EQ(getError([](Package &p) { p.mutable_axes(0)->set_size(int64_t(1) << 40); }).substr(0, 55),
+            "axis \"dp\" of size 1099511627776 makes the mesh larger t");
   EXPECT_EQ(getError([](Package &p) { p.mutable_libraries(0)->set_file("../x.so"); }),
             "the kernels of target \"test\" are in \"../x.so\", which is no file of the package");
   EXPECT_EQ(
@@ -169,6 +186,22 @@ TEST(Package, BuffersAreChecked) {
             "program 0: the variable or constant \"ones\" ends at offset 128 but the persistent part at 64");
   EXPECT_EQ(change([](Program &p) { p.mutable_buffers(1)->set_offset(0); }).substr(0, 33),
             "program 0: the variable or consta");
+  EXPECT_EQ(change([](Program &p) { p.set_persistent_bytes(p.arena_bytes() + 64); }),
+            "program 0: the persistent part has 768 bytes but the arena 704");
+  EXPECT_EQ(getError([](Package &p) {
+              runMicroBatches(p, 1000);
+              Program &program = *p.mutable_programs(0);
+              program.set_arena_bytes(704 + 1000 * 64);
+              while (program.buffers_size() != 17000) {
+                Buffer &buffer = *program.add_buffers();
+                buffer.set_offset(704);
+                buffer.set_dtype(F32);
+                buffer.add_shape(0);
+                buffer.set_slots(1000);
+                buffer.set_slot_bytes(64);
+              }
+            }),
+            "program 0: buffer 16788: the buffers have 16778000 slots, more than 16777216");
 }
 
 TEST(Package, InstructionsAreChecked) {
@@ -212,6 +245,98 @@ TEST(Package, InstructionsAreChecked) {
             "the coordinate is written to buffer 0 of 64 bytes of f32 where an i32 is wanted");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_schedule(0)->set_task(3); }),
             "program 0: the schedule runs task 3 but the program has 1");
+}
+
+/// The error of the package whose first instruction is a convolution, with a change made to it.
+static std::string getConvolutionError(const std::function<void(Convolution &)> &change) {
+  std::string error = getError([&](Package &p) {
+    Matmul matmul = getInstruction(p, 0).matmul();
+    Convolution &convolution = *getInstruction(p, 0).mutable_convolution();
+    convolution.set_lhs(matmul.lhs());
+    convolution.set_rhs(matmul.rhs());
+    convolution.set_out(matmul.out());
+    for (auto set : {&Convolution::set_lhs_dtype, &Convolution::set_rhs_dtype, &Convolution::set_out_dtype})
+      (convolution.*set)(F32);
+    for (auto set :
+         {&Convolution::set_groups, &Convolution::set_batch, &Convolution::set_channels, &Convolution::set_features})
+      (convolution.*set)(1);
+    ConvolutionWindow &window = *convolution.add_window();
+    for (auto set :
+         {&ConvolutionWindow::set_in, &ConvolutionWindow::set_size, &ConvolutionWindow::set_out,
+          &ConvolutionWindow::set_stride, &ConvolutionWindow::set_lhs_dilation, &ConvolutionWindow::set_rhs_dilation})
+      (window.*set)(1);
+    for (int i = 0; i != 4; ++i)
+      convolution.add_lhs_strides(1), convolution.add_rhs_strides(1), convolution.add_out_strides(1);
+    change(convolution);
+  });
+  size_t at = error.find("): ");
+  return at == std::string::npos ? error : error.substr(at + 3);
+}
+
+TEST(Package, ConvolutionsAreChecked) {
+  EXPECT_EQ(getConvolutionError([](Convolution &) {}), "");
+  EXPECT_EQ(getConvolutionError([](Convolution &c) {
+              while (c.window_size() != 4)
+                *c.add_window() = c.window(0);
+            }),
+            "the convolution has 4 spatial dimensions, more than 3");
+  EXPECT_EQ(getConvolutionError([](Convolution &c) { c.mutable_window(0)->set_stride(0); }),
+            "a window has stride 0 and dilations 1 and 1, which are positive");
+  EXPECT_EQ(getConvolutionError([](Convolution &c) { c.mutable_window(0)->set_low(INT64_MIN); }),
+            "a window of 1 elements, 1 apart, at 1 places, 1 apart, after -9223372036854775808 of padding reaches too "
+            "far");
+  EXPECT_EQ(getConvolutionError([](Convolution &c) { c.set_lhs_dtype(I32); }),
+            "a convolution is of floats of 16 bits or more, not of i32");
+}
+
+/// Gives the mesh further axes, along which all ranks do the same.
+static void addAxes(Package &package, int number, int64_t size) {
+  for (int i = 0; i != number; ++i) {
+    Axis &axis = *package.add_axes();
+    axis.set_name("further " + std::to_string(i));
+    axis.set_size(size);
+  }
+  int64_t ranks = 1;
+  for (const Axis &axis : package.axes())
+    ranks *= axis.size();
+  package.clear_program_of_rank();
+  for (int64_t rank = 0; rank != ranks; ++rank)
+    package.add_program_of_rank(0);
+}
+
+/// Adds copies of the reduction of the loss, each with a tag of its own.
+static void addReductions(Package &package, int number, const std::function<void(Collective &, int)> &change) {
+  for (int i = 0; i != number; ++i) {
+    Instruction &added = *package.mutable_programs(0)->mutable_tasks(0)->add_instructions();
+    added = getInstruction(package, 2);
+    added.mutable_collective()->set_tag(100 + i);
+    change(*added.mutable_collective(), i);
+  }
+}
+
+TEST(Package, RanksAreInNoMoreGroupsThanCanBeFollowed) {
+  auto getManyError = [](int number) {
+    return getError([&](Package &p) {
+      addAxes(p, 8, 2);
+      addReductions(p, number, [](Collective &collective, int i) {
+        collective.clear_axes();
+        for (uint32_t axis = 0; axis != 10; ++axis)
+          if ((i + 1) >> axis & 1)
+            collective.add_axes(axis);
+      });
+    });
+  };
+  EXPECT_EQ(getManyError(200), "");
+  EXPECT_EQ(getManyError(300), "the package groups its ranks in 300 ways, more than 256");
+}
+
+TEST(Package, ARunHasNoMoreEventsThanCanBeFollowed) {
+  EXPECT_EQ(getError([](Package &p) {
+              addAxes(p, 1, 2048);
+              addReductions(p, 4000, [](Collective &, int) {});
+              runMicroBatches(p, 9);
+            }),
+            "the ranks issue 295059456 collectives and waits in a step, more than 268435456");
 }
 
 TEST(Package, MembersOfAGroupIssueTheSame) {

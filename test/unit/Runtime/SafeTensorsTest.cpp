@@ -135,3 +135,12 @@ TEST(SafeTensors, DamagedFilesAreErrorsAndNotCrashes) {
   }
   EXPECT_GT(refused, 150);
 }
+
+TEST(SafeTensors, NamesAreDistinct) {
+  TempFolder folder;
+  std::vector<SafeTensorsEntry> twice = {{"a", F32, {2}}, {"a", F32, {3}}}, reserved = {{"__metadata__", F32, {2}}};
+  EXPECT_EQ(SafeTensorsWriter::create(folder / "a", twice).status().message(), "two tensors are called \"a\"");
+  EXPECT_EQ(SafeTensorsWriter::create(folder / "a", reserved, {{"step", "3"}}).status().message(),
+            "two tensors are called \"__metadata__\"");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+}

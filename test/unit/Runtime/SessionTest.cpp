@@ -322,3 +322,11 @@ TEST(SerialCheck, ReplicasThatDifferAreFound) {
   EXPECT_EQ(report.status().code(), Code::CheckFailed);
   EXPECT_EQ(report.status().message(), "outputs: ranks 0 and 2 differ in element 0 of \"grad/w\"");
 }
+
+TEST(Session, PartsWithoutARankAreErrors) {
+  Fixture fixture(Fault::None, [](Package &package) {
+    for (Program &program : *package.mutable_programs())
+      program.set_output_buffers(0, -1);
+  });
+  EXPECT_EQ(Session::create(*fixture.package, {}).status().message(), "output \"loss\": no rank holds part 0");
+}

@@ -523,6 +523,96 @@ TEST_F(VerifyTest, SlicesMayFillWhatPersists) {
   EXPECT_TRUE(contains(formatText(report), "assumed: 1 instructions read what an earlier step left"));
 }
 
+TEST_F(VerifyTest, VariablesEndAStepInTheirPlace) {
+  // The buffer is larger than the variable's array, and a result lies half in the array.
+  program().mutable_buffers(0)->set_bytes(128);
+  program().set_persistent_bytes(128);
+  program().mutable_buffers(1)->set_offset(256);
+  uint32_t across = addBuffer(32);
+  addKernel({1}, {across});
+  expectFinding(Property::Definition, "variable \"w\": ends the step with bytes [32, 64) that instruction 0 of task "
+                                      "\"step\" (\"k\") wrote for buffer 2, which has another place");
+}
+
+TEST_F(VerifyTest, EvaluationHasTheArenasOfTraining) {
+  Package copy = package;
+  *package.mutable_evaluation() = copy;
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+  package.mutable_evaluation()->mutable_programs(0)->set_arena_bytes(2048);
+  expectFinding(Property::Definition, "has arenas of 2048 and 0 bytes, where training has 1024 and 0");
+}
+
+TEST_F(VerifyTest, SendsAreIssuedByTheirEnds) {
+  package.mutable_axes(0)->set_size(3);
+  package.add_program_of_rank(0);
+  uint32_t b = addBuffer(192);
+  Collective &send = addCollective(1, b, 0, false);
+  send.set_kind(Collective::SEND);
+  send.set_to(1);
+  send.mutable_parts(0)->clear_out();
+  send.mutable_parts(0)->clear_in();
+  split();
+  split();
+  package.set_program_of_rank(2, 2);
+  auto getPart = [&](int of) {
+    return program(of).mutable_tasks(0)->mutable_instructions(0)->mutable_collective()->mutable_parts(0);
+  };
+  getPart(0)->set_in(1);
+  getPart(1)->set_out(b);
+  expectFinding(Property::Order, ", but is neither of its ends");
+  program(2).mutable_tasks(0)->clear_instructions();
+  EXPECT_TRUE(verify().ok()) << formatText(verify());
+}
+
+TEST_F(VerifyTest, RefusesMoreEventsThanItCanFollow) {
+  addAxis("pp", 4096);
+  uint32_t b = addBuffer(192);
+  task().add_instructions()->mutable_loop()->set_count(50000);
+  addCollective(1, b, 0, false);
+  task().add_instructions()->mutable_end_loop();
+  expectFinding(Property::Order, "the ranks issue 409600000 collectives and waits in a step, more than 268435456");
+}
+
+TEST_F(VerifyTest, RefusesMoreInstructionsThanItCanFollow) {
+  uint32_t a = addBuffer(128);
+  task().add_instructions()->mutable_loop()->set_count(3'000'000);
+  addKernel({1}, {a});
+  addKernel({1}, {a});
+  task().add_instructions()->mutable_end_loop();
+  expectFinding(Property::Structure, "a step executes more than 4000000 instructions");
+}
+
+TEST_F(VerifyTest, RefusesMoreRunsThanItCanFollow) {
+  constexpr int64_t rows = int64_t(1) << 21;
+  program().set_arena_bytes(64 << 20);
+  uint32_t lhs = addBuffer(1 << 20, rows), out = addBuffer(16 << 20, 2 * rows);
+  Matmul &matmul = *task().add_instructions()->mutable_matmul();
+  matmul.set_lhs(lhs);
+  matmul.set_rhs(1);
+  matmul.set_out(out);
+  for (auto set : {&Matmul::set_lhs_dtype, &Matmul::set_rhs_dtype, &Matmul::set_out_dtype})
+    (matmul.*set)(F32);
+  matmul.set_m(rows);
+  matmul.set_n(1);
+  matmul.set_k(1);
+  for (int64_t stride : {1, 1})
+    matmul.add_lhs_strides(stride), matmul.add_rhs_strides(stride);
+  for (int64_t stride : {2, 1})
+    matmul.add_out_strides(stride);
+  expectFinding(Property::Structure, "the result has 2097152 separate runs of bytes, more than 1048576");
+}
+
+TEST_F(VerifyTest, RefusesMoreVariantsThanItCanFollow) {
+  package.set_merge_steps(65);
+  program().clear_schedule();
+  for (uint32_t step = 0; step != 65; ++step) {
+    ScheduleItem &item = *program().add_schedule();
+    item.set_first_step(step);
+    item.set_end_step(step + 1);
+  }
+  expectFinding(Property::Structure, "the step has more variants than can be followed");
+}
+
 TEST_F(VerifyTest, StructureIsCheckedFirst) {
   uint32_t a = addBuffer(128);
   addKernel({1}, {a});
@@ -540,6 +630,46 @@ TEST_F(VerifyTest, StructureIsCheckedFirst) {
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_shape(0, -1); }, "does not fit its 64 bytes");
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_slots(2); }, "has 2 slots for 1 micro-batches");
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->add_trip_bytes(64); }, "moves with 1 loops where 0");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_memory(static_cast<Memory>(9)); },
+        "buffer 2 is in memory 9, which is unknown");
+  check(
+      [](Package &package, Program &p, Task &) {
+        package.set_micro_batches(2);
+        p.mutable_buffers(2)->set_slots(2);
+        p.mutable_buffers(2)->set_slot_bytes(32);
+      },
+      "the 2 slots of buffer 2, 32 bytes apart, do not hold its 64 bytes");
+  check(
+      [](Package &package, Program &p, Task &) {
+        *package.add_variables() = package.variables(0);
+        p.set_persistent_bytes(96);
+        p.mutable_buffers(1)->set_offset(256);
+        p.mutable_buffers(2)->set_offset(32);
+        p.add_variable_buffers(2);
+      },
+      "buffers 0 and 2 of variables or constants overlap");
+  check([](Package &, Program &, Task &t) { t.set_runs(static_cast<Task::Runs>(9)); },
+        "the task is done for micro-batches of kind 9, which is unknown");
+  check(
+      [](Package &package, Program &p, Task &) {
+        package.set_micro_batches(2);
+        p.mutable_schedule(0)->set_micro_batch(1);
+      },
+      "task \"step\" is done for micro-batch 1 where 0 of 2 is next");
+  check([](Package &p, Program &, Task &) { p.set_merge_steps(2); }, "the step does nothing");
+  check(
+      [](Package &p, Program &, Task &) {
+        Package copy = p;
+        *p.mutable_evaluation() = copy;
+        *p.mutable_evaluation()->mutable_evaluation() = copy;
+      },
+      "the evaluation has an evaluation itself");
+  check(
+      [](Package &, Program &, Task &t) {
+        t.mutable_instructions(1)->mutable_collective()->set_kind(Collective::BROADCAST);
+        t.mutable_instructions(1)->mutable_collective()->mutable_parts(0)->set_root(5);
+      },
+      "part \"\" has member 5 of 2 as root");
   check([](Package &, Program &p, Task &) { p.add_variable_buffers(0); },
         "gives places to 2 variables where the package has 1");
   check([](Package &, Program &p, Task &) { p.set_variable_buffers(0, 9); },
