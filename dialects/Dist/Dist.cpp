@@ -47,6 +47,7 @@ static void printKindAndReduction(OpAsmPrinter &printer, CollectiveOp, Collectiv
 }
 
 #define GET_OP_CLASSES
+#include "dialects/Attributes/DistDiscardable.cpp.inc"
 #include "dialects/Dist/DistOps.cpp.inc"
 
 void DistDialect::initialize() {
@@ -62,10 +63,24 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Dist/DistOps.cpp.inc"
       >();
+  addInterface(std::make_unique<AttributeContract>(this, kDeclarations));
+}
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyOperation(op, attribute);
+}
+
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyArgument(op, index, attribute);
+}
+
+LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyResult(op, index, attribute);
 }
 
 bool meshwright::dist::isOnHost(Operation *variable) {
-  auto memory = variable->getAttrOfType<MemoryKindAttr>(kMemoryAttr);
+  auto memory = kMemoryAttr.get(variable);
   return memory && memory.getValue() == MemoryKind::Host;
 }
 
@@ -405,14 +420,14 @@ LogicalResult ReshardOp::verify() {
 
 MappingAttr dist::getMapping(Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
-    auto mappings = result.getOwner()->getAttrOfType<ArrayAttr>(kResultsAttr);
+    auto mappings = kResultsAttr.get(result.getOwner());
     if (!mappings || mappings.size() <= result.getResultNumber())
       return {};
     return dyn_cast<MappingAttr>(mappings[result.getResultNumber()]);
   }
   auto argument = cast<BlockArgument>(value);
   if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-    return func.getArgAttrOfType<MappingAttr>(argument.getArgNumber(), kMappingAttr);
+    return kMappingAttr.getOfArgument(func, argument.getArgNumber());
   return {};
 }
 
@@ -424,8 +439,8 @@ void dist::setMapping(Value value, MappingAttr mapping) {
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
   SmallVector<Attribute> mappings(op->getNumResults(), UnitAttr::get(op->getContext()));
-  if (auto existing = op->getAttrOfType<ArrayAttr>(kResultsAttr))
+  if (auto existing = kResultsAttr.get(op))
     llvm::copy(existing, mappings.begin());
   mappings[result.getResultNumber()] = mapping;
-  op->setAttr(kResultsAttr, ArrayAttr::get(op->getContext(), mappings));
+  kResultsAttr.set(op, ArrayAttr::get(op->getContext(), mappings));
 }

@@ -19,28 +19,20 @@ def Dist_Dialect : Dialect {
     A *mesh* is a named grid of ranks. A value has a global shape and a *placement*: on every mesh axis
     it is replicated, sharded along one dimension, or partial (the global value is the reduction, such as
     the sum, of the values that the coordinates hold). A `#dist.mapping` attribute, never a type, states the placement:
-
-    - `dist.results` on an operation: an array with the placement of every result;
-    - `dist.operands` on an operation: an array with the placement in which it reads every operand;
-    - `dist.computes` on an operation, if it differs from `dist.results`: the placement of every result as it
-      is computed, before it is reduced;
-    - `dist.mapping` on an argument of a function: its placement.
-
-    The unit attribute `dist.travels` of the serial program defers a reduction: partial operands pass through the
-    operation unreduced, whatever that costs, and its results are reduced instead. A conversion between floats that has
-    the attribute counts as linear, so that the sum is communicated in the type of the conversion's result.
+    `dist.results` and `dist.operands` on operations, `dist.mapping` on variables and on arguments and results of
+    functions. These and all other discardable attributes are declared in `dialects/Attributes/Attributes.td`; an
+    undeclared one is an error.
 
     An axis of times is an axis like any other: over the slices of a batch an input is split and a gradient is a partial
-    sum. `dist.during` on an assignment or on a result of a function names the times at which it takes place, in the
-    form of a support: `{merge = array<i64: 3>}`. Values that only such operations use are computed at those times only.
-
-    A variable is kept in the memory of the device, or, with `dist.memory = #dist<memory host>`, in the memory of the
-    host.
+    sum. Operations that only serve assignments and results with `dist.during` run at those times alone.
 
     Every communication is the conversion of a value between two placements.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 // ReduceKind is shared by partial placements, collectives and reductions of the serial network.

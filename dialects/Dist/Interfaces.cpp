@@ -24,7 +24,7 @@ SmallVector<Value> Localizer::clone(Operation *op) {
     state.addTypes(getResultType(op, index));
   state.addAttributes(op->getAttrs());
   state.propertiesAttr = op->getPropertiesAsAttribute();
-  for (StringRef name : {kResultsAttr, kOperandsAttr, kComputesAttr})
-    state.attributes.erase(name);
-  return llvm::to_vector_of<Value>(builder.create(state)->getResults());
+  Operation *made = builder.create(state);
+  meshwright::forget(made, meshwright::Inherit::Local);
+  return llvm::to_vector_of<Value>(made->getResults());
 }

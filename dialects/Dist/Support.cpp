@@ -10,13 +10,13 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-DictionaryAttr dist::getOn(Operation *op) { return op->getAttrOfType<DictionaryAttr>(kOnAttr); }
+DictionaryAttr dist::getOn(Operation *op) { return kOnAttr.get(op); }
 
 void dist::setOn(Operation *op, DictionaryAttr on) {
   if (on && !on.empty())
-    op->setAttr(kOnAttr, on);
+    kOnAttr.set(op, on);
   else
-    op->removeAttr(kOnAttr);
+    kOnAttr.remove(op);
 }
 
 /// Among the ranks that run `op`, those that are member `number` of their group. `number` is a mixed-radix number of
@@ -39,7 +39,7 @@ static DictionaryAttr getMember(CollectiveOp op, int64_t number) {
 DictionaryAttr dist::getOn(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto mapping = func ? func.getArgAttrOfType<MappingAttr>(argument.getArgNumber(), kMappingAttr) : MappingAttr();
+    auto mapping = func ? kMappingAttr.getOfArgument(func, argument.getArgNumber()) : MappingAttr();
     return mapping ? mapping.getSupport() : DictionaryAttr();
   }
   Operation *op = value.getDefiningOp();

@@ -17,14 +17,6 @@ inline constexpr llvm::StringLiteral kMergeAxis = "merge";
 /// The name of the axis of the slices (micro-batches) of a batch.
 inline constexpr llvm::StringLiteral kSlicesAxis = "micro";
 
-/// On variables, a unit: their values are made and used within one step. They have no value at the beginning of a step
-/// and are not saved.
-inline constexpr llvm::StringLiteral kWithinStepAttr = "dist.within_step";
-
-/// On conversions and the operations that they are lowered to, a unit: the result is the same in all slices of the
-/// batch, so it is computed once per step and kept. On variables: they keep such a result for later slices.
-inline constexpr llvm::StringLiteral kOnceAttr = "dist.once";
-
 /// The axes of `first`, followed by those of `second`, which are axes of times.
 Mesh joinAxes(const Mesh &first, const Mesh &second);
 

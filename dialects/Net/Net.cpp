@@ -41,19 +41,18 @@ static void printDouble(AsmPrinter &printer, FloatAttr value) { printer.printFlo
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Net/NetAttrs.cpp.inc"
 #define GET_OP_CLASSES
+#include "dialects/Attributes/NetDiscardable.cpp.inc"
 #include "dialects/Net/NetOps.cpp.inc"
 
 std::optional<Role> net::getRole(Operation *op) {
-  auto role = op->getAttrOfType<RoleAttr>(kRoleAttr);
+  auto role = kRoleAttr.get(op);
   return role ? std::optional(role.getValue()) : std::nullopt;
 }
 
-void net::setRole(Operation *op, Role role) {
-  op->setDiscardableAttr(kRoleAttr, RoleAttr::get(op->getContext(), role));
-}
+void net::setRole(Operation *op, Role role) { kRoleAttr.set(op, RoleAttr::get(op->getContext(), role)); }
 
 StringRef net::getUserName(Operation *op) {
-  auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+  auto name = kNameAttr.get(op);
   return name ? name.getValue() : StringRef();
 }
 
@@ -83,4 +82,18 @@ void NetDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Net/NetOps.cpp.inc"
       >();
+  addInterface(std::make_unique<AttributeContract>(this, kDeclarations));
+}
+
+LogicalResult NetDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyOperation(op, attribute);
+}
+
+LogicalResult NetDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyArgument(op, index, attribute);
+}
+
+LogicalResult NetDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                      NamedAttribute attribute) {
+  return getRegisteredInterface<AttributeContract>()->verifyResult(op, index, attribute);
 }

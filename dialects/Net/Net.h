@@ -19,10 +19,7 @@
 
 namespace meshwright::net {
 
-/// Names of the discardable attributes; see the dialect's description.
-inline constexpr llvm::StringLiteral kRoleAttr = "net.role";
-inline constexpr llvm::StringLiteral kScopeAttr = "net.scope";
-inline constexpr llvm::StringLiteral kNameAttr = "net.name";
+#include "dialects/Attributes/NetDiscardable.h.inc"
 
 /// Prefixes of the parameter's name in the names of its gradient and of the accumulator of that gradient.
 inline constexpr llvm::StringLiteral kGradientPrefix = "grad/";

@@ -23,16 +23,15 @@ def Net_Dialect : Dialect {
     A program is a `func.func` in a module of `net.variable`s. Every read of a variable returns its value at the entry
     of the step, and a step assigns a variable at most once, at its exit; all other values are SSA.
 
-    Discardable attributes that any operation may carry:
-
-    - `net.role`: `forward`, `backward` or `optimize`;
-    - `net.scope`: the part of the network that it belongs to, by the user's name, such as `transformer.h.3.attn`;
-    - `net.name`: the user's name of its first result (`grad/p.w`); on arguments and results of the function,
-      the name of the input or output;
-    - `net.recomputed`, a number: backward recomputes the operation by clones whose `net.recomputes` is this number.
+    Any operation may have discardable attributes, among them its part of the step (`net.role`), its place in the network
+    (`net.scope`) and its name (`net.name`). `dialects/Attributes/Attributes.td` declares them; an undeclared one is an
+    error.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::meshwright::dist::DistDialect"];
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 def Net_VariableKindAttr : EnumAttr<Net_Dialect, Net_VariableKind, "variable_kind">;

@@ -14,7 +14,7 @@ using namespace meshwright::net;
 /// The global type of the variable. Local types do not serve for comparison, since variables of the same placement may
 /// be stored differently.
 static RankedTensorType getWholeType(VariableOp variable) {
-  if (auto global = variable->getAttrOfType<TypeAttr>(dist::kGlobalTypeAttr))
+  if (auto global = dist::kGlobalTypeAttr.get(variable))
     if (auto type = dyn_cast<RankedTensorType>(global.getValue()))
       return type;
   return variable.getTensorType();

@@ -19,8 +19,8 @@ LogicalResult annotate::annotateMemory(ModuleOp module, const strategy::Strategy
       if (!matchGlob(glob, variable.getSymName()))
         continue;
       any = true;
-      isNew |= !variable->hasAttr(dist::kMemoryAttr);
-      variable->setAttr(dist::kMemoryAttr, host);
+      isNew |= !dist::kMemoryAttr.isOn(variable);
+      dist::kMemoryAttr.set(variable, host);
     }
     Location loc = file.getLoc(module.getContext(), "offload.match[" + std::to_string(index) + "]");
     if (!any)

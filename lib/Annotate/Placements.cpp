@@ -97,9 +97,9 @@ LogicalResult Annotator::addMesh() {
   auto op = MeshOp::create(builder, getLoc("mesh"), "mesh", mesh);
   SmallVector<StringRef> data(file.get().data().axes().begin(), file.get().data().axes().end());
   if (!data.empty())
-    op->setAttr(kDataAxesAttr, builder.getStrArrayAttr(data));
+    kDataAxesAttr.set(op, builder.getStrArrayAttr(data));
   if (int64_t ranks = file.get().topology().ranks_per_node())
-    op->setAttr(kRanksPerNodeAttr, builder.getI64IntegerAttr(ranks));
+    kRanksPerNodeAttr.set(op, builder.getI64IntegerAttr(ranks));
   return success();
 }
 
@@ -108,10 +108,10 @@ void Annotator::collectTargets() {
     variables.push_back({variable.getSymName().str(), variable, {}, variable.getTensorType()});
   for (auto func : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : func.getArguments())
-      if (auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
+      if (auto name = net::kNameAttr.getOfArgument(func, argument.getArgNumber()))
         inputs.push_back({name.str(), nullptr, argument, cast<RankedTensorType>(argument.getType())});
     func.walk([&](Operation *op) {
-      auto name = op->getAttrOfType<StringAttr>(net::kNameAttr);
+      auto name = net::kNameAttr.get(op);
       if (name && op->getNumResults() > 0)
         results.push_back({name.str(), nullptr, op->getResult(0), cast<RankedTensorType>(op->getResult(0).getType())});
     });
@@ -136,7 +136,7 @@ void Annotator::warnOfEmptyParts(const Target &target, const Placement &placemen
 /// The placement of the target so far; null if it has none.
 MappingAttr Annotator::getMapping(const Target &target) const {
   if (target.variable)
-    return target.variable->getAttrOfType<MappingAttr>(kMappingAttr);
+    return kMappingAttr.get(target.variable);
   if (auto argument = dyn_cast<BlockArgument>(target.value))
     return dyn_cast_or_null<MappingAttr>(ports.get(argument, kMappingAttr));
   return dist::getMapping(target.value);
@@ -166,7 +166,7 @@ LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, L
     return failure();
   warnOfEmptyParts(target, *placement, loc);
   if (target.variable)
-    target.variable->setAttr(kMappingAttr, mapping);
+    kMappingAttr.set(target.variable, mapping);
   else if (auto argument = dyn_cast<BlockArgument>(target.value))
     ports.set(argument, kMappingAttr, mapping);
   else
@@ -375,10 +375,10 @@ LogicalResult Annotator::placeLike() {
   SymbolTable symbols(module);
   for (const Target &target : variables) {
     auto variable = cast<net::VariableOp>(target.variable);
-    if (!variable.getLike() || variable->hasAttr(kMappingAttr) || variable.getKind() == net::VariableKind::Accumulator)
+    if (!variable.getLike() || kMappingAttr.isOn(variable) || variable.getKind() == net::VariableKind::Accumulator)
       continue;
     auto like = symbols.lookup<net::VariableOp>(*variable.getLike());
-    auto mapping = like ? like->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+    auto mapping = like ? kMappingAttr.get(like) : MappingAttr();
     if (!mapping)
       continue;
     ArrayRef<int64_t> shape = variable.getTensorType().getShape(), likeShape = like.getTensorType().getShape();
@@ -386,7 +386,7 @@ LogicalResult Annotator::placeLike() {
     if (failed(placement))
       return failure();
     Placement placed = annotate::placeLike(*placement, shape, likeShape);
-    variable->setAttr(kMappingAttr, shape == likeShape ? mapping : placed.toAttr(context, mesh, shape));
+    kMappingAttr.set(variable, shape == likeShape ? mapping : placed.toAttr(context, mesh, shape));
   }
   return success();
 }

@@ -13,7 +13,7 @@ using namespace meshwright;
 
 /// True if the placement of `variable` mentions `axis`.
 static bool isSplitOver(net::VariableOp variable, StringRef axis) {
-  auto mapping = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+  auto mapping = dist::kMappingAttr.get(variable);
   if (!mapping)
     return false;
   bool found = false;

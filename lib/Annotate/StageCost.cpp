@@ -59,7 +59,7 @@ void Meter::addVariable(net::ReadOp read, BlockCost &cost) {
     return;
   ArrayRef<int64_t> shape = variable.getTensorType().getShape();
   Placement placement = Placement::replicated(shape.size());
-  if (auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr))
+  if (auto mapping = kMappingAttr.get(variable))
     if (auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return variable.emitError(); });
         succeeded(resolved))
       placement = *resolved;

@@ -67,7 +67,7 @@ SmallVector<Operation *, 0> StageProgram::findStaged() {
 }
 
 void annotate::setStage(Operation *op, int64_t stage) {
-  op->setDiscardableAttr(dist::kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
+  dist::kStageAttr.set(op, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
 }
 
 static int64_t countElements(TypeRange types) {
@@ -90,6 +90,6 @@ bool annotate::isHeavy(Operation *op) {
 int64_t annotate::getBytes(Value value) { return meshwright::getBytes(cast<RankedTensorType>(value.getType())); }
 
 StringRef annotate::getScope(Operation *op) {
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   return scope ? scope.getValue() : StringRef();
 }

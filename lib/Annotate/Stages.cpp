@@ -25,13 +25,13 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
     auto stage = stages.find(variable.getSymNameAttr());
     if (stage == stages.end())
       continue;
-    auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+    auto kept = kMappingAttr.get(variable);
     SmallVector<Attribute> dims(variable.getTensorType().getRank(), ArrayAttr::get(context, {}));
     auto support = DictionaryAttr::get(
         context, NamedAttribute(StringAttr::get(context, axis),
                                 DenseI64ArrayAttr::get(context, {order.rankOfStage[stage->second]})));
-    variable->setAttr(kMappingAttr, MappingAttr::get(context, kept ? kept.getDims() : ArrayAttr::get(context, dims),
-                                                     ReduceKind::Sum, ArrayAttr::get(context, {}), support));
+    kMappingAttr.set(variable, MappingAttr::get(context, kept ? kept.getDims() : ArrayAttr::get(context, dims),
+                                                ReduceKind::Sum, ArrayAttr::get(context, {}), support));
   }
 }
 
@@ -69,8 +69,8 @@ LogicalResult annotate::annotateStages(ModuleOp module, const strategy::Strategy
   llvm::raw_string_ostream stream(text);
   schedule::writeCsv(*order, stream);
   MeshOp mesh = findMesh(module);
-  mesh->setAttr(kStageAxisAttr, StringAttr::get(context, axis));
-  mesh->setAttr(kTaskOrderAttr, StringAttr::get(context, text));
+  kStageAxisAttr.set(mesh, StringAttr::get(context, axis));
+  kTaskOrderAttr.set(mesh, StringAttr::get(context, text));
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isExternal())
       continue;

@@ -240,7 +240,7 @@ LogicalResult StorageAnnotator::collect() {
     parameter.variable = variable;
     ArrayRef<int64_t> shape = variable.getTensorType().getShape();
     parameter.compute = Placement::replicated(shape.size());
-    if (auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr)) {
+    if (auto mapping = kMappingAttr.get(variable)) {
       auto resolved = Placement::resolve(mapping, mesh, shape, [&] { return variable.emitError(); });
       if (failed(resolved))
         return failure();
@@ -310,7 +310,7 @@ bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
 void StorageAnnotator::splitReads(Parameter &parameter, bool keepsParameter) {
   StringAttr name = parameter.variable.getSymNameAttr();
   auto place = [&](net::ReadOp read, const Placement &placement) {
-    read->setAttr(kResultsAttr, ArrayAttr::get(context, toAttr(placement, parameter.variable)));
+    kResultsAttr.set(read, ArrayAttr::get(context, toAttr(placement, parameter.variable)));
   };
   for (net::ReadOp read : llvm::to_vector(reads.lookup(name))) {
     net::ReadOp update;
@@ -339,11 +339,11 @@ void StorageAnnotator::apply(Parameter &parameter) {
     state->setAttr(kMappingAttr,
                    toAttr(annotate::placeLike(parameter.kept, state.getTensorType().getShape(), shape), state));
   if (parameter.gradient)
-    parameter.gradient->setAttr(kResultsAttr, ArrayAttr::get(context, kept));
+    kResultsAttr.set(parameter.gradient, ArrayAttr::get(context, kept));
   bool keepsParameter = !isPersistent(parameter);
   splitReads(parameter, keepsParameter);
   if (keepsParameter)
-    parameter.variable->setAttr(kMappingAttr, kept);
+    kMappingAttr.set(parameter.variable, kept);
 }
 
 /// If gradients are reduced in every step, they are accumulated in the storage placement. Otherwise accumulators follow
@@ -352,11 +352,11 @@ void StorageAnnotator::placeAccumulators() {
   if (file.get().train().gradient_merge().reduce() != strategy::GradientMerge::EVERY_STEP)
     return;
   for (auto variable : module.getOps<net::VariableOp>()) {
-    if (variable.getKind() != net::VariableKind::Accumulator || variable->hasAttr(kMappingAttr) || !variable.getLike())
+    if (variable.getKind() != net::VariableKind::Accumulator || kMappingAttr.isOn(variable) || !variable.getLike())
       continue;
     auto parameter = parameters.find(StringAttr::get(context, *variable.getLike()));
     if (parameter != parameters.end())
-      variable->setAttr(kMappingAttr, toAttr(parameter->second.kept, variable));
+      kMappingAttr.set(variable, toAttr(parameter->second.kept, variable));
   }
 }
 

@@ -93,7 +93,7 @@ static bool findTakes(Value value, SmallVectorImpl<net::ConvertOp> &converts, Sm
       return true;
     }
     auto convert = dyn_cast<net::ConvertOp>(user);
-    if (!convert || !convert->hasAttr(kResultsAttr))
+    if (!convert || !kResultsAttr.isOn(convert))
       return false;
     converts.push_back(convert);
     return findTakes(convert.getResult(), converts, takes);
@@ -102,7 +102,7 @@ static bool findTakes(Value value, SmallVectorImpl<net::ConvertOp> &converts, Sm
 
 /// Keeps the value of `read` in its storage placement if only iterations of loops read it.
 LogicalResult FetchInLoopsPass::sinkFetch(net::ReadOp read, net::VariableOp variable, const Mesh &mesh) {
-  auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto kept = kMappingAttr.get(variable);
   MappingAttr computed = getMapping(read.getResult());
   if (!kept || !computed || kept == computed || net::getRole(read) == net::Role::Optimize)
     return success();
@@ -131,7 +131,7 @@ LogicalResult FetchInLoopsPass::sinkFetch(net::ReadOp read, net::VariableOp vari
 
 /// Makes every iteration convert its part of `stack` to the storage placement, if ranks then hold less of the stack.
 LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &mesh) {
-  auto computes = stack->getAttrOfType<ArrayAttr>(kComputesAttr);
+  auto computes = kComputesAttr.get(stack);
   if (!computes)
     return success();
   FailureOr<Placement> made = resolve(cast<MappingAttr>(computes[0]), stack.getResult(), mesh),
@@ -143,7 +143,7 @@ LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &me
   MappingAttr part = dropTrips(*kept, stack.getResult(), mesh);
   if (isSumOverTimes || !part || countElements(*kept, stack.getResult()) >= countElements(*made, stack.getResult()))
     return success();
-  stack->removeAttr(kComputesAttr);
+  kComputesAttr.remove(stack);
   setMapping(stack, kOperandsAttr, 0, part);
   ++numReductions;
   return success();

@@ -100,7 +100,7 @@ std::optional<State> Graph::stored(OpIndex op, Axis axis) const {
 }
 
 bool complete::followsAddend(net::VariableOp variable) {
-  return variable.getKind() == net::VariableKind::Accumulator && !variable->hasAttr(kMappingAttr);
+  return variable.getKind() == net::VariableKind::Accumulator && !kMappingAttr.isOn(variable);
 }
 
 bool complete::isLayout(Operation *op, const ShardingRule &rule) {
@@ -122,7 +122,7 @@ LogicalResult Graph::addLike(GraphOp &entry, const Mesh &mesh, SymbolTableCollec
   if (!followsAddend(accumulator) || !accumulator.getLike())
     return success();
   auto parameter = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, accumulator.getLikeAttr());
-  auto mapping = parameter->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto mapping = kMappingAttr.get(parameter);
   if (!mapping || parameter.getTensorType().getShape() != accumulator.getTensorType().getShape())
     return success();
   auto placement =
@@ -158,7 +158,7 @@ LogicalResult Graph::addAssigned(GraphOp &entry, const Mesh &mesh, SymbolTableCo
   auto assign = cast<net::AssignOp>(entry.op);
   net::VariableOp variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(assign, assign.getVariableAttr());
   entry.keepsPartial = followsAddend(variable);
-  auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto mapping = kMappingAttr.get(variable);
   ArrayRef<int64_t> shape = values[entry.operands.front()].shape;
   Placement placement = Placement::replicated(shape.size());
   if (mapping) {
@@ -200,7 +200,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
     values[value].uses.push_back({index, static_cast<unsigned>(number)});
   }
   auto variableOf = [&](FlatSymbolRefAttr name) { return symbols.lookupNearestSymbolFrom<net::VariableOp>(&op, name); };
-  auto mappings = op.getAttrOfType<ArrayAttr>(kResultsAttr);
+  auto mappings = kResultsAttr.get(&op);
   if (mappings && mappings.size() != op.getNumResults())
     return op.emitOpError() << "has " << mappings.size() << " placements for " << op.getNumResults() << " results";
   for (auto [number, result] : llvm::enumerate(op.getResults())) {
@@ -213,7 +213,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
       net::VariableOp variable = variableOf(read.getVariableAttr());
       // A read may ask for another placement than the variable's storage.
       if (!mapping)
-        mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+        mapping = kMappingAttr.get(variable);
       // The storage of a variable is decided on every axis; only an unplaced accumulator is open.
       everyAxis = !followsAddend(variable);
       source[value] = true;

@@ -145,7 +145,7 @@ Mappings Spreader::getComputes(OpIndex op) const {
 
 void Spreader::setResults(OpIndex op, const Mappings &results, const Mappings &computes) const {
   set(op, kResultsAttr, results);
-  graph.ops[op].op->removeAttr(kComputesAttr);
+  kComputesAttr.remove(graph.ops[op].op);
   if (results != computes)
     set(op, kComputesAttr, computes);
 }

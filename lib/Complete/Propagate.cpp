@@ -115,12 +115,12 @@ LogicalResult PlanWriter::writeOp(OpIndex index) {
   }
   MLIRContext *context = func.getContext();
   if (!operands.empty())
-    entry.op->setAttr(kOperandsAttr, ArrayAttr::get(context, operands));
+    kOperandsAttr.set(entry.op, ArrayAttr::get(context, operands));
   if (!results.empty())
-    entry.op->setAttr(kResultsAttr, ArrayAttr::get(context, results));
-  entry.op->removeAttr(kComputesAttr);
+    kResultsAttr.set(entry.op, ArrayAttr::get(context, results));
+  kComputesAttr.remove(entry.op);
   if (results != computes)
-    entry.op->setAttr(kComputesAttr, ArrayAttr::get(context, computes));
+    kComputesAttr.set(entry.op, ArrayAttr::get(context, computes));
   return success();
 }
 
@@ -128,14 +128,14 @@ LogicalResult PlanWriter::writeOp(OpIndex index) {
 void PlanWriter::writeAccumulator(net::ReadOp read, SymbolTableCollection &symbols) {
   auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
   if (followsAddend(variable))
-    variable->setAttr(kMappingAttr, dist::getMapping(read.getResult()));
+    kMappingAttr.set(variable, dist::getMapping(read.getResult()));
 }
 
 /// The function's results are placed as its terminator reads them.
 void PlanWriter::writeResults() {
   Operation *terminator = func.getBody().front().getTerminator();
   PortAttributes ports;
-  if (auto mappings = terminator->getAttrOfType<ArrayAttr>(kOperandsAttr))
+  if (auto mappings = kOperandsAttr.get(terminator))
     for (auto [index, mapping] : llvm::enumerate(mappings))
       ports.setResult(func, index, kMappingAttr, mapping);
   ports.write();
@@ -146,14 +146,14 @@ void PlanWriter::count() {
   for (const GraphValue &value : graph.values) {
     MappingAttr kept = dist::getMapping(value.value);
     if (value.def >= 0)
-      if (auto computes = graph.ops[value.def].op->getAttrOfType<ArrayAttr>(kComputesAttr))
+      if (auto computes = kComputesAttr.get(graph.ops[value.def].op))
         if (computes[value.result] != kept) {
           ++numConversions;
           ++numReductions;
         }
     SmallVector<Attribute> seen;
     for (const Use &use : value.uses) {
-      Attribute target = graph.ops[use.op].op->getAttrOfType<ArrayAttr>(kOperandsAttr)[use.operand];
+      Attribute target = kOperandsAttr.get(graph.ops[use.op].op)[use.operand];
       if (target == kept || llvm::is_contained(seen, target))
         continue;
       seen.push_back(target);
@@ -215,8 +215,8 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     // Variables without a placement are replicated; accumulators follow the gradients.
     llvm::DenseSet<Attribute> accumulators = findAccumulators();
     for (auto variable : getOperation().getOps<net::VariableOp>())
-      if (!variable->hasAttr(kMappingAttr) && !accumulators.contains(variable.getSymNameAttr()))
-        variable->setAttr(kMappingAttr, MappingAttr::getReplicated(&getContext(), variable.getTensorType().getRank()));
+      if (!kMappingAttr.isOn(variable) && !accumulators.contains(variable.getSymNameAttr()))
+        kMappingAttr.set(variable, MappingAttr::getReplicated(&getContext(), variable.getTensorType().getRank()));
     FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
     if (failed(stages))
       return signalPassFailure();
@@ -241,7 +241,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
   SmallVector<std::pair<Axis, bool>> getOrder(MeshOp meshOp, const Mesh &mesh, const std::optional<StageMap> &stages) {
     SmallVector<std::pair<Axis, bool>> order;
     auto isData = [&](Axis axis) {
-      auto names = meshOp->getAttrOfType<ArrayAttr>(kDataAxesAttr);
+      auto names = kDataAxesAttr.get(meshOp);
       return names && llvm::is_contained(names, StringAttr::get(&getContext(), mesh.getName(axis)));
     };
     for (bool data : {true, false})

@@ -13,7 +13,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Net/Recompute.h"
 #include "Exchanges.h"
 #include "KeepPlanner.h"
 #include "RecomputeBlocks.h"
@@ -257,7 +256,7 @@ void Recomputer::addReads() {
   for (auto [index, work] : llvm::enumerate(works))
     for (unsigned member : work.block.members) {
       blockOf[member] = index;
-      Attribute scope = items[member].op->getDiscardableAttr(net::kScopeAttr);
+      Attribute scope = net::kScopeAttr.get(items[member].op);
       if (auto [known, isNew] = blockOfScope.try_emplace(scope, index); !isNew && known->second != index)
         known->second = kNone;
     }
@@ -271,7 +270,7 @@ void Recomputer::addReads() {
     }
     if (!options.repeatConversions && exchanges.areShared(use))
       return;
-    auto known = blockOfScope.find(user->getDiscardableAttr(net::kScopeAttr));
+    auto known = blockOfScope.find(net::kScopeAttr.get(user));
     bool isKnown = known != blockOfScope.end() && known->second != kNone;
     works[isKnown ? known->second : blockOf[number]].reads[number].push_back(&use);
   };
@@ -441,10 +440,9 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   builder.setInsertionPoint(before);
   Operation *made = builder.clone(*origin, mapping);
   net::setRole(made, net::Role::Backward);
-  made->removeAttr(net::kNameAttr);
-  made->removeAttr(net::kRecomputedAttr);
-  origin->setDiscardableAttr(net::kRecomputedAttr, builder.getI64IntegerAttr(number));
-  made->setDiscardableAttr(net::kRecomputesAttr, builder.getI64IntegerAttr(number));
+  forget(made, Inherit::Clone);
+  net::kRecomputedAttr.set(origin, builder.getI64IntegerAttr(number));
+  net::kRecomputesAttr.set(made, builder.getI64IntegerAttr(number));
   ++numClones;
   numFlops = llvm::SaturatingAdd(numFlops, llvm::SaturatingMultiply(static_cast<uint64_t>(getFlops(made)),
                                                                     static_cast<uint64_t>(getTrips(origin))));
@@ -465,8 +463,8 @@ void Recomputer::write(Work &work) {
     Operation *made = clone(number, getPlace(items[number].op, user), clones);
     clones[number] = made;
     // A clone from before the block belongs to the block's scope.
-    if (Attribute scope = user->getDiscardableAttr(net::kScopeAttr); scope && !work.members.contains(number))
-      made->setDiscardableAttr(net::kScopeAttr, scope);
+    if (StringAttr scope = net::kScopeAttr.get(user); scope && !work.members.contains(number))
+      net::kScopeAttr.set(made, scope);
     for (OpOperand *read : work.reads.lookup(number))
       read->set(made->getResult(0));
   }

@@ -20,7 +20,7 @@ using namespace meshwright;
 using namespace meshwright::complete;
 
 static StringRef getScope(Operation *op) {
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   return scope ? scope.getValue() : StringRef();
 }
 

@@ -122,7 +122,7 @@ private:
 
 LogicalResult Segmenter::addRead(net::ReadOp read) {
   auto variable = symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr());
-  auto kept = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto kept = kMappingAttr.get(variable);
   auto compute = getMapping(read.getResult());
   if (net::getRole(read) == net::Role::Optimize || !kept || !compute || kept == compute)
     return success();
@@ -234,7 +234,7 @@ LogicalResult Segmenter::findCuts() {
     if (!finder.add(anchor))
       return emitError(locate(index)) << "anchor \"" << anchor << "\" ends in neither \".in\" nor \".out\"";
   for (auto [op, item] : llvm::zip(items, problem.items)) {
-    auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+    auto scope = net::kScopeAttr.get(op);
     finder.visit(scope ? scope.getValue() : StringRef(), item.backward, /*passive=*/op->getNumOperands() == 0);
   }
   const AnchorFinder::Anchor *first = nullptr;
@@ -282,10 +282,10 @@ LogicalResult Segmenter::checkLive() {
 
 /// Puts `op` into `segment`, and into the stage of `user` if both are at the same coordinate.
 void Segmenter::setPlace(Operation *op, unsigned segment, Operation *user) {
-  op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(segment));
+  kSegmentAttr.set(op, builder.getI64IntegerAttr(segment));
   net::setRole(op, plan.segments[segment].backward ? net::Role::Backward : net::Role::Forward);
   if (stages && stages->areTogether(op, user))
-    op->setAttr(kStageAttr, user->getAttr(kStageAttr));
+    kStageAttr.set(op, kStageAttr.get(user));
 }
 
 /// True if `value` is the value to fetch of a parameter: its read, or the conversion of the read to the smaller type of
@@ -311,8 +311,8 @@ Value Segmenter::createReshard(Value value, const Placement &from, const Placeme
   MappingAttr before = from.toAttr(builder.getContext(), mesh, parameter.shape),
               after = to.toAttr(builder.getContext(), mesh, parameter.shape);
   auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, before, after);
-  reshard->setAttr(kOperandsAttr, builder.getArrayAttr(before));
-  reshard->setAttr(kResultsAttr, builder.getArrayAttr(after));
+  kOperandsAttr.set(reshard, builder.getArrayAttr(before));
+  kResultsAttr.set(reshard, builder.getArrayAttr(after));
   return reshard.getResult();
 }
 
@@ -331,8 +331,8 @@ Value Segmenter::createFetch(Value value, unsigned index, Operation *user) {
     op = convert.getOperand().getDefiningOp();
     setPlace(op, fetch.segment, user);
   }
-  op->setAttr(kFetchAtAttr, builder.getI64IntegerAttr(fetch.start));
-  op->setAttr(kReasonAttr, builder.getStringAttr(describe(problem, plan, index)));
+  kFetchAtAttr.set(op, builder.getI64IntegerAttr(fetch.start));
+  kReasonAttr.set(op, builder.getStringAttr(describe(problem, plan, index)));
   return result;
 }
 
@@ -392,7 +392,7 @@ void Segmenter::writeSegment(unsigned number) {
   const Segment &segment = plan.segments[number];
   for (int64_t item = segment.begin; item < segment.end; ++item) {
     Operation *op = items[item];
-    op->setAttr(kSegmentAttr, builder.getI64IntegerAttr(number));
+    kSegmentAttr.set(op, builder.getI64IntegerAttr(number));
     if (problem.items[item].parameters.empty())
       continue;
     for (OpOperand &operand : op->getOpOperands())

@@ -40,7 +40,7 @@ static net::VariableOp findParameter(Value value) {
 
 /// The split of `parameter` over axes that do not split the batch, free on all other axes; null if there is none.
 static FailureOr<MappingAttr> findSplit(net::VariableOp parameter, MeshOp meshOp) {
-  auto mapping = parameter ? parameter->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+  auto mapping = parameter ? kMappingAttr.get(parameter) : MappingAttr();
   if (!mapping)
     return MappingAttr();
   Mesh mesh = meshOp.getMesh();
@@ -48,7 +48,7 @@ static FailureOr<MappingAttr> findSplit(net::VariableOp parameter, MeshOp meshOp
   auto placement = Placement::resolve(mapping, mesh, shape, [&] { return parameter.emitOpError(); });
   if (failed(placement))
     return failure();
-  auto data = meshOp->getAttrOfType<ArrayAttr>(kDataAxesAttr);
+  auto data = kDataAxesAttr.get(meshOp);
   bool isSplit = false;
   for (Axis axis = 0; axis < mesh.getNumAxes(); ++axis) {
     bool isData = data && llvm::is_contained(data.getAsValueRange<StringAttr>(), mesh.getName(axis));
@@ -78,11 +78,11 @@ static LogicalResult separate(net::ScatterOp op, MeshOp mesh) {
   Value sum = build.add(other, op.getResult());
   op.getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
   op.getOperandMutable().assign(zeros);
-  sum.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  op->removeDiscardableAttr(net::kNameAttr);
-  op->removeDiscardableAttr(kResultsAttr);
+  inherit(sum.getDefiningOp(), op, Inherit::Replacement);
+  net::kNameAttr.remove(op);
+  kResultsAttr.remove(op);
   if (*split)
-    op->setAttr(kResultsAttr, builder.getArrayAttr(*split));
+    kResultsAttr.set(op, builder.getArrayAttr(*split));
   return success();
 }
 

@@ -23,8 +23,8 @@ TripValues::TripValues(Block &block, const net::LoopNest &loops) : loops(loops) 
     if (net::getRole(forward) != net::Role::Forward || loops.getParent(forward) || stack->use_empty())
       continue;
     // A stack in another placement is the result of an exchange, which recomputation must not repeat.
-    auto operands = stack->getAttrOfType<ArrayAttr>(dist::kOperandsAttr);
-    if ((operands && operands[0] != dist::getMapping(stack.getValue())) || stack->hasAttr(dist::kComputesAttr) ||
+    auto operands = dist::kOperandsAttr.get(stack);
+    if ((operands && operands[0] != dist::getMapping(stack.getValue())) || dist::kComputesAttr.isOn(stack) ||
         !net::getUserName(stack).empty())
       continue;
     // True if all users are takes by iterations of one backward loop.
@@ -89,16 +89,14 @@ static void place(Operation *op, dist::MappingAttr part) {
   Builder builder(op->getContext());
   dist::MappingAttr whole = addTrips(part), index = dist::MappingAttr::getReplicated(op->getContext(), 0);
   bool takes = isa<net::TakeOp>(op);
-  op->setAttr(dist::kOperandsAttr, builder.getArrayAttr({takes ? whole : part, index}));
-  op->setAttr(dist::kResultsAttr, builder.getArrayAttr({takes ? part : whole}));
+  dist::kOperandsAttr.set(op, builder.getArrayAttr({takes ? whole : part, index}));
+  dist::kResultsAttr.set(op, builder.getArrayAttr({takes ? part : whole}));
 }
 
-/// Gives `op` a role, and the scope and stage attributes of `like`.
+/// Gives `op`, made for `like`, a role and the attributes that it inherits.
 static void describe(Operation *op, net::Role role, Operation *like) {
   net::setRole(op, role);
-  for (StringRef name : {StringRef(net::kScopeAttr), StringRef(dist::kOnAttr)})
-    if (Attribute attribute = like->getDiscardableAttr(name))
-      op->setDiscardableAttr(name, attribute);
+  inherit(op, like, Inherit::OtherRole);
 }
 
 /// The stack of the values of all iterations of `forward`.

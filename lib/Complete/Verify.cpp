@@ -45,7 +45,7 @@ struct VerifyPass : complete::impl::VerifyPassBase<VerifyPass> {
       return;
     Mesh mesh = meshOp.getMesh();
     for (auto variable : getOperation().getOps<net::VariableOp>())
-      if (!variable->hasAttr(kMappingAttr)) {
+      if (!kMappingAttr.isOn(variable)) {
         variable.emitOpError() << "has no placement in which it is kept";
         return signalPassFailure();
       }

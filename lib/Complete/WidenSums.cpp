@@ -51,11 +51,9 @@ static void widen(net::ReduceOp op) {
   Value operand = build.convert(op.getOperand(), builder.getF32Type());
   Value sum = build.reduce(op.getKind(), operand, op.getDims());
   Value result = build.convert(sum, net::elementTypeOf(op.getResult()));
-  result.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kStageAttr)})
-    if (Attribute attribute = op->getDiscardableAttr(name))
-      for (Value made : {operand, sum})
-        made.getDefiningOp()->setDiscardableAttr(name, attribute);
+  inherit(result.getDefiningOp(), op, Inherit::Replacement);
+  for (Value made : {operand, sum})
+    inherit(made.getDefiningOp(), op, Inherit::Companion);
   op.getResult().replaceAllUsesWith(result);
   op.erase();
 }

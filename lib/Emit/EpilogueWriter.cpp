@@ -59,7 +59,7 @@ void emit::addEpilogue(dist::MatmulOp op, dist::KernelOp kernel, const net::Loop
   std::optional<ProductEpilogue> found = schedule::findEpilogue(op, kernel, reason);
   if (!found)
     return table.add(product, "", reason);
-  if (!op->hasAttr(schedule::kEpilogueAttr))
+  if (!dist::kEpilogueAttr.isOn(op))
     return;
   Epilogue epilogue;
   if (found->bias)

@@ -82,15 +82,14 @@ LogicalResult ContentWriter::describeValue(Location location, Type local, Attrib
 
 LogicalResult ContentWriter::describeVariables() {
   for (auto op : module.getOps<net::VariableOp>()) {
-    if (op->hasAttr(dist::kWithinStepAttr))
+    if (dist::kWithinStepAttr.isOn(op))
       continue;
     Variable &variable = *package.add_variables();
     variable.set_name(op.getSymName().str());
     variable.set_kind(translate(op.getKind()));
     DType dtype;
-    if (failed(describeValue(op.getLoc(), op.getTensorType(), op->getAttr(dist::kGlobalTypeAttr),
-                             op->getAttr(dist::kMappingAttr), dtype, *variable.mutable_shape(),
-                             *variable.mutable_placement())))
+    if (failed(describeValue(op.getLoc(), op.getTensorType(), dist::kGlobalTypeAttr.get(op), dist::kMappingAttr.get(op),
+                             dtype, *variable.mutable_shape(), *variable.mutable_placement())))
       return failure();
     variable.set_dtype(dtype);
     variable.set_location(getLocationText(op.getLoc()));
@@ -120,11 +119,11 @@ LogicalResult ContentWriter::describePorts(func::FuncOp func) {
     auto getAttr = [&](StringRef name) { return func.getArgAttr(index, name); };
     if (failed(describe(port, argument.getLoc(), argument.getType(), "arg" + std::to_string(index), getAttr)))
       return failure();
-    auto batch = dyn_cast_or_null<IntegerAttr>(getAttr("net.batch_dim"));
+    auto batch = dyn_cast_or_null<IntegerAttr>(getAttr(net::kBatchDimAttr));
     port.set_batch_dim(batch ? batch.getInt() : -1);
-    if (auto least = dyn_cast_or_null<FloatAttr>(getAttr("net.min")))
+    if (auto least = dyn_cast_or_null<FloatAttr>(getAttr(net::kMinAttr)))
       port.set_min(least.getValueAsDouble());
-    if (auto most = dyn_cast_or_null<FloatAttr>(getAttr("net.max")))
+    if (auto most = dyn_cast_or_null<FloatAttr>(getAttr(net::kMaxAttr)))
       port.set_max(most.getValueAsDouble());
   }
   for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
@@ -133,7 +132,7 @@ LogicalResult ContentWriter::describePorts(func::FuncOp func) {
     if (failed(describe(port, func.getLoc(), type, "out" + std::to_string(index), getAttr)))
       return failure();
     port.set_batch_dim(-1);
-    port.set_result(!getAttr("net.fetched"));
+    port.set_result(true);
     auto during = dyn_cast_or_null<DictionaryAttr>(getAttr(dist::kDuringAttr));
     port.set_at_update(during && during.contains(dist::kMergeAxis));
   }

@@ -138,7 +138,7 @@ uint32_t ProgramWriter::addBuffer(RankedTensorType type, uint64_t offset, String
 /// The user's name of `value`, where its operation states it.
 static StringRef getName(Value value) {
   Operation *op = value.getDefiningOp();
-  auto name = op ? op->getAttrOfType<StringAttr>(net::kNameAttr) : StringAttr();
+  auto name = op ? net::kNameAttr.get(op) : StringAttr();
   return name && cast<OpResult>(value).getResultNumber() == 0 ? name.getValue() : StringRef();
 }
 
@@ -147,8 +147,8 @@ uint32_t ProgramWriter::getBuffer(Value value) {
   if (known != buffers.end())
     return known->second;
   auto result = cast<OpResult>(value);
-  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
-  bool onHost = result.getOwner()->hasAttr(schedule::kInHostArenaAttr);
+  auto offsets = dist::kOffsetsAttr.get(result.getOwner());
+  bool onHost = dist::kInHostArenaAttr.isOn(result.getOwner());
   uint32_t buffer = addBuffer(typeOf(value), offsets[result.getResultNumber()], getName(value), onHost ? HOST : DEVICE);
   program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
                                                : schedule::isFetched(value) ? Buffer::FETCHED
@@ -179,7 +179,7 @@ static std::string getTitle(Operation *op) {
 
 /// The user's name of the value that part `number` of a launch moves.
 static std::string getPartName(dist::CollectiveOp op, unsigned number) {
-  auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr);
+  auto names = dist::kPartsAttr.get(op);
   auto name = names && number < names.size() ? dyn_cast<StringAttr>(names[number]) : StringAttr();
   return name ? name.str() : getTitle(op);
 }
@@ -276,13 +276,13 @@ LogicalResult ProgramWriter::addCollective(dist::CollectiveOp op, Instruction &i
   }
   if (op.getTo())
     collective.set_to(*op.getTo());
-  collective.set_start(op.isStart() || func->hasAttr(schedule::kStartsAttr));
-  auto known = op->getAttrOfType<IntegerAttr>(schedule::kTagAttr);
+  collective.set_start(op.isStart() || dist::kStartsAttr.isOn(func));
+  auto known = dist::kTagAttr.get(op);
   uint32_t tag = known ? known.getInt() : nextTag++;
   if (op.isStart())
     tags[op] = tag;
   collective.set_tag(tag);
-  if (auto reason = op->getAttrOfType<StringAttr>("dist.reason"))
+  if (auto reason = dist::kReasonAttr.get(op))
     collective.set_reason(reason.str());
   return success();
 }
@@ -339,7 +339,7 @@ void ProgramWriter::copyOutputs(func::ReturnOp op) {
 
 /// The buffer of a constant or coordinate, whatever variants have it.
 uint32_t ProgramWriter::getLeafBuffer(Value value) {
-  auto offsets = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr);
+  auto offsets = dist::kOffsetsAttr.get(value.getDefiningOp());
   // A value without elements has no bytes of its own, so the type distinguishes it from the next buffer.
   std::pair<int64_t, Type> key = {offsets[0], value.getType()};
   if (auto known = leafBuffers.find(key); known != leafBuffers.end())
@@ -434,7 +434,7 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto assign : func.getBody().front().getOps<net::AssignOp>())
       addAssign(assign);
-    if (func->hasAttr(schedule::kOutputsAttr))
+    if (dist::kOutputsAttr.isOn(func))
       copyOutputs(ret);
     else
       addOutputs(ret);
@@ -446,15 +446,14 @@ LogicalResult ProgramWriter::addInstruction(Operation &op) {
 
 /// The number of the buffer of `variable`; -1 where these ranks do not keep it.
 FailureOr<int64_t> ProgramWriter::addVariable(net::VariableOp variable) {
-  auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+  auto kept = dist::kMappingAttr.get(variable);
   if (kept && !dist::holds(func, kept.getSupport()))
     return -1;
-  auto offset =
-      func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr).getAs<IntegerAttr>(variable.getSymNameAttr());
+  auto offset = dist::kVariablesAttr.get(func).getAs<IntegerAttr>(variable.getSymNameAttr());
   if (!offset)
     return variable.emitError() << "variable has no place in the arena";
-  if (auto number = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr)) {
-    uint64_t start = offset.getInt(), bytes = schedule::getSlotBytes(variable.getTensorType());
+  if (auto number = dist::kSlotsAttr.get(variable)) {
+    uint64_t start = offset.getInt(), bytes = getSlotBytes(variable.getTensorType());
     slots[start] = {start + bytes, static_cast<uint32_t>(number.getInt()), bytes};
   }
   return variableBuffers[variable.getSymNameAttr()] =
@@ -471,7 +470,7 @@ LogicalResult ProgramWriter::addVariables(ArrayRef<net::VariableOp> variables) {
   }
   // Variables that do not outlive the step are memory of the program, not variables of the package.
   for (auto variable : func->getParentOfType<ModuleOp>().getOps<net::VariableOp>())
-    if (variable->hasAttr(dist::kWithinStepAttr) && failed(addVariable(variable)))
+    if (dist::kWithinStepAttr.isOn(variable) && failed(addVariable(variable)))
       return failure();
   return success();
 }
@@ -483,8 +482,8 @@ void ProgramWriter::addInputs() {
       program.add_input_buffers(-1);
       continue;
     }
-    auto offset = func.getArgAttrOfType<IntegerAttr>(number, schedule::kOffsetAttr);
-    auto name = func.getArgAttrOfType<StringAttr>(number, net::kNameAttr);
+    auto offset = dist::kOffsetAttr.getOfArgument(func, number);
+    auto name = net::kNameAttr.getOfArgument(func, number);
     uint32_t buffer = addBuffer(typeOf(argument), offset.getInt(), name ? name.getValue() : StringRef());
     program.add_input_buffers(buffer);
     for (func::FuncOp variant : variants)
@@ -495,9 +494,9 @@ void ProgramWriter::addInputs() {
 /// Programs for several times have common, fixed places for their results.
 void ProgramWriter::addFixedOutputs() {
   func::FuncOp last = dist::getResultFunction(variants);
-  auto places = last->getAttrOfType<DenseI64ArrayAttr>(schedule::kOutputsAttr);
+  auto places = dist::kOutputsAttr.get(last);
   for (auto [index, type] : llvm::enumerate(last.getResultTypes())) {
-    auto name = last.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+    auto name = net::kNameAttr.getOfResult(last, index);
     program.add_output_buffers(places[index] < 0 ? -1
                                                  : addBuffer(cast<RankedTensorType>(type), places[index],
                                                              name ? name.getValue() : StringRef()));
@@ -519,18 +518,18 @@ LogicalResult ProgramWriter::addTask() {
 }
 
 LogicalResult ProgramWriter::write(ArrayRef<net::VariableOp> variables) {
-  auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
-  auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
-  if (!arena || !persistent || !func->hasAttr(schedule::kVariablesAttr))
+  auto arena = dist::kArenaBytesAttr.get(func);
+  auto persistent = dist::kPersistentBytesAttr.get(func);
+  if (!arena || !persistent || !dist::kVariablesAttr.isOn(func))
     return func.emitError() << "function has no places in an arena; it has not been through Schedule";
   program.set_arena_bytes(arena.getInt());
   program.set_persistent_bytes(persistent.getInt());
-  if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
+  if (auto host = dist::kHostArenaBytesAttr.get(func))
     program.set_host_arena_bytes(host.getInt());
   if (failed(addVariables(variables)))
     return failure();
   addInputs();
-  if (func->hasAttr(schedule::kOutputsAttr))
+  if (dist::kOutputsAttr.isOn(func))
     addFixedOutputs();
   for (func::FuncOp variant : variants) {
     func = variant;

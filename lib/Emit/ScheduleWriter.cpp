@@ -39,13 +39,13 @@ static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringR
   if (!axis)
     return "";
   auto [first, last] = getTimes(func, kind);
-  if (func->hasAttr(dist::kWorkAttr) && last - first + 1 == dist::getMesh(func).getSize(*axis))
+  if (dist::kWorkAttr.isOn(func) && last - first + 1 == dist::getMesh(func).getSize(*axis))
     return "";
   return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
 }
 
 std::string emit::getTaskName(func::FuncOp func) {
-  auto work = func->getAttrOfType<StringAttr>(dist::kWorkAttr);
+  auto work = dist::kWorkAttr.get(func);
   if (!dist::hasTimes(func) && !work)
     return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
   std::string steps = describeTimes(func, dist::AxisKind::Steps, "step");
@@ -111,7 +111,7 @@ static dist::ScheduleOp findSchedule(func::FuncOp func) {
 
 /// The kind of `work` for reports.
 static Task::Kind getKind(func::FuncOp func, StringRef work) {
-  if (func->hasAttr(schedule::kStartsAttr))
+  if (dist::kStartsAttr.isOn(func))
     return Task::TRANSFER;
   if (work == "update")
     return Task::UPDATE;
@@ -125,15 +125,15 @@ static Task::Kind getKind(func::FuncOp func, StringRef work) {
 
 void WorkWriter::describe(Task &task, func::FuncOp func, uint32_t number) {
   task.set_work(number);
-  task.set_kind(getKind(func, func->getAttrOfType<StringAttr>(dist::kWorkAttr).getValue()));
-  if (auto during = func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr))
+  task.set_kind(getKind(func, dist::kWorkAttr.get(func).getValue()));
+  if (auto during = dist::kDuringAttr.get(func))
     if (auto slices = during.getAs<DenseI64ArrayAttr>(dist::kSlicesAxis))
       task.set_runs(slices[0] == 0 ? Task::FIRST : Task::LAST);
 }
 
 void WorkWriter::describeTasks() {
   for (auto [number, func] : llvm::enumerate(variants))
-    tasks[func->getAttrOfType<StringAttr>(dist::kWorkAttr).getValue()].push_back(number);
+    tasks[dist::kWorkAttr.get(func).getValue()].push_back(number);
   for (auto [number, entry] : llvm::enumerate(tasks))
     for (uint32_t task : entry.second)
       describe(*program.mutable_tasks(task), variants[task], number);
@@ -192,7 +192,7 @@ LogicalResult WorkWriter::write() {
 }
 
 LogicalResult emit::writeSchedule(ArrayRef<func::FuncOp> variants, Program &program) {
-  if (variants.front()->hasAttr(dist::kWorkAttr))
+  if (dist::kWorkAttr.isOn(variants.front()))
     return WorkWriter(variants, program).write();
   writeSlices(variants, program);
   return success();

@@ -140,7 +140,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   void alignScopes(func::FuncOp graph) {
     llvm::StringSet<> keys;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
-      auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto name = net::kNameAttr.getOfArgument(graph, index);
       keys.insert(splitComponent(splitComponent(name.getValue()).second).first);
     }
     keys.erase("");
@@ -173,7 +173,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   void annotateOperations(func::FuncOp graph) {
     for (auto func : getOperation().getOps<func::FuncOp>())
       func.walk([&](Operation *op) {
-        if (isa<func::FuncOp, func::ReturnOp>(op) || op->hasAttr(net::kRoleAttr))
+        if (isa<func::FuncOp, func::ReturnOp>(op) || net::kRoleAttr.isOn(op))
           return;
         Scopes::Place &place = scopes.get(op->getLoc());
         place.isInGraph |= func == graph;
@@ -192,14 +192,14 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   void shortenScopes(func::FuncOp graph) {
     for (Operation *op : whole) {
       auto function = op->getParentOfType<func::FuncOp>();
-      StringRef scope = op->getAttrOfType<StringAttr>(net::kScopeAttr).getValue();
+      StringRef scope = net::kScopeAttr.get(op).getValue();
       std::string outer = function == graph ? "" : firstCalls.lookup(function.getSymName());
       if (outer.empty() || !scope.consume_front(outer) || !(scope.empty() || scope.consume_front(".")))
         continue;
       if (scope.empty())
-        op->removeDiscardableAttr(net::kScopeAttr);
+        net::kScopeAttr.remove(op);
       else
-        op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(&getContext(), scope));
+        net::kScopeAttr.set(op, StringAttr::get(&getContext(), scope));
     }
   }
 
@@ -217,7 +217,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     SmallVector<DictionaryAttr, 0> attributes;
     for (BlockArgument argument : graph.getArguments()) {
       unsigned index = argument.getArgNumber();
-      auto name = graph.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto name = net::kNameAttr.getOfArgument(graph, index);
       if (!name) {
         StringRef path = getNameIn(argument.getLoc());
         bool isNamed = !path.empty() && path != kNamelessArgument;
@@ -237,7 +237,7 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
     llvm::StringMap<unsigned> seen;
     SmallVector<DictionaryAttr, 0> attributes;
     for (unsigned index = 0; index < graph.getNumResults(); ++index) {
-      auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto name = net::kNameAttr.getOfResult(graph, index);
       auto info = graph.getResultAttrOfType<StringAttr>(index, "jax.result_info");
       if (!name)
         name = StringAttr::get(&getContext(), info && llvm::json::isUTF8(info.getValue())

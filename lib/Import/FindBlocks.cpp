@@ -28,7 +28,7 @@ namespace meshwright::importer {
 } // namespace meshwright::importer
 
 static bool hasBlock(Operation &op) {
-  auto scope = op.getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(&op);
   return scope && !findBlock(scope.getValue()).empty();
 }
 
@@ -164,7 +164,7 @@ SmallVector<std::string> Network::getNames(ArrayRef<BlockRow> rows) const {
 }
 
 void Network::setScope(Operation *op, StringRef block) {
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   op->setDiscardableAttr(net::kScopeAttr,
                          StringAttr::get(op->getContext(), joinScopes(block, scope ? scope.getValue() : StringRef())));
 }

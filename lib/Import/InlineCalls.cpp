@@ -111,7 +111,7 @@ LogicalResult callDecompositions(ModuleOp module) {
     }
     OpBuilder builder(op);
     auto call = func::CallOp::create(builder, op->getLoc(), callee, op->getOperands());
-    addAttributes(call, getScopeAndRole(op));
+    addAttributes(call, getInherited(op, Inherit::Companion));
     op->replaceAllUsesWith(call.getResults());
     op->erase();
     return WalkResult::advance();
@@ -166,7 +166,7 @@ struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
   }
 
   void inlineCall(func::CallOp call, func::FuncOp callee, SmallVectorImpl<func::CallOp> &list) {
-    auto outer = call->getAttrOfType<StringAttr>(net::kScopeAttr);
+    auto outer = net::kScopeAttr.get(call);
     Block &body = callee.getBody().front();
     OpBuilder builder(call);
     IRMapping mapping;
@@ -186,10 +186,10 @@ struct InlineCalls : importer::impl::InlineCallsPassBase<InlineCalls> {
 
   /// Prefixes the scope of the call, and adds its role and location to the operation.
   static void place(Operation *op, StringRef outer, func::CallOp call) {
-    auto inner = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+    auto inner = net::kScopeAttr.get(op);
     std::string scope = joinScopes(outer, inner ? inner.getValue() : StringRef());
     if (!scope.empty())
-      op->setDiscardableAttr(net::kScopeAttr, StringAttr::get(op->getContext(), scope));
+      net::kScopeAttr.set(op, StringAttr::get(op->getContext(), scope));
     if (std::optional<net::Role> role = net::getRole(call); role && role != net::Role::Forward)
       net::setRole(op, *role);
     op->setLoc(CallSiteLoc::get(op->getLoc(), call.getLoc()));

@@ -65,7 +65,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
   static SmallVector<Port> getResults(func::FuncOp graph) {
     SmallVector<Port> results;
     for (auto [index, type] : llvm::enumerate(graph.getResultTypes())) {
-      auto name = graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto name = net::kNameAttr.getOfResult(graph, index);
       results.push_back({name ? name.getValue() : StringRef(), type});
     }
     return results;
@@ -245,7 +245,7 @@ struct MaterializeVariables : importer::impl::MaterializeVariablesPassBase<Mater
   }
 
   static StringRef getName(func::FuncOp graph, unsigned argument) {
-    auto name = graph.getArgAttrOfType<StringAttr>(argument, net::kNameAttr);
+    auto name = net::kNameAttr.getOfArgument(graph, argument);
     return name ? name.getValue() : StringRef();
   }
 

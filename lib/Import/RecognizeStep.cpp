@@ -256,9 +256,9 @@ struct RecognizeStep : importer::impl::RecognizeStepPassBase<RecognizeStep> {
   void nameGradient(StringRef parameter, Value gradient) {
     Operation *maker = gradient.getDefiningOp();
     // The same value may be the gradient of two parameters.
-    if (maker->hasAttr(net::kNameAttr))
+    if (net::kNameAttr.isOn(maker))
       return;
-    maker->setDiscardableAttr(net::kNameAttr, StringAttr::get(&getContext(), net::kGradientPrefix + parameter));
+    net::kNameAttr.set(maker, StringAttr::get(&getContext(), net::kGradientPrefix + parameter));
   }
 };
 

@@ -63,7 +63,7 @@ private:
 
 /// Gives every built operation the scope and role of the loop.
 void Roller::notifyOperationInserted(Operation *made, OpBuilder::InsertPoint) {
-  addAttributes(made, getScopeAndRole(op));
+  addAttributes(made, getInherited(op, Inherit::Companion));
 }
 
 static StringRef nameOf(Operation *op) { return op ? op->getName().getStringRef() : StringRef(); }

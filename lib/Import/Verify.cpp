@@ -48,10 +48,10 @@ struct VerifyImport : importer::impl::VerifyImportPassBase<VerifyImport> {
 
   static LogicalResult verifySignature(func::FuncOp graph) {
     for (BlockArgument argument : graph.getArguments())
-      if (!graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr))
+      if (!net::kNameAttr.getOfArgument(graph, argument.getArgNumber()))
         return emitError(argument.getLoc()) << "input " << argument.getArgNumber() << " has no name";
     for (unsigned index = 0; index < graph.getNumResults(); ++index)
-      if (!graph.getResultAttrOfType<StringAttr>(index, net::kNameAttr))
+      if (!net::kNameAttr.getOfResult(graph, index))
         return graph.emitError() << "result " << index << " has no name";
     return success();
   }

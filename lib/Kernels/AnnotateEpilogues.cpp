@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Kernels/Passes.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Kernels/ProductEpilogue.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,7 +34,7 @@ struct AnnotateEpiloguesPass : schedule::impl::AnnotateEpiloguesPassBase<Annotat
         dist::KernelOp kernel = schedule::getKernelBehind(product);
         if (!kernel || !schedule::findEpilogue(product, kernel, reason))
           continue;
-        product->setAttr(schedule::kEpilogueAttr, UnitAttr::get(&getContext()));
+        dist::kEpilogueAttr.set(product, UnitAttr::get(&getContext()));
         ++numEpilogues;
       }
   }

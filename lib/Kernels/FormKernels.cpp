@@ -128,7 +128,7 @@ void Former::buildProduct(net::DotOp dot, const Product &product) {
                                        moved.lookupOrDefault(product.lhs.base), moved.lookupOrDefault(product.rhs.base),
                                        product.lhs.offset, lhs, product.rhs.offset, rhs, out, product.batch, product.m,
                                        product.n, product.k);
-  matmul->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+  inherit(matmul, dot, Inherit::Replacement);
   moved.map(result->getResult(0), matmul.getResult());
   ++numProducts;
 }
@@ -223,7 +223,7 @@ void Former::buildKernel(ArrayRef<unsigned> members) {
     }
     return;
   }
-  kernel->setDiscardableAttrs(named->getDiscardableAttrDictionary());
+  inherit(kernel, named, Inherit::Replacement);
   moved.map(outputs, SmallVector<Value>(kernel.getResults()));
   ++numKernels;
 }

@@ -107,8 +107,7 @@ void KernelMemory::canonicalizeOperand(net::DotOp dot, bool left) {
   OpBuilder builder(place);
   auto copy = net::TransposeOp::create(builder, dot.getLoc(), typeOf(operand).clone(shape), operand, order);
   nest.addBefore(copy, place);
-  if (Attribute segment = dot->getAttr(dist::kSegmentAttr))
-    copy->setAttr(dist::kSegmentAttr, segment);
+  dist::kSegmentAttr.copy(dot, copy);
   dist::setOn(copy, dist::getOn(dot.getOperation()));
   materialized.insert(copy);
   forms.forget(dot);

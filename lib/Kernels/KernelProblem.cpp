@@ -153,7 +153,7 @@ void KernelProblem::addNode(Operation *op) {
     node.kept = form.kept;
   node.expensive = form.expensive;
   node.members = getMembers(op, loop);
-  node.passing = op->hasAttr(dist::kFetchAtAttr) && isa<dist::CollectiveOp>(op);
+  node.passing = dist::kFetchAtAttr.isOn(op) && isa<dist::CollectiveOp>(op);
   node.elements = ShapedType::getNumElements(form.domain);
   if (const Product *product = memory.getProduct(op)) {
     addUse(product->lhs.base, Access::Memory, node);

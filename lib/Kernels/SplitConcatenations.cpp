@@ -22,8 +22,8 @@ static Value joinSome(net::ConcatenateOp op, ValueRange values) {
   OpBuilder builder(op);
   Type type = typeOf(op.getResult()).clone(shape);
   auto joined = net::ConcatenateOp::create(builder, op.getLoc(), type, values, op.getDim());
-  joined->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  joined->removeDiscardableAttr(net::kNameAttr);
+  inherit(joined, op, Inherit::Replacement);
+  net::kNameAttr.remove(joined);
   return joined;
 }
 

@@ -6,7 +6,6 @@
 
 #include "Triggers.h"
 #include "dialects/Net/Net.h"
-#include "dialects/Net/Recompute.h"
 #include <limits>
 
 using namespace mlir;
@@ -30,7 +29,7 @@ private:
     SmallVector<unsigned> besides;
   };
 
-  static bool isClone(Operation *op) { return op->hasAttr(net::kRecomputesAttr); }
+  static bool isClone(Operation *op) { return net::kRecomputesAttr.isOn(op); }
   Operation *findMaker(Value value);
   Wait makeWait(Operation *op);
 

@@ -11,7 +11,6 @@
 #include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 #include "meshwright/Memory/Arena.h"
 #include "meshwright/Memory/Passes.h"
@@ -160,8 +159,8 @@ int64_t PersistentPlacer::place(Type type, DictionaryAttr holders, dist::MemoryK
 /// A place for the slots of a variable, one after the other.
 void PersistentPlacer::placeSlots() {
   for (auto variable : module.getOps<net::VariableOp>()) {
-    auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
-    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    auto slots = dist::kSlotsAttr.get(variable);
+    auto kept = dist::kMappingAttr.get(variable);
     if (!slots || (kept && !dist::holds(variants.front(), kept.getSupport())))
       continue;
     persistent.variables[variable.getSymNameAttr()] = persistent.bytes + persistent.betweenBytes;
@@ -171,9 +170,9 @@ void PersistentPlacer::placeSlots() {
 
 void PersistentPlacer::placeVariables(bool shared) {
   for (auto variable : module.getOps<net::VariableOp>()) {
-    if (variable->hasAttr(dist::kSlotsAttr) || variable->hasAttr(kSharedAttr) != shared)
+    if (dist::kSlotsAttr.isOn(variable) || dist::kSharedAttr.isOn(variable) != shared)
       continue;
-    auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    auto kept = dist::kMappingAttr.get(variable);
     int64_t offset = place(variable.getTensorType(), kept ? kept.getSupport() : DictionaryAttr(),
                            dist::isOnHost(variable) ? dist::MemoryKind::Host : dist::MemoryKind::Device);
     if (offset >= 0)
@@ -183,7 +182,7 @@ void PersistentPlacer::placeVariables(bool shared) {
 
 /// Leaves what the programs keep whose variables these share.
 void PersistentPlacer::reserve() {
-  auto reserved = module->getAttrOfType<DenseI64ArrayAttr>(kReservedAttr);
+  auto reserved = dist::kReservedBytesAttr.get(module);
   if (!reserved)
     return;
   persistent.bytes = std::max(persistent.bytes, reserved[0]);
@@ -199,7 +198,7 @@ Persistent PersistentPlacer::run() {
     persistent.arguments.push_back(place(argument.getType(), dist::getOn(argument)));
   if (dist::hasTimes(func))
     for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
-      auto mapping = func.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr);
+      auto mapping = dist::kMappingAttr.getOfResult(func, index);
       persistent.outputs.push_back(place(type, mapping ? mapping.getSupport() : DictionaryAttr()));
     }
   for (func::FuncOp variant : variants) {
@@ -509,7 +508,7 @@ void Assigner::state() {
   dist::PortAttributes ports;
   for (BlockArgument argument : func.getArguments())
     if (offsets.contains(argument))
-      ports.set(argument, kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
+      ports.set(argument, dist::kOffsetAttr, builder.getI64IntegerAttr(offsets[argument]));
   ports.write();
   for (Operation &op : func.getBody().front()) {
     if (op.getNumResults() == 0 || !Storage::hasMemory(&op))
@@ -520,21 +519,21 @@ void Assigner::state() {
       Value host = hosts.lookup(result);
       tripBytes.push_back(host && host.getDefiningOp<net::StackOp>() ? Storage::getBytes(result.getType()) : 0);
     }
-    op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(list));
+    dist::kOffsetsAttr.set(&op, builder.getDenseI64ArrayAttr(list));
     if (llvm::any_of(tripBytes, [](int64_t bytes) { return bytes != 0; }))
-      op.setAttr(kTripBytesAttr, builder.getDenseI64ArrayAttr(tripBytes));
+      dist::kTripBytesAttr.set(&op, builder.getDenseI64ArrayAttr(tripBytes));
     if (storage.isOnHost(storage.getRoot(op.getResult(0))))
-      op.setAttr(kInHostArenaAttr, builder.getUnitAttr());
+      dist::kInHostArenaAttr.set(&op, builder.getUnitAttr());
   }
   SmallVector<NamedAttribute> named;
   for (auto [name, offset] : persistent.variables)
     named.push_back({name, builder.getI64IntegerAttr(offset)});
-  func->setAttr(kVariablesAttr, builder.getDictionaryAttr(named));
-  func->setAttr(kPersistentBytesAttr, builder.getI64IntegerAttr(persistent.bytes));
+  dist::kVariablesAttr.set(func, builder.getDictionaryAttr(named));
+  dist::kPersistentBytesAttr.set(func, builder.getI64IntegerAttr(persistent.bytes));
   if (persistent.hostBytes > 0)
-    func->setAttr(kHostArenaBytesAttr, builder.getI64IntegerAttr(persistent.hostBytes));
+    dist::kHostArenaBytesAttr.set(func, builder.getI64IntegerAttr(persistent.hostBytes));
   if (!persistent.outputs.empty())
-    func->setAttr(kOutputsAttr, builder.getDenseI64ArrayAttr(persistent.outputs));
+    dist::kOutputsAttr.set(func, builder.getDenseI64ArrayAttr(persistent.outputs));
 }
 
 void Assigner::run() {
@@ -572,7 +571,7 @@ struct AssignBuffersPass : schedule::impl::AssignBuffersPassBase<AssignBuffersPa
       arena = std::max(arena, assigner.getArenaBytes());
     }
     for (func::FuncOp func : variants)
-      func->setAttr(kArenaBytesAttr, Builder(&getContext()).getI64IntegerAttr(arena));
+      dist::kArenaBytesAttr.set(func, Builder(&getContext()).getI64IntegerAttr(arena));
   }
 };
 

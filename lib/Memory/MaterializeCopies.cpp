@@ -229,7 +229,7 @@ dist::CopyOp Copier::create(Location loc, Value value, dist::MemoryKind memory, 
   if (!copy.isBlocking())
     type = dist::FlightType::get(builder.getContext(), cast<RankedTensorType>(type));
   auto op = dist::CopyOp::create(builder, loc, type, value, memory);
-  op->setDiscardableAttr(net::kNameAttr, name);
+  net::kNameAttr.set(op, name);
   numStarts += !copy.isBlocking();
   cursor = op;
   return op;

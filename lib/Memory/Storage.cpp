@@ -10,7 +10,6 @@
 
 #include "meshwright/Memory/Storage.h"
 #include "dialects/Net/Uses.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Kernels/ProductEpilogue.h"
 #include "meshwright/Memory/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
@@ -91,7 +90,7 @@ void Storage::addReads(Operation *op) {
       lastUses[result] = step;
   }
   // A GEMM with an epilogue still reads its operands while it writes the results of the following kernel.
-  if (auto product = dyn_cast<dist::MatmulOp>(op); product && product->hasAttr(kEpilogueAttr))
+  if (auto product = dyn_cast<dist::MatmulOp>(op); product && dist::kEpilogueAttr.isOn(product))
     if (dist::KernelOp kernel = getKernelBehind(product))
       step = steps[kernel];
   // A carried value is written to its place before the loop.
@@ -173,7 +172,7 @@ bool Storage::isOnHost(Value root) const {
 
 static std::optional<int64_t> getStatedOffset(Value value) {
   auto result = cast<OpResult>(value);
-  auto offsets = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  auto offsets = dist::kOffsetsAttr.get(result.getOwner());
   bool isStated = offsets && offsets.size() == result.getOwner()->getNumResults();
   return isStated ? std::optional(offsets[result.getResultNumber()]) : std::nullopt;
 }

@@ -6,7 +6,7 @@
 
 #include "meshwright/Memory/TripBytes.h"
 #include "dialects/Dist/Dist.h"
-#include "meshwright/Kernels/Places.h"
+#include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -37,7 +37,7 @@ SmallVector<int64_t> schedule::getTripBytes(Value value, const net::LoopNest &ne
     return getTripBytes(wait.getFlights()[result.getResultNumber()], nest);
   if (auto take = dyn_cast<net::TakeOp>(op); take && hasAlignedParts(value))
     return getPartTripBytes(take, take.getStack(), value, nest);
-  auto own = op->getAttrOfType<DenseI64ArrayAttr>(kTripBytesAttr);
+  auto own = dist::kTripBytesAttr.get(op);
   return own ? add({}, nest.getLoop(op), own[result.getResultNumber()], nest) : SmallVector<int64_t>();
 }
 

@@ -47,7 +47,7 @@ private:
 
 bool Fetches::isEarly(Operation *op) const {
   if (auto read = dyn_cast<net::ReadOp>(op))
-    return !symbols.lookup(read.getVariable())->hasAttr(kWithinStepAttr);
+    return !kWithinStepAttr.isOn(symbols.lookup(read.getVariable()));
   if (isa<CoordinateOp>(op) || op->getNumResults() != 1 || !isMemoryEffectFree(op))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -60,7 +60,7 @@ SmallVector<const void *> Fetches::getKey(Operation *op) const {
   SmallVector<const void *> key = {op->getName().getAsOpaquePointer(),
                                    op->getPropertiesAsAttribute().getAsOpaquePointer(),
                                    op->getResult(0).getType().getAsOpaquePointer()};
-  Attribute on = op->getAttr(kOnAttr);
+  Attribute on = kOnAttr.get(op);
   key.push_back(on ? on.getAsOpaquePointer() : nullptr);
   for (Value operand : op->getOperands())
     key.push_back(stands.lookup(operand.getDefiningOp()));
@@ -78,7 +78,7 @@ namespace {
 struct KeepFetchesPass : optimize::impl::KeepFetchesPassBase<KeepFetchesPass> {
   void runOnOperation() override {
     MeshOp mesh = findMesh(getOperation());
-    if (!mesh || !(mesh->hasAttr(kStageAxisAttr) || mesh.getMesh().find(AxisKind::Slices)))
+    if (!mesh || !(kStageAxisAttr.isOn(mesh) || mesh.getMesh().find(AxisKind::Slices)))
       return;
     unused.clear();
     Fetches fetches(getOperation());
@@ -90,7 +90,7 @@ struct KeepFetchesPass : optimize::impl::KeepFetchesPassBase<KeepFetchesPass> {
         return signalPassFailure();
       for (Operation &op : llvm::make_early_inc_range(func.getOps()))
         if (!nest->getLoop(&op))
-          visit(&op, fetches, mesh->getAttr(kStageAxisAttr));
+          visit(&op, fetches, kStageAxisAttr.get(mesh));
     }
     for (Operation *op : unused)
       op->erase();
@@ -103,7 +103,7 @@ struct KeepFetchesPass : optimize::impl::KeepFetchesPassBase<KeepFetchesPass> {
     Operation *stands = fetches.read(op);
     if (!isFetch)
       return;
-    op->setAttr(kOnceAttr, UnitAttr::get(&getContext()));
+    kOnceAttr.set(op, UnitAttr::get(&getContext()));
     if (stands == op)
       return;
     op->getResult(0).replaceAllUsesWith(stands->getResult(0));

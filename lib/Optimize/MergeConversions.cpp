@@ -123,7 +123,7 @@ static unsigned joinReductions(Operation *op) {
     return 0;
   auto reduction = cast<ConversionOpInterface>(op->getOperand(operands.front()).getDefiningOp());
   // If fewer ranks compute the sum than reduce its terms, the reduction after it would lack members.
-  if (op->getAttr(kOnAttr) != reduction->getAttr(kOnAttr))
+  if (kOnAttr.get(op) != kOnAttr.get(reduction))
     return 0;
   if (getElementTypeOrSelf(op->getResult(0)) != getElementTypeOrSelf(reduction.getInput()))
     return 0;
@@ -139,11 +139,8 @@ static unsigned joinReductions(Operation *op) {
     op->setOperand(operand, cast<ConversionOpInterface>(old).getInput());
     old->erase();
   }
-  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(kStageAttr)})
-    if (Attribute attribute = op->getAttr(name))
-      after->setAttr(name, attribute);
-    else if (name == kStageAttr)
-      after->removeAttr(name);
+  kStageAttr.remove(after);
+  inherit(after, op, Inherit::Companion);
   return operands.size() - 1;
 }
 

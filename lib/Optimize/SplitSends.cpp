@@ -13,7 +13,6 @@
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Optimize/Passes.h"
-#include "meshwright/Partition/Origin.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -126,7 +125,7 @@ Value SendSplitter::shard(const Pieces &pieces) {
     value =
         ShardOp::create(builder, send.getLoc(), getType(after), value, getCoordinate(cast<StringAttr>(names[0])), names,
                         toAttr(before, conversion.from), toAttr(after, conversion.from), send.getShapeAttr());
-    partition::inheritOrigin(value.getDefiningOp(), send);
+    inherit(value.getDefiningOp(), send, Inherit::Conversion);
     setOn(value.getDefiningOp(), send.getFrom().getSupport());
     before = after;
   }
@@ -137,7 +136,7 @@ Value SendSplitter::sendPieces(Value piece, const Pieces &pieces) {
   auto made = SendOp::create(builder, send.getLoc(), piece.getType(), piece, send.getAxesAttr(),
                              toAttr(pieces.placement, conversion.from), toAttr(pieces.placement, conversion.to),
                              send.getShapeAttr());
-  made->setDiscardableAttrs(send->getDiscardableAttrDictionary());
+  inherit(made, send, Inherit::Replacement);
   return made.getResult();
 }
 
@@ -152,15 +151,15 @@ bool SendSplitter::isOncePerStep() const {
 Value SendSplitter::gather(Value piece, const Pieces &pieces) {
   auto made = AllGatherOp::create(builder, send.getLoc(), send.getResult().getType(), piece, getNames(pieces.axes),
                                   toAttr(pieces.placement, conversion.to), send.getTo(), send.getShapeAttr());
-  made->setAttr(kReasonAttr, builder.getStringAttr("sent in " + Twine(conversion.mesh.getGroupSize(pieces.axes)) +
-                                                   " pieces, one from each rank that has it"));
+  kReasonAttr.set(made, builder.getStringAttr("sent in " + Twine(conversion.mesh.getGroupSize(pieces.axes)) +
+                                              " pieces, one from each rank that has it"));
   Operation *reader = nullptr;
   for (Operation *user : send.getResult().getUsers())
     if (!reader || user->isBeforeInBlock(reader))
       reader = user;
-  partition::inheritOrigin(made, reader ? reader : send);
+  inherit(made, reader ? reader : send, Inherit::Conversion);
   if (isOncePerStep())
-    made->removeAttr(kStageAttr);
+    kStageAttr.remove(made);
   setOn(made, send.getTo().getSupport());
   return made.getResult();
 }
@@ -185,7 +184,7 @@ static llvm::DenseSet<Value> findEarly(Block &block, StringRef slices) {
     auto coordinate = dyn_cast<CoordinateOp>(op);
     auto variable =
         read ? symbols.lookupNearestSymbolFrom<net::VariableOp>(read, read.getVariableAttr()) : net::VariableOp();
-    bool isOfSlice = (coordinate && coordinate.getAxis() == slices) || (variable && variable->hasAttr(kWithinStepAttr));
+    bool isOfSlice = (coordinate && coordinate.getAxis() == slices) || (variable && kWithinStepAttr.isOn(variable));
     if (!isOfSlice && llvm::all_of(op.getOperands(), [&](Value operand) { return early.contains(operand); }))
       early.insert(op.result_begin(), op.result_end());
   }

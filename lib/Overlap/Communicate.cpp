@@ -300,8 +300,8 @@ Attribute Scheduler::getKey(dist::CollectiveOp op) {
   auto orNothing = [&](Attribute attribute) { return attribute ? attribute : Attribute(builder.getUnitAttr()); };
   SmallVector<Attribute> key = {
       getLaunchKey(op),
-      orNothing(op->getAttr(dist::kSegmentAttr)),
-      orNothing(op->getAttr(dist::kFetchAtAttr)),
+      orNothing(dist::kSegmentAttr.get(op)),
+      orNothing(dist::kFetchAtAttr.get(op)),
       builder.getI64IntegerAttr(static_cast<int64_t>(traffic.getPurpose(op))),
   };
   // Gradients are made by all segments of backward.
@@ -484,7 +484,7 @@ void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
 
 /// Starts what is to start with the segment of `before` or an earlier one.
 void Scheduler::startFetches(Operation *before) {
-  if (launchOf.contains(before) || traffic.isOnDemand(before) || !before->hasAttr(dist::kSegmentAttr))
+  if (launchOf.contains(before) || traffic.isOnDemand(before) || !dist::kSegmentAttr.isOn(before))
     return;
   // An operation without operands may stand anywhere, so its segment says nothing about the progress of the step.
   if (before->getNumOperands() == 0)

@@ -64,7 +64,7 @@ bool Keeper::isReadElsewhere(Value value, Attribute holders) const {
 
 /// The name of the part of a launch, or of the one value that `op` moves.
 static StringRef getPartName(dist::CollectiveOp op, unsigned part) {
-  auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr);
+  auto names = dist::kPartsAttr.get(op);
   return names ? cast<StringAttr>(names[part]).getValue() : Traffic::getName(op).getValue();
 }
 
@@ -101,9 +101,9 @@ net::VariableOp Keeper::createVariable(dist::CollectiveOp op, unsigned part, Val
   auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator,
                                           ("kept/" + (name.empty() ? "value" : name)).str(), type,
                                           net::InitializerAttr(), FlatSymbolRefAttr());
-  variable->setAttr(dist::kWithinStepAttr, outside.getUnitAttr());
-  variable->setAttr(dist::kOnceAttr, outside.getUnitAttr());
-  variable->setAttr(dist::kMappingAttr, placement.toAttr(op.getContext(), mesh, type.getShape()));
+  dist::kWithinStepAttr.set(variable, outside.getUnitAttr());
+  dist::kOnceAttr.set(variable, outside.getUnitAttr());
+  dist::kMappingAttr.set(variable, placement.toAttr(op.getContext(), mesh, type.getShape()));
   symbols.insert(variable, func->getIterator());
   return variable;
 }
@@ -164,7 +164,7 @@ struct KeepAcrossSlicesPass : schedule::impl::KeepAcrossSlicesPassBase<KeepAcros
       if (func.isExternal())
         continue;
       auto collectives = llvm::to_vector(llvm::make_filter_range(
-          func.getOps<dist::CollectiveOp>(), [](dist::CollectiveOp op) { return op->hasAttr(dist::kOnceAttr); }));
+          func.getOps<dist::CollectiveOp>(), [](dist::CollectiveOp op) { return dist::kOnceAttr.isOn(op); }));
       if (collectives.empty())
         continue;
       FailureOr<net::LoopNest> nest = net::LoopNest::find(func.getBody().front());

@@ -15,7 +15,7 @@ using namespace meshwright::schedule;
 
 Attribute schedule::getLaunchKey(dist::CollectiveOp op) {
   Builder builder(op.getContext());
-  Attribute on = op->getAttr(dist::kOnAttr);
+  Attribute on = dist::kOnAttr.get(op);
   return builder.getArrayAttr({
       builder.getI64IntegerAttr(static_cast<int64_t>(op.getKind())),
       builder.getI64IntegerAttr(static_cast<int64_t>(op.getReduction())),
@@ -51,8 +51,8 @@ dist::CollectiveOp schedule::createLaunch(OpBuilder &builder, ArrayRef<dist::Col
   auto op = dist::CollectiveOp::create(builder, loc, types, first.getKind(), first.getReduction(), inputs,
                                        roots.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(roots),
                                        DenseI64ArrayAttr(), first.getToAttr(), first.getAxes());
-  op->setDiscardableAttrs(first->getDiscardableAttrDictionary());
+  inherit(op, first, Inherit::Replacement);
   if (!llvm::all_of(names, [](Attribute name) { return cast<StringAttr>(name).empty(); }))
-    op->setDiscardableAttr(dist::kPartsAttr, builder.getArrayAttr(names));
+    dist::kPartsAttr.set(op, builder.getArrayAttr(names));
   return op;
 }

@@ -13,7 +13,6 @@
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/NetBuilder.h"
-#include "dialects/Net/Recompute.h"
 #include "meshwright/Overlap/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -193,7 +192,7 @@ Value Lowering::collective(CollectiveKind kind, ReduceKind reduction, Value inpu
     names.push_back(mesh.getName(axis));
   auto op = CollectiveOp::create(builder, Type(typeOf(input).clone(shape)), kind, reduction, input, DenseI64ArrayAttr(),
                                  DenseI64ArrayAttr(), IntegerAttr(), builder.getStrArrayAttr(names));
-  op->setDiscardableAttrs(from->getDiscardableAttrDictionary());
+  inherit(op, from, Inherit::Replacement);
   return op.getResult(0);
 }
 
@@ -423,23 +422,13 @@ struct LowerConversionsPass : schedule::impl::LowerConversionsPassBase<LowerConv
       // Created operations take the place and the ranks of the conversion; constants get neither, so that they can be
       // shared.
       Block::iterator made = before ? std::next(before->getIterator()) : op->getBlock()->begin();
+      Inherit part = kStageAttr.isOn(op) ? Inherit::TaskLowering : Inherit::Lowering;
       for (; &*made != op; ++made)
-        for (StringRef name : getInherited(op))
-          if (Attribute attribute = op->getAttr(name); attribute && !made->hasTrait<OpTrait::ConstantLike>())
-            made->setAttr(name, attribute);
+        if (!made->hasTrait<OpTrait::ConstantLike>())
+          inherit(&*made, op, part);
       op->getResult(0).replaceAllUsesWith(*result);
       op->erase();
     }
-  }
-
-  /// The attributes that created operations copy from `op`. In a pipeline they belong to the same task.
-  static SmallVector<StringRef, 5> getInherited(Operation *op) {
-    SmallVector<StringRef, 5> names = {kSegmentAttr, kOnAttr};
-    if (op->hasAttr(kStageAttr))
-      names.append({kStageAttr, net::kRoleAttr, net::kRecomputesAttr});
-    if (op->hasAttr(kOnceAttr))
-      names.push_back(kOnceAttr);
-    return names;
   }
 
   static FailureOr<Value> lower(Operation *op, const Mesh &mesh) {

@@ -54,7 +54,7 @@ static StringAttr getNameOfValue(Value value) {
     Operation *maker = result.getOwner();
     if (auto read = dyn_cast<net::ReadOp>(maker))
       return read.getVariableAttr().getAttr();
-    if (auto name = maker->getAttrOfType<StringAttr>(net::kNameAttr))
+    if (auto name = net::kNameAttr.get(maker))
       return result.getResultNumber() + 1 == maker->getNumResults() ? name : StringAttr();
     // An iteration's part has the name of the whole.
     if (auto take = dyn_cast<net::TakeOp>(maker)) {
@@ -70,7 +70,7 @@ static StringAttr getNameOfValue(Value value) {
 }
 
 StringAttr Traffic::getName(dist::CollectiveOp op) {
-  if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
+  if (auto name = net::kNameAttr.get(op))
     return name;
   // A broadcast from another rank takes nothing.
   if (StringAttr name = op.getInputs().empty() ? StringAttr() : getNameOfValue(op.getInputs().front()))
@@ -81,14 +81,14 @@ StringAttr Traffic::getName(dist::CollectiveOp op) {
     if (auto assign = dyn_cast<net::AssignOp>(user))
       return assign.getVariableAttr().getAttr();
     if (auto stack = dyn_cast<net::StackOp>(user)) {
-      if (auto name = stack->getAttrOfType<StringAttr>(net::kNameAttr))
+      if (auto name = net::kNameAttr.get(stack))
         return name;
       break;
     }
     if (!isLayout(user))
       break;
   }
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   return scope ? scope : StringAttr::get(op->getContext(), "");
 }
 
@@ -141,7 +141,7 @@ Traffic::Purpose Traffic::classify(dist::CollectiveOp op) {
   if (!isSingle(op))
     return Purpose::Other;
   if (isFetching(op)) {
-    if (op->hasAttr(dist::kFetchAtAttr))
+    if (dist::kFetchAtAttr.isOn(op))
       return Purpose::Fetch;
     return onlyStored.contains(op) ? Purpose::Update : Purpose::Other;
   }
@@ -188,7 +188,7 @@ void Traffic::findOnDemand(Block &block, const net::LoopNest &nest) {
     bool forFetches = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       return purposes.lookup(user) == Purpose::Fetch || onDemand.contains(user);
     });
-    if (forFetches || fromFetch.contains(&op) || op.hasAttr(dist::kSegmentAttr))
+    if (forFetches || fromFetch.contains(&op) || dist::kSegmentAttr.isOn(&op))
       onDemand.insert(&op);
   }
 }

@@ -280,8 +280,8 @@ LogicalResult FunctionLocalizer::localizeByInterface(Operation &op, ArrayRef<Map
   SmallVector<Value> values = maskOperands(op, rule, operandPlacements);
   auto coordinate = [&](Axis axis) { return getCoordinate(axis); };
   if (isa<net::AssignOp>(op))
-    if (DictionaryAttr last = getDuringLast(op.getAttrOfType<DictionaryAttr>(kDuringAttr), mesh, &op))
-      op.setAttr(kDuringAttr, last);
+    if (DictionaryAttr last = getDuringLast(kDuringAttr.get(&op), mesh, &op))
+      kDuringAttr.set(&op, last);
   Localizer localizer(builder, mesh, values, operandPlacements, resultPlacements, coordinate);
   FailureOr<SmallVector<Value>> made =
       interface ? interface.localize(localizer) : FailureOr<SmallVector<Value>>(localizer.clone(&op));
@@ -317,7 +317,7 @@ LogicalResult FunctionLocalizer::localize(Operation &op) {
   if (failed(localizeByInterface(op, *operands, *results)))
     return failure();
   for (Operation &made : getOpsBehind(before, block)) {
-    inheritOrigin(&made, &op);
+    inherit(&made, &op, Inherit::Conversion);
     if (!results->empty() || !operands->empty())
       setOn(&made, (results->empty() ? operands : results)->front().getSupport());
   }
@@ -337,13 +337,13 @@ LogicalResult FunctionLocalizer::localizeSignature() {
     ports.set(func.getArgument(index), kGlobalTypeAttr, TypeAttr::get(input));
   }
   for (auto [index, result] : llvm::enumerate(type.getResults())) {
-    auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
+    auto stated = kMappingAttr.getOfResult(func, index);
     FailureOr<MappingAttr> mapping = table.normalize(stated, result, func);
     if (failed(mapping))
       return failure();
     results.push_back(getLocalType(result, *mapping));
     ports.setResult(func, index, kGlobalTypeAttr, TypeAttr::get(result));
-    if (DictionaryAttr last = getDuringLast(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr), mesh, func))
+    if (DictionaryAttr last = getDuringLast(kDuringAttr.getOfResult(func, index), mesh, func))
       ports.setResult(func, index, kDuringAttr, last);
   }
   ports.write();
@@ -410,11 +410,11 @@ struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShap
 
   static LogicalResult localizeVariable(net::VariableOp variable, PlacementTable &table) {
     RankedTensorType global = variable.getTensorType();
-    FailureOr<MappingAttr> kept = table.normalize(variable->getAttr(kMappingAttr), global, variable);
+    FailureOr<MappingAttr> kept = table.normalize(kMappingAttr.get(variable), global, variable);
     if (failed(kept))
       return failure();
     auto local = global.clone(table.resolve(*kept, global).getLocalShape(global.getShape()));
-    variable->setAttr(kGlobalTypeAttr, TypeAttr::get(global));
+    kGlobalTypeAttr.set(variable, TypeAttr::get(global));
     variable.setTypeAttr(TypeAttr::get(local));
     return success();
   }

@@ -85,7 +85,7 @@ static void setMappings(Operation *op, StringRef name, ArrayRef<MappingAttr> map
 
 Value Materializer::createReshard(OpBuilder &builder, Value value, MappingAttr from, MappingAttr to, Operation *like) {
   auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(), value, from, to);
-  inheritOrigin(reshard, like);
+  inherit(reshard, like, Inherit::Conversion);
   loops.addBefore(reshard, &*builder.getInsertionPoint());
   ++numReshards;
   return reshard.getResult();
@@ -114,13 +114,12 @@ LogicalResult Materializer::narrowWhereKept(net::ReadOp read) {
     setMappings(user, kResultsAttr, *leaves);
     setMappings(user, kOperandsAttr, *kept);
     setMappings(user, kComputesAttr, *kept);
-    for (StringRef name : {StringRef(kFetchAtAttr), StringRef(kReasonAttr)})
-      if (Attribute attribute = read->getAttr(name))
-        user->setAttr(name, attribute);
+    kFetchAtAttr.copy(read, user);
+    kReasonAttr.copy(read, user);
   }
   setMappings(read, kResultsAttr, *kept);
-  read->removeAttr(kFetchAtAttr);
-  read->removeAttr(kReasonAttr);
+  kFetchAtAttr.remove(read);
+  kReasonAttr.remove(read);
   return success();
 }
 
@@ -146,7 +145,7 @@ LogicalResult Materializer::reduceAtDefinition(Operation *op) {
   }
   if (!isa<ReshardOp>(op) && op->getNumResults() > 0)
     setMappings(op, kResultsAttr, *computes);
-  op->removeAttr(kComputesAttr);
+  kComputesAttr.remove(op);
   return success();
 }
 
@@ -187,7 +186,7 @@ FailureOr<SmallVector<MappingAttr>> Materializer::getTargets(Operation *op, func
   }
   PortAttributes ports;
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    auto stated = func.getResultAttrOfType<MappingAttr>(index, kMappingAttr);
+    auto stated = kMappingAttr.getOfResult(func, index);
     if (!stated) {
       ports.setResult(func, index, kMappingAttr, (*wanted)[index]);
       continue;

@@ -6,20 +6,11 @@
 
 #include "meshwright/Partition/Origin.h"
 #include "dialects/Net/Net.h"
-#include "dialects/Net/Recompute.h"
 
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::partition;
-
-void partition::inheritOrigin(Operation *made, Operation *origin) {
-  for (StringRef name :
-       {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(kStageAttr), StringRef(kSegmentAttr),
-        StringRef(kFetchAtAttr), StringRef(kReasonAttr), StringRef(net::kRecomputesAttr)})
-    if (Attribute attribute = origin->getAttr(name); attribute && !made->hasAttr(name))
-      made->setAttr(name, attribute);
-}
 
 /// The operation whose result `reshard` converts, looking through earlier conversions; null for an argument.
 static Operation *getMaker(ReshardOp reshard) {
@@ -33,12 +24,12 @@ void partition::inheritOrigin(Operation *made, const ReshardStep &step, ReshardO
                               const std::optional<StageMap> &stages) {
   std::optional<int64_t> holder = stages ? step.from.getHolder(stages->getAxis()) : std::nullopt;
   if (!holder || !getStage(reshard) || stages->isOn(reshard, *holder))
-    return inheritOrigin(made, reshard);
+    return inherit(made, reshard, Inherit::Conversion);
   Operation *maker = getMaker(reshard);
   if (maker && stages->isOn(maker, *holder))
-    return inheritOrigin(made, maker);
+    return inherit(made, maker, Inherit::Conversion);
   // The input has no maker with a stage, such as a variable that another stage reads: it exists before any stage
   // begins.
-  inheritOrigin(made, reshard);
-  made->removeAttr(kStageAttr);
+  inherit(made, reshard, Inherit::Conversion);
+  kStageAttr.remove(made);
 }

@@ -24,7 +24,7 @@ FailureOr<MeshOp> partition::requireMesh(ModuleOp module) {
 
 LogicalResult partition::verifyGlobal(ModuleOp module) {
   for (auto variable : module.getOps<net::VariableOp>())
-    if (variable->hasAttr(kGlobalTypeAttr))
+    if (kGlobalTypeAttr.isOn(variable))
       return variable.emitOpError() << "has its local shape already; a program is partitioned once";
   for (auto func : module.getOps<func::FuncOp>())
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
@@ -61,7 +61,7 @@ const Placement &PlacementTable::resolve(MappingAttr mapping, Type type) {
 }
 
 FailureOr<MappingAttr> PlacementTable::getArgument(func::FuncOp func, unsigned index) {
-  auto mapping = func.getArgAttrOfType<MappingAttr>(index, kMappingAttr);
+  auto mapping = kMappingAttr.getOfArgument(func, index);
   if (!mapping)
     return func.emitOpError() << "has argument " << index << " without placement";
   return normalize(mapping, func.getArgument(index).getType(), func);
@@ -71,10 +71,10 @@ FailureOr<MappingAttr> PlacementTable::getKept(FlatSymbolRefAttr name, Operation
   auto variable = symbols.lookup<net::VariableOp>(name.getAttr());
   if (!variable)
     return user->emitOpError() << "names " << name << ", which is no variable";
-  auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto mapping = kMappingAttr.get(variable);
   if (!mapping)
     return variable.emitOpError() << "has no placement in which it is kept";
-  auto global = variable->getAttrOfType<TypeAttr>(kGlobalTypeAttr);
+  auto global = kGlobalTypeAttr.get(variable);
   return normalize(mapping, global ? global.getValue() : variable.getType(), variable);
 }
 

@@ -49,7 +49,7 @@ static std::string getName(ReshardOp reshard) {
     name.consume_front(net::kGradientPrefix);
     if (!name.empty())
       return name.str();
-    if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
+    if (auto scope = net::kScopeAttr.get(op))
       return scope.str();
   }
   return "value";
@@ -72,8 +72,8 @@ net::VariableOp Accumulators::createVariable(ReshardOp reshard, const ReshardSte
   // does not assign it.
   auto variable = net::VariableOp::create(builder, reshard.getLoc(), net::VariableKind::Accumulator,
                                           (net::kAccumulatorPrefix + name).str(), type, net::InitializerAttr(), like);
-  variable->setAttr(kWithinStepAttr, builder.getUnitAttr());
-  variable->setAttr(kMappingAttr, step.to.toAttr(module.getContext(), mesh, type.getShape()));
+  kWithinStepAttr.set(variable, builder.getUnitAttr());
+  kMappingAttr.set(variable, step.to.toAttr(module.getContext(), mesh, type.getShape()));
   symbols.insert(variable, firstFunction);
   return variable;
 }
@@ -87,17 +87,17 @@ Value Accumulators::read(OpBuilder &builder, net::VariableOp variable, ReshardOp
 void Accumulators::assign(OpBuilder &builder, net::VariableOp variable, Value value, const ReshardStep &step) {
   auto assign = net::AssignOp::create(builder, value.getLoc(), FlatSymbolRefAttr::get(variable), value);
   Axis axis = step.axes.front();
-  assign->setAttr(kDuringAttr, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
+  kDuringAttr.set(assign, withTimes({}, mesh.getName(axis), 0, mesh.getSize(axis) - 1, builder.getContext()));
 }
 
 /// Moves the user's name from `slice` to `whole`: the name means the complete value.
 static void moveName(Value slice, Value whole) {
   Operation *op = slice.getDefiningOp();
-  Attribute name = op ? op->getDiscardableAttr(net::kNameAttr) : Attribute();
+  StringAttr name = op ? net::kNameAttr.get(op) : StringAttr();
   if (!name)
     return;
-  op->removeDiscardableAttr(net::kNameAttr);
-  whole.getDefiningOp()->setDiscardableAttr(net::kNameAttr, name);
+  net::kNameAttr.remove(op);
+  net::kNameAttr.set(whole.getDefiningOp(), name);
 }
 
 Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {

@@ -175,8 +175,8 @@ LogicalResult Verifier::verifyOperation(Operation *op) {
     return failure();
   if (isa<ReshardOp>(op))
     return op->emitOpError() << "is left, though every conversion should be a collective or local by now";
-  for (StringRef name : {kResultsAttr, kOperandsAttr, kComputesAttr})
-    if (op->hasAttr(name))
+  for (const AttributeName<ArrayAttr> &name : {kResultsAttr, kOperandsAttr, kComputesAttr})
+    if (name.isOn(op))
       return op->emitOpError() << "still has the placements of global values in " << name;
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return verifyConversion(conversion);
@@ -225,8 +225,8 @@ LogicalResult Verifier::verifyFunction(func::FuncOp func) {
 
 LogicalResult Verifier::run() {
   for (auto variable : module.getOps<net::VariableOp>()) {
-    FailureOr<Known> placed = verifyBoundary(variable.getType(), variable->getAttr(kGlobalTypeAttr),
-                                             variable->getAttr(kMappingAttr), variable, "a value");
+    FailureOr<Known> placed = verifyBoundary(variable.getType(), kGlobalTypeAttr.get(variable),
+                                             kMappingAttr.get(variable), variable, "a value");
     if (failed(placed))
       return failure();
     variables[variable.getSymName()] = *placed;

@@ -51,7 +51,7 @@ ArrayRef<int64_t> TimeVerifier::getTimes(DictionaryAttr during) const {
 void TimeVerifier::findSums() {
   auto before = llvm::to_vector(llvm::seq<int64_t>(0, size - 1));
   for (auto assign : func.getOps<net::AssignOp>())
-    if (getTimes(assign->getAttrOfType<DictionaryAttr>(kDuringAttr)) == ArrayRef(before))
+    if (getTimes(kDuringAttr.get(assign)) == ArrayRef(before))
       sums.insert(assign.getValue());
 }
 
@@ -65,7 +65,7 @@ LogicalResult TimeVerifier::visitReturn(Operation &op) {
   for (auto [index, operand] : llvm::enumerate(op.getOperands())) {
     if (varying.contains(operand))
       return reject(op, operand, "returns a value that differs between the slices of axis \"" + axis + "\"");
-    if (!isLastOnly(func.getResultAttrOfType<DictionaryAttr>(index, kDuringAttr)))
+    if (!isLastOnly(kDuringAttr.getOfResult(func, index)))
       return func.emitOpError() << "returns result " << index << " at other times than the last of axis \"" << axis
                                 << "\"";
   }
@@ -81,7 +81,7 @@ LogicalResult TimeVerifier::visit(Operation &op) {
   if (auto assign = dyn_cast<net::AssignOp>(op)) {
     if (isVarying && !sums.contains(assign.getValue()))
       return reject(op, *varies, "assigns a value that differs between the slices of axis \"" + axis + "\"");
-    if (!sums.contains(assign.getValue()) && !isLastOnly(op.getAttrOfType<DictionaryAttr>(kDuringAttr)))
+    if (!sums.contains(assign.getValue()) && !isLastOnly(kDuringAttr.get(&op)))
       return op.emitOpError() << "takes place at other times than the last of axis \"" << axis << "\"";
     return success();
   }

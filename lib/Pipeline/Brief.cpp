@@ -16,9 +16,9 @@ using namespace mlir;
 using namespace meshwright;
 
 static bool isShown(NamedAttribute attribute) {
-  return llvm::is_contained(
-      {net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr, dist::kComputesAttr},
-      attribute.getName());
+  constexpr StringRef kShown[] = {net::kNameAttr, dist::kMappingAttr, dist::kResultsAttr, dist::kOperandsAttr,
+                                  dist::kComputesAttr};
+  return llvm::is_contained(kShown, attribute.getName());
 }
 
 static DictionaryAttr getShown(DictionaryAttr attributes) {

@@ -262,7 +262,7 @@ void meshwright::warnOfUnusedAxes(ModuleOp module, const StrategyFile &file) {
     return;
   MentionedAxes mentioned;
   module.walk([&](Operation *op) {
-    for (StringRef name : {kResultsAttr, kComputesAttr, kMappingAttr})
+    for (StringRef name : std::initializer_list<StringRef>{kResultsAttr, kComputesAttr, kMappingAttr})
       mentioned.add(op->getAttr(name));
     if (auto func = dyn_cast<func::FuncOp>(op))
       for (unsigned index = 0; index < func.getNumArguments(); ++index)

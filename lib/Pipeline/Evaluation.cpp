@@ -25,7 +25,7 @@ using strategy::StrategyFile;
 //===----------------------------------------------------------------------===//
 
 static StringRef getResultName(func::FuncOp func, unsigned index) {
-  auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+  auto name = net::kNameAttr.getOfResult(func, index);
   return name ? name.getValue() : StringRef();
 }
 
@@ -67,7 +67,7 @@ static FailureOr<llvm::BitVector> findUnwanted(func::FuncOp func, const Strategy
 /// Checks that what is called like a parameter is a variable: an input would be asked for in every batch.
 static LogicalResult checkInputs(func::FuncOp func, const StrategyFile &file) {
   for (BlockArgument argument : func.getArguments()) {
-    auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr);
+    auto name = net::kNameAttr.getOfArgument(func, argument.getArgNumber());
     for (const std::string &glob : file.get().model().parameters())
       if (name && matchGlob(glob, name.getValue()))
         return emitError(argument.getLoc()) << "argument " << name.getValue() << " of the graph that is evaluated is a "
@@ -134,7 +134,7 @@ LogicalResult meshwright::shareVariables(ModuleOp evaluation, ModuleOp training)
   for (auto variable : training.getOps<net::VariableOp>()) {
     if (!read.contains(variable.getSymNameAttr()))
       continue;
-    variable->setAttr(schedule::kSharedAttr, builder.getUnitAttr());
+    dist::kSharedAttr.set(variable, builder.getUnitAttr());
     auto shared = cast<net::VariableOp>(builder.clone(*variable));
     // The variable whose placement it copies may not be read by evaluation.
     if (shared.getLike() && !read.contains(StringAttr::get(shared.getContext(), *shared.getLike())))
@@ -169,20 +169,19 @@ LogicalResult meshwright::keepAsTrained(ModuleOp evaluation, ModuleOp training, 
       reads[read.getVariableAttr().getAttr()].push_back(read);
   for (auto variable : evaluation.getOps<net::VariableOp>()) {
     auto source = trained.lookup<net::VariableOp>(variable.getSymName());
-    auto computed = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
-    auto kept = source->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr);
+    auto computed = dist::kMappingAttr.get(variable);
+    auto kept = dist::kMappingAttr.get(source);
     if (failed(checkStage(variable, computed, kept, file)))
       return failure();
-    if (Attribute memory = source->getAttr(dist::kMemoryAttr))
-      variable->setAttr(dist::kMemoryAttr, memory);
+    dist::kMemoryAttr.copy(source, variable);
     if (computed == kept)
       continue;
     if (!computed)
       computed = getReplicated(variable, file.getMesh());
     for (net::ReadOp read : reads[variable.getSymNameAttr()])
-      if (!read->hasAttr(dist::kResultsAttr))
-        read->setAttr(dist::kResultsAttr, ArrayAttr::get(variable.getContext(), computed));
-    variable->setAttr(dist::kMappingAttr, kept ? kept : getReplicated(variable, file.getMesh()));
+      if (!dist::kResultsAttr.isOn(read))
+        dist::kResultsAttr.set(read, ArrayAttr::get(variable.getContext(), computed));
+    dist::kMappingAttr.set(variable, kept ? kept : getReplicated(variable, file.getMesh()));
   }
   return success();
 }
@@ -194,10 +193,10 @@ LogicalResult meshwright::keepAsTrained(ModuleOp evaluation, ModuleOp training, 
 void meshwright::reserveMemory(ModuleOp evaluation, ModuleOp training) {
   int64_t bytes = 0, hostBytes = 0;
   for (auto func : training.getOps<func::FuncOp>()) {
-    if (auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr))
+    if (auto persistent = dist::kPersistentBytesAttr.get(func))
       bytes = std::max(bytes, persistent.getInt());
-    if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
+    if (auto host = dist::kHostArenaBytesAttr.get(func))
       hostBytes = std::max(hostBytes, host.getInt());
   }
-  evaluation->setAttr(schedule::kReservedAttr, DenseI64ArrayAttr::get(evaluation.getContext(), {bytes, hostBytes}));
+  dist::kReservedBytesAttr.set(evaluation, DenseI64ArrayAttr::get(evaluation.getContext(), {bytes, hostBytes}));
 }

@@ -15,7 +15,7 @@ using namespace meshwright;
 static int64_t countTokens(func::FuncOp func) {
   int64_t samples = 0;
   for (BlockArgument argument : func.getArguments()) {
-    auto dim = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "net.batch_dim");
+    auto dim = net::kBatchDimAttr.getOfArgument(func, argument.getArgNumber());
     if (!dim)
       continue;
     auto type = cast<RankedTensorType>(argument.getType());
@@ -50,7 +50,7 @@ static StringRef getLastComponent(StringRef name) {
 void meshwright::describeMetrics(ModuleOp serial, emit::ProgramMetrics &metrics) {
   for (auto func : serial.getOps<func::FuncOp>()) {
     for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
-      auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+      auto name = net::kNameAttr.getOfResult(func, index);
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!name || !tensor || tensor.getRank() != 0)
         continue;

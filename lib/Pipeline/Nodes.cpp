@@ -18,7 +18,7 @@ Nodes::Nodes(ModuleOp module) {
   if (!op)
     return;
   mesh = op.getMesh();
-  if (auto ranks = op->getAttrOfType<IntegerAttr>(kRanksPerNodeAttr))
+  if (auto ranks = kRanksPerNodeAttr.get(op))
     ranksPerNode = std::max<int64_t>(ranks.getInt(), 0);
 }
 

@@ -55,7 +55,7 @@ public:
     total = schedule::Times::count(mesh);
     if (std::optional<Axis> axis = mesh.find(AxisKind::Steps))
       steps = mesh.getSize(*axis);
-    auto stageAxis = meshOp->getAttrOfType<StringAttr>(kStageAxisAttr);
+    auto stageAxis = kStageAxisAttr.get(meshOp);
     std::optional<Axis> axis = mesh.find(AxisKind::Slices);
     if (stageAxis && axis && mesh.find(stageAxis.getValue())) {
       stages = *mesh.find(stageAxis.getValue());
@@ -142,10 +142,10 @@ static std::string describeValue(Value value) {
   if (!op) {
     auto argument = cast<BlockArgument>(value);
     auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto name = func ? func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), net::kNameAttr) : StringAttr();
+    auto name = func ? net::kNameAttr.getOfArgument(func, argument.getArgNumber()) : StringAttr();
     return name ? name.str() : "argument " + std::to_string(argument.getArgNumber());
   }
-  if (auto name = op->getAttrOfType<StringAttr>(net::kNameAttr))
+  if (auto name = net::kNameAttr.get(op))
     return name.str();
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return describeValue(conversion.getInput());
@@ -153,7 +153,7 @@ static std::string describeValue(Value value) {
     return read.getVariable().str();
   if (auto take = dyn_cast<net::TakeOp>(op))
     return "one iteration's part of " + describeValue(take.getStack());
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   return (scope ? scope.str() + "/" : std::string()) + op->getName().stripDialect().str();
 }
 
@@ -193,9 +193,9 @@ static PlannedConversion describeConversion(ConversionOpInterface op, const Mesh
 
 static PlannedVariable describeVariable(net::VariableOp op, const Mesh &mesh) {
   PlannedVariable planned;
-  auto global = op->getAttrOfType<TypeAttr>("dist.global_type");
+  auto global = kGlobalTypeAttr.get(op);
   auto type = global ? cast<RankedTensorType>(global.getValue()) : op.getTensorType();
-  auto mapping = op->getAttrOfType<MappingAttr>(kMappingAttr);
+  auto mapping = kMappingAttr.get(op);
   planned.name = op.getSymName().str();
   planned.kind = net::stringifyVariableKind(op.getKind()).str();
   planned.dtype = toText(type.getElementType());
@@ -218,7 +218,7 @@ void Plan::addSerial(ModuleOp module) { serialFlops = countFlops(module); }
 
 /// The ranks that `op` names are where the program, or the variable, is.
 static DictionaryAttr getMembers(Operation *op) {
-  auto kept = isa<net::VariableOp>(op) ? op->getAttrOfType<MappingAttr>(kMappingAttr) : MappingAttr();
+  auto kept = isa<net::VariableOp>(op) ? kMappingAttr.get(op) : MappingAttr();
   return kept ? kept.getSupport() : getOn(op);
 }
 
@@ -312,7 +312,7 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
   };
   setTimes(AxisKind::Steps, variant.firstStep, variant.lastStep);
   setTimes(AxisKind::Slices, variant.firstSlice, variant.lastSlice);
-  if (auto work = func->getAttrOfType<StringAttr>(kWorkAttr))
+  if (auto work = kWorkAttr.get(func))
     variant.work = work.str();
   variant.numKernels = report.numKernels;
   variant.numProducts = report.numProducts;
@@ -324,7 +324,7 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
 /// Notes what `func` runs: of several functions for the same ranks at different times that of the last, but of the
 /// works of a pipeline all.
 static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
-  auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
+  auto work = kWorkAttr.get(func);
   // Variants of a work are adjacent, in order of their times.
   bool isOfLast = work && !program.variants.empty() && program.variants.back().work == work.getValue();
   if (!work)
@@ -341,7 +341,7 @@ static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::
 
 /// Notes what is kept for backward: by all works of a pipeline together, by that of several variants that keeps most.
 static void noteKept(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
-  auto work = func->getAttrOfType<StringAttr>(kWorkAttr);
+  auto work = kWorkAttr.get(func);
   if (!work)
     setKept(program.blocks, report);
   else if (program.variants.empty() || program.variants.back().work != work.getValue())
@@ -364,8 +364,8 @@ void Plan::addMemory(ModuleOp module) {
   if (pipeline)
     pipeline->addBetween(module);
   for (auto func : module.getOps<func::FuncOp>()) {
-    auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr);
-    auto persistent = func->getAttrOfType<IntegerAttr>(schedule::kPersistentBytesAttr);
+    auto arena = dist::kArenaBytesAttr.get(func);
+    auto persistent = dist::kPersistentBytesAttr.get(func);
     if (!arena || !persistent)
       continue;
     if (programs.empty())
@@ -384,11 +384,11 @@ void Plan::addMemory(ModuleOp module) {
       program.offloadedBytes = std::max(program.offloadedBytes, report.offloadedBytes);
       program.copiedFromHost = std::max(program.copiedFromHost, report.copiedFromHost);
       program.copiedToHost = std::max(program.copiedToHost, report.copiedToHost);
-      if (auto host = func->getAttrOfType<IntegerAttr>(schedule::kHostArenaBytesAttr))
+      if (auto host = dist::kHostArenaBytesAttr.get(func))
         program.hostBytes = host.getInt();
       noteKept(program, func, report);
       program.timeline = schedule::getTimeline(func);
-      if (hasTimes(func) || func->hasAttr(kWorkAttr))
+      if (hasTimes(func) || kWorkAttr.isOn(func))
         program.variants.push_back(describeVariant(func, mesh, report, program.timeline));
       if (!program.liveAtPeak.empty() && report.liveBytes <= program.liveBytes)
         continue;
@@ -402,7 +402,7 @@ void Plan::addMemory(ModuleOp module) {
 
 void Plan::addEvaluation(ModuleOp module) {
   for (auto func : module.getOps<func::FuncOp>())
-    if (auto arena = func->getAttrOfType<IntegerAttr>(schedule::kArenaBytesAttr))
+    if (auto arena = dist::kArenaBytesAttr.get(func))
       evaluationBytes = std::max(evaluationBytes.value_or(0), arena.getInt());
 }
 

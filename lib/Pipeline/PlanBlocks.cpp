@@ -6,7 +6,6 @@
 
 #include "PlanBlocks.h"
 #include "dialects/Net/Net.h"
-#include "dialects/Net/Recompute.h"
 #include "meshwright/Support/Scopes.h"
 #include "meshwright/Support/Units.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,12 +14,12 @@ using namespace mlir;
 using namespace meshwright;
 
 static std::string getBlock(Operation *op) {
-  auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(op);
   return scope ? findBlock(scope).str() : "";
 }
 
 void meshwright::addFlops(PlannedBlocks &blocks, Operation *op, double flops) {
-  if (op->hasAttr(net::kRecomputesAttr))
+  if (net::kRecomputesAttr.isOn(op))
     blocks[getBlock(op)].recomputeFlops += flops;
   else if (net::getRole(op) == net::Role::Forward)
     blocks[getBlock(op)].forwardFlops += flops;

@@ -7,7 +7,6 @@
 #include "PlanPipeline.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/Net.h"
-#include "dialects/Net/Recompute.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Stages.h"
@@ -43,7 +42,7 @@ std::optional<PlannedPipeline> PlannedPipeline::find(ModuleOp module) {
       return;
     PlannedStage &stage = pipeline.stages[*number];
     if (auto costed = dyn_cast<CostOpInterface>(op)) {
-      bool isBackward = net::getRole(op) == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
+      bool isBackward = net::getRole(op) == net::Role::Backward || net::kRecomputesAttr.isOn(op);
       (isBackward ? stage.backwardFlops : stage.forwardFlops) += static_cast<double>(costed.getFlops());
     }
     for (Value operand : op->getOperands())
@@ -60,12 +59,12 @@ std::optional<PlannedPipeline> PlannedPipeline::find(ModuleOp module) {
 void PlannedPipeline::addBetween(ModuleOp module) {
   between.clear();
   for (auto variable : module.getOps<net::VariableOp>()) {
-    auto slots = variable->getAttrOfType<IntegerAttr>(kSlotsAttr);
-    auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+    auto slots = kSlotsAttr.get(variable);
+    auto mapping = kMappingAttr.get(variable);
     auto holders = mapping ? mapping.getSupport().getAs<DenseI64ArrayAttr>(axis) : DenseI64ArrayAttr();
     if (!slots || !holders)
       continue;
-    int64_t bytes = slots.getInt() * schedule::getSlotBytes(variable.getTensorType());
+    int64_t bytes = slots.getInt() * getSlotBytes(variable.getTensorType());
     PlannedBetween &coordinate = between[holders[0]];
     coordinate.values.push_back({variable.getSymName().str(), slots.getInt(), bytes});
     coordinate.bytes += bytes;

@@ -45,7 +45,7 @@ static Value findFetched(Operation *fetch) {
 static std::set<int64_t> findUses(Value fetched) {
   std::set<int64_t> uses;
   for (Operation *user : fetched.getUsers())
-    if (auto segment = user->getAttrOfType<IntegerAttr>(kSegmentAttr))
+    if (auto segment = kSegmentAttr.get(user))
       uses.insert(segment.getInt());
   return uses;
 }
@@ -63,10 +63,10 @@ void Plan::addFetch(Operation *op, bool isKept) {
   PlannedFetch fetch;
   fetch.variable = read.getVariable().str();
   llvm::raw_string_ostream(fetch.dtype) << type.getElementType();
-  fetch.segment = fetch.last = op->getAttrOfType<IntegerAttr>(kSegmentAttr).getInt();
-  fetch.start = op->getAttrOfType<IntegerAttr>(kFetchAtAttr).getInt();
+  fetch.segment = fetch.last = kSegmentAttr.get(op).getInt();
+  fetch.start = kFetchAtAttr.get(op).getInt();
   fetch.bytes = getBytes(type.clone(placement->getLocalShape(type.getShape())));
-  if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
+  if (auto reason = kReasonAttr.get(op))
     fetch.reason = reason.str();
   for (int64_t segment : findUses(fetched)) {
     fetch.last = std::max(fetch.last, segment);
@@ -84,15 +84,15 @@ void Plan::addSegments(ModuleOp module, bool keepsFetches) {
     return;
   mesh = meshOp.getMesh();
   std::optional<Axis> slices = mesh.find(AxisKind::Slices);
-  bool isKept = keepsFetches && !meshOp->hasAttr(kStageAxisAttr) && slices && mesh.getSize(*slices) > 1;
+  bool isKept = keepsFetches && !kStageAxisAttr.isOn(meshOp) && slices && mesh.getSize(*slices) > 1;
   SmallVector<Operation *> found;
   for (auto func : module.getOps<func::FuncOp>())
     func.walk([&](Operation *op) {
-      auto number = op->getAttrOfType<IntegerAttr>(kSegmentAttr);
+      auto number = kSegmentAttr.get(op);
       if (!number)
         return;
       segments.resize(std::max<size_t>(segments.size(), number.getInt() + 1));
-      if (op->hasAttr(kFetchAtAttr)) {
+      if (kFetchAtAttr.isOn(op)) {
         found.push_back(op);
         return;
       }

@@ -99,7 +99,7 @@ void meshwright::remarkOnNames(ModuleOp module) {
   bool areMadeUp = llvm::all_of(variables, [](net::VariableOp variable) { return isMadeUp(variable.getSymName()); });
   for (auto func : module.getOps<func::FuncOp>())
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      if (auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr))
+      if (auto name = net::kNameAttr.getOfArgument(func, index))
         areMadeUp &= isMadeUp(name.getValue());
   if (areMadeUp && !variables.empty())
     emitRemark(module.getLoc()) << "the graph has no names: its arguments are arg0, arg1 and so on, and its blocks are "
@@ -117,7 +117,7 @@ struct Input {
   func::FuncOp func;
   unsigned index;
 
-  StringAttr getName() { return func.getArgAttrOfType<StringAttr>(index, net::kNameAttr); }
+  StringAttr getName() { return net::kNameAttr.getOfArgument(func, index); }
   int64_t getRank() { return cast<RankedTensorType>(func.getArgument(index).getType()).getRank(); }
 };
 
@@ -136,9 +136,9 @@ public:
                               << input.getRank();
       auto [known, isNew] = batchDims.try_emplace(input.func.getArgument(input.index), dim);
       if (!isNew && known->second != dim)
-        return emitError(loc) << "the batch of " << input.getName() << " is dimension " << dim
-                              << " here but dimension " << known->second << " of an earlier glob";
-      ports.set(input.func.getArgument(input.index), "net.batch_dim", builder.getI64IntegerAttr(dim));
+        return emitError(loc) << "the batch of " << input.getName() << " is dimension " << dim << " here but dimension "
+                              << known->second << " of an earlier glob";
+      ports.set(input.func.getArgument(input.index), net::kBatchDimAttr, builder.getI64IntegerAttr(dim));
     }
     return success();
   }
@@ -150,8 +150,8 @@ public:
     if (failed(inputs))
       return failure();
     for (Input &input : *inputs) {
-      ports.set(input.func.getArgument(input.index), "net.min", builder.getF64FloatAttr(range.min()));
-      ports.set(input.func.getArgument(input.index), "net.max", builder.getF64FloatAttr(range.max()));
+      ports.set(input.func.getArgument(input.index), net::kMinAttr, builder.getF64FloatAttr(range.min()));
+      ports.set(input.func.getArgument(input.index), net::kMaxAttr, builder.getF64FloatAttr(range.max()));
     }
     return success();
   }

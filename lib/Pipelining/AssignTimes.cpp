@@ -54,7 +54,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
       }
       if (!isThere(&op))
         dist::setOn(&op, dist::join(dist::getOn(&op), when));
-      op.removeAttr(dist::kDuringAttr);
+      dist::kDuringAttr.remove(&op);
       if (auto accumulate = dyn_cast<net::AccumulateOp>(op))
         lower(accumulate, *times, mesh, when);
       numTimed += !when.empty();
@@ -87,16 +87,14 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
       return op.getAddend();
     DictionaryAttr on = dist::getOn(op.getOperation());
     auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), op.getBefore(), op.getAddend());
-    sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    inherit(sum, op, Inherit::Replacement);
     dist::setOn(sum, dist::join(on, rest));
     if (rest == when)
       return sum;
     DictionaryAttr first =
         builder.getDictionaryAttr(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(int64_t(0))));
     auto either = dist::EitherOp::create(builder, op.getLoc(), op.getType(), op.getAddend(), first, sum);
-    for (StringRef name : {StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr)})
-      if (Attribute attribute = op->getAttr(name))
-        either->setAttr(name, attribute);
+    inherit(either, op, Inherit::LoopPart);
     dist::setOn(either, dist::join(on, when));
     return either.getResult();
   }

@@ -12,7 +12,6 @@
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Pipelining/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -96,7 +95,7 @@ void Cutter::takePlaceDuring(Operation *op, int64_t microBatch) {
   if (!slices || mesh.getSize(*slices) == 1)
     return;
   NamedAttribute during(builder.getStringAttr(mesh.getName(*slices)), builder.getDenseI64ArrayAttr(microBatch));
-  op->setAttr(dist::kDuringAttr, builder.getDictionaryAttr(during));
+  dist::kDuringAttr.set(op, builder.getDictionaryAttr(during));
 }
 
 /// All works take the arguments of the step; the update gives its results.
@@ -108,9 +107,9 @@ void Cutter::createFunction(WorkIndex index) {
     func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
   }
   func.setSymName((source.getSymName() + "_" + work.name).str());
-  func->setAttr(dist::kWorkAttr, builder.getStringAttr(work.name));
+  dist::kWorkAttr.set(func, builder.getStringAttr(work.name));
   if (work.kind == Work::Kind::Transfer)
-    func->setAttr(kStartsAttr, builder.getUnitAttr());
+    dist::kStartsAttr.set(func, builder.getUnitAttr());
   if (works.isOnceAtBegin(index))
     takePlaceDuring(func, 0);
   if (index == Works::kUpdate)
@@ -139,12 +138,12 @@ void Cutter::fill(WorkIndex index) {
       continue;
     // An operation after the last micro-batch reads the value in another work.
     std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
-    NamedAttrList during(clone->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
+    NamedAttrList during(dist::kDuringAttr.get(clone));
     if (slices)
       during.erase(mesh.getName(*slices));
-    clone->removeAttr(dist::kDuringAttr);
+    dist::kDuringAttr.remove(clone);
     if (!during.empty())
-      clone->setAttr(dist::kDuringAttr, during.getDictionary(clone->getContext()));
+      dist::kDuringAttr.set(clone, during.getDictionary(clone->getContext()));
   }
   if (index != Works::kUpdate)
     func::ReturnOp::create(builder, source.getLoc());
@@ -185,11 +184,7 @@ void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
     return;
   if (getWork(reader).kind == Work::Kind::Task)
     runOnStage(clone, getWork(reader).task.stage);
-  for (StringRef name : {StringRef(net::kRoleAttr), StringRef(dist::kStageAttr), StringRef(dist::kSegmentAttr)})
-    if (Attribute attribute = user->getAttr(name))
-      clone->setAttr(name, attribute);
-    else
-      clone->removeAttr(name);
+  inherit(clone, user, Inherit::Reader);
 }
 
 /// Recomputes `op` in `reader`, together with every operand that is not stored in a variable.
@@ -256,7 +251,7 @@ static std::string getName(Value value) {
   auto read = dyn_cast<net::ReadOp>(op);
   StringRef name = read ? read.getVariable() : net::getUserName(op);
   if (name.empty())
-    if (auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr))
+    if (auto scope = net::kScopeAttr.get(op))
       name = scope.getValue();
   return ("within/" + (name.empty() ? op->getName().stripDialect() : name)).str();
 }
@@ -272,8 +267,8 @@ net::VariableOp Cutter::createVariable(Value value) {
   OpBuilder outside(builder.getContext());
   auto variable = net::VariableOp::create(outside, value.getLoc(), net::VariableKind::Accumulator, getName(value), type,
                                           net::InitializerAttr(), FlatSymbolRefAttr());
-  variable->setAttr(dist::kWithinStepAttr, builder.getUnitAttr());
-  variable->setAttr(dist::kMappingAttr, placement.toAttr(builder.getContext(), mesh, type.getShape()));
+  dist::kWithinStepAttr.set(variable, builder.getUnitAttr());
+  dist::kMappingAttr.set(variable, placement.toAttr(builder.getContext(), mesh, type.getShape()));
   symbols.insert(variable, firstFunction->getIterator());
   return variable;
 }
@@ -305,7 +300,7 @@ SmallVector<Crossing> Cutter::run() {
   // The work at the beginning is done once; no slice is left to choose.
   for (Part &part : parts)
     if (part.func)
-      part.func.walk([](Operation *op) { op->removeAttr(dist::kOnceAttr); });
+      part.func.walk([](Operation *op) { dist::kOnceAttr.remove(op); });
   return llvm::map_to_vector(crossings, [](auto &entry) { return entry.second; });
 }
 
@@ -321,7 +316,7 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
       return;
     dist::Mesh mesh = dist::findMesh(module).getMesh();
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (func.isExternal() || func->hasAttr(dist::kWorkAttr))
+      if (func.isExternal() || dist::kWorkAttr.isOn(func))
         continue;
       if (auto loops = func.getBody().front().getOps<net::LoopOp>(); !loops.empty()) {
         net::LoopOp first = *loops.begin();

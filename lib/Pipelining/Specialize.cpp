@@ -9,8 +9,8 @@
 
 #include "dialects/Dist/Support.h"
 #include "dialects/Net/Net.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Pipelining/Passes.h"
+#include "meshwright/Support/Bytes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -115,13 +115,13 @@ void Classes::addRoot(ArrayAttr axes, int64_t root) {
 }
 
 void Classes::add(func::FuncOp func) {
-  add(func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr));
+  add(dist::kDuringAttr.get(func));
   for (BlockArgument argument : func.getArguments())
     add(dist::getOn(argument));
   for (unsigned index = 0; index < func.getNumResults(); ++index) {
-    if (auto mapping = func.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr))
+    if (auto mapping = dist::kMappingAttr.getOfResult(func, index))
       add(mapping.getSupport());
-    add(func.getResultAttrOfType<DictionaryAttr>(index, dist::kDuringAttr));
+    add(dist::kDuringAttr.getOfResult(func, index));
   }
   for (Operation &op : func.getBody().front()) {
     add(dist::getOn(&op));
@@ -235,9 +235,8 @@ bool Specializer::gives(dist::CollectiveOp op, unsigned part) {
 }
 
 bool Specializer::isReturned(unsigned index) {
-  auto mapping = source.getResultAttrOfType<dist::MappingAttr>(index, dist::kMappingAttr);
-  return includes(source.getResultAttrOfType<DictionaryAttr>(index, dist::kDuringAttr)) &&
-         (!mapping || includes(mapping.getSupport()));
+  auto mapping = dist::kMappingAttr.getOfResult(source, index);
+  return includes(dist::kDuringAttr.getOfResult(source, index)) && (!mapping || includes(mapping.getSupport()));
 }
 
 LogicalResult Specializer::markOperands(Operation *op) {
@@ -299,8 +298,7 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
   auto made = dist::CollectiveOp::create(
       builder, op.getLoc(), types, op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
       elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getToAttr(), op.getAxes());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  made->removeAttr(dist::kOnAttr);
+  inherit(made, op, Inherit::Specialization);
   if (needsToken) {
     tokens[op] = made.getResult(0);
     return;
@@ -319,8 +317,7 @@ void Specializer::copy(dist::WaitOp op, OpBuilder &builder) {
   if (flights.empty())
     return;
   auto made = dist::WaitOp::create(builder, op.getLoc(), flights);
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  made->removeAttr(dist::kOnAttr);
+  inherit(made, op, Inherit::Specialization);
   mapping.map(results, SmallVector<Value>(made.getResults()));
 }
 
@@ -342,7 +339,7 @@ void Specializer::copy(Operation *op, OpBuilder &builder) {
   if (auto either = dyn_cast<dist::EitherOp>(op))
     return mapping.map(either.getResult(),
                        mapping.lookup(includes(either.getHolders()) ? either.getHeld() : either.getOther()));
-  builder.clone(*op, mapping)->removeAttr(dist::kOnAttr);
+  forget(builder.clone(*op, mapping), Inherit::Specialization);
 }
 
 /// A launch that gave this rank nothing is over where other ranks wait for their results, directly or after a further
@@ -363,7 +360,7 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
 
 /// True if `func`, a work of a pipeline, does nothing.
 static bool isIdle(func::FuncOp func) {
-  return func->hasAttr(dist::kWorkAttr) && func.getNumResults() == 0 &&
+  return dist::kWorkAttr.isOn(func) && func.getNumResults() == 0 &&
          llvm::all_of(func.getBody().front(),
                       [](Operation &op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(&op); });
 }
@@ -415,7 +412,7 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isExternal() || dist::getOn(func.getOperation()))
         continue;
-      if (func->hasAttr(dist::kWorkAttr))
+      if (dist::kWorkAttr.isOn(func))
         works.push_back(func);
       else if (failed(specialize(func, meshOp.getMesh())))
         return signalPassFailure();
@@ -427,7 +424,7 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
   LogicalResult specialize(ArrayRef<func::FuncOp> funcs, const dist::Mesh &mesh) {
     Classes classes(mesh);
     for (auto variable : getOperation().getOps<net::VariableOp>())
-      if (auto kept = variable->getAttrOfType<dist::MappingAttr>(dist::kMappingAttr))
+      if (auto kept = dist::kMappingAttr.get(variable))
         classes.add(kept.getSupport());
     for (func::FuncOp func : funcs)
       classes.add(func);
@@ -444,8 +441,8 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
       // begin.
       for (Operation &op : func.getBody().front())
         if (isa<dist::CollectiveOp, net::LoopOp>(op))
-          op.setAttr(kTagAttr, Builder(&getContext()).getI64IntegerAttr(tag++));
-      auto during = func->getAttrOfType<DictionaryAttr>(dist::kDuringAttr);
+          dist::kTagAttr.set(&op, Builder(&getContext()).getI64IntegerAttr(tag++));
+      auto during = dist::kDuringAttr.get(func);
       for (DictionaryAttr on : classes.withTimesOf(func).enumerate(&getContext(), during)) {
         FailureOr<func::FuncOp> program = Specializer(func, mesh, on).run();
         if (failed(program))

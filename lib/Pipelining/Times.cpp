@@ -21,17 +21,14 @@ using Coordinates = SmallVector<int64_t>;
 
 static ArrayRef<int64_t> getList(Attribute attribute) { return cast<DenseI64ArrayAttr>(attribute).asArrayRef(); }
 
-FailureOr<DictionaryAttr> Times::getDuring(Attribute during, Operation *op) const {
+FailureOr<DictionaryAttr> Times::getDuring(DictionaryAttr during, Operation *op) const {
   if (!during)
     return DictionaryAttr::get(context);
-  auto times = dyn_cast<DictionaryAttr>(during);
-  if (!times)
-    return op->emitOpError() << "takes place during " << during << ", which names no axis of times";
-  for (NamedAttribute entry : times) {
+  for (NamedAttribute entry : during) {
     StringRef name = entry.getName();
     std::optional<Axis> axis = mesh.find(name);
-    auto list = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
-    if (!axis || !mesh.isTime(*axis) || !list || list.empty())
+    auto list = cast<DenseI64ArrayAttr>(entry.getValue());
+    if (!axis || !mesh.isTime(*axis) || list.empty())
       return op->emitOpError() << "takes place during " << entry.getValue() << " of \"" << name
                                << "\", which are no coordinates of an axis of times of the mesh";
     int64_t last = -1;
@@ -42,7 +39,7 @@ FailureOr<DictionaryAttr> Times::getDuring(Attribute during, Operation *op) cons
       last = coordinate;
     }
   }
-  return times;
+  return during;
 }
 
 DictionaryAttr Times::unite(DictionaryAttr left, DictionaryAttr right) {
@@ -130,7 +127,7 @@ void Times::need(Value value, DictionaryAttr times) {
 /// True if `op` makes in one slice a value that the other slices read, too. Layout operations after it carry the mark
 /// for tasks of pipelines, but cost nothing and stay with their readers.
 static bool isOnce(Operation *op) {
-  return op->hasAttr(dist::kOnceAttr) && isa<dist::CollectiveOp, dist::ConversionOpInterface>(op);
+  return dist::kOnceAttr.isOn(op) && isa<dist::CollectiveOp, dist::ConversionOpInterface>(op);
 }
 
 /// All users of `op` come before.
@@ -138,7 +135,7 @@ LogicalResult Times::visit(Operation *op) {
   if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     auto func = ret->getParentOfType<func::FuncOp>();
     for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
-      auto during = getDuring(func.getResultAttr(index, dist::kDuringAttr), func);
+      auto during = getDuring(dist::kDuringAttr.getOfResult(func, index), func);
       if (failed(during))
         return failure();
       need(value, *during);
@@ -147,7 +144,7 @@ LogicalResult Times::visit(Operation *op) {
     return success();
   }
   if (isa<net::AssignOp>(op)) {
-    auto during = getDuring(op->getAttr(dist::kDuringAttr), op);
+    auto during = getDuring(dist::kDuringAttr.get(op), op);
     if (failed(during))
       return failure();
     needs[op] = *during;

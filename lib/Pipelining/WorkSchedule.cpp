@@ -156,7 +156,7 @@ void Scheduler::run() {
       continue;
     int64_t slots = countSlots(crossing, rows[holders[0]]);
     Operation *variable = crossing.variable;
-    variable->setAttr(dist::kSlotsAttr, Builder(module.getContext()).getI64IntegerAttr(std::max<int64_t>(slots, 1)));
+    dist::kSlotsAttr.set(variable, Builder(module.getContext()).getI64IntegerAttr(std::max<int64_t>(slots, 1)));
   }
 }
 

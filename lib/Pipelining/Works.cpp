@@ -11,7 +11,7 @@
 #include "Works.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
-#include "dialects/Net/Recompute.h"
+#include "dialects/Net/Net.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Support/Stages.h"
 #include <algorithm>
@@ -73,7 +73,7 @@ FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
 void Works::findKeepers(Block &block) {
   SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
   for (auto assign : block.getOps<net::AssignOp>())
-    if (symbols.lookup(assign.getVariable())->hasAttr(dist::kWithinStepAttr))
+    if (dist::kWithinStepAttr.isOn(symbols.lookup(assign.getVariable())))
       keepers[assign.getValue()] = assign;
 }
 
@@ -152,7 +152,7 @@ LogicalResult Works::assignKeeper(net::AssignOp op) {
 /// operands do.
 bool Works::isBackward(Operation *op) const {
   if (std::optional<net::Role> role = net::getRole(op))
-    return role == net::Role::Backward || op->hasAttr(net::kRecomputesAttr);
+    return role == net::Role::Backward || net::kRecomputesAttr.isOn(op);
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
     std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
@@ -217,12 +217,12 @@ LogicalResult Works::visit(Operation *op) {
     assignTransfer(op);
     return success();
   }
-  if (op->hasAttr(dist::kOnceAttr) && phase == Phase::Early) {
+  if (dist::kOnceAttr.isOn(op) && phase == Phase::Early) {
     workOf[op] = kBegin;
     moveToBegin(op);
     return success();
   }
-  if (auto stage = op->getAttrOfType<IntegerAttr>(dist::kStageAttr))
+  if (auto stage = dist::kStageAttr.get(op))
     return assignStaged(op, stage.getInt());
   // Results of the whole batch that ranks exchange, or that are sums over it, are not recomputed for each of its
   // slices; other operations are cheaper to repeat than to keep.

@@ -32,7 +32,7 @@ public:
   HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule, const SymbolTable &symbols)
       : schedule(schedule), symbols(symbols) {
     for (func::FuncOp func : variants)
-      works[func->getAttr(dist::kWorkAttr)].push_back(func);
+      works[dist::kWorkAttr.get(func)].push_back(func);
   }
 
   LogicalResult run();
@@ -81,8 +81,8 @@ bool HolderChecker::isBetween(StringAttr variable) {
   auto [known, isNew] = numSlots.try_emplace(variable, 0);
   if (isNew) {
     Operation *op = symbols.lookup(variable);
-    auto slots = op->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
-    known->second = slots ? slots.getInt() : op->hasAttr(dist::kWithinStepAttr) ? -1 : 0;
+    auto slots = dist::kSlotsAttr.get(op);
+    known->second = slots ? slots.getInt() : dist::kWithinStepAttr.isOn(op) ? -1 : 0;
   }
   return known->second != 0;
 }
@@ -149,7 +149,7 @@ LogicalResult HolderChecker::step(const dist::ScheduleOp::Item &item) {
     wait(func, item);
     return success();
   }
-  bool isStart = func->hasAttr(kStartsAttr);
+  bool isStart = dist::kStartsAttr.isOn(func);
   for (auto op : func.getBody().front().getOps<net::ReadOp>())
     if (failed(read(op, item, isStart)))
       return failure();
@@ -205,8 +205,8 @@ SendChecker::SendChecker(ModuleOp module) {
       schedules[cast<DenseI64ArrayAttr>(entry.getValue())[0]] = schedule;
   for (auto func : module.getOps<func::FuncOp>())
     for (auto op : func.getOps<dist::CollectiveOp>()) {
-      Attribute work = func->getAttr(dist::kWorkAttr);
-      if (func->hasAttr(kStartsAttr))
+      Attribute work = dist::kWorkAttr.get(func);
+      if (dist::kStartsAttr.isOn(func))
         ends[work] = {op.getRoots()->front(), *op.getTo()};
       else
         exchanging.insert(work);

@@ -66,7 +66,7 @@ static SmallVector<Attribute> getMeaning(dist::CollectiveOp op, const net::LoopN
     meaning.push_back(builder.getI64IntegerAttr(dist::getTensorType(value.getType()).getNumElements()));
   }
   for (net::LoopOp loop = nest.getLoop(op); loop; loop = nest.getParent(loop))
-    meaning.append({loop.getCountAttr(), loop->getAttr(schedule::kTagAttr)});
+    meaning.append({loop.getCountAttr(), dist::kTagAttr.get(loop)});
   return meaning;
 }
 
@@ -103,7 +103,7 @@ static DictionaryAttr getAgreed(func::FuncOp func, Attribute kind) {
   NamedAttrList list(dist::getOn(func.getOperation()));
   for (StringRef axis : axes.getAsValueRange<StringAttr>())
     list.erase(axis);
-  if (Attribute work = func->getAttr(dist::kWorkAttr))
+  if (Attribute work = dist::kWorkAttr.get(func))
     list.set(dist::kWorkAttr, work);
   return list.getDictionary(func.getContext());
 }

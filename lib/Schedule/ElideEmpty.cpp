@@ -40,7 +40,7 @@ static void replaceByConstant(OpBuilder &builder, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto nothing = cast<ElementsAttr>(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
   auto constant = net::ConstantOp::create(builder, value.getLoc(), type, nothing);
-  constant->setDiscardableAttrs(value.getDefiningOp()->getDiscardableAttrDictionary());
+  inherit(constant, value.getDefiningOp(), Inherit::Replacement);
   value.replaceAllUsesWith(constant.getResult());
 }
 

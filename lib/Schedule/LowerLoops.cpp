@@ -50,14 +50,6 @@ private:
 
 static bool isPartOfLoop(Operation *op) { return op->hasTrait<net::LoopPart>(); }
 
-/// Copies ranks, role, scope and the like from `like` to `op`, which is made for it.
-static void inherit(Operation *op, Operation *like) {
-  for (StringRef name :
-       {StringRef(dist::kOnAttr), StringRef(net::kRoleAttr), StringRef(net::kScopeAttr), StringRef(dist::kSegmentAttr)})
-    if (Attribute attribute = like->getAttr(name))
-      op->setAttr(name, attribute);
-}
-
 /// A sum over iterations is a carried value that begins at zero.
 void Lowerer::lower(net::TotalOp op) {
   net::LoopOp loop = nest.getLoop(op);
@@ -68,9 +60,9 @@ void Lowerer::lower(net::TotalOp op) {
   auto carry = net::CarryOp::create(builder, op.getLoc(), zero, op.getIndex());
   auto sum = net::AddOp::create(builder, op.getLoc(), op.getType(), carry, op.getValue());
   auto next = net::NextOp::create(builder, op.getLoc(), sum, carry);
-  next->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  inherit(next, op, Inherit::Replacement);
   for (Operation *made : {carry.getOperation(), sum.getOperation(), next.getOperation()}) {
-    inherit(made, op);
+    inherit(made, op, Inherit::LoopPart);
     nest.add(made, op);
   }
   op.getResult().replaceAllUsesWith(next.getResult());
@@ -93,7 +85,7 @@ void Lowerer::takeIndex(net::LoopOp loop) {
   builder.setInsertionPointAfter(loop);
   auto index = net::TakeOp::create(builder, loop.getLoc(), loop.getIndex().getType(), numbers, loop.getIndex());
   nest.add(index, loop);
-  inherit(index, loop);
+  inherit(index, loop, Inherit::LoopPart);
   for (OpOperand *use : uses)
     use->set(index.getResult());
 }

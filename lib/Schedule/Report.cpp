@@ -43,16 +43,16 @@ static Value getOverwritten(OpResult result) {
 
 /// The values that `dist.offsets` places after the persistent part.
 static SmallVector<Lifetime> getLifetimes(func::FuncOp func, const Storage &storage) {
-  auto persistent = func->getAttrOfType<IntegerAttr>(kPersistentBytesAttr);
+  auto persistent = dist::kPersistentBytesAttr.get(func);
   SmallVector<Lifetime> lifetimes;
   llvm::DenseMap<Value, size_t> indices;
   auto getOffset = [](Value value) {
     auto result = cast<OpResult>(value);
-    return result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr)[result.getResultNumber()];
+    return dist::kOffsetsAttr.get(result.getOwner())[result.getResultNumber()];
   };
   for (Operation &op : func.getBody().front()) {
-    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
-    if (!offsets || !persistent || op.hasAttr(kInHostArenaAttr))
+    auto offsets = dist::kOffsetsAttr.get(&op);
+    if (!offsets || !persistent || dist::kInHostArenaAttr.isOn(&op))
       continue;
     for (auto [result, offset] : llvm::zip(op.getResults(), offsets.asArrayRef())) {
       if (offset < persistent.getInt() || storage.getRoot(result) != result || storage.getHost(result))
@@ -133,8 +133,8 @@ static bool isPartOfParameter(Value value) {
 static bool isFetch(Operation *op) {
   auto collective = dyn_cast_or_null<dist::CollectiveOp>(op);
   return collective &&
-         (op->hasAttr(dist::kFetchAtAttr) || (Traffic::isFetching(collective) && !collective.getInputs().empty() &&
-                                              isPartOfParameter(collective.getInputs().front())));
+         (dist::kFetchAtAttr.isOn(op) || (Traffic::isFetching(collective) && !collective.getInputs().empty() &&
+                                          isPartOfParameter(collective.getInputs().front())));
 }
 
 bool schedule::isFetched(Value value) {
@@ -164,12 +164,12 @@ static bool isOffloaded(Value value) {
 /// In a pipeline forward leaves to other works what is in variables, for as many micro-batches as these have slots.
 static void addSlots(func::FuncOp func, const Storage &storage, const llvm::DenseSet<Operation *> &forward,
                      Report &report) {
-  if (!func->hasAttr(dist::kWorkAttr))
+  if (!dist::kWorkAttr.isOn(func))
     return;
   SymbolTable symbols(func->getParentOfType<ModuleOp>());
   for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
     Operation *variable = symbols.lookup(assign.getVariable());
-    auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
+    auto slots = dist::kSlotsAttr.get(variable);
     Value root = storage.getRoot(assign.getValue());
     if (slots && root.getDefiningOp() && forward.contains(root.getDefiningOp()))
       report.kept.push_back({root, slots.getInt() * Storage::getBytes(assign.getValue().getType())});
@@ -210,7 +210,7 @@ static int64_t getKeptFetches(func::FuncOp func) {
   SymbolTable symbols(func->getParentOfType<ModuleOp>());
   int64_t bytes = 0;
   auto add = [&](FlatSymbolRefAttr name) {
-    if (auto variable = symbols.lookup<net::VariableOp>(name.getAttr()); variable->hasAttr(dist::kOnceAttr))
+    if (auto variable = symbols.lookup<net::VariableOp>(name.getAttr()); dist::kOnceAttr.isOn(variable))
       bytes += Storage::getBytes(variable.getTensorType());
   };
   // A slice either makes what is kept or reads it.

@@ -18,7 +18,7 @@ static Event describeLaunch(dist::CollectiveOp op) {
   event.collective = dist::stringifyCollectiveKind(op.getKind()).str();
   for (StringRef axis : op.getAxes().getAsValueRange<StringAttr>())
     event.axes.push_back(axis.str());
-  if (auto names = op->getAttrOfType<ArrayAttr>(dist::kPartsAttr))
+  if (auto names = dist::kPartsAttr.get(op))
     for (StringRef name : names.getAsValueRange<StringAttr>())
       event.parts.push_back(name.str());
   else
@@ -30,7 +30,7 @@ static Event describeLaunch(dist::CollectiveOp op) {
   }
   if (std::optional<net::Role> role = net::getRole(op))
     event.role = net::stringifyRole(*role).str();
-  if (auto segment = op->getAttrOfType<IntegerAttr>(dist::kSegmentAttr); segment && op->hasAttr(dist::kFetchAtAttr))
+  if (auto segment = dist::kSegmentAttr.get(op); segment && dist::kFetchAtAttr.isOn(op))
     event.segment = segment.getInt();
   return event;
 }

@@ -61,11 +61,11 @@ private:
 static std::optional<int64_t> getOffset(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto attr = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kOffsetAttr);
+    auto attr = dist::kOffsetAttr.getOfArgument(func, argument.getArgNumber());
     return attr ? std::optional(attr.getInt()) : std::nullopt;
   }
   auto result = cast<OpResult>(value);
-  auto attr = result.getOwner()->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttr);
+  auto attr = dist::kOffsetsAttr.get(result.getOwner());
   if (!attr || attr.size() != result.getOwner()->getNumResults())
     return std::nullopt;
   return attr[result.getResultNumber()];
@@ -90,7 +90,8 @@ LogicalResult Checker::checkMemories() {
   SymbolTable symbols(module);
   auto isOnHost = [&](Value value) { return storage.isOnHost(storage.getRoot(value)); };
   for (Operation &op : func.getBody().front()) {
-    if (op.getNumResults() > 0 && Storage::hasMemory(&op) && isOnHost(op.getResult(0)) != op.hasAttr(kInHostArenaAttr))
+    if (op.getNumResults() > 0 && Storage::hasMemory(&op) &&
+        isOnHost(op.getResult(0)) != dist::kInHostArenaAttr.isOn(&op))
       return op.emitError() << "operation states a place in the other arena than its result is in";
     auto copy = dyn_cast<dist::CopyOp>(op);
     auto assign = dyn_cast<net::AssignOp>(op);
@@ -132,7 +133,7 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
   Operation *maker = value.getOwner();
   if (storage.getNest().getLoop(maker) != storage.getNest().getLoop(host.getDefiningOp()))
     return maker->emitOpError() << "is of another loop than the value in whose place its result is";
-  auto tripBytes = maker->getAttrOfType<DenseI64ArrayAttr>(kTripBytesAttr);
+  auto tripBytes = dist::kTripBytesAttr.get(maker);
   int64_t moves = tripBytes ? tripBytes[value.getResultNumber()] : 0, bytes = Storage::getBytes(value.getType());
   auto carry = host.getDefiningOp<net::CarryOp>();
   if (moves != (carry ? 0 : bytes) || bytes % 64 != (carry ? bytes % 64 : 0))
@@ -150,10 +151,10 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
 }
 
 LogicalResult Checker::collect() {
-  auto arena = func->getAttrOfType<IntegerAttr>(kArenaBytesAttr);
+  auto arena = dist::kArenaBytesAttr.get(func);
   if (!arena)
-    return func.emitError() << "function has no " << kArenaBytesAttr;
-  auto hostArena = func->getAttrOfType<IntegerAttr>(kHostArenaBytesAttr);
+    return func.emitError() << "function has no " << dist::kArenaBytesAttr;
+  auto hostArena = dist::kHostArenaBytesAttr.get(func);
   auto add = [&](Value value, int64_t first, int64_t last) -> LogicalResult {
     std::optional<int64_t> offset = getOffset(value);
     int64_t bytes = Storage::getBytes(value.getType());
@@ -259,10 +260,11 @@ LogicalResult Checker::run() {
 static LogicalResult checkVariants(ArrayRef<func::FuncOp> variants) {
   func::FuncOp first = variants.front();
   for (func::FuncOp func : variants.drop_front()) {
-    bool agree = llvm::all_of(ArrayRef<StringRef>{kArenaBytesAttr, kPersistentBytesAttr, kVariablesAttr, kOutputsAttr},
-                              [&](StringRef name) { return func->getAttr(name) == first->getAttr(name); });
+    auto isSame = [&](auto name) { return name.get(func) == name.get(first); };
+    bool agree = isSame(dist::kArenaBytesAttr) && isSame(dist::kPersistentBytesAttr) && isSame(dist::kVariablesAttr) &&
+                 isSame(dist::kOutputsAttr);
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      agree &= func.getArgAttr(index, kOffsetAttr) == first.getArgAttr(index, kOffsetAttr);
+      agree &= func.getArgAttr(index, dist::kOffsetAttr) == first.getArgAttr(index, dist::kOffsetAttr);
     if (agree)
       continue;
     InFlightDiagnostic error = func.emitError() << "has persistent values in other places than @" << first.getSymName()

@@ -75,7 +75,7 @@ private:
 Value Chooser::create(StringRef name, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationState state(op->getLoc(), name, operands, type, attributes);
   Operation *made = builder.create(state);
-  addAttributes(made, getScopeAndRole(op));
+  addAttributes(made, getInherited(op, Inherit::Companion));
   return made->getResult(0);
 }
 

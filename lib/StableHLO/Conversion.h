@@ -19,7 +19,7 @@ namespace meshwright::importer {
 /// operands have already been converted.
 class Conversion {
 public:
-  explicit Conversion(mlir::Operation *op) : op(op), place(getScopeAndRole(op)), builder(op) {}
+  explicit Conversion(mlir::Operation *op) : op(op), place(getInherited(op, Inherit::Companion)), builder(op) {}
 
   mlir::Operation *getOp() const { return op; }
   llvm::StringRef getName() const { return op->getName().getStringRef(); }

@@ -37,16 +37,6 @@ func::FuncOp importer::findGraph(ModuleOp module) {
   return succeeded(verifyBody(graph)) ? graph : func::FuncOp();
 }
 
-DictionaryAttr importer::getScopeAndRole(Operation *op) {
-  DictionaryAttr all = op->getDiscardableAttrDictionary();
-  SmallVector<NamedAttribute, 2> named;
-  // The dictionary is sorted, so this subset is too.
-  for (NamedAttribute attribute : all)
-    if (attribute.getName() == net::kRoleAttr || attribute.getName() == net::kScopeAttr)
-      named.push_back(attribute);
-  return named.size() == all.size() ? all : DictionaryAttr::getWithSorted(op->getContext(), named);
-}
-
 void importer::addAttributes(Operation *op, DictionaryAttr added) {
   if (added.empty())
     return;

@@ -141,7 +141,7 @@ LogicalResult meshwright::verifyPrograms(ModuleOp module) {
     if (std::optional<std::string> problem = getTypeProblem(variable.getType()))
       return variable.emitError() << "variable @" << variable.getSymName() << " is of "
                                   << describeType(variable.getType()) << ", " << *problem;
-    auto slots = variable->getAttrOfType<IntegerAttr>(dist::kSlotsAttr);
+    auto slots = dist::kSlotsAttr.get(variable);
     sum.add(variable.getType(), slots ? std::max<int64_t>(slots.getInt(), 1) : 1);
     if (failed(sum.check(variable)))
       return failure();

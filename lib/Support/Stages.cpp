@@ -11,12 +11,12 @@ using namespace meshwright;
 using namespace meshwright::dist;
 
 std::optional<int64_t> meshwright::getStage(Operation *op) {
-  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  auto stage = kStageAttr.get(op);
   return stage ? std::optional(stage.getInt()) : std::nullopt;
 }
 
 FailureOr<std::optional<StageMap>> StageMap::read(MeshOp op) {
-  auto name = op->getAttrOfType<StringAttr>(kStageAxisAttr);
+  auto name = kStageAxisAttr.get(op);
   if (!name)
     return std::optional<StageMap>();
   Mesh mesh = op.getMesh();
@@ -24,7 +24,7 @@ FailureOr<std::optional<StageMap>> StageMap::read(MeshOp op) {
   if (!axis || mesh.isTime(*axis))
     return op.emitOpError() << "names \"" << name.getValue()
                             << "\" as the axis of a pipeline, which is not an axis of ranks";
-  auto text = op->getAttrOfType<StringAttr>(kTaskOrderAttr);
+  auto text = kTaskOrderAttr.get(op);
   if (!text)
     return op.emitOpError() << "has a pipeline along axis \"" << name.getValue() << "\" without " << kTaskOrderAttr;
   llvm::Expected<schedule::TaskOrder> order = schedule::readCsv(text.getValue());

@@ -73,7 +73,7 @@ private:
   }
 
   Precision classify(Operation *op) {
-    auto scope = op->getAttrOfType<StringAttr>(net::kScopeAttr);
+    auto scope = net::kScopeAttr.get(op);
     auto interface = dyn_cast<net::PrecisionOpInterface>(op);
     bool isTerminator = op->hasTrait<OpTrait::IsTerminator>();
     Precision precision = interface && !isTerminator ? interface.getPrecision() : Precision::Wide;
@@ -196,9 +196,7 @@ private:
       builder.setInsertionPointAfterValue(value);
     result = net::NetBuilder(builder, value.getLoc()).convert(value, type);
     if (maker)
-      for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
-        if (Attribute attribute = maker->getDiscardableAttr(name))
-          result.getDefiningOp()->setDiscardableAttr(name, attribute);
+      inherit(result.getDefiningOp(), maker, Inherit::Companion);
     ++numConversions;
     return result;
   }

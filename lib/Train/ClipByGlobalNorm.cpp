@@ -35,7 +35,7 @@ public:
     }
     net::NetBuilder build = step.atStep();
     norm = build.unary<net::SqrtOp>(sum);
-    norm.getDefiningOp()->setDiscardableAttr(net::kNameAttr, step.builder.getStringAttr(kGradientNorm));
+    net::kNameAttr.set(norm.getDefiningOp(), step.builder.getStringAttr(kGradientNorm));
     isBelow = build.compare(net::CompareDirection::Lt, norm, build.splatLike(norm, bound));
   }
 

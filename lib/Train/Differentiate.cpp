@@ -40,7 +40,7 @@ static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
     return findOnlyScalar(func, results);
   unsigned number = results.getNumOperands(), found = number;
   for (unsigned index = 0; index < number; ++index) {
-    auto name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr);
+    auto name = net::kNameAttr.getOfResult(func, index);
     if (name && name.getValue() == loss)
       found = index;
   }
@@ -61,11 +61,11 @@ static FailureOr<Value> findLoss(func::FuncOp func, StringRef loss) {
 static void nameGradient(RoleBuilder &builder, StringRef parameter, Value gradient) {
   auto name = builder.getStringAttr(net::kGradientPrefix + parameter);
   Operation *op = gradient.getDefiningOp();
-  if (!op || op->hasAttr(net::kNameAttr) || op->getResult(0) != gradient || net::leavesLoop(op)) {
-    builder.setScope(op ? op->getDiscardableAttr(net::kScopeAttr) : Attribute());
+  if (!op || net::kNameAttr.isOn(op) || op->getResult(0) != gradient || net::leavesLoop(op)) {
+    builder.setScope(op ? net::kScopeAttr.get(op) : StringAttr());
     op = net::ReshapeOp::create(builder, gradient.getLoc(), gradient.getType(), gradient);
   }
-  op->setDiscardableAttr(net::kNameAttr, name);
+  net::kNameAttr.set(op, name);
 }
 
 namespace {
@@ -95,7 +95,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
     ReverseMode reverse(block, *loops, sources, shifts);
     RoleBuilder builder(func, net::Role::Backward);
     if (Operation *op = lossValue->getDefiningOp())
-      builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+      builder.setScope(net::kScopeAttr.get(op));
     if (failed(reverse.run(*lossValue, builder, makeSeed(func, builder, *lossValue))))
       return failure();
     stackForBackward(block, reverse.getForwardOf());
@@ -132,7 +132,7 @@ struct DifferentiatePass : train::impl::DifferentiatePassBase<DifferentiatePass>
     } else {
       scale = build.splat(type, lossScale);
     }
-    scale.getDefiningOp()->setDiscardableAttr(net::kNameAttr, builder.getStringAttr(kLossScale));
+    net::kNameAttr.set(scale.getDefiningOp(), builder.getStringAttr(kLossScale));
     return build.scale(build.convert(scale, net::elementTypeOf(lossValue)), seed);
   }
 

@@ -31,7 +31,7 @@ static void appendResults(func::FuncOp func, ArrayRef<Value> values) {
   func.getAllResultAttrs(attributes);
   func.setFunctionType(FunctionType::get(func.getContext(), func.getArgumentTypes(), results));
   for (Value value : values) {
-    auto name = value.getDefiningOp()->getAttrOfType<StringAttr>(net::kNameAttr);
+    auto name = net::kNameAttr.get(value.getDefiningOp());
     attributes.push_back(DictionaryAttr::get(func.getContext(), NamedAttribute(net::kNameAttr, name)));
   }
   func.setAllResultAttrs(attributes);

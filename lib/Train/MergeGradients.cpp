@@ -85,7 +85,7 @@ private:
     }
     auto made = dist::MeshOp::create(builder, old ? old.getLoc() : getOperation().getLoc(), "mesh", mesh);
     if (old) {
-      made->setDiscardableAttrs(old->getDiscardableAttrDictionary());
+      inherit(made, old, Inherit::Replacement);
       old.erase();
     }
     return success();
@@ -113,7 +113,7 @@ private:
     DictionaryAttr allButLast = getTimes(steps - 1);
     for (auto [accumulator, sum] : sums) {
       auto assign = net::AssignOp::create(builder, sum.getLoc(), accumulator.getSymName(), sum);
-      assign->setDiscardableAttr(dist::kDuringAttr, allButLast);
+      dist::kDuringAttr.set(assign, allButLast);
     }
     return success();
   }
@@ -148,19 +148,19 @@ private:
   /// Gives the name of `gradient` to the accumulated gradient. Returns the sum so far.
   Value rewrite(func::FuncOp func, RoleBuilder &builder, net::VariableOp accumulator, Value gradient) {
     Operation *op = gradient.getDefiningOp();
-    builder.setScope(Attribute());
+    builder.setScope(StringAttr());
     builder.setInsertionPointToStart(&func.getBody().front());
     Value before =
         net::ReadOp::create(builder, accumulator.getLoc(), accumulator.getTensorType(), accumulator.getSymName());
-    before.getDefiningOp()->removeDiscardableAttr(net::kRoleAttr);
-    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    net::kRoleAttr.remove(before.getDefiningOp());
+    builder.setScope(net::kScopeAttr.get(op));
     builder.setInsertionPointAfter(op);
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient), wide = net::elementTypeOf(before);
     Value addend = build.convert(gradient, wide);
     Value sum = net::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kMergeAxis);
     // With a name of its own the sum cannot take the gradient's name when Simplify merges the two.
-    sum.getDefiningOp()->setDiscardableAttr(net::kNameAttr, accumulator.getSymNameAttr());
+    net::kNameAttr.set(sum.getDefiningOp(), accumulator.getSymNameAttr());
     Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;
     if (reducesLate()) {
       Widening(skipLayout(gradient)).setTravels();
@@ -170,8 +170,8 @@ private:
     Value merged = build.convert(mean, own);
     if (merged == sum)
       merged = net::ReshapeOp::create(builder, sum.getLoc(), sum.getType(), sum);
-    merged.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
-    op->removeDiscardableAttr(net::kNameAttr);
+    net::kNameAttr.set(merged.getDefiningOp(), net::kNameAttr.get(op));
+    net::kNameAttr.remove(op);
     return sum;
   }
 

@@ -43,7 +43,7 @@ Operation *train::findNamed(func::FuncOp func, StringRef name) {
 
 void train::setName(Value value, StringRef name) {
   Operation *op = value.getDefiningOp();
-  op->setDiscardableAttr(net::kNameAttr, StringAttr::get(op->getContext(), name));
+  net::kNameAttr.set(op, StringAttr::get(op->getContext(), name));
 }
 
 llvm::MapVector<StringAttr, net::ReadOp> train::collectReads(func::FuncOp func) {
@@ -86,7 +86,7 @@ RoleBuilder::RoleBuilder(func::FuncOp func, net::Role role)
 }
 
 void RoleBuilder::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
-  op->setDiscardableAttr(net::kRoleAttr, role);
+  net::kRoleAttr.set(op, role);
   if (scope)
-    op->setDiscardableAttr(net::kScopeAttr, scope);
+    net::kScopeAttr.set(op, scope);
 }

@@ -51,11 +51,12 @@ class RoleBuilder : public mlir::OpBuilder, public mlir::OpBuilder::Listener {
 public:
   RoleBuilder(mlir::func::FuncOp func, net::Role role);
   RoleBuilder(const RoleBuilder &) = delete;
-  void setScope(mlir::Attribute value) { scope = value; }
+  void setScope(mlir::StringAttr value) { scope = value; }
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;
 
 private:
-  mlir::Attribute role, scope;
+  net::RoleAttr role;
+  mlir::StringAttr scope;
 };
 
 } // namespace meshwright::train

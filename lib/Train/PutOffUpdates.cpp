@@ -53,8 +53,8 @@ struct PutOffUpdatesPass : train::impl::PutOffUpdatesPassBase<PutOffUpdatesPass>
     DictionaryAttr last = builder.getDictionaryAttr(
         builder.getNamedAttr(mesh.getName(*axis), builder.getDenseI64ArrayAttr(mesh.getSize(*axis) - 1)));
     for (auto assign : func->getOps<net::AssignOp>())
-      if (net::getRole(assign) == net::Role::Optimize && !assign->hasAttr(dist::kDuringAttr)) {
-        assign->setDiscardableAttr(dist::kDuringAttr, last);
+      if (net::getRole(assign) == net::Role::Optimize && !dist::kDuringAttr.isOn(assign)) {
+        dist::kDuringAttr.set(assign, last);
         ++numPutOff;
       }
     llvm::DenseSet<Value> merged = findMerged(*func);

@@ -73,7 +73,7 @@ struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradient
 
   void rewrite(RoleBuilder &builder, Value gradient) {
     Operation *op = gradient.getDefiningOp();
-    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    builder.setScope(net::kScopeAttr.get(op));
     builder.setInsertionPointAfter(op);
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient);
@@ -92,8 +92,8 @@ struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradient
     if (next == gradient)
       return;
     // Consumers of gradients come later and find them by name; other uses of the original value keep it.
-    next.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
-    op->removeDiscardableAttr(net::kNameAttr);
+    net::kNameAttr.set(next.getDefiningOp(), net::kNameAttr.get(op));
+    net::kNameAttr.remove(op);
     ++numRewritten;
   }
 

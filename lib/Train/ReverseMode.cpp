@@ -53,7 +53,7 @@ LogicalResult ReverseMode::run(Value loss, RoleBuilder &builder, Value seed) {
         llvm::any_of(op.getResults(), [&](Value result) { return isActive(result); }))
       forward.push_back(&op);
   for (Operation *op : llvm::reverse(forward)) {
-    builder.setScope(op->getDiscardableAttr(net::kScopeAttr));
+    builder.setScope(net::kScopeAttr.get(op));
     if (failed(visit(op, builder)))
       return failure();
   }

@@ -92,9 +92,7 @@ struct InheritingListener : OpBuilder::Listener {
   explicit InheritingListener(Operation *from) : from(from) {}
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setLoc(from->getLoc());
-    for (StringRef name : {net::kRoleAttr, net::kScopeAttr})
-      if (Attribute value = from->getDiscardableAttr(name))
-        op->setDiscardableAttr(name, value);
+    inherit(op, from, Inherit::Companion);
     made.push_back(op);
   }
   Operation *from;
@@ -104,11 +102,11 @@ struct InheritingListener : OpBuilder::Listener {
 } // namespace
 
 bool Simplifier::replace(Operation *op, ValueRange values) {
-  if (Attribute name = op->getDiscardableAttr(net::kNameAttr)) {
+  if (StringAttr name = net::kNameAttr.get(op)) {
     Operation *other = values.front().getDefiningOp();
-    if (!other || other->hasAttr(net::kNameAttr) || other->getResult(0) != values.front())
+    if (!other || net::kNameAttr.isOn(other) || other->getResult(0) != values.front())
       return false;
-    other->setDiscardableAttr(net::kNameAttr, name);
+    net::kNameAttr.set(other, name);
   }
   op->replaceAllUsesWith(values);
   op->erase();

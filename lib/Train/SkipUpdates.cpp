@@ -52,7 +52,7 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
     bool merges = mesh && mesh.getMesh().find(dist::AxisKind::Steps);
     for (net::AssignOp assign : assigns) {
       // Overflow is only known in the last accumulated step; assignments of every step happen regardless.
-      if (merges && (assign->hasAttr(dist::kDuringAttr) || net::getRole(assign) != net::Role::Optimize))
+      if (merges && (dist::kDuringAttr.isOn(assign) || net::getRole(assign) != net::Role::Optimize))
         continue;
       net::ReadOp &read = reads[assign.getVariableAttr().getAttr()];
       if (!read) {

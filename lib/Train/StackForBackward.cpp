@@ -52,11 +52,10 @@ private:
 
 } // namespace
 
-/// Gives `made` the role, and the scope of `like`.
+/// Gives `made`, made for `like`, a role and the attributes that it inherits.
 static void describe(Operation *made, net::Role role, Operation *like) {
   net::setRole(made, role);
-  if (Attribute scope = like->getAttr(net::kScopeAttr))
-    made->setAttr(net::kScopeAttr, scope);
+  inherit(made, like, Inherit::OtherRole);
 }
 
 /// True if recomputing `op` costs less than storing its result.
@@ -76,7 +75,7 @@ Value Stacker::makeAgain(OpResult value, OpBuilder &builder, int length) {
   for (Value operand : maker->getOperands())
     mapping.map(operand, bring(operand, length + 1));
   Operation *clone = builder.clone(*maker, mapping);
-  clone->removeAttr(net::kNameAttr);
+  forget(clone, Inherit::Clone);
   describe(clone, net::Role::Backward, reader);
   return clone->getResult(value.getResultNumber());
 }

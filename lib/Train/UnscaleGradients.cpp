@@ -45,7 +45,7 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
       else
         found = bad;
     }
-    if (found.getDefiningOp()->hasAttr(net::kNameAttr))
+    if (net::kNameAttr.isOn(found.getDefiningOp()))
       found = net::ReshapeOp::create(builder, found.getLoc(), found.getType(), found);
     setName(found, kFoundInf);
   }
@@ -56,8 +56,8 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
     net::NetBuilder build(builder, gradient.getLoc());
     Value like = build.broadcast(build.convert(factor, net::elementTypeOf(gradient)), net::shapeOf(gradient));
     Value unscaled = build.multiply(gradient, like);
-    unscaled.getDefiningOp()->setDiscardableAttr(net::kNameAttr, op->getDiscardableAttr(net::kNameAttr));
-    op->removeDiscardableAttr(net::kNameAttr);
+    net::kNameAttr.set(unscaled.getDefiningOp(), net::kNameAttr.get(op));
+    net::kNameAttr.remove(op);
     return unscaled;
   }
 

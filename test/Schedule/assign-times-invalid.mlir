@@ -4,7 +4,7 @@
 dist.mesh @mesh <["dp" = 2, steps "merge" = 4]>
 net.variable parameter @w : tensor<f32>
 func.func @no_axis(%x: tensor<f32>) {
-  // expected-error @below {{takes place during 3 : i64, which names no axis of times}}
+  // expected-error @below {{has "dist.during" = 3 : i64, but its type is dictionary of i64 arrays, the coordinates by axis}}
   net.assign @w, %x {dist.during = 3} : tensor<f32>
   return
 }

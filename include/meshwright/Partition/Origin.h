@@ -12,12 +12,8 @@
 
 namespace meshwright::partition {
 
-/// Copies role, scope, stage, segment and reason from `origin` to `made`, which was created for it, unless `made` has
-/// them.
-void inheritOrigin(mlir::Operation *made, mlir::Operation *origin);
-
-/// The same for one step of `reshard`. A conversion between two stages belongs to both: the steps up to and including
-/// the send belong to the producing stage, the steps after it to the reading stage.
+/// Gives `made`, one step of `reshard`, the attributes that a step inherits. A conversion between two stages belongs to
+/// both: the steps up to and including the send belong to the producing stage, the steps after it to the reading stage.
 void inheritOrigin(mlir::Operation *made, const ReshardStep &step, dist::ReshardOp reshard,
                    const std::optional<StageMap> &stages);
 

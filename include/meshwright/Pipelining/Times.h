@@ -45,7 +45,7 @@ private:
   Times(mlir::MLIRContext *context, const dist::Mesh &mesh) : context(context), mesh(mesh) {}
 
   mlir::LogicalResult visit(mlir::Operation *op);
-  mlir::FailureOr<mlir::DictionaryAttr> getDuring(mlir::Attribute during, mlir::Operation *op) const;
+  mlir::FailureOr<mlir::DictionaryAttr> getDuring(mlir::DictionaryAttr during, mlir::Operation *op) const;
   void needLoop(net::LoopOp loop, const net::LoopNest &nest);
   void need(mlir::Value value, mlir::DictionaryAttr times);
   mlir::DictionaryAttr unite(mlir::DictionaryAttr left, mlir::DictionaryAttr right);

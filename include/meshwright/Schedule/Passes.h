@@ -11,7 +11,6 @@
 #define MESHWRIGHT_SCHEDULE_PASSES_H
 
 #include "meshwright/Kernels/Passes.h"
-#include "meshwright/Kernels/Places.h"
 #include "meshwright/Memory/Passes.h"
 #include "meshwright/Overlap/Passes.h"
 #include "meshwright/Pipelining/Passes.h"

@@ -22,9 +22,6 @@ bool isComputation(mlir::func::FuncOp func);
 /// error.
 mlir::func::FuncOp findGraph(mlir::ModuleOp module);
 
-/// The scope and the role of `op`; an empty dictionary if it has neither.
-mlir::DictionaryAttr getScopeAndRole(mlir::Operation *op);
-
 /// Adds the discardable attributes `added` to `op`, all at once because every change builds a new dictionary.
 void addAttributes(mlir::Operation *op, mlir::DictionaryAttr added);
 

@@ -26,6 +26,9 @@ inline int64_t getBytes(mlir::RankedTensorType type) {
   return type.getNumElements() * getElementBytes(type.getElementType());
 }
 
+/// The distance in bytes between consecutive slots of a stack of values of `type`.
+inline int64_t getSlotBytes(mlir::RankedTensorType type) { return llvm::alignTo(getBytes(type), 64); }
+
 } // namespace meshwright
 
 #endif

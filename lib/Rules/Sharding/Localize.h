@@ -68,9 +68,6 @@ private:
 /// length that the digits of the dimension divide.
 int64_t toLocalBoundary(const dist::Placement &placement, unsigned dim, int64_t size, int64_t position);
 
-/// Gives the operation that makes `value` what `op` is called: its discardable attributes but the placements.
-void inheritNames(mlir::Operation *op, mlir::Value value);
-
 } // namespace meshwright::sharding
 
 #endif

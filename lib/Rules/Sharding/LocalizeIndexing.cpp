@@ -153,7 +153,7 @@ LocalResults sharding::localizeGather(GatherOp op, Localizer &localizer) {
                                  indices, dims, sizes);
   if (isHere)
     value = keepOwn(op, value, isHere, localizer);
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }
 
@@ -212,6 +212,6 @@ LocalResults sharding::localizeScatter(ScatterOp op, Localizer &localizer) {
   }
   Value value = ScatterOp::create(localizer.builder, op.getLoc(), localizer.getResultType(op, 0), op.getKind(),
                                   localizer.operands[0], indices, localizer.operands[2], dims);
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }

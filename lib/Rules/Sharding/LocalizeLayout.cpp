@@ -43,7 +43,7 @@ LocalResults sharding::localizeConstant(ConstantOp op, Localizer &localizer) {
     Value whole = ConstantOp::create(localizer.builder, op.getLoc(), type, op.getValue());
     value = takePart(whole, localizer.resultPlacements[0], type.getShape(), localizer);
   }
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }
 
@@ -57,7 +57,7 @@ LocalResults sharding::localizeIota(IotaOp op, Localizer &localizer) {
   Value line = arithmetic.globalIndices(placement, dim, type.getDimSize(dim));
   line = arithmetic.convert(line, type.getElementType());
   Value value = arithmetic.broadcast(line, localizer.getResultType(op, 0), {static_cast<int64_t>(dim)});
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }
 
@@ -73,7 +73,7 @@ LocalResults sharding::localizeSlice(SliceOp op, Localizer &localizer) {
   }
   Value value =
       SliceOp::create(localizer.builder, op.getLoc(), local, localizer.operands[0], starts, limits, op.getSteps());
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }
 
@@ -105,6 +105,6 @@ LocalResults sharding::localizePad(PadOp op, Localizer &localizer) {
   }
   Value value =
       PadOp::create(localizer.builder, op.getLoc(), local, operand, localizer.operands[1], low, high, op.getInterior());
-  inheritNames(op, value);
+  inherit(value.getDefiningOp(), op, Inherit::Local);
   return SmallVector<Value>{value};
 }

@@ -124,10 +124,3 @@ int64_t sharding::toLocalBoundary(const Placement &placement, unsigned dim, int6
   }
   return local;
 }
-
-void sharding::inheritNames(Operation *op, Value value) {
-  Operation *made = value.getDefiningOp();
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (!llvm::is_contained({kResultsAttr, kOperandsAttr, kComputesAttr}, attribute.getName().getValue()))
-      made->setDiscardableAttr(attribute.getName(), attribute.getValue());
-}

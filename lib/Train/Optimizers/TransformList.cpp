@@ -39,7 +39,7 @@ public:
     Value count = isConstant(schedule) ? Value() : step.getCount();
     rate = buildLearningRate(build, schedule, step.scalarType, count);
     if (isNamed)
-      rate.getDefiningOp()->setDiscardableAttr(net::kNameAttr, step.builder.getStringAttr("lr"));
+      net::kNameAttr.set(rate.getDefiningOp(), step.builder.getStringAttr("lr"));
     if (scale != 1)
       rate = build.scale(rate, scale);
   }

@@ -346,7 +346,7 @@ static FailureOr<std::pair<RankedTensorType, Placement>> getBoundary(Attribute g
 
 LogicalResult Simulator::setVariable(StringRef name, const Tensor &whole) {
   auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
-  auto kept = getBoundary(variable->getAttr(kGlobalTypeAttr), variable->getAttr(kMappingAttr), mesh, variable);
+  auto kept = getBoundary(kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
   if (failed(kept))
     return failure();
   variables[name.str()] = distribute(whole, kept->second);
@@ -355,7 +355,7 @@ LogicalResult Simulator::setVariable(StringRef name, const Tensor &whole) {
 
 FailureOr<Tensor> Simulator::getVariable(StringRef name) {
   auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
-  auto kept = getBoundary(variable->getAttr(kGlobalTypeAttr), variable->getAttr(kMappingAttr), mesh, variable);
+  auto kept = getBoundary(kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
   if (failed(kept))
     return failure();
   return collect(variables[name.str()], kept->first, kept->second, variable);
@@ -388,7 +388,7 @@ LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
     auto assign = dyn_cast<net::AssignOp>(op);
     if (!assign)
       return op->hasTrait<OpTrait::IsTerminator>() ? success() : step(op, trip);
-    if (!isOn(op->getAttrOfType<DictionaryAttr>(kDuringAttr), 0))
+    if (!isOn(kDuringAttr.get(op), 0))
       return success();
     // Ranks that do not keep the variable store nothing, whatever the value is.
     RankTensors tensors = values[assign.getValue()];

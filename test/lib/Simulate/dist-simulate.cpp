@@ -37,7 +37,7 @@ static Tensors readInputs(func::FuncOp func, int step) {
   std::map<std::string, Tensor> fed = check(readSafetensors(path, func.getContext()));
   Tensors inputs;
   for (unsigned index = 0; index < func.getNumArguments(); ++index) {
-    auto name = func.getArgAttrOfType<StringAttr>(index, net::kNameAttr);
+    auto name = net::kNameAttr.getOfArgument(func, index);
     auto found = fed.find(name ? name.str() : "");
     if (found == fed.end())
       check(llvm::createStringError("step " + Twine(step) + " lacks input " + Twine(index)));

@@ -131,7 +131,7 @@ protected:
   void checkVariables(ModuleOp module, int64_t ranks);
 
   static std::optional<int64_t> getStage(Operation *op) {
-    auto stage = op ? op->getAttrOfType<IntegerAttr>(kStageAttr) : IntegerAttr();
+    auto stage = op ? kStageAttr.get(op) : IntegerAttr();
     return stage ? std::optional(stage.getInt()) : std::nullopt;
   }
   static bool isBackward(Operation *op) { return net::getRole(op) == net::Role::Backward; }
@@ -184,7 +184,7 @@ void StagesTest::checkFlow(Operation &op) {
 
 /// Products are of the stage of their layer; the rest may leave it.
 void StagesTest::checkLayer(Operation &op, ArrayRef<int64_t> firsts) {
-  auto scope = op.getAttrOfType<StringAttr>(net::kScopeAttr);
+  auto scope = net::kScopeAttr.get(&op);
   int64_t layer;
   if (!scope || scope.getValue().drop_front(StringRef("net.layer").size()).getAsInteger(10, layer) || !getStage(&op))
     return;
@@ -212,7 +212,7 @@ void StagesTest::checkVariables(ModuleOp module, int64_t ranks) {
   });
   for (auto variable : module.getOps<net::VariableOp>()) {
     auto holder = holders.find(variable.getLike().value_or(variable.getSymName()));
-    auto mapping = variable->getAttrOfType<MappingAttr>(kMappingAttr);
+    auto mapping = kMappingAttr.get(variable);
     ASSERT_EQ(holder != holders.end(), static_cast<bool>(mapping)) << variable.getSymName().str();
     if (mapping) {
       EXPECT_EQ(cast<DenseI64ArrayAttr>(mapping.getSupport().get("pp")).asArrayRef(), ArrayRef(holder->second));

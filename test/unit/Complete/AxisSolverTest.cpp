@@ -137,7 +137,7 @@ TEST_F(AxisSolverTest, FollowsTheRules) {
       auto sharded = dyn_cast<ShardingOpInterface>(op);
       if (!sharded)
         return;
-      auto computes = op->hasAttr(kComputesAttr) ? kComputesAttr : kResultsAttr;
+      auto computes = kComputesAttr.isOn(op) ? kComputesAttr : kResultsAttr;
       auto plans = checkRule(sharded.getShardingRule(), mesh, getPlacements(op, kOperandsAttr, op->getOperands(), mesh),
                              getPlacements(op, computes, op->getResults(), mesh), [&] { return op->emitError(); });
       ASSERT_TRUE(succeeded(plans)) << text;

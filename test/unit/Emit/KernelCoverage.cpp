@@ -118,10 +118,10 @@ void KernelCoverage::addMatmul(dist::MatmulOp op) {
 }
 
 void KernelCoverage::addState(func::FuncOp func) {
-  auto places = func->getAttrOfType<DictionaryAttr>(schedule::kVariablesAttr);
+  auto places = dist::kVariablesAttr.get(func);
   for (auto assign : func.getOps<net::AssignOp>()) {
     auto maker = assign.getValue().getDefiningOp();
-    auto offsets = maker ? maker->getAttrOfType<DenseI64ArrayAttr>(schedule::kOffsetsAttr) : nullptr;
+    auto offsets = maker ? dist::kOffsetsAttr.get(maker) : nullptr;
     auto place = places.getAs<IntegerAttr>(assign.getVariableAttr().getAttr());
     unsigned result = maker ? cast<OpResult>(assign.getValue()).getResultNumber() : 0;
     auto kernel = dyn_cast_or_null<dist::KernelOp>(maker);

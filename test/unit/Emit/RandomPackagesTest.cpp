@@ -175,7 +175,7 @@ void assignRoles(Random &random, ModuleOp module) {
     net::Role role = position >= update     ? net::Role::Optimize
                      : position >= backward ? net::Role::Backward
                                             : net::Role::Forward;
-    op.setAttr(net::kRoleAttr, net::RoleAttr::get(module.getContext(), role));
+    net::kRoleAttr.set(&op, net::RoleAttr::get(module.getContext(), role));
     ++position;
   }
 }

@@ -113,7 +113,7 @@ TEST_F(ParseGraph, ImportsWithNamesScopesAndLinesOfInlinedOperations) {
   net::TanhOp tanh;
   module->walk([&](net::TanhOp op) { tanh = op; });
   ASSERT_TRUE(tanh);
-  EXPECT_EQ(tanh->getAttrOfType<StringAttr>(net::kScopeAttr).getValue(), "h.0.act");
+  EXPECT_EQ(net::kScopeAttr.get(tanh).getValue(), "h.0.act");
   auto site = dyn_cast<CallSiteLoc>(static_cast<LocationAttr>(tanh.getLoc()));
   ASSERT_TRUE(site);
   EXPECT_EQ(findPlace(site.getCallee()).getStartLine(), 9u);

@@ -121,9 +121,9 @@ void OperationPlacements::annotate(ArrayRef<Placement> results) const {
     left.push_back(toAttr(results[index], value.getType()));
   }
   Builder builder(op->getContext());
-  op->setAttr(kOperandsAttr, builder.getArrayAttr(operands));
-  op->setAttr(kComputesAttr, builder.getArrayAttr(computes));
-  op->setAttr(kResultsAttr, builder.getArrayAttr(left));
+  kOperandsAttr.set(op, builder.getArrayAttr(operands));
+  kComputesAttr.set(op, builder.getArrayAttr(computes));
+  kResultsAttr.set(op, builder.getArrayAttr(left));
 }
 
 static bool isOneOfMany(Operation *op, size_t operand) { return operand != 0 && isa<net::ConcatenateOp>(op); }

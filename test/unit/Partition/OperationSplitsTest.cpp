@@ -151,8 +151,8 @@ void SplitCase::makePartial(unsigned index, int64_t numTerms) {
   op->setOperand(index, reduce.getResult());
   Attribute left = placement.toAttr(op->getContext(), mesh, type.getShape());
   setOperands(reduce, {whole});
-  reduce->setAttr(kComputesAttr, builder.getArrayAttr({left}));
-  reduce->setAttr(kResultsAttr, builder.getArrayAttr({left}));
+  kComputesAttr.set(reduce, builder.getArrayAttr({left}));
+  kResultsAttr.set(reduce, builder.getArrayAttr({left}));
   func.setFunctionType(FunctionType::get(op->getContext(), func.getBody().getArgumentTypes(), func.getResultTypes()));
 }
 
@@ -160,7 +160,7 @@ void SplitCase::setOperands(Operation *op, ArrayRef<Placement> placements) const
   SmallVector<Attribute> operands;
   for (auto [operand, placement] : llvm::zip_equal(op->getOperands(), placements))
     operands.push_back(placement.toAttr(op->getContext(), mesh, shapeOf(operand)));
-  op->setAttr(kOperandsAttr, ArrayAttr::get(op->getContext(), operands));
+  kOperandsAttr.set(op, ArrayAttr::get(op->getContext(), operands));
 }
 
 /// Says where an operand is: an argument, which may have to become a sum, or a constant.
@@ -177,7 +177,7 @@ void SplitCase::placeOperand(unsigned index, Random &random) {
   // A constant that is read as a sum is made partial by Partition.
   Attribute mapping = withoutPartials(placement).toAttr(operand.getContext(), mesh, shapeOf(operand));
   if (isConstant)
-    operand.getDefiningOp()->setAttr(kResultsAttr, ArrayAttr::get(operand.getContext(), mapping));
+    kResultsAttr.set(operand.getDefiningOp(), ArrayAttr::get(operand.getContext(), mapping));
   else
     setMapping(cast<BlockArgument>(operand), cast<MappingAttr>(mapping));
 }
@@ -197,7 +197,7 @@ void SplitCase::annotateFunction(Random &random) {
     placeOperand(index, random);
   Operation *terminator = op->getBlock()->getTerminator();
   setOperands(terminator, returned);
-  terminator->setAttr(kResultsAttr, builder.getArrayAttr({}));
+  kResultsAttr.set(terminator, builder.getArrayAttr({}));
 }
 
 void SplitCase::check(Random &random) {

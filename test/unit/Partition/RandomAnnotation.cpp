@@ -154,11 +154,11 @@ void RandomAnnotation::annotateWith(Operation *op, const ShardingRule &rule) {
 void RandomAnnotation::annotateNext(Operation *op) {
   Builder builder(op->getContext());
   Type type = op->getResult(0).getType();
-  Attribute kept = op->getOperand(1).getDefiningOp()->getAttrOfType<ArrayAttr>(kResultsAttr)[0];
+  Attribute kept = kResultsAttr.get(op->getOperand(1).getDefiningOp())[0];
   auto placement = Placement::resolve(cast<MappingAttr>(kept), mesh, shapeOf(type), [&] { return op->emitOpError(); });
-  op->setAttr(kOperandsAttr, builder.getArrayAttr({kept, kept}));
-  op->setAttr(kComputesAttr, builder.getArrayAttr(kept));
-  op->setAttr(kResultsAttr, builder.getArrayAttr(toAttr(leave(*placement, type), type)));
+  kOperandsAttr.set(op, builder.getArrayAttr({kept, kept}));
+  kComputesAttr.set(op, builder.getArrayAttr(kept));
+  kResultsAttr.set(op, builder.getArrayAttr(toAttr(leave(*placement, type), type)));
 }
 
 void RandomAnnotation::annotate(Operation *op) {
@@ -175,8 +175,8 @@ void RandomAnnotation::annotate(Operation *op) {
   for (Value result : op->getResults())
     results.push_back(toAttr(makeAny(result.getType()), result.getType()));
   if (!isa<net::AssignOp>(op))
-    op->setAttr(kOperandsAttr, builder.getArrayAttr(operands));
-  op->setAttr(kResultsAttr, builder.getArrayAttr(results));
+    kOperandsAttr.set(op, builder.getArrayAttr(operands));
+  kResultsAttr.set(op, builder.getArrayAttr(results));
 }
 
 void RandomAnnotation::annotate(ModuleOp module) {
@@ -185,7 +185,7 @@ void RandomAnnotation::annotate(ModuleOp module) {
   // All ranks go through loops together.
   module.walk([&](net::LoopOp) { withHolders = false; });
   for (auto variable : module.getOps<net::VariableOp>())
-    variable->setAttr(kMappingAttr, toAttr(makeAny(variable.getType()), variable.getType()));
+    kMappingAttr.set(variable, toAttr(makeAny(variable.getType()), variable.getType()));
   for (auto func : module.getOps<func::FuncOp>()) {
     for (BlockArgument argument : func.getArguments())
       setMapping(argument, toAttr(makeAny(argument.getType()), argument.getType()));

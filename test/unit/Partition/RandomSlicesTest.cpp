@@ -40,7 +40,7 @@ bool RandomSlices::cut(Random &random, ModuleOp module) {
   OpBuilder builder(module.getBodyRegion());
   Mesh mesh({"dp", "micro"}, {random.pick(1, 2), random.pick(2, 4)}, {AxisKind::Ranks, AxisKind::Slices});
   auto op = MeshOp::create(builder, module.getLoc(), "mesh", mesh);
-  op->setAttr(kDataAxesAttr, builder.getStrArrayAttr({"dp"}));
+  kDataAxesAttr.set(op, builder.getStrArrayAttr({"dp"}));
   return cutInputs(random, module, mesh, {0, 1});
 }
 

@@ -106,10 +106,10 @@ void Cutter::placeVariables() {
       else
         placement.setHolder(other, random.pick(0, size - 1));
     }
-    variable->setAttr(kMappingAttr, placement.toAttr(module.getContext(), mesh, shape));
+    kMappingAttr.set(variable, placement.toAttr(module.getContext(), mesh, shape));
     module.walk([&](net::ReadOp read) {
       if (read.getVariable() == variable.getSymName())
-        read->setAttr(kResultsAttr, builder.getArrayAttr(computed));
+        kResultsAttr.set(read, builder.getArrayAttr(computed));
     });
   }
 }
@@ -138,15 +138,15 @@ void Cutter::placeOperations() {
     if (isa<net::ReadOp, net::AssignOp, func::ReturnOp>(op) || !random.chance(depends ? 80 : 30))
       continue;
     stages[&op] = pickStage(op);
-    op.setAttr(kStageAttr, builder.getI64IntegerAttr(stages[&op]));
+    kStageAttr.set(&op, builder.getI64IntegerAttr(stages[&op]));
   }
 }
 
 void Cutter::run() {
   chooseCoordinates();
   auto op = *module.getOps<MeshOp>().begin();
-  op->setAttr(kStageAxisAttr, builder.getStringAttr(mesh.getName(axis)));
-  op->setAttr(kTaskOrderAttr, builder.getStringAttr(writeOrder()));
+  kStageAxisAttr.set(op, builder.getStringAttr(mesh.getName(axis)));
+  kTaskOrderAttr.set(op, builder.getStringAttr(writeOrder()));
   placeVariables();
   placeOperations();
 }
@@ -190,7 +190,7 @@ bool RandomStages::place(Random &random, ModuleOp module) {
   auto op = MeshOp::create(builder, module.getLoc(), "mesh", mesh);
   // Axes whose splits are followed whatever it costs, and axes where bytes decide.
   if (random.chance(50))
-    op->setAttr(kDataAxesAttr, builder.getStrArrayAttr({"dp"}));
+    kDataAxesAttr.set(op, builder.getStrArrayAttr({"dp"}));
   if (!batch.empty() && !cutInputs(random, module, mesh, batch))
     return false;
   Cutter(random, module, mesh, *mesh.find("pp")).run();
@@ -208,7 +208,7 @@ void RandomStages::count(ModuleOp module) {
   });
   module.walk([&](ConversionOpInterface op) {
     auto from = op.getFrom().getPartialAxes();
-    pieces += isa<AllGatherOp>(op) && op->hasAttr(kReasonAttr);
+    pieces += isa<AllGatherOp>(op) && kReasonAttr.isOn(op);
     joined += llvm::is_contained(from.getAsValueRange<StringAttr>(), "pp") && op.isCollective();
   });
   module.walk([&](Operation *op) { held += getOn(op) && getOn(op).size() > 1; });

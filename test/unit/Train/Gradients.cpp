@@ -79,7 +79,7 @@ Differentiated::Differentiated(const Function &function) : numParameters(functio
   for (unsigned index = 0; index < numParameters; ++index) {
     Value gradient;
     for (Operation &op : func.getBody().front())
-      if (auto name = op.getAttrOfType<StringAttr>(net::kNameAttr); name && name == "grad/p" + std::to_string(index))
+      if (auto name = net::kNameAttr.get(&op); name && name == "grad/p" + std::to_string(index))
         gradient = op.getResult(0);
     if (!gradient) {
       auto zeros = DenseElementsAttr::get(type(function.shapes[index]), 0.0);

@@ -105,7 +105,7 @@ void JaxDerivatives::check(const std::string &start) {
   expected.erase("loss");
   func::FuncOp func = program->getFunction();
   for (unsigned index = 1; index < func.getNumResults(); ++index) {
-    std::string name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr).str();
+    std::string name = net::kNameAttr.getOfResult(func, index).str();
     auto gradient = expected.find(name);
     ASSERT_TRUE(gradient != expected.end()) << name;
     EXPECT_TRUE(isClose((*results)[index], gradient->second)) << start << ": " << name;

@@ -87,7 +87,7 @@ protected:
     Named batch = read("batch" + std::to_string(step % 5) + ".safetensors");
     evaluate::Tensors inputs;
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      inputs.push_back(batch[func.getArgAttrOfType<StringAttr>(index, net::kNameAttr).str()]);
+      inputs.push_back(batch[net::kNameAttr.getOfArgument(func, index).str()]);
     return inputs;
   }
 
@@ -147,7 +147,7 @@ TEST_P(Reference, AgreesWithJax) {
     if (step == 0) {
       ASSERT_EQ(numGradients + 1, gradients.size());
       for (unsigned index = 1; index <= numGradients; ++index) {
-        std::string name = func.getResultAttrOfType<StringAttr>(index, net::kNameAttr).str();
+        std::string name = net::kNameAttr.getOfResult(func, index).str();
         expectClose(name, (*results)[index], gradients.at(name), 1e-3 * gradientNorm);
       }
     }

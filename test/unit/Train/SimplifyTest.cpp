@@ -71,7 +71,7 @@ protected:
     auto batch = read("batch0.safetensors");
     evaluate::Tensors inputs;
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      inputs.push_back(batch[func.getArgAttrOfType<StringAttr>(index, net::kNameAttr).str()]);
+      inputs.push_back(batch[net::kNameAttr.getOfArgument(func, index).str()]);
     FailureOr<evaluate::Tensors> results = program->run(inputs);
     if (failed(results))
       return {};
