@@ -2,8 +2,8 @@
 # RUN: python3 %s %fixtures %tmp | FileCheck %s
 """Exported networks on many meshes: the program of all ranks, interpreted, equals the serial one.
 
-Every case is compiled to the end of Optimize and, left out Optimize, of Partition; both are run for two training steps on
-all ranks by their definition, where what lies beyond a part is NaN, and compared with the serial training step.
+Every case is compiled to the end of Optimize, some also to the end of Partition; the programs are run for two training
+steps on all ranks by their definition, where what lies beyond a part is NaN, and compared with the serial training step.
 """
 import os
 import subprocess
@@ -46,15 +46,15 @@ def run(*command):
     return done.stdout
 
 
-def check(network, name, **how):
+def check(network, name, stages=("optimize",), **how):
     model = f"{fixtures}/{network}-tiny-f64.mlir"
     reference = f"{fixtures}/reference/{network}-tiny-f64"
     base = os.path.join(folder, f"{network}-{name}")
     with open(base + ".textproto", "w") as file:
         file.write(strategy(network, **how))
-    for stage in ("train", "partition", "optimize"):
+    for stage in ("train", *stages):
         run("dist-opt", model, f"--strategy={base}.textproto", f"--to={stage}", "-o", f"{base}.{stage}.mlir")
-    for stage in ("partition", "optimize"):
+    for stage in stages:
         lines = run("dist-simulate", f"{base}.train.mlir", f"{base}.{stage}.mlir",
                     f"--init={reference}/init.safetensors", f"--feed={reference}/batch{{step}}.safetensors",
                     "--steps=2", "--tolerance=1e-11").splitlines()
@@ -62,17 +62,19 @@ def check(network, name, **how):
 
 
 DP2, TP2 = ("dp", 2), ("tp", 2)
+BOTH = ("partition", "optimize")
 # CHECK: gpt2 dp2 partition step 1: 87 values compared
 # CHECK: gpt2 dp2 optimize step 1: 87 values compared
-check("gpt2", "dp2", mesh=[DP2], data=["dp"])
+check("gpt2", "dp2", BOTH, mesh=[DP2], data=["dp"])
 # Eight sequences over three ranks: 3, 3 and 2.
 # CHECK: gpt2 dp3 optimize step 1: 87 values compared
 check("gpt2", "dp3", mesh=[("dp", 3)], data=["dp"])
 # CHECK: gpt2 tp4 optimize step 1: 87 values compared
 check("gpt2", "tp4", mesh=[("tp", 4)], tensor="tp")
 # Four heads over three ranks: nothing divides.
+# CHECK: gpt2 tp3-sequence partition step 1: 87 values compared
 # CHECK: gpt2 tp3-sequence optimize step 1: 87 values compared
-check("gpt2", "tp3-sequence", mesh=[("tp", 3)], tensor="tp", sequence=True)
+check("gpt2", "tp3-sequence", BOTH, mesh=[("tp", 3)], tensor="tp", sequence=True)
 # CHECK: gpt2 dp2-tp2 optimize step 1: 87 values compared
 check("gpt2", "dp2-tp2", mesh=[DP2, TP2], data=["dp"], tensor="tp")
 # CHECK: gpt2 dp2-tp2-whole-vocabulary optimize step 1: 87 values compared

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
-"""Computing again changes no bit: losses, gradients and variables of three steps, with every policy on one rank and one
-on each mesh; --all takes every policy on every mesh."""
+"""Recomputation changes no bit: losses, gradients and variables of two steps, with every policy on one rank and one on
+each mesh; --all takes every policy on every mesh, in f64 and with 16-bit floats, and four steps."""
 import json
 import pathlib
 import sys
 
 from commands import run
 
+STEPS = 4 if "--all" in sys.argv else 2
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 SPLITS = """tensor { axis: "tp" SEQUENCE split { match: "*.attn.c_attn.*" dim: 0 groups: 3 }
   split { match: "*.attn.c_proj.kernel" dim: 1 } split { match: "*.mlp.c_fc.*" dim: 0 } split { match: "*.mlp.c_proj.kernel" dim: 1 } }"""
@@ -64,7 +65,7 @@ def train(folder, graph, mesh, recompute):
         f'{MESHES[mesh]} model {{ parameters: "p.*" batch {{ inputs: "ids" }} }} init {{ match: "*" normal {{ stddev: 0.1 }} }} fetch: "grad/*"\n'
         f"train {{ momentum {{ lr {{ constant: 0.1 }} }} clip {{ global_norm: 1.0 }} {precision} {recompute} }}\n")
     run("dist-opt", FIXTURES / name, f"--strategy={folder}/s.textproto", f"--emit={folder}/package", f"--plan={folder}/plan.json", "--quiet")
-    run("dist-run", folder / "package", f"--feed={FIXTURES}/reference/{batches}/batch{{step}}.safetensors", "--steps=3", "--quiet", *checks,
+    run("dist-run", folder / "package", f"--feed={FIXTURES}/reference/{batches}/batch{{step}}.safetensors", f"--steps={STEPS}", "--quiet", *checks,
         f"--save={folder}/final.safetensors", f"--outputs={folder}/outputs.safetensors", f"--metrics={folder}/metrics.jsonl")
     losses = [json.loads(line)["loss"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
     files = [(folder / f"{name}.safetensors").read_bytes() for name in ("final", "outputs")]
@@ -78,13 +79,12 @@ def main():
     # Every policy on one rank, and one on each mesh.
     cases = [("f64", mesh, policy) for number, mesh in enumerate(mesh for mesh in MESHES if not mesh.startswith("scan"))
              for policy in (blocks if everything or mesh == "serial" else (("nothing", "repeat")[number % 2],))]
-    cases += [("bf16", mesh, policy) for mesh in ("serial", "zero3") for policy in ("nothing", "cheap")]
+    cases += [("bf16", mesh, policy) for mesh in ("serial", "zero3") for policy in (("nothing", "cheap") if everything else ("cheap",))]
     # Random numbers are the same ones again.
     cases += [("dropout", "serial", "nothing"), ("dropout", "dp2xtp2", "nothing"), ("rbg", "dp4", "nothing")]
-    cases += [("scan", "serial", "trips"), ("scan", "serial", "products"), ("scan", "scan-dp2xtp2", "cheap"),
-              ("scan", "scan-zero3", "trips"), ("scan-bf16", "serial", "trips")]
+    cases += [("scan", "serial", "products"), ("scan", "scan-dp2xtp2", "cheap"), ("scan", "scan-zero3", "trips"), ("scan-bf16", "serial", "trips")]
     if everything:
-        cases += [("scan", "serial", "cheap"), ("scan", "scan-dp2xtp2", "trips"), ("scan", "scan-dp2xtp2", "products")]
+        cases += [("scan", "serial", "trips"), ("scan", "serial", "cheap"), ("scan", "scan-dp2xtp2", "trips"), ("scan", "scan-dp2xtp2", "products")]
     known = {}
     for graph, mesh, policy in cases:
         if (graph, mesh) not in known:
