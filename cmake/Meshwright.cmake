@@ -64,10 +64,15 @@ function(mw_passes ROOM)
   set(path ${CMAKE_BINARY_DIR}/rooms/${ROOM}.generated/meshwright/${ROOM}/Passes.h.inc)
   add_custom_command(OUTPUT ${path}
     COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${ROOM} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR}/include
-            ${td} --write-if-changed -o ${path} -d ${path}.d
-    DEPENDS ${td} DEPFILE ${path}.d
+            -I ${CMAKE_BINARY_DIR}/rooms/StrategyProto ${td} --write-if-changed -o ${path} -d ${path}.d
+    DEPENDS ${td} ${CMAKE_BINARY_DIR}/rooms/StrategyProto/lib/Strategy/StrategyFields.td DEPFILE ${path}.d
     COMMENT "TableGen ${dir}/Passes.h.inc")
-  add_custom_target(${ROOM}PassesTableGen DEPENDS ${path})
+  get_filename_component(folder ${path} DIRECTORY)
+  add_custom_command(OUTPUT ${folder}/PassOptions.h.inc
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/pass-options.py ${path} ${folder}/PassOptions.h.inc
+    DEPENDS ${CMAKE_SOURCE_DIR}/cmake/pass-options.py ${path}
+    COMMENT "Generating ${dir}/PassOptions.h.inc")
+  add_custom_target(${ROOM}PassesTableGen DEPENDS ${path} ${folder}/PassOptions.h.inc)
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${ROOM}PassesTableGen)
 endfunction()
 

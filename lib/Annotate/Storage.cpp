@@ -303,7 +303,7 @@ void StorageAnnotator::chooseOwners() {
 
 /// True if the parameter itself stays in the compute placement, apart from its gradient and state.
 bool StorageAnnotator::isPersistent(const Parameter &parameter) const {
-  return zero.stage() < 3 || static_cast<double>(parameter.bytes) < zero.persist_below_kilobytes() * kKilobyte;
+  return zero.stage() < 3 || parameter.bytes < Kilobytes(zero.persist_below_kilobytes()).getBytes();
 }
 
 /// Gives the optimizer its own read in the storage placement; all other reads stay in the compute placement.

@@ -502,18 +502,15 @@ namespace {
 
 struct RecomputePass : complete::impl::RecomputePassBase<RecomputePass> {
   using RecomputePassBase::RecomputePassBase;
+#define GEN_PASS_OPTIONS_RECOMPUTEPASS
+#include "meshwright/Complete/PassOptions.h.inc"
   RecomputePass(RecomputePassOptions options, RecomputeLocations locations)
       : RecomputePassBase(std::move(options)), locations(std::move(locations)) {}
 
   void runOnOperation() override {
     if (failed(verifyPrograms(getOperation())))
       return signalPassFailure();
-    RecomputePassOptions options;
-    options.blocks.assign(blocks.begin(), blocks.end());
-    options.anchors.assign(anchors.begin(), anchors.end());
-    options.policy = policy;
-    options.elsewhere = elsewhere;
-    options.repeatConversions = repeatConversions;
+    RecomputePassOptions options = getOptions();
     std::optional<Mesh> mesh;
     if (MeshOp op = findMesh(getOperation()))
       mesh = op.getMesh();

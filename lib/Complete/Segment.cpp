@@ -256,10 +256,10 @@ LogicalResult Segmenter::findCuts() {
 }
 
 void Segmenter::setBounds() {
-  problem.segmentBytes = options.anchors.empty() ? fromMegabytes(options.megabytes) : SegmentProblem::kUnbounded;
+  problem.segmentBytes = options.anchors.empty() ? options.segmentSize.getBytes() : SegmentProblem::kUnbounded;
   problem.prefetch = options.prefetch;
-  problem.keepBytes = options.keepWithin > 0 ? fromMegabytes(options.keepWithin) : -1;
-  problem.maxLive = options.maxLive > 0 ? fromMegabytes(options.maxLive) : SegmentProblem::kUnbounded;
+  problem.keepBytes = options.keepWithin.getBytes() > 0 ? options.keepWithin.getBytes() : -1;
+  problem.maxLive = options.maxLive.getBytes() > 0 ? options.maxLive.getBytes() : SegmentProblem::kUnbounded;
   problem.maxInFlight = options.maxInFlight;
 }
 
@@ -438,6 +438,8 @@ namespace {
 
 struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
   using SegmentPassBase::SegmentPassBase;
+#define GEN_PASS_OPTIONS_SEGMENTPASS
+#include "meshwright/Complete/PassOptions.h.inc"
   SegmentPass(SegmentPassOptions options, SegmentLocations locations)
       : SegmentPassBase(std::move(options)), locations(std::move(locations)) {}
 
@@ -449,14 +451,7 @@ struct SegmentPass : complete::impl::SegmentPassBase<SegmentPass> {
     FailureOr<std::optional<StageMap>> stages = StageMap::read(meshOp);
     if (failed(stages) || failed(verifyPrograms(getOperation())))
       return signalPassFailure();
-    SegmentPassOptions options;
-    options.megabytes = megabytes;
-    options.anchors.assign(anchors.begin(), anchors.end());
-    options.prefetch = prefetch;
-    options.keepWithin = keepWithin;
-    options.maxLive = maxLive;
-    options.maxInFlight = maxInFlight;
-    options.backwardAxes.assign(backwardAxes.begin(), backwardAxes.end());
+    SegmentPassOptions options = getOptions();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

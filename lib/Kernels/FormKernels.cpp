@@ -273,12 +273,14 @@ namespace {
 
 struct FormKernelsPass : schedule::impl::FormKernelsPassBase<FormKernelsPass> {
   using FormKernelsPassBase::FormKernelsPassBase;
+#define GEN_PASS_OPTIONS_FORMKERNELSPASS
+#include "meshwright/Kernels/PassOptions.h.inc"
 
   void runOnOperation() override {
     if (failed(verifyPrograms(getOperation())))
       return signalPassFailure();
     OpForms forms;
-    FormKernelsPassOptions options{libraryConvolutions, libraryEpilogues};
+    FormKernelsPassOptions options = getOptions();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

@@ -358,7 +358,7 @@ struct MaterializeCopiesPass : schedule::impl::MaterializeCopiesPassBase<Materia
     CopyProblem bounds;
     bounds.prefetch = prefetch;
     bounds.maxInFlight = std::max<int64_t>(maxInFlight, 1);
-    bounds.maxLiveBytes = fromMegabytes(maxLiveMegabytes);
+    bounds.maxLiveBytes = maxLive.getBytes();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

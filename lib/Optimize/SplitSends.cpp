@@ -210,7 +210,7 @@ struct SplitSendsPass : optimize::impl::SplitSendsPassBase<SplitSendsPass> {
     std::optional<Axis> slices = mesh.find(AxisKind::Slices);
     llvm::DenseSet<Value> early = slices ? findEarly(block, mesh.getName(*slices)) : llvm::DenseSet<Value>();
     for (SendOp send : llvm::make_early_inc_range(block.getOps<SendOp>())) {
-      bool isSmall = getBytes(cast<RankedTensorType>(send.getInput().getType())) < leastKilobytes * kKilobyte;
+      bool isSmall = getBytes(cast<RankedTensorType>(send.getInput().getType())) < leastSize.getBytes();
       if (isSmall || early.contains(send.getInput()))
         continue;
       FailureOr<Conversion> conversion = resolveConversion(send);

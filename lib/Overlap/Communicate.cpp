@@ -575,8 +575,7 @@ struct CommunicatePass : schedule::impl::CommunicatePassBase<CommunicatePass> {
   using CommunicatePassBase::CommunicatePassBase;
 
   void runOnOperation() override {
-    Limits limits = {fromMegabytes(bucketMegabytes), std::max<int64_t>(maxInFlight, 1), lateReductions,
-                     fromMegabytes(maxLiveMegabytes)};
+    Limits limits = {bucketSize.getBytes(), std::max<int64_t>(maxInFlight, 1), lateReductions, maxLive.getBytes()};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getBody().front().getOps<dist::CollectiveOp>().empty())
         continue;

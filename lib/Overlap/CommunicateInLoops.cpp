@@ -295,7 +295,7 @@ struct CommunicateInLoopsPass : schedule::impl::CommunicateInLoopsPassBase<Commu
   using CommunicateInLoopsPassBase::CommunicateInLoopsPassBase;
 
   void runOnOperation() override {
-    Limits limits = {fromMegabytes(bucketMegabytes), static_cast<size_t>(std::max<int64_t>(maxInFlight, 1))};
+    Limits limits = {bucketSize.getBytes(), static_cast<size_t>(std::max<int64_t>(maxInFlight, 1))};
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;

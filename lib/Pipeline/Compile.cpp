@@ -443,7 +443,7 @@ LogicalResult Compiler::annotateStep() {
   const auto &stages = strategy.get().pipeline().stages();
   if (!stages.has_max_megabytes())
     return annotate::annotate(*module, strategy);
-  int64_t limit = fromMegabytes(stages.max_megabytes()), least = kUnboundedBytes;
+  int64_t limit = Megabytes(stages.max_megabytes()).getBytes(), least = kUnboundedBytes;
   OwningOpRef<ModuleOp> before = std::move(module);
   const Plan planBefore = plan;
   annotate::StageBound bound;
@@ -504,7 +504,7 @@ void Compiler::report(Stage stage, double seconds) {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   llvm::errs() << llvm::format("%-10s %7.3f s  %6.0f MB peak\n", stringifyStage(stage).str().c_str(), seconds,
-                               static_cast<double>(usage.ru_maxrss) * 1024 / kMegabyte);
+                               static_cast<double>(usage.ru_maxrss) * 1024 / 1e6);
 }
 
 LogicalResult Compiler::finish() {

@@ -206,14 +206,13 @@ complete::Options meshwright::getCompleteOptions(const StrategyFile &file, MLIRC
   options.recomputes = file.get().train().has_recompute() || !file.get().has_zero() || zero.stage() < 3;
   setRecomputeOptions(options, file, context);
   complete::SegmentPassOptions &segment = options.segment;
-  if (zero.segment().has_megabytes())
-    segment.megabytes = zero.segment().megabytes();
+  segment.segmentSize = zero.segment().megabytes();
   segment.anchors.assign(zero.segment().anchors().begin(), zero.segment().anchors().end());
   segment.prefetch = zero.prefetch();
   segment.keepWithin = zero.keep_within_megabytes();
   // Backward reads what forward has fetched; the tasks of a pipeline find that out later (KeepFetches).
   if (!file.getKeepField().empty() && file.getStageAxis().empty())
-    segment.keepWithin = static_cast<double>(kUnboundedBytes) / kMegabyte;
+    segment.keepWithin = Megabytes::unbounded();
   segment.maxLive = zero.max_live_megabytes();
   segment.maxInFlight = zero.max_in_flight();
   segment.backwardAxes.assign(zero.backward_axes().begin(), zero.backward_axes().end());
@@ -242,14 +241,14 @@ schedule::Options meshwright::getScheduleOptions(const strategy::Strategy &strat
   const strategy::Zero &zero = strategy.zero();
   schedule::Options options;
   options.overlap = optimize;
-  options.communicate.bucketMegabytes = zero.bucket_megabytes();
+  options.communicate.bucketSize = zero.bucket_megabytes();
   options.communicate.maxInFlight = zero.max_in_flight();
-  options.communicate.maxLiveMegabytes = zero.max_live_megabytes();
+  options.communicate.maxLive = zero.max_live_megabytes();
   // With the state alone distributed gradients stay whole until the update.
   options.communicate.lateReductions = strategy.has_zero() && zero.stage() == 1;
   const strategy::Offload &offload = strategy.offload();
   options.copies.prefetch = optimize ? offload.prefetch() : 0;
   options.copies.maxInFlight = offload.max_in_flight();
-  options.copies.maxLiveMegabytes = offload.max_live_megabytes();
+  options.copies.maxLive = offload.max_live_megabytes();
   return options;
 }

@@ -26,8 +26,7 @@ void schedule::buildPipeline(mlir::OpPassManager &manager, const Options &option
   // Only now the computation between a value's last part and its first use is known.
   if (options.overlap) {
     // CommunicatePass treats a loop as one operation.
-    manager.addPass(
-        createCommunicateInLoopsPass({options.communicate.bucketMegabytes, options.communicate.maxInFlight}));
+    manager.addPass(createCommunicateInLoopsPass({options.communicate.bucketSize, options.communicate.maxInFlight}));
     manager.addPass(createCommunicatePass(options.communicate));
   }
   // CommunicatePass has overlapped the fetches of the slice that keeps them for the others.

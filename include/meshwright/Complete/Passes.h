@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_COMPLETE_PASSES_H
 #define MESHWRIGHT_COMPLETE_PASSES_H
 
+#include "meshwright/Support/Units.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
 

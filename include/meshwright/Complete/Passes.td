@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_COMPLETE_PASSES_TD
 #define MESHWRIGHT_COMPLETE_PASSES_TD
 
+include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
 def SeparateSumsPass : Pass<"dist-complete-separate-sums", "::mlir::ModuleOp"> {
@@ -106,9 +107,8 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let options = [
-    ListOption<"blocks", "blocks", "std::string", "Globs of the scopes that are blocks">,
-    ListOption<"anchors", "anchors", "std::string",
-               "SCOPE.in, SCOPE.out or the name of a value: the operations between two consecutive ones are a block">,
+    FieldListOption<"blocks", "blocks", Recompute_blocks>,
+    FieldListOption<"anchors", "anchors", Recompute_anchors>,
     Option<"policy", "policy", "::meshwright::complete::KeepPolicy", "::meshwright::complete::KeepPolicy::Cut",
            "The values kept of the named blocks, or of all blocks if none is named",
            [{::llvm::cl::values(
@@ -123,8 +123,7 @@ def RecomputePass : Pass<"dist-complete-recompute", "::mlir::ModuleOp"> {
              clEnumValN(::meshwright::complete::KeepPolicy::Cheap, "cheap", "values that take many operations per byte"),
              clEnumValN(::meshwright::complete::KeepPolicy::Products, "products", "results of products"),
              clEnumValN(::meshwright::complete::KeepPolicy::Nothing, "nothing", "only the inputs of the block"))}]>,
-    Option<"repeatConversions", "repeat-conversions", "bool", "false",
-           "Allow clones to repeat exchanges between ranks">
+    FieldOption<"repeatConversions", "repeat-conversions", Recompute_repeat_conversions>
   ];
   let statistics = [
     Statistic<"numClones", "clones", "Operations that backward recomputes">,
@@ -186,15 +185,13 @@ def SegmentPass : Pass<"dist-complete-segment", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
   let options = [
-    Option<"megabytes", "megabytes", "double", "32.0",
-           "Bound on the parameters that a segment uses, in megabytes (10^6 bytes); without anchors">,
-    ListOption<"anchors", "anchors", "std::string", "SCOPE.in and SCOPE.out: the places to cut segments instead">,
-    Option<"prefetch", "prefetch", "int64_t", "1", "Number of segments between the start of a fetch and its use">,
-    Option<"keepWithin", "keep-within-megabytes", "double", "0.0",
-           "Keep a parameter for its next use if at most this much is fetched in between; 0 keeps nothing">,
-    Option<"maxLive", "max-live-megabytes", "double", "0.0", "Bound on the fetched parameters alive at once; 0 disables it">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Bound on the buckets of fetches in flight">,
-    ListOption<"backwardAxes", "backward-axes", "std::string", "The only axes over which backward gathers; by default all">
+    FieldOption<"segmentSize", "megabytes", Segment_megabytes>,
+    FieldListOption<"anchors", "anchors", Segment_anchors>,
+    FieldOption<"prefetch", "prefetch", Zero_prefetch>,
+    FieldOption<"keepWithin", "keep-within-megabytes", Zero_keep_within_megabytes>,
+    FieldOption<"maxLive", "max-live-megabytes", Zero_max_live_megabytes>,
+    FieldOption<"maxInFlight", "max-in-flight", Zero_max_in_flight>,
+    FieldListOption<"backwardAxes", "backward-axes", Zero_backward_axes>
   ];
   let statistics = [
     Statistic<"numSegments", "segments", "Segments of forward and backward">,

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_IMPORT_PASSES_TD
 #define MESHWRIGHT_IMPORT_PASSES_TD
 
+include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
 def AnnotateNamesPass : Pass<"dist-import-annotate-names", "::mlir::ModuleOp"> {
@@ -80,7 +81,7 @@ def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir
     ```
   }];
   let options = [
-    ListOption<"parameters", "parameters", "std::string", "Globs of the arguments that become variables">,
+    FieldListOption<"parameters", "parameters", Model_parameters>,
     ListOption<"variables", "variables", "std::string", "Names of further arguments that become variables, where there are any">,
     ListOption<"inits", "init", "std::string", "Initializers as GLOB:KIND:A:B, for instance *.kernel:normal:0:0.02">,
     ListOption<"carries", "carry", "std::string",

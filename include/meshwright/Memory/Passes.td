@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_MEMORY_PASSES_TD
 #define MESHWRIGHT_MEMORY_PASSES_TD
 
+include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
 def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::ModuleOp"> {
@@ -37,9 +38,9 @@ def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::Modu
     ```
   }];
   let options = [
-    Option<"prefetch", "prefetch", "int64_t", "2", "Operations that a fetch starts ahead and a write-back may take; 0: copies block">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of copies in flight">,
-    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Bytes on the device that are fetched and still read, or not written back, in megabytes (10^6 bytes); 0: no bound">,
+    FieldOption<"prefetch", "prefetch", Offload_prefetch>,
+    FieldOption<"maxInFlight", "max-in-flight", Offload_max_in_flight>,
+    FieldOption<"maxLive", "max-live-megabytes", Offload_max_live_megabytes>,
   ];
   let statistics = [Statistic<"numFetches", "fetches", "Copies to the device">,
                     Statistic<"numWriteBacks", "write-backs", "Copies to the host">,

@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_OPTIMIZE_PASSES_H
 #define MESHWRIGHT_OPTIMIZE_PASSES_H
 
+#include "meshwright/Support/Units.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {

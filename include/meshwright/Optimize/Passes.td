@@ -54,7 +54,7 @@ def SplitSendsPass : Pass<"dist-optimize-split-sends", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect"];
   let options = [
-    Option<"leastKilobytes", "least-kilobytes", "double", "16",
+    Option<"leastSize", "least-kilobytes", "::meshwright::Kilobytes", "16",
            "Least bytes on a rank of a value that is sent in pieces, in kilobytes (10^3 bytes)">
   ];
   let statistics = [Statistic<"numSplit", "split", "Number of values sent in pieces">];

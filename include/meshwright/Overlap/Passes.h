@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_OVERLAP_PASSES_H
 #define MESHWRIGHT_OVERLAP_PASSES_H
 
+#include "meshwright/Support/Units.h"
 #include "mlir/Pass/Pass.h"
 
 namespace meshwright::schedule {

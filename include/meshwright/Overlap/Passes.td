@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_OVERLAP_PASSES_TD
 #define MESHWRIGHT_OVERLAP_PASSES_TD
 
+include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
 def LowerConversionsPass : Pass<"dist-schedule-lower-conversions", "mlir::ModuleOp"> {
@@ -46,8 +47,8 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
     ```
   }];
   let options = [
-    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a launch, in megabytes (10^6); 0: a launch for each value">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of launches in flight">,
+    FieldOption<"bucketSize", "bucket-megabytes", Zero_bucket_megabytes>,
+    FieldOption<"maxInFlight", "max-in-flight", Zero_max_in_flight>,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,
                     Statistic<"numParts", "parts", "Values that they move">,
@@ -87,9 +88,9 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"bucketMegabytes", "bucket-megabytes", "double", "32", "Bytes of a bucket, in megabytes (10^6); 0: a launch for each value">,
-    Option<"maxInFlight", "max-in-flight", "int64_t", "8", "Largest number of launches in flight">,
-    Option<"maxLiveMegabytes", "max-live-megabytes", "double", "0", "Fetched parameters that are alive at once, in megabytes (10^6 bytes); 0: no bound">,
+    FieldOption<"bucketSize", "bucket-megabytes", Zero_bucket_megabytes>,
+    FieldOption<"maxInFlight", "max-in-flight", Zero_max_in_flight>,
+    FieldOption<"maxLive", "max-live-megabytes", Zero_max_live_megabytes>,
     Option<"lateReductions", "late-reductions", "bool", "false", "True to reduce gradients only after backward">,
   ];
   let statistics = [Statistic<"numLaunches", "launches", "Collectives that are issued">,

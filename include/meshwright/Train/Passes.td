@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_TRAIN_PASSES_TD
 #define MESHWRIGHT_TRAIN_PASSES_TD
 
+include "meshwright/Strategy/FieldOption.td"
 include "mlir/Pass/PassBase.td"
 
 def AssignPrecisionPass : Pass<"dist-train-assign-precision", "::mlir::ModuleOp"> {
@@ -36,7 +37,7 @@ def AssignPrecisionPass : Pass<"dist-train-assign-precision", "::mlir::ModuleOp"
              clEnumValN(::meshwright::train::ComputeType::Written, "written", "those of the network"),
              clEnumValN(::meshwright::train::ComputeType::BF16, "bf16", "16 bits, 8 of them for the exponent"),
              clEnumValN(::meshwright::train::ComputeType::F16, "f16", "16 bits, 5 of them for the exponent"))}]>,
-    ListOption<"keep", "keep", "std::string", "Globs of operations, scopes and parameters that keep their type">
+    FieldListOption<"keep", "keep", Precision_keep_f32>
   ];
   let statistics = [
     Statistic<"numNarrow", "narrow", "Operations in 16 bit">,
@@ -72,7 +73,7 @@ def DifferentiatePass : Pass<"dist-train-differentiate", "::mlir::ModuleOp"> {
            "Loss scale, the value named `loss_scale`; 0 disables loss scaling">,
     Option<"dynamicScale", "dynamic-scale", "bool", "false",
            "Keep the loss scale in a variable that starts at `loss-scale`">,
-    ListOption<"frozen", "frozen", "std::string", "Globs of parameters that get no gradient">
+    FieldListOption<"frozen", "frozen", Model_frozen>
   ];
   let statistics = [
     Statistic<"numGradients", "gradients", "Parameters that got a gradient">,
@@ -147,8 +148,8 @@ def MergeGradientsPass : Pass<"dist-train-merge-gradients", "::mlir::ModuleOp"> 
   }];
   let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
   let options = [
-    Option<"steps", "steps", "int64_t", "1", "Number of steps that accumulate one update; 1 changes nothing">,
-    Option<"average", "average", "bool", "true", "Accumulate the mean of the gradients instead of their sum">,
+    FieldOption<"steps", "steps", GradientMerge_steps>,
+    FieldOption<"average", "average", GradientMerge_average>,
     Option<"reduce", "reduce", "::meshwright::train::MergeReduce", "::meshwright::train::MergeReduce::AtUpdate",
            "The time of the reduction over the ranks that share the batch",
            [{::llvm::cl::values(
@@ -239,9 +240,9 @@ def SkipUpdatesPass : Pass<"dist-train-skip-updates", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::net::NetDialect"];
   let options = [
     Option<"dynamic", "dynamic", "bool", "false", "Adjust the loss scale">,
-    Option<"window", "window", "int64_t", "1000", "Consecutive steps until the scale is doubled">,
-    Option<"hysteresis", "hysteresis", "int64_t", "1", "Skipped steps until the scale is halved">,
-    Option<"minimum", "minimum", "double", "1.0", "Lower bound of the scale">
+    FieldOption<"window", "window", DynamicScale_window>,
+    FieldOption<"hysteresis", "hysteresis", DynamicScale_hysteresis>,
+    FieldOption<"minimum", "minimum", DynamicScale_minimum>
   ];
   let statistics = [
     Statistic<"numGuarded", "guarded", "Assignments that keep the old value in a skipped step">
@@ -257,7 +258,7 @@ def FetchPass : Pass<"dist-train-fetch", "::mlir::ModuleOp"> {
     Example: `--dist-train-fetch="values=grad/*,lr"`
   }];
   let dependentDialects = ["::meshwright::net::NetDialect"];
-  let options = [ListOption<"values", "values", "std::string", "Globs of the names of values to return">];
+  let options = [FieldListOption<"values", "values", Strategy_fetch>];
 }
 
 def MarkNormsPass : Pass<"dist-train-mark-norms", "::mlir::ModuleOp"> {

@@ -183,7 +183,7 @@ void assignRoles(Random &random, ModuleOp module) {
 schedule::Options makeOptions(Random &random) {
   schedule::Options options;
   options.overlap = random.chance(90);
-  options.communicate.bucketMegabytes = random.choose(std::vector<double>{0, 0.0001, 0.001, 32});
+  options.communicate.bucketSize = random.choose(std::vector<double>{0, 0.0001, 0.001, 32});
   options.communicate.maxInFlight = random.pick(1, 4);
   options.communicate.lateReductions = random.chance(30);
   return options;

@@ -230,7 +230,7 @@ void RandomStages::check(Random &random) {
   std::string completed = print(*module);
   auto splitSends = +[](OpPassManager &manager) {
     optimize::SplitSendsPassOptions options;
-    options.leastKilobytes = 0;
+    options.leastSize = 0;
     manager.addPass(optimize::createSplitSendsPass(options));
     manager.addPass(partition::createVerifyPass());
   };
