@@ -51,7 +51,7 @@ def NameAttribute : Attribute<"net.name", StrAttr, [OnOperation, OnArgument, OnR
     or result that of the input or output. Where an operation is cloned, the name stays with the origin.
   }];
   let writtenBy = ["dist-import-annotate-names", "dist-import-recognize-step", "dist-train-differentiate",
-                   "dist-train-optimizer", "dist-train-merge-gradients", "dist-train-fetch",
+                   "dist-train-optimizer", "dist-train-accumulate-gradients", "dist-train-fetch",
                    "dist-schedule-materialize-copies"];
   let readBy = [Import, Train, Annotate, Complete, Schedule, Emit, Pipeline];
   let from = User;
@@ -171,12 +171,12 @@ def MappingAttribute : Attribute<"dist.mapping", Dist_MappingAttr, [OnVariable, 
   let from = Annotate;
 }
 
-def TravelsAttribute : Attribute<"dist.travels", UnitAttr, [OnOperation]> {
+def DeferReductionAttribute : Attribute<"dist.defer_reduction", UnitAttr, [OnOperation]> {
   let meaning = [{
     Partial operands pass through the operation before they are reduced, whatever that costs. A conversion between
     floats that has it is linear: its sum is communicated in the type that it converts to.
   }];
-  let writtenBy = ["dist-train-differentiate", "dist-train-reduce-gradients", "dist-train-merge-gradients",
+  let writtenBy = ["dist-train-differentiate", "dist-train-reduce-gradients", "dist-train-accumulate-gradients",
                    "dist-train-optimizer", "dist-train-unscale-gradients", "dist-train-mark-norms",
                    "dist-complete-propagate"];
   let readBy = [Train, Complete, Partition];
@@ -254,9 +254,9 @@ def OnAttribute : Attribute<"dist.on", Dist_CoordinatesAttr, [OnOperation, OnFun
 def DuringAttribute : Attribute<"dist.during", Dist_CoordinatesAttr, [OnAssign, OnFunction, OnResult]> {
   let meaning = [{
     The times at which the assignment, function or result takes place, by coordinates of axes of times; absent where
-    that is always. `{merge = array<i64: 3>}` is the last of four accumulated steps.
+    that is always. `{accumulation = array<i64: 3>}` is the last of four accumulated steps.
   }];
-  let writtenBy = ["dist-train-merge-gradients", "dist-train-put-off-updates", "dist-partition-localize-shapes",
+  let writtenBy = ["dist-train-accumulate-gradients", "dist-train-put-off-updates", "dist-partition-localize-shapes",
                    "dist-schedule-cut-tasks"];
   let readBy = [Train, Partition, Schedule, Emit];
   let from = Train;
@@ -277,7 +277,7 @@ def OnceAttribute : Attribute<"dist.once", UnitAttr, [OnOperation, OnVariable]> 
 // Functions and variables of a pipeline
 //===----------------------------------------------------------------------===//
 
-def WorkAttribute : Attribute<"dist.work", StrAttr, [OnFunction]> {
+def ActionAttribute : Attribute<"dist.action", StrAttr, [OnFunction]> {
   let meaning = "The name of the part of a step that the function is, by which a `dist.schedule` orders it.";
   let writtenBy = ["dist-schedule-cut-tasks"];
   let readBy = [Schedule, Emit, Pipeline];
@@ -342,7 +342,7 @@ def OffsetsAttribute : Attribute<"dist.offsets", DenseI64ArrayAttr, [OnOperation
   let from = Schedule;
 }
 
-def TripBytesAttribute : Attribute<"dist.trip_bytes", DenseI64ArrayAttr, [OnOperation]> {
+def IterationBytesAttribute : Attribute<"dist.iteration_bytes", DenseI64ArrayAttr, [OnOperation]> {
   let meaning = [{
     For each result that a loop makes in its place in a stack, the bytes from one iteration's place to the next; 0 for a
     result with the same place in every iteration.

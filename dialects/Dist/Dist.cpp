@@ -85,8 +85,8 @@ bool meshwright::dist::isOnHost(Operation *variable) {
 }
 
 RankedTensorType meshwright::dist::getTensorType(Type type) {
-  auto flight = dyn_cast<FlightType>(type);
-  return flight ? flight.getType() : cast<RankedTensorType>(type);
+  auto handle = dyn_cast<HandleType>(type);
+  return handle ? handle.getType() : cast<RankedTensorType>(type);
 }
 
 //===----------------------------------------------------------------------===//

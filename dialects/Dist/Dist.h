@@ -50,9 +50,11 @@ void setMapping(mlir::Value value, MappingAttr mapping);
 bool isOnHost(mlir::Operation *variable);
 
 /// True if `op` defers the reduction of its partial operands.
-inline bool travels(mlir::Operation *op) { return kTravelsAttr.isOn(op); }
+inline bool defersReduction(mlir::Operation *op) { return kDeferReductionAttr.isOn(op); }
 /// Makes `op` defer the reduction of its partial operands.
-inline void setTravels(mlir::Operation *op) { kTravelsAttr.set(op, mlir::UnitAttr::get(op->getContext())); }
+inline void setDefersReduction(mlir::Operation *op) {
+  kDeferReductionAttr.set(op, mlir::UnitAttr::get(op->getContext()));
+}
 
 } // namespace meshwright::dist
 

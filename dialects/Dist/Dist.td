@@ -29,7 +29,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
 
     Example:
     ```mlir
-    dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "merge" = 8]>
+    dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "accumulation" = 8]>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes,

@@ -97,15 +97,15 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
   }];
 }
 
-def Dist_FlightType : TypeDef<Dist_Dialect, "Flight"> {
-  let mnemonic = "flight";
+def Dist_HandleType : TypeDef<Dist_Dialect, "Handle"> {
+  let mnemonic = "handle";
   let summary = "a value whose memory a collective or copy that has started may still write";
   let description = [{
     An async handle: the result of a collective or copy that was only started. Its operand may be read and its memory
     written until `dist.wait` returns the value. Only `dist.wait`, and collectives issued after the one that returned
     the handle, may take it.
 
-    Example: `!dist.flight<tensor<4xf32>>`
+    Example: `!dist.handle<tensor<4xf32>>`
   }];
   let parameters = (ins "::mlir::RankedTensorType":$type);
   let assemblyFormat = "`<` $type `>`";

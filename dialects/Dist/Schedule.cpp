@@ -97,7 +97,7 @@ Type CollectiveOp::getElementType() {
   return getTensorType(type).getElementType();
 }
 
-bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<FlightType>(getResult(0).getType()); }
+bool CollectiveOp::isStart() { return getNumResults() > 0 && isa<HandleType>(getResult(0).getType()); }
 
 /// Checks C3 for a send.
 static LogicalResult verifySend(CollectiveOp op, int64_t members) {
@@ -190,12 +190,12 @@ LogicalResult CollectiveOp::verify() {
       return failure();
   // collective_c4
   for (Value result : getResults())
-    if (isa<FlightType>(result.getType()) != isStart())
+    if (isa<HandleType>(result.getType()) != isStart())
       return emitOpError() << "starts some parts and finishes others";
   // collective_c5
   for (Value input : getInputs())
-    if (isa<FlightType>(input.getType()) && !input.hasOneUse())
-      return emitOpError() << "takes a flight that something else takes too";
+    if (isa<HandleType>(input.getType()) && !input.hasOneUse())
+      return emitOpError() << "takes a handle that something else takes too";
   return success();
 }
 
@@ -203,7 +203,7 @@ LogicalResult CollectiveOp::verify() {
 // Copies and waits
 //===----------------------------------------------------------------------===//
 
-bool CopyOp::isStart() { return isa<FlightType>(getResult().getType()); }
+bool CopyOp::isStart() { return isa<HandleType>(getResult().getType()); }
 
 LogicalResult CopyOp::verify() {
   // copy_c1
@@ -212,23 +212,23 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-void WaitOp::build(OpBuilder &builder, OperationState &state, ValueRange flights) {
+void WaitOp::build(OpBuilder &builder, OperationState &state, ValueRange handles) {
   SmallVector<Type> types;
-  for (Value flight : flights)
-    types.push_back(getTensorType(flight.getType()));
-  build(builder, state, types, flights);
+  for (Value handle : handles)
+    types.push_back(getTensorType(handle.getType()));
+  build(builder, state, types, handles);
 }
 
 LogicalResult WaitOp::verify() {
   // wait_c1
-  Operation *start = getFlights().empty() ? nullptr : getFlights().front().getDefiningOp();
+  Operation *start = getHandles().empty() ? nullptr : getHandles().front().getDefiningOp();
   if (!isa_and_nonnull<CollectiveOp, CopyOp>(start))
     return emitOpError() << "waits for nothing that was started";
-  for (auto [flight, result] : llvm::zip(getFlights(), getResults())) {
-    if (flight.getDefiningOp() != start || !flight.hasOneUse())
+  for (auto [handle, result] : llvm::zip(getHandles(), getResults())) {
+    if (handle.getDefiningOp() != start || !handle.hasOneUse())
       return emitOpError() << "waits for several launches, or for what something else takes too";
-    if (getTensorType(flight.getType()) != result.getType())
-      return emitOpError() << "makes " << result.getType() << " of " << flight.getType();
+    if (getTensorType(handle.getType()) != result.getType())
+      return emitOpError() << "makes " << result.getType() << " of " << handle.getType();
   }
   return success();
 }
@@ -241,16 +241,17 @@ ScheduleOp::Item ScheduleOp::getItem(unsigned index) {
 LogicalResult ScheduleOp::verify() {
   // schedule_c1
   llvm::DenseSet<Attribute> known;
-  for (Attribute work : getWorks())
-    if (!known.insert(work).second)
-      return emitOpError() << "has work " << work << " twice";
+  for (Attribute action : getActions())
+    if (!known.insert(action).second)
+      return emitOpError() << "has action " << action << " twice";
   // schedule_c2
   if (getItems().size() % 2 != 0)
-    return emitOpError() << "has " << getItems().size() << " numbers, which are no pairs of a work and a micro-batch";
+    return emitOpError() << "has " << getItems().size()
+                         << " numbers, which are no pairs of an action and a micro-batch";
   for (unsigned index = 0; index < getNumItems(); ++index) {
     Item item = getItem(index);
-    if (item.work >= static_cast<int32_t>(getWorks().size()) || item.microBatch < 0)
-      return emitOpError() << "has work " << item.work << " of " << getWorks().size() << " in micro-batch "
+    if (item.action >= static_cast<int32_t>(getActions().size()) || item.microBatch < 0)
+      return emitOpError() << "has action " << item.action << " of " << getActions().size() << " in micro-batch "
                            << item.microBatch;
   }
   return success();

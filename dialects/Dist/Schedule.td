@@ -55,7 +55,7 @@ def Dist_CollectiveKindAttr : AttrDef<Dist_Dialect, "CollectiveKind"> {
   let convertFromStorage = "$_self.getValue()";
 }
 
-def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_FlightType]>;
+def Dist_Memory : AnyTypeOf<[AnyRankedTensor, Dist_HandleType]>;
 
 def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
   let summary = "a collective on contiguous memory in a group of ranks";
@@ -79,7 +79,7 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
     for all parts; in the program of the root it has no results, in the program of the receiver no operands, and no
     other member takes part.
 
-    If the results are async handles (`!dist.flight`), the collective is only started, and `dist.wait` returns its
+    If the results are async handles (`!dist.handle`), the collective is only started, and `dist.wait` returns its
     values. A start that has no result on this rank returns a handle of no elements, so that the program can wait for
     it. A rank runs its collectives in program order, so a collective may take the handle of an earlier one as its
     operand.
@@ -94,8 +94,8 @@ def Dist_CollectiveOp : Dist_ProgramOp<"collective", [Pure]> {
     Example:
     ```mlir
     %1:2 = dist.collective c_allgather(%a, %b) axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
-    %2 = dist.collective c_broadcast(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>)
-    %3 = dist.wait %2 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %2 = dist.collective c_broadcast(%c) roots [1] axes ["tp"] : (tensor<4xf32>) -> (!dist.handle<tensor<4xf32>>)
+    %3 = dist.wait %2 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins Dist_CollectiveKindAttr:$kind, Dist_ReduceKindAttr:$reduction, Variadic<Dist_Memory>:$inputs,
@@ -136,8 +136,8 @@ def Dist_CopyOp : Dist_ProgramOp<"copy", [Pure]> {
     Example: with `net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host>}`
     ```mlir
     %0 = net.read @m : tensor<4xf32>
-    %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-    %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+    %2 = dist.wait %1 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, Dist_MemoryKindAttr:$memory);
@@ -157,13 +157,13 @@ def Dist_WaitOp : Dist_ProgramOp<"wait", [Pure]> {
 
     - **C1**: the operands are results of one `dist.collective` or `dist.copy`, and have no other use.
 
-    Example: `%1 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>`
+    Example: `%1 = dist.wait %0 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>`
   }];
-  let arguments = (ins Variadic<Dist_FlightType>:$flights);
+  let arguments = (ins Variadic<Dist_HandleType>:$handles);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "$flights attr-dict `:` functional-type($flights, $results)";
+  let assemblyFormat = "$handles attr-dict `:` functional-type($handles, $results)";
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$flights)>];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$handles)>];
 }
 
 def Dist_EitherOp : Dist_ProgramOp<"either", [Pure, AllTypesMatch<["held", "other", "result"]>]> {
@@ -221,27 +221,27 @@ def Dist_ViewOp : Dist_ProgramOp<"view", [Pure]> {
 def Dist_ScheduleOp : Dist_ProgramOp<"schedule"> {
   let summary = "the order of a pipeline's actions on some ranks";
   let description = [{
-    In a pipeline a step is split into functions, one per *action* (attribute `dist.work`): the forward or backward of a
+    In a pipeline a step is split into functions, one per *action* (attribute `dist.action`): the forward or backward of a
     stage for one micro-batch, a send between stages, or the update. The ranks at the coordinates `on` run the actions
-    `works` in the order of `items`, which is a list of pairs: the number n of an action and a micro-batch. An action
+    `actions` in the order of `items`, which is a list of pairs: the number n of an action and a micro-batch. An action
     that sends only starts the transfer; the complement −1 − n marks the point at which the ranks wait for the transfer
     of that micro-batch.
 
-    - **C1**: the names in `works` are distinct.
+    - **C1**: the names in `actions` are distinct.
     - **C2**: `items` consists of pairs of the number of an action, or its complement, and a micro-batch.
 
     Example: a forward, a send and the wait for it, for two micro-batches
     ```mlir
-    dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, 0, 1, -2, 0, 1, 1, -2, 1]
+    dist.schedule on {pp = array<i64: 0>} actions ["0F", "send0"] items [0, 0, 1, 0, 0, 1, -2, 0, 1, 1, -2, 1]
     ```
   }];
-  let arguments = (ins DictionaryAttr:$on, StrArrayAttr:$works, DenseI32ArrayAttr:$items);
-  let assemblyFormat = "`on` $on `works` $works `items` $items attr-dict";
+  let arguments = (ins DictionaryAttr:$on, StrArrayAttr:$actions, DenseI32ArrayAttr:$items);
+  let assemblyFormat = "`on` $on `actions` $actions `items` $items attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// One entry of `items`.
     struct Item {
-      int32_t work;
+      int32_t action;
       bool isWait;
       int32_t microBatch;
     };

@@ -47,7 +47,7 @@ DictionaryAttr dist::getOn(Value value) {
     return join(getOn(op), conversion.getTo().getSupport());
   unsigned number = cast<OpResult>(value).getResultNumber();
   if (auto wait = dyn_cast<WaitOp>(op))
-    return getOn(wait.getFlights()[number]);
+    return getOn(wait.getHandles()[number]);
   auto collective = dyn_cast<CollectiveOp>(op);
   // In the program of a single rank, the operand or the result of a send is missing.
   if (collective && collective.getKind() == CollectiveKind::Send && collective.getPartInput(number) &&

@@ -55,7 +55,7 @@ SmallVector<SmallVector<func::FuncOp>> dist::getVariants(ModuleOp module) {
       continue;
     DictionaryAttr on = getOn(func.getOperation()), ranks = getRanks(on, mesh);
     size_t index = variants.size();
-    if (ranks != on || kWorkAttr.isOn(func))
+    if (ranks != on || kActionAttr.isOn(func))
       index = known.try_emplace(ranks, index).first->second;
     if (index == variants.size())
       variants.emplace_back();

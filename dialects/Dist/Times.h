@@ -13,7 +13,7 @@
 namespace meshwright::dist {
 
 /// The name of the axis of the steps over which gradients are accumulated.
-inline constexpr llvm::StringLiteral kMergeAxis = "merge";
+inline constexpr llvm::StringLiteral kAccumulationAxis = "accumulation";
 /// The name of the axis of the slices (micro-batches) of a batch.
 inline constexpr llvm::StringLiteral kSlicesAxis = "micro";
 

@@ -10,7 +10,7 @@
 include "dialects/Net/NetBase.td"
 
 /// The type of a loop's index.
-def Net_Trip : Type<And<[IsRankedTensorTypePred, CPred<"::llvm::cast<::mlir::ShapedType>($_self).getRank() == 0">,
+def Net_Iteration : Type<And<[IsRankedTensorTypePred, CPred<"::llvm::cast<::mlir::ShapedType>($_self).getRank() == 0">,
                          CPred<"::llvm::cast<::mlir::ShapedType>($_self).getElementType().isSignlessInteger(32)">]>,
                     "tensor<i32>">,
                BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
@@ -41,7 +41,7 @@ def Net_LoopOp : Net_Op<"loop", [Net_LoopPart]> {
     ```
   }];
   let arguments = (ins I64Attr:$count, UnitAttr:$reverse);
-  let results = (outs Net_Trip:$index);
+  let results = (outs Net_Iteration:$index);
   let assemblyFormat = "`count` `=` $count (`reverse` $reverse^)? attr-dict";
   let hasVerifier = 1;
 }
@@ -53,7 +53,7 @@ def Net_EndLoopOp : Net_Op<"end_loop", [Net_LoopPart]> {
 
     Example: `net.end_loop %i`
   }];
-  let arguments = (ins Net_Trip:$index);
+  let arguments = (ins Net_Iteration:$index);
   let assemblyFormat = "$index attr-dict";
   let hasVerifier = 1;
 }
@@ -71,7 +71,7 @@ def Net_CarryOp : Net_Op<"carry", [Net_LoopPart, AllTypesMatch<["init", "result"
 
     Example: `%c = net.carry %x in %i : tensor<4xf32>`
   }];
-  let arguments = (ins AnyStaticShapeTensor:$init, Net_Trip:$index);
+  let arguments = (ins AnyStaticShapeTensor:$init, Net_Iteration:$index);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$init `in` $index attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -106,7 +106,7 @@ def Net_TakeOp : Net_Op<"take", [Pure, Net_LoopPart]> {
 
     Example: `%wi = net.take %w in %i : tensor<3x4xf32> -> tensor<4xf32>`
   }];
-  let arguments = (ins AnyStaticShapeTensor:$stack, Net_Trip:$index);
+  let arguments = (ins AnyStaticShapeTensor:$stack, Net_Iteration:$index);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$stack `in` $index attr-dict `:` type($stack) `->` type($result)";
   let hasVerifier = 1;
@@ -124,7 +124,7 @@ def Net_StackOp : Net_Op<"stack", [Pure, Net_LoopPart]> {
 
     Example: `%all = net.stack %p in %i : tensor<4xf32> -> tensor<3x4xf32>`
   }];
-  let arguments = (ins AnyStaticShapeTensor:$value, Net_Trip:$index);
+  let arguments = (ins AnyStaticShapeTensor:$value, Net_Iteration:$index);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$value `in` $index attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
@@ -140,7 +140,7 @@ def Net_TotalOp : Net_Op<"total", [Pure, Net_LoopPart, AllTypesMatch<["value", "
 
     Example: `%s = net.total %p in %i : tensor<4xf32>`
   }];
-  let arguments = (ins AnyStaticShapeTensor:$value, Net_Trip:$index);
+  let arguments = (ins AnyStaticShapeTensor:$value, Net_Iteration:$index);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$value `in` $index attr-dict `:` type($result)";
   let hasVerifier = 1;

@@ -25,7 +25,7 @@ using namespace meshwright::net;
 LogicalResult LoopOp::verify() {
   // loop_c1
   if (int64_t count = getCount(); count < 1 || count > std::numeric_limits<int32_t>::max())
-    return emitOpError() << "has " << count << " trips, not 1 to " << std::numeric_limits<int32_t>::max();
+    return emitOpError() << "has " << count << " iterations, not 1 to " << std::numeric_limits<int32_t>::max();
   return success();
 }
 
@@ -45,8 +45,8 @@ static LogicalResult verifyStack(Operation *op, Value index, Type stack, Type el
   bool isStack = whole.getRank() == part.getRank() + 1 && whole.getElementType() == part.getElementType() &&
                  whole.getShape().drop_front() == part.getShape();
   if (!isStack || whole.getDimSize(0) != static_cast<int64_t>(loop->getCount()))
-    return op->emitOpError() << "has a stack of " << whole << ", but its loop has " << loop->getCount() << " trips of "
-                             << part;
+    return op->emitOpError() << "has a stack of " << whole << ", but its loop has " << loop->getCount()
+                             << " iterations of " << part;
   return success();
 }
 
@@ -104,12 +104,12 @@ bool LoopNest::contains(LoopOp loop, Operation *op) const {
   return mine == loop;
 }
 
-int64_t LoopNest::getTrips(Operation *op) const {
-  int64_t trips = 1;
+int64_t LoopNest::getIterations(Operation *op) const {
+  int64_t iterations = 1;
   for (LoopOp loop = getLoop(op); loop; loop = getParent(loop))
-    if (llvm::MulOverflow<int64_t>(trips, loop.getCount(), trips))
+    if (llvm::MulOverflow<int64_t>(iterations, loop.getCount(), iterations))
       return std::numeric_limits<int64_t>::max();
-  return trips;
+  return iterations;
 }
 
 Operation *LoopNest::hoist(Operation *user, ValueRange values) const {
@@ -156,7 +156,7 @@ static LogicalResult verifyOperands(Operation *op, const LoopNest &nest) {
     if (leaves && nest.contains(home, op))
       return op->emitOpError() << "reads in a loop what " << maker->getName() << " completes after it";
     if (!nest.contains(leaves ? nest.getParent(home) : home, op))
-      return op->emitOpError() << "reads after a loop what " << maker->getName() << " makes in a trip";
+      return op->emitOpError() << "reads after a loop what " << maker->getName() << " makes in an iteration";
   }
   return success();
 }

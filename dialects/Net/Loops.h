@@ -36,7 +36,7 @@ public:
   /// True if `op` is in `loop` or in a loop nested in it. The null loop contains every operation.
   bool contains(LoopOp loop, mlir::Operation *op) const;
   /// The number of times that `op` is executed in a step; saturates at the largest int64_t.
-  int64_t getTrips(mlir::Operation *op) const;
+  int64_t getIterations(mlir::Operation *op) const;
   /// The outermost legal position for an operation that reads only `values` and is read by `user`: before the outermost
   /// loop that contains `user` and defines none of `values`, or else before `user`.
   mlir::Operation *hoist(mlir::Operation *user, mlir::ValueRange values) const;

@@ -70,8 +70,8 @@ def Net_AccumulateOp : Net_Op<"accumulate", [Pure, Elementwise, SameOperandsAndR
     Example:
     ```mlir
     %before = net.read @"accumulator/p.w" : tensor<4x8xf32>
-    %sum = net.accumulate %before, %gradient over "merge" : tensor<4x8xf32>
-    net.assign @"accumulator/p.w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
+    %sum = net.accumulate %before, %gradient over "accumulation" : tensor<4x8xf32>
+    net.assign @"accumulator/p.w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis);

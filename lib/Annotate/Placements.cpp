@@ -187,7 +187,7 @@ LogicalResult Annotator::checkSlices(const Target &input, int64_t size) {
   if (slices == 1 || size % (ranks * slices) == 0)
     return success();
   bool pipeline = file.get().has_pipeline();
-  return emitError(getLoc(pipeline ? "pipeline.micro_batches" : "train.gradient_merge.slices"))
+  return emitError(getLoc(pipeline ? "pipeline.micro_batches" : "train.gradient_accumulation.slices"))
          << slices << (pipeline ? " micro-batches" : " slices") << " on each of " << ranks
          << " ranks do not divide the " << size << " samples of \"" << input.name << "\"";
 }

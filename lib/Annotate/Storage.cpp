@@ -349,7 +349,7 @@ void StorageAnnotator::apply(Parameter &parameter) {
 /// If gradients are reduced in every step, they are accumulated in the storage placement. Otherwise accumulators follow
 /// the unreduced gradients.
 void StorageAnnotator::placeAccumulators() {
-  if (file.get().train().gradient_merge().reduce() != strategy::GradientMerge::EVERY_STEP)
+  if (file.get().train().gradient_accumulation().reduce() != strategy::GradientAccumulation::EVERY_STEP)
     return;
   for (auto variable : module.getOps<net::VariableOp>()) {
     if (variable.getKind() != net::VariableKind::Accumulator || kMappingAttr.isOn(variable) || !variable.getLike())

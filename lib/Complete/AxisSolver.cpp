@@ -11,7 +11,7 @@
 //  * A partial value with one use stays partial; if its use refuses it, it is reduced at the cheapest place on the way
 //    back, so that a sum is reduced before a broadcast and after addition to others. Gathers are placed likewise.
 //  * A partial value with several uses is reduced where it is computed, to a split if a use needs it split.
-//  * Operations marked `dist.travels` pass partial operands at any cost; the reduction comes after them.
+//  * Operations marked `dist.defer_reduction` pass partial operands at any cost; the reduction comes after them.
 //  * A state that anchored users will need anyway is free for all other users.
 //
 // A reverse sweep splits replicated values that all uses slice. Then SecondLook.cpp annotates properties that only the
@@ -31,7 +31,7 @@ namespace {
 constexpr double kWeightPenalty = 1e6;
 constexpr double kDataPenalty = 1e3;
 /// Factor on traffic inside loops, so that equal traffic is placed outside.
-constexpr double kTripPenalty = 1.001;
+constexpr double kIterationPenalty = 1.001;
 constexpr double kImpossible = 1e30;
 /// The longest chain of operations along which a conversion is moved backwards.
 constexpr int kMaxLength = 256;
@@ -46,8 +46,8 @@ AxisSolver::AxisSolver(const Graph &graph, const Mesh &mesh, Axis axis, bool dat
   for (size_t value = 0; value < graph.values.size(); ++value) {
     double size = graph.values[value].bytes;
     // At equal bytes the place after the loop starts fewer collectives.
-    if (graph.values[value].trips > 1)
-      size *= kTripPenalty * graph.values[value].trips;
+    if (graph.values[value].iterations > 1)
+      size *= kIterationPenalty * graph.values[value].iterations;
     for (const auto &[other, decided] : done) {
       const State &state = decided.values[value];
       // Every slice along a time axis is sent, and a partial sum over times is sent once per time.
@@ -144,7 +144,7 @@ bool AxisSolver::canConvertBefore(ValueIndex value) const {
   if (llvm::any_of(graph.ops[entry.def].operands, [&](ValueIndex operand) { return isOwedInTime[operand]; }))
     return false;
   if (plan.values[value].isPartial())
-    return kinds[entry.def] == Candidate::Kind::Partial && !graph.ops[entry.def].travels;
+    return kinds[entry.def] == Candidate::Kind::Partial && !graph.ops[entry.def].defersReduction;
   return kinds[entry.def] == Candidate::Kind::Split && entry.uses.size() == 1 && !given[value] &&
          plan.computes[entry.def].front() == plan.values[value];
 }
@@ -287,7 +287,7 @@ void AxisSolver::addAvailable(ValueIndex value) {
 
 /// True if a partial value passes all of `uses`.
 bool AxisSolver::allTravel(llvm::ArrayRef<Use> uses) const {
-  return llvm::all_of(uses, [&](const Use &use) { return graph.ops[use.op].travels; });
+  return llvm::all_of(uses, [&](const Use &use) { return graph.ops[use.op].defersReduction; });
 }
 
 /// Decides the state in which a newly computed value is kept.

@@ -170,7 +170,7 @@ std::optional<Candidate> AxisSolver::anchor(OpIndex op) const {
 
 /// The candidate in which a marked operation passes its partial operands.
 std::optional<Candidate> AxisSolver::travel(OpIndex op) const {
-  if (graph.ops[op].travels)
+  if (graph.ops[op].defersReduction)
     for (const PartialRule &partial : graph.ops[op].rule.partials)
       if (auto candidate = makePartial(op, partial))
         return candidate;

@@ -64,7 +64,7 @@ static FailureOr<Placement> resolve(MappingAttr mapping, Value value, const Mesh
 
 /// The placement of one iteration's part of `stack`, given the stack's `placement`; null if iterations are split or not
 /// all ranks hold a part of every iteration.
-static MappingAttr dropTrips(Placement placement, Value stack, const Mesh &mesh) {
+static MappingAttr dropIterations(Placement placement, Value stack, const Mesh &mesh) {
   if (!placement.dims.front().empty() || !placement.support.empty())
     return {};
   placement.dims.erase(placement.dims.begin());
@@ -113,7 +113,7 @@ LogicalResult FetchInLoopsPass::sinkFetch(net::ReadOp read, net::VariableOp vari
   FailureOr<Placement> from = resolve(kept, read.getResult(), mesh), to = resolve(computed, read.getResult(), mesh);
   if (failed(from) || failed(to))
     return failure();
-  MappingAttr part = dropTrips(*from, read.getResult(), mesh);
+  MappingAttr part = dropIterations(*from, read.getResult(), mesh);
   if (!part || countElements(*from, read.getResult()) >= countElements(*to, read.getResult()))
     return success();
   setMapping(read, kResultsAttr, 0, kept);
@@ -140,7 +140,7 @@ LogicalResult FetchInLoopsPass::sinkReduction(net::StackOp stack, const Mesh &me
     return failure();
   // A sum over several slices is reduced over ranks once, after all of them.
   bool isSumOverTimes = llvm::any_of(made->partialAxes, [&](Axis axis) { return axis >= mesh.getNumRankAxes(); });
-  MappingAttr part = dropTrips(*kept, stack.getResult(), mesh);
+  MappingAttr part = dropIterations(*kept, stack.getResult(), mesh);
   if (isSumOverTimes || !part || countElements(*kept, stack.getResult()) >= countElements(*made, stack.getResult()))
     return success();
   kComputesAttr.remove(stack);

@@ -144,9 +144,9 @@ static FailureOr<ShardingRule> readRule(Operation *op) {
   return rule;
 }
 
-LogicalResult GraphOp::setTravels() {
-  dist::setTravels(op);
-  travels = true;
+LogicalResult GraphOp::setDefersReduction() {
+  dist::setDefersReduction(op);
+  defersReduction = true;
   FailureOr<ShardingRule> changed = readRule(op);
   if (succeeded(changed))
     rule = *changed;
@@ -187,7 +187,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
     return failure();
   entry.rule = std::move(*rule);
   entry.layout = isLayout(&op, entry.rule);
-  entry.travels = dist::travels(&op);
+  entry.defersReduction = dist::defersReduction(&op);
   entry.stage = meshwright::getStage(&op);
   entry.accumulates = isa<net::AccumulateOp>(op);
   entry.carries = isa<net::CarryOp>(op);
@@ -233,15 +233,15 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
 }
 
 /// Sets the number of times that values in loops are computed per step.
-LogicalResult Graph::countTrips(Block &block) {
+LogicalResult Graph::countIterations(Block &block) {
   FailureOr<net::LoopNest> loops = net::LoopNest::find(block);
   if (failed(loops))
     return failure();
   for (GraphValue &value : values)
     if (Operation *op = value.value.getDefiningOp(); op && !loops->empty()) {
       net::LoopOp loop = loops->getLoop(op);
-      value.trips = loop && net::leavesLoop(op) ? loops->getTrips(op) / static_cast<int64_t>(loop.getCount())
-                                                : loops->getTrips(op);
+      value.iterations = loop && net::leavesLoop(op) ? loops->getIterations(op) / static_cast<int64_t>(loop.getCount())
+                                                     : loops->getIterations(op);
     }
   return success();
 }
@@ -262,7 +262,7 @@ FailureOr<Graph> Graph::build(func::FuncOp func, const Mesh &mesh) {
   for (Operation &op : func.getBody().front())
     if (failed(graph.addOp(op, mesh, symbols)))
       return failure();
-  if (failed(graph.countTrips(func.getBody().front())))
+  if (failed(graph.countIterations(func.getBody().front())))
     return failure();
   return graph;
 }

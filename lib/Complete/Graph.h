@@ -50,7 +50,7 @@ struct GraphValue {
   llvm::SmallVector<int64_t, 4> shape;
   int64_t bytes = 0;
   /// The number of times it is computed per step: more than 1 in the body of a loop.
-  int64_t trips = 1;
+  int64_t iterations = 1;
   OpIndex def = -1;
   unsigned result = 0;
   llvm::SmallVector<Use, 2> uses;
@@ -64,7 +64,7 @@ struct GraphOp {
   /// Moves or converts the elements of its only operand, so that a layout of a weight is a weight.
   bool layout = false;
   /// Partial operands pass at any cost and are reduced after the operation.
-  bool travels = false;
+  bool defersReduction = false;
   /// Adds its second operand to an accumulator.
   bool accumulates = false;
   /// Begins a value carried by a loop (`carries`), or passes it to the next iteration (`handsOn`): then operand 0 is
@@ -84,7 +84,7 @@ struct GraphOp {
   std::optional<int64_t> stage;
 
   /// Marks the operation as one that partial operands pass, and updates its rule.
-  mlir::LogicalResult setTravels();
+  mlir::LogicalResult setDefersReduction();
 };
 
 /// True if `op`, with the rule `rule`, moves or converts the elements of its only operand.
@@ -124,7 +124,7 @@ private:
   mlir::LogicalResult addGiven(ValueIndex value, dist::MappingAttr mapping, const dist::Mesh &mesh, bool everyAxis,
                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
   mlir::LogicalResult addOp(mlir::Operation &op, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
-  mlir::LogicalResult countTrips(mlir::Block &block);
+  mlir::LogicalResult countIterations(mlir::Block &block);
   mlir::LogicalResult addLike(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
   mlir::LogicalResult addAssigned(GraphOp &entry, const dist::Mesh &mesh, mlir::SymbolTableCollection &symbols);
 

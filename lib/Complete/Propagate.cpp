@@ -263,7 +263,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     plans.push_back({*axis, std::move(*plan)});
     // The accumulator has the wider type, so the reduction over ranks takes that type too.
     return success(
-        llvm::all_of(solver.getWidened(), [&](OpIndex op) { return succeeded(graph.ops[op].setTravels()); }));
+        llvm::all_of(solver.getWidened(), [&](OpIndex op) { return succeeded(graph.ops[op].setDefersReduction()); }));
   }
 
   /// The coordinates of all operations with a stage. No given placement may be split over the axis of stages.

@@ -9,14 +9,14 @@
 //
 // The kept values are a minimum cut per block (KeepPlanner.h). The cut may lie before the block, as far as cheap
 // operations lead, so that the block keeps its inputs in their narrowest form. In loops, kept values are stacked, and
-// recomputed values are computed in the iteration of backward with the same number (TripValues.h).
+// recomputed values are computed in the iteration of backward with the same number (IterationValues.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Exchanges.h"
+#include "IterationValues.h"
 #include "KeepPlanner.h"
 #include "RecomputeBlocks.h"
-#include "TripValues.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Loops.h"
@@ -92,7 +92,7 @@ class Recomputer {
 public:
   Recomputer(func::FuncOp func, std::optional<Mesh> mesh, const RecomputePassOptions &options,
              const RecomputeLocations &locations)
-      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), trips(func.getBody().front(), loops),
+      : func(func), loops(net::LoopNest::findBodies(func.getBody().front())), iterations(func.getBody().front(), loops),
         mesh(std::move(mesh)), exchanges(this->mesh), options(options), locations(locations),
         builder(func.getContext()) {}
 
@@ -108,7 +108,7 @@ private:
   int64_t getLocalBytes(Value value) const;
   bool isParameter(Operation *op, int64_t elements) const;
   bool isPart(Operation *op) const;
-  int64_t getTrips(Operation *op) const;
+  int64_t getIterations(Operation *op) const;
   bool isTakenFromLeaf(Operation *op) const;
   unsigned countGenerating(Operation *op);
   void addReads();
@@ -128,7 +128,7 @@ private:
 
   func::FuncOp func;
   net::LoopNest loops;
-  TripValues trips;
+  IterationValues iterations;
   std::optional<Mesh> mesh;
   Exchanges exchanges;
   const RecomputePassOptions &options;
@@ -168,7 +168,7 @@ int64_t Recomputer::getLocalBytes(Value value) const {
 }
 
 /// The number of copies of the result of `op` that are kept: one per iteration inside a loop.
-int64_t Recomputer::getTrips(Operation *op) const { return net::leavesLoop(op) ? 1 : loops.getTrips(op); }
+int64_t Recomputer::getIterations(Operation *op) const { return net::leavesLoop(op) ? 1 : loops.getIterations(op); }
 
 /// True if `op` takes an element of a stack that is available anyway.
 bool Recomputer::isTakenFromLeaf(Operation *op) const {
@@ -226,12 +226,12 @@ void Recomputer::describe(Item &item) {
   // Beyond the bound the value counts as an ordinary one.
   generating[op] = item.generated ? 0 : count;
   bool isAlone = op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
-                 (!loops.getLoop(op) || (trips.getForward(op->getResult(0)) && !isa<net::LoopOp>(op)));
+                 (!loops.getLoop(op) || (iterations.getForward(op->getResult(0)) && !isa<net::LoopOp>(op)));
   item.repeatable = isAlone && !item.leaf && (options.repeatConversions || !exchanges.areRepeatedBy(op));
   // Both access memory at positions that are data, which costs more than their operations.
   bool picks = isa<net::GatherOp, net::ScatterOp>(op);
   item.cheap = item.repeatable && !item.generated && !picks && getFlops(op) <= elements;
-  int64_t bytes = getLocalBytes(op->getResult(0)), times = getTrips(op);
+  int64_t bytes = getLocalBytes(op->getResult(0)), times = getIterations(op);
   item.bytes = (item.cheap && isPart(op)) || bytes > kTooLarge / times ? kTooLarge : bytes * times;
 }
 
@@ -240,7 +240,7 @@ void Recomputer::collect() {
     bool isForward = net::getRole(&op) == net::Role::Forward || op.getNumOperands() == 0 || isa<net::ReadOp>(op);
     auto stack = dyn_cast<net::StackOp>(op);
     if (!isForward || op.getNumResults() == 0 || !isa<RankedTensorType>(op.getResult(0).getType()) ||
-        (stack && trips.isForBackward(stack)))
+        (stack && iterations.isForBackward(stack)))
       continue;
     numbers[&op] = items.size();
     items.emplace_back(&op);
@@ -280,7 +280,7 @@ void Recomputer::addReads() {
     for (Value result : item.op->getResults()) {
       for (OpOperand &use : result.getUses())
         add(number, use);
-      for (OpOperand *use : trips.getReads(result))
+      for (OpOperand *use : iterations.getReads(result))
         add(number, *use);
     }
   }
@@ -433,10 +433,10 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
     if (std::optional<unsigned> maker = getNumber(operand))
       if (Operation *made = clones.lookup(*maker))
         mapping.map(operand, made->getResult(0));
-  if (trips.getForward(origin->getResult(0)))
+  if (iterations.getForward(origin->getResult(0)))
     for (Value operand : origin->getOperands())
       if (!mapping.contains(operand))
-        mapping.map(operand, trips.bring(operand));
+        mapping.map(operand, iterations.bring(operand));
   builder.setInsertionPoint(before);
   Operation *made = builder.clone(*origin, mapping);
   net::setRole(made, net::Role::Backward);
@@ -445,14 +445,14 @@ Operation *Recomputer::clone(unsigned number, Operation *before, const DenseMap<
   net::kRecomputesAttr.set(made, builder.getI64IntegerAttr(number));
   ++numClones;
   numFlops = llvm::SaturatingAdd(numFlops, llvm::SaturatingMultiply(static_cast<uint64_t>(getFlops(made)),
-                                                                    static_cast<uint64_t>(getTrips(origin))));
+                                                                    static_cast<uint64_t>(getIterations(origin))));
   return made;
 }
 
 /// The place to recompute the result of `origin` for `user`: before it, in the same iteration if `origin` is in a loop
 /// of forward, otherwise before all loops.
 Operation *Recomputer::getPlace(Operation *origin, Operation *user) const {
-  return trips.getForward(origin->getResult(0)) ? trips.getPlace(user) : loops.hoist(user, {});
+  return iterations.getForward(origin->getResult(0)) ? iterations.getPlace(user) : loops.hoist(user, {});
 }
 
 /// Clones the recomputed operations of a block, each before its first user.
@@ -493,7 +493,7 @@ LogicalResult Recomputer::run() {
     positions[&op] = positions.size();
   for (Work &work : works)
     write(work);
-  trips.eraseUnread();
+  iterations.eraseUnread();
   numKept = llvm::count_if(items, [](const Item &item) { return item.kept && !item.leaf; });
   return success();
 }

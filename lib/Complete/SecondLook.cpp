@@ -108,7 +108,7 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
                             llvm::MutableArrayRef<std::optional<State>> wanted) const {
   const GraphOp &graphOp = graph.ops[op];
   // A partial value is never reduced before a marked operation.
-  if (!isElementwise(graphOp.rule) || graphOp.travels)
+  if (!isElementwise(graphOp.rule) || graphOp.defersReduction)
     return false;
   llvm::SmallSetVector<ValueIndex, 4> moved;
   for (ValueIndex operand : graphOp.operands)

@@ -150,7 +150,7 @@ InFlightDiagnostic SliceSolver::explain(OpIndex op) const {
 void SliceSolver::addUp(ValueIndex value) {
   infos[value].state = State::replicated();
   infos[value].waitsFor = value;
-  if (graph.values[value].trips > 1 && !addedInLoop)
+  if (graph.values[value].iterations > 1 && !addedInLoop)
     addedInLoop = value;
   ++numMade;
 }

@@ -31,11 +31,12 @@ static bool isNarrowSum(net::ReduceOp op) {
          net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
 }
 
-/// True if `value` becomes a gradient, or an accumulated one, through single-use operations. `dist.travels`, the mark
-/// of operations that a gradient passes before its reduction, also ends the search.
+/// True if `value` becomes a gradient, or an accumulated one, through single-use operations. `dist.defer_reduction`,
+/// the mark of operations that a gradient passes before its reduction, also ends the search.
 static bool isGradient(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (net::getUserName(op).starts_with(net::kGradientPrefix) || dist::travels(op) || isa<net::AccumulateOp>(op))
+    if (net::getUserName(op).starts_with(net::kGradientPrefix) || dist::defersReduction(op) ||
+        isa<net::AccumulateOp>(op))
       return true;
     if (!value.hasOneUse() || value.use_begin()->getOwner()->getNumResults() != 1)
       return false;

@@ -25,7 +25,7 @@ struct Range {
     SmallVector<net::LoopOp> loops;
     for (; loop; loop = nest.getParent(loop))
       loops.insert(loops.begin(), loop);
-    for (auto [around, bytes] : llvm::zip(loops, buffer.trip_bytes()))
+    for (auto [around, bytes] : llvm::zip(loops, buffer.iteration_bytes()))
       end += (around.getCount() - 1) * bytes;
   }
   bool overlaps(const Range &other) const { return begin < other.end && other.begin < end; }

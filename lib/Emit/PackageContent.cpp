@@ -134,7 +134,7 @@ LogicalResult ContentWriter::describePorts(func::FuncOp func) {
     port.set_batch_dim(-1);
     port.set_result(true);
     auto during = dyn_cast_or_null<DictionaryAttr>(getAttr(dist::kDuringAttr));
-    port.set_at_update(during && during.contains(dist::kMergeAxis));
+    port.set_at_update(during && during.contains(dist::kAccumulationAxis));
   }
   return success();
 }
@@ -155,7 +155,7 @@ void ContentWriter::describeMetrics(const ProgramMetrics &described) {
 
 LogicalResult ContentWriter::describe() {
   std::optional<dist::Axis> steps = mesh ? mesh->find(dist::AxisKind::Steps) : std::nullopt;
-  package.set_merge_steps(steps ? mesh->getSize(*steps) : 1);
+  package.set_accumulation_steps(steps ? mesh->getSize(*steps) : 1);
   std::optional<dist::Axis> slices = mesh ? mesh->find(dist::AxisKind::Slices) : std::nullopt;
   package.set_micro_batches(slices ? mesh->getSize(*slices) : 1);
   if (mesh)

@@ -14,7 +14,7 @@
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "meshwright/Kernels/PlannedKernel.h"
-#include "meshwright/Memory/TripBytes.h"
+#include "meshwright/Memory/IterationBytes.h"
 #include "meshwright/Schedule/Passes.h"
 #include "meshwright/Schedule/Report.h"
 #include "meshwright/Support/Bytes.h"
@@ -153,8 +153,8 @@ uint32_t ProgramWriter::getBuffer(Value value) {
   program.mutable_buffers(buffer)->set_content(schedule::isGradient(value)  ? Buffer::GRADIENT
                                                : schedule::isFetched(value) ? Buffer::FETCHED
                                                                             : Buffer::OTHER);
-  for (int64_t bytes : schedule::getTripBytes(value, nest))
-    program.mutable_buffers(buffer)->add_trip_bytes(bytes);
+  for (int64_t bytes : schedule::getIterationBytes(value, nest))
+    program.mutable_buffers(buffer)->add_iteration_bytes(bytes);
   return buffers[value] = buffer;
 }
 
@@ -165,7 +165,7 @@ uint32_t ProgramWriter::getBufferFrom(Value value, int64_t offset) {
   RankedTensorType type = typeOf(value);
   uint64_t start = program.buffers(whole).offset() + offset * getElementBytes(type.getElementType());
   uint32_t part = addBuffer(type.clone({type.getNumElements() - offset}), start, "");
-  *program.mutable_buffers(part)->mutable_trip_bytes() = program.buffers(whole).trip_bytes();
+  *program.mutable_buffers(part)->mutable_iteration_bytes() = program.buffers(whole).iteration_bytes();
   return part;
 }
 
@@ -298,7 +298,7 @@ void ProgramWriter::addHostCopy(dist::CopyOp op, Instruction &instruction) {
 }
 
 void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
-  Operation *start = op.getFlights().front().getDefiningOp();
+  Operation *start = op.getHandles().front().getDefiningOp();
   if (isa<dist::CopyOp>(start)) {
     instruction.set_name(getTitle(start));
     instruction.mutable_copy_wait()->set_tag(tags.lookup(start));
@@ -310,7 +310,7 @@ void ProgramWriter::addWait(dist::WaitOp op, Instruction &instruction) {
 /// Nothing where both are in the same place.
 void ProgramWriter::addCopy(Operation *op, uint32_t from, uint32_t to) {
   const Buffer &source = program.buffers(from), &target = program.buffers(to);
-  bool moveAlike = llvm::equal(source.trip_bytes(), target.trip_bytes());
+  bool moveAlike = llvm::equal(source.iteration_bytes(), target.iteration_bytes());
   if (source.memory() == target.memory() && source.offset() == target.offset() && moveAlike)
     return;
   Copy &copy = *startInstruction(op)->mutable_copy();
@@ -373,8 +373,8 @@ void ProgramWriter::addLoop(net::LoopOp op) {
 uint32_t ProgramWriter::getPart(Operation *op, Value stack, Value part) {
   uint32_t whole = getBuffer(stack);
   uint32_t buffer = addBuffer(typeOf(part), program.buffers(whole).offset(), "");
-  for (int64_t bytes : schedule::getPartTripBytes(op, stack, part, nest))
-    program.mutable_buffers(buffer)->add_trip_bytes(bytes);
+  for (int64_t bytes : schedule::getPartIterationBytes(op, stack, part, nest))
+    program.mutable_buffers(buffer)->add_iteration_bytes(bytes);
   return buffer;
 }
 
@@ -382,8 +382,8 @@ uint32_t ProgramWriter::getPart(Operation *op, Value stack, Value part) {
 bool ProgramWriter::isMadeInPlace(net::StackOp op) {
   uint64_t place = program.buffers(getBuffer(op.getValue())).offset();
   return place == program.buffers(getBuffer(op.getResult())).offset() &&
-         schedule::getTripBytes(op.getValue(), nest) ==
-             schedule::getPartTripBytes(op, op.getResult(), op.getValue(), nest);
+         schedule::getIterationBytes(op.getValue(), nest) ==
+             schedule::getPartIterationBytes(op, op.getResult(), op.getValue(), nest);
 }
 
 LogicalResult ProgramWriter::addInstruction(Operation &op) {

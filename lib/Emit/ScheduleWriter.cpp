@@ -32,26 +32,26 @@ static std::pair<int64_t, int64_t> getTimes(func::FuncOp func, dist::AxisKind ki
                : std::make_pair(int64_t(0), mesh.getSize(*axis) - 1);
 }
 
-/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or a work of a pipeline is the same at all
+/// `step 3`, `slices 1 to 6`; nothing where the mesh has no such axis, or an action of a pipeline is the same at all
 /// times.
 static std::string describeTimes(func::FuncOp func, dist::AxisKind kind, StringRef what) {
   std::optional<dist::Axis> axis = dist::getMesh(func).find(kind);
   if (!axis)
     return "";
   auto [first, last] = getTimes(func, kind);
-  if (dist::kWorkAttr.isOn(func) && last - first + 1 == dist::getMesh(func).getSize(*axis))
+  if (dist::kActionAttr.isOn(func) && last - first + 1 == dist::getMesh(func).getSize(*axis))
     return "";
   return first == last ? (what + " " + Twine(first)).str() : (what + "s " + Twine(first) + " to " + Twine(last)).str();
 }
 
 std::string emit::getTaskName(func::FuncOp func) {
-  auto work = dist::kWorkAttr.get(func);
-  if (!dist::hasTimes(func) && !work)
+  auto action = dist::kActionAttr.get(func);
+  if (!dist::hasTimes(func) && !action)
     return dist::getOn(func.getOperation()) ? "step" : func.getSymName().str();
   std::string steps = describeTimes(func, dist::AxisKind::Steps, "step");
   std::string slices = describeTimes(func, dist::AxisKind::Slices, "slice");
   std::string times = steps + (steps.empty() || slices.empty() ? "" : ", ") + slices;
-  return work && !times.empty() ? work.str() + ", " + times : work ? work.str() : times;
+  return action && !times.empty() ? action.str() + ", " + times : action ? action.str() : times;
 }
 
 /// Every step runs its slices in order, each by the variant that is for both.
@@ -79,9 +79,9 @@ static void writeSlices(ArrayRef<func::FuncOp> variants, Program &program) {
 namespace {
 
 /// Writes the schedule of a program in a pipeline.
-class WorkWriter {
+class ActionWriter {
 public:
-  WorkWriter(ArrayRef<func::FuncOp> variants, Program &program) : variants(variants), program(program) {}
+  ActionWriter(ArrayRef<func::FuncOp> variants, Program &program) : variants(variants), program(program) {}
 
   LogicalResult write();
 
@@ -89,11 +89,11 @@ private:
   void describeTasks();
   void describe(Task &task, func::FuncOp func, uint32_t number);
   uint32_t getWaiting(uint32_t task);
-  void add(const dist::ScheduleOp::Item &item, StringRef work);
+  void add(const dist::ScheduleOp::Item &item, StringRef action);
 
   ArrayRef<func::FuncOp> variants;
   Program &program;
-  /// The tasks of every work.
+  /// The tasks of every action.
   llvm::MapVector<StringRef, SmallVector<uint32_t, 3>> tasks;
   /// For tasks that start something, those that wait for it.
   llvm::DenseMap<uint32_t, uint32_t> waiting;
@@ -109,13 +109,13 @@ static dist::ScheduleOp findSchedule(func::FuncOp func) {
   return {};
 }
 
-/// The kind of `work` for reports.
-static Task::Kind getKind(func::FuncOp func, StringRef work) {
+/// The kind of `action` for reports.
+static Task::Kind getKind(func::FuncOp func, StringRef action) {
   if (dist::kStartsAttr.isOn(func))
     return Task::TRANSFER;
-  if (work == "update")
+  if (action == "update")
     return Task::UPDATE;
-  return llvm::StringSwitch<Task::Kind>(work.ltrim("0123456789"))
+  return llvm::StringSwitch<Task::Kind>(action.ltrim("0123456789"))
       .Case("F", Task::FORWARD)
       .Case("B", Task::BACKWARD)
       .Case("I", Task::INPUT_GRADIENT)
@@ -123,31 +123,31 @@ static Task::Kind getKind(func::FuncOp func, StringRef work) {
       .Default(Task::STEP);
 }
 
-void WorkWriter::describe(Task &task, func::FuncOp func, uint32_t number) {
-  task.set_work(number);
-  task.set_kind(getKind(func, dist::kWorkAttr.get(func).getValue()));
+void ActionWriter::describe(Task &task, func::FuncOp func, uint32_t number) {
+  task.set_action(number);
+  task.set_kind(getKind(func, dist::kActionAttr.get(func).getValue()));
   if (auto during = dist::kDuringAttr.get(func))
     if (auto slices = during.getAs<DenseI64ArrayAttr>(dist::kSlicesAxis))
       task.set_runs(slices[0] == 0 ? Task::FIRST : Task::LAST);
 }
 
-void WorkWriter::describeTasks() {
+void ActionWriter::describeTasks() {
   for (auto [number, func] : llvm::enumerate(variants))
-    tasks[dist::kWorkAttr.get(func).getValue()].push_back(number);
+    tasks[dist::kActionAttr.get(func).getValue()].push_back(number);
   for (auto [number, entry] : llvm::enumerate(tasks))
     for (uint32_t task : entry.second)
       describe(*program.mutable_tasks(task), variants[task], number);
 }
 
 /// The task that waits for what `task` starts.
-uint32_t WorkWriter::getWaiting(uint32_t task) {
+uint32_t ActionWriter::getWaiting(uint32_t task) {
   auto [known, isNew] = waiting.try_emplace(task, program.tasks_size());
   if (isNew) {
-    uint32_t work = tasks.size() + waiting.size() - 1;
+    uint32_t action = tasks.size() + waiting.size() - 1;
     Task &wait = *program.add_tasks();
     const Task &started = program.tasks(static_cast<int>(task));
     wait.set_name("wait for " + started.name());
-    wait.set_work(work);
+    wait.set_action(action);
     wait.set_runs(started.runs());
     wait.set_kind(Task::TRANSFER);
     for (const Instruction &instruction : started.instructions()) {
@@ -160,9 +160,9 @@ uint32_t WorkWriter::getWaiting(uint32_t task) {
   return known->second;
 }
 
-/// Adds the items of all variants of a work that are for a micro-batch.
-void WorkWriter::add(const dist::ScheduleOp::Item &item, StringRef work) {
-  auto known = tasks.find(work);
+/// Adds the items of all variants of an action that are for a micro-batch.
+void ActionWriter::add(const dist::ScheduleOp::Item &item, StringRef action) {
+  auto known = tasks.find(action);
   if (known == tasks.end())
     return;
   for (uint32_t task : known->second) {
@@ -179,21 +179,21 @@ void WorkWriter::add(const dist::ScheduleOp::Item &item, StringRef work) {
   }
 }
 
-LogicalResult WorkWriter::write() {
+LogicalResult ActionWriter::write() {
   dist::ScheduleOp schedule = findSchedule(variants.front());
   if (!schedule)
-    return func::FuncOp(variants.front()).emitError() << "the works of a pipeline have no schedule";
+    return func::FuncOp(variants.front()).emitError() << "the actions of a pipeline have no schedule";
   describeTasks();
   for (unsigned index = 0; index < schedule.getNumItems(); ++index) {
     dist::ScheduleOp::Item item = schedule.getItem(index);
-    add(item, cast<StringAttr>(schedule.getWorks()[item.work]).getValue());
+    add(item, cast<StringAttr>(schedule.getActions()[item.action]).getValue());
   }
   return success();
 }
 
 LogicalResult emit::writeSchedule(ArrayRef<func::FuncOp> variants, Program &program) {
-  if (dist::kWorkAttr.isOn(variants.front()))
-    return WorkWriter(variants, program).write();
+  if (dist::kActionAttr.isOn(variants.front()))
+    return ActionWriter(variants, program).write();
   writeSlices(variants, program);
   return success();
 }

@@ -12,7 +12,7 @@
 
 namespace meshwright::emit {
 
-/// The name of the task that `func` becomes, made of its work and times; programs of other ranks have other names.
+/// The name of the task that `func` becomes, made of its action and times; programs of other ranks have other names.
 std::string getTaskName(mlir::func::FuncOp func);
 
 /// Writes in which order the tasks of `program` run, which are those of `variants`, in their order. In a pipeline that

@@ -77,7 +77,7 @@ std::optional<bool> Roller::evaluateCompare(Operation *compare) const {
   if (!lhs || !rhs)
     return std::nullopt;
   // A linear function that has one sign at both ends has it in between.
-  int64_t before = lhs->start - rhs->start, behind = before + (lhs->slope - rhs->slope) * (loop.getTrips() - 1);
+  int64_t before = lhs->start - rhs->start, behind = before + (lhs->slope - rhs->slope) * (loop.getIterations() - 1);
   auto holds = [&](auto relation) -> std::optional<bool> {
     return relation(before) == relation(behind) ? std::optional<bool>(relation(before)) : std::nullopt;
   };
@@ -98,7 +98,7 @@ std::optional<Linear> Roller::evaluate(Value value) const {
   auto bounded = [&](std::optional<Linear> form) {
     // With this bound 32-bit arithmetic does not wrap around; JAX counts in 32 bits or more.
     bool isSmall = form && std::abs(form->start) < kLargest && std::abs(form->slope) < kLargest &&
-                   std::abs(form->start + form->slope * loop.getTrips()) < kLargest;
+                   std::abs(form->start + form->slope * loop.getIterations()) < kLargest;
     return isSmall ? form : std::nullopt;
   };
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -135,7 +135,7 @@ std::optional<Linear> Roller::evaluate(Value value) const {
 /// from the first to the last; empty if it does neither.
 std::optional<bool> Roller::getDirection(Value index, int64_t extent) const {
   std::optional<Linear> form = evaluate(index);
-  if (!form || extent != loop.getTrips())
+  if (!form || extent != loop.getIterations())
     return std::nullopt;
   if (form->start == 0 && form->slope == 1)
     return false;
@@ -204,7 +204,7 @@ Value Roller::createConstant(const APSInt &number) {
 Value Roller::countUp() {
   APSInt first = loop.getFirst(), step = loop.getStep();
   if (reverse) {
-    first += times(step, loop.getTrips() - 1);
+    first += times(step, loop.getIterations() - 1);
     step = -step;
   }
   net::NetBuilder build(builder, op->getLoc());
@@ -268,14 +268,14 @@ Value Roller::leave(unsigned index, bool isStacked) {
     return net::StackOp::create(builder, op->getLoc(), type, element, begin.getIndex());
   }
   if (index == loop.getCounter())
-    return createConstant(loop.getFirst() + times(loop.getStep(), loop.getTrips()));
+    return createConstant(loop.getFirst() + times(loop.getStep(), loop.getIterations()));
   return carried[index] ? Value(net::NextOp::create(builder, op->getLoc(), type, next, carried[index])) : Value();
 }
 
 void Roller::run() {
   replaceInvariants();
   reverse = findDirection();
-  begin = net::LoopOp::create(builder, op->getLoc(), loop.getTrips(), reverse);
+  begin = net::LoopOp::create(builder, op->getLoc(), loop.getIterations(), reverse);
   takeElements();
   // The directions depend on the counter, so they are computed before the counter is replaced.
   SmallVector<bool> stacked(op->getNumOperands());

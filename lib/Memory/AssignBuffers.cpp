@@ -13,9 +13,9 @@
 #include "dialects/Dist/Times.h"
 #include "meshwright/Kernels/PlannedKernel.h"
 #include "meshwright/Memory/Arena.h"
+#include "meshwright/Memory/IterationBytes.h"
 #include "meshwright/Memory/Passes.h"
 #include "meshwright/Memory/Storage.h"
-#include "meshwright/Memory/TripBytes.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Programs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,7 +42,7 @@ struct Persistent {
   /// In the memory of the device, and in that of the host.
   int64_t bytes = 0, hostBytes = 0;
   llvm::MapVector<StringAttr, int64_t> variables;
-  /// Bytes of the variables that pass values between the works of a step; they follow the persistent part.
+  /// Bytes of the variables that pass values between the actions of a step; they follow the persistent part.
   int64_t betweenBytes = 0;
   /// -1 for what other ranks have. Results have places of their own where there are programs of several times.
   SmallVector<int64_t> arguments, outputs;
@@ -513,15 +513,15 @@ void Assigner::state() {
   for (Operation &op : func.getBody().front()) {
     if (op.getNumResults() == 0 || !Storage::hasMemory(&op))
       continue;
-    SmallVector<int64_t> list, tripBytes;
+    SmallVector<int64_t> list, iterationBytes;
     for (Value result : op.getResults()) {
       list.push_back(offsets[storage.getRoot(result)] + storage.getOffset(result));
       Value host = hosts.lookup(result);
-      tripBytes.push_back(host && host.getDefiningOp<net::StackOp>() ? Storage::getBytes(result.getType()) : 0);
+      iterationBytes.push_back(host && host.getDefiningOp<net::StackOp>() ? Storage::getBytes(result.getType()) : 0);
     }
     dist::kOffsetsAttr.set(&op, builder.getDenseI64ArrayAttr(list));
-    if (llvm::any_of(tripBytes, [](int64_t bytes) { return bytes != 0; }))
-      dist::kTripBytesAttr.set(&op, builder.getDenseI64ArrayAttr(tripBytes));
+    if (llvm::any_of(iterationBytes, [](int64_t bytes) { return bytes != 0; }))
+      dist::kIterationBytesAttr.set(&op, builder.getDenseI64ArrayAttr(iterationBytes));
     if (storage.isOnHost(storage.getRoot(op.getResult(0))))
       dist::kInHostArenaAttr.set(&op, builder.getUnitAttr());
   }

@@ -129,7 +129,7 @@ void Planner::finish(unsigned copy, int64_t operation) {
 }
 
 /// Waits for write-backs, oldest first, until there is room for `bytes`, then for any copies until one more may be in
-/// flight. Returns false if no remaining write-back frees the missing bytes.
+/// handle. Returns false if no remaining write-back frees the missing bytes.
 bool Planner::makeRoom(int64_t operation, int64_t bytes) {
   auto isWriteBack = [&](unsigned copy) { return !plan.copies[copy].isFetch; };
   while (problem.maxLiveBytes > 0 && live + bytes > problem.maxLiveBytes) {

@@ -227,7 +227,7 @@ dist::CopyOp Copier::create(Location loc, Value value, dist::MemoryKind memory, 
                             StringAttr name) {
   Type type = value.getType();
   if (!copy.isBlocking())
-    type = dist::FlightType::get(builder.getContext(), cast<RankedTensorType>(type));
+    type = dist::HandleType::get(builder.getContext(), cast<RankedTensorType>(type));
   auto op = dist::CopyOp::create(builder, loc, type, value, memory);
   net::kNameAttr.set(op, name);
   numStarts += !copy.isBlocking();

@@ -11,7 +11,7 @@
 #include "meshwright/Memory/Storage.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Kernels/ProductEpilogue.h"
-#include "meshwright/Memory/TripBytes.h"
+#include "meshwright/Memory/IterationBytes.h"
 #include "meshwright/Support/Bytes.h"
 
 using namespace mlir;
@@ -29,12 +29,12 @@ Operation *schedule::findWait(Operation *op) {
   if (!isStart(op))
     return op;
   Operation *last = op, *taker = nullptr;
-  for (Value flight : op->getResults()) {
-    if (flight.use_empty())
+  for (Value handle : op->getResults()) {
+    if (handle.use_empty())
       return nullptr;
-    if (*flight.user_begin() == taker)
+    if (*handle.user_begin() == taker)
       continue;
-    taker = *flight.user_begin();
+    taker = *handle.user_begin();
     Operation *wait = findWait(taker);
     if (!wait)
       return nullptr;
@@ -49,7 +49,7 @@ static Value getBase(Value value) {
   if (auto view = value.getDefiningOp<dist::ViewOp>())
     return view.getInput();
   if (auto wait = value.getDefiningOp<dist::WaitOp>())
-    return wait.getFlights()[cast<OpResult>(value).getResultNumber()];
+    return wait.getHandles()[cast<OpResult>(value).getResultNumber()];
   if (auto next = value.getDefiningOp<net::NextOp>())
     return next.getCarry();
   if (auto take = value.getDefiningOp<net::TakeOp>(); take && hasAlignedParts(value))

@@ -358,7 +358,7 @@ void Scheduler::join(dist::CollectiveOp op) {
 dist::CollectiveOp Scheduler::issue(ArrayRef<dist::CollectiveOp> members, ValueRange inputs, ValueRange likes) {
   SmallVector<Type> types;
   for (Value like : likes)
-    types.push_back(dist::FlightType::get(builder.getContext(), dist::getTensorType(like.getType())));
+    types.push_back(dist::HandleType::get(builder.getContext(), dist::getTensorType(like.getType())));
   builder.setInsertionPoint(block.getTerminator());
   dist::CollectiveOp op = createLaunch(builder, members, inputs, types);
   emitted.insert(op);

@@ -121,7 +121,7 @@ dist::CollectiveOp BodyScheduler::launch(const Bucket &bucket, bool start) {
   for (dist::CollectiveOp member : bucket.members) {
     inputs.push_back(member.getInputs().front());
     Type type = member.getResult(0).getType();
-    types.push_back(start ? Type(dist::FlightType::get(builder.getContext(), dist::getTensorType(type))) : type);
+    types.push_back(start ? Type(dist::HandleType::get(builder.getContext(), dist::getTensorType(type))) : type);
   }
   ++numLaunches;
   numParts += bucket.members.size();

@@ -48,19 +48,20 @@ static void warnOfUnusedDecay(MLIRContext *context, const StrategyFile &file) {
 
 void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &file) {
   const strategy::Strategy &strategy = file.get();
-  const auto &merge = strategy.train().gradient_merge();
+  const auto &accumulation = strategy.train().gradient_accumulation();
   const auto &precision = strategy.train().precision();
   const auto &offload = strategy.offload();
   const auto &pipeline = strategy.pipeline();
-  bool merges = merge.steps() > 1 || merge.slices() > 1;
+  bool accumulates = accumulation.steps() > 1 || accumulation.slices() > 1;
   bool fetches = strategy.has_zero() && strategy.zero().stage() == 3;
   struct Field {
     bool isUnused;
     const char *path, *reason;
   } fields[] = {
-      {merge.has_average() && merge.steps() <= 1, "train.gradient_merge.average", "gradients of one step are merged"},
-      {merge.has_reduce() && !merges && !strategy.has_pipeline(), "train.gradient_merge.reduce",
-       "gradients of one step and one slice are merged"},
+      {accumulation.has_average() && accumulation.steps() <= 1, "train.gradient_accumulation.average",
+       "gradients of one step are accumulated"},
+      {accumulation.has_reduce() && !accumulates && !strategy.has_pipeline(), "train.gradient_accumulation.reduce",
+       "gradients of one step and one slice are accumulated"},
       {precision.keep_f32_size() > 0 && precision.compute() == strategy::Precision::WRITTEN,
        "train.precision.keep_f32[0]", "compute is WRITTEN, so that everything keeps its type"},
       {offload.match().empty() && offload.has_prefetch(), "offload.prefetch", "match names nothing to offload"},
@@ -70,7 +71,7 @@ void meshwright::warnOfUnusedFields(MLIRContext *context, const StrategyFile &fi
        "match names nothing to offload"},
       {pipeline.keep() == strategy::Pipeline::STEP && !fetches, "pipeline.keep",
        "no parameters are fetched without stage 3 of zero"},
-      {strategy.has_reduce() && strategy.data().axes().empty() && !strategy.has_zero() && !merges &&
+      {strategy.has_reduce() && strategy.data().axes().empty() && !strategy.has_zero() && !accumulates &&
            !strategy.has_pipeline(),
        "reduce", "data names no axes over which gradients are reduced"},
       {strategy.tensor().sequence() && strategy.tensor().split().empty(), "tensor.sequence",

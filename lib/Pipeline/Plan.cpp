@@ -71,7 +71,7 @@ public:
   int64_t getTotal() const { return total; }
   int64_t count(Operation *op) const {
     auto found = times.find(op->getParentOp());
-    return countTrips(op) * (found == times.end() ? total : found->second.count(op));
+    return countIterations(op) * (found == times.end() ? total : found->second.count(op));
   }
   /// The same of a conversion. What does not differ between the micro-batches of a pipeline is sent with the first.
   int64_t count(ConversionOpInterface op) const {
@@ -87,16 +87,16 @@ public:
                    !conversion->from.isPartial(slicesAxis) && !conversion->from.findSplit(slicesAxis);
     return isEarly ? all / slices : all;
   }
-  /// The floating-point operations of `op` in a step, all slices of its batch together; the mean over the steps of a
-  /// merge.
+  /// The floating-point operations of `op` in a step, all slices of its batch together; the mean over the steps of an
+  /// accumulation.
   double getFlops(CostOpInterface op) const {
     return static_cast<double>(op.getFlops()) * static_cast<double>(count(op)) / static_cast<double>(steps);
   }
 
 private:
-  int64_t countTrips(Operation *op) const {
+  int64_t countIterations(Operation *op) const {
     auto found = loops.find(op->getParentOp());
-    return found == loops.end() ? 1 : found->second.getTrips(op);
+    return found == loops.end() ? 1 : found->second.getIterations(op);
   }
 
   llvm::DenseMap<Operation *, net::LoopNest> loops;
@@ -312,8 +312,8 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
   };
   setTimes(AxisKind::Steps, variant.firstStep, variant.lastStep);
   setTimes(AxisKind::Slices, variant.firstSlice, variant.lastSlice);
-  if (auto work = kWorkAttr.get(func))
-    variant.work = work.str();
+  if (auto action = kActionAttr.get(func))
+    variant.action = action.str();
   variant.numKernels = report.numKernels;
   variant.numProducts = report.numProducts;
   variant.numLaunches = countLaunches(timeline);
@@ -322,12 +322,12 @@ static PlannedVariant describeVariant(func::FuncOp func, const Mesh &mesh, const
 }
 
 /// Notes what `func` runs: of several functions for the same ranks at different times that of the last, but of the
-/// works of a pipeline all.
-static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
-  auto work = kWorkAttr.get(func);
-  // Variants of a work are adjacent, in order of their times.
-  bool isOfLast = work && !program.variants.empty() && program.variants.back().work == work.getValue();
-  if (!work)
+/// actions of a pipeline all.
+static void addAction(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
+  auto action = kActionAttr.get(func);
+  // Variants of an action are adjacent, in order of their times.
+  bool isOfLast = action && !program.variants.empty() && program.variants.back().action == action.getValue();
+  if (!action)
     program.numKernels = program.numProducts = program.trafficBytes = 0;
   if (isOfLast) {
     program.numKernels -= program.variants.back().numKernels;
@@ -339,12 +339,12 @@ static void addWork(PlannedProgram &program, func::FuncOp func, const schedule::
   program.trafficBytes += report.trafficBytes;
 }
 
-/// Notes what is kept for backward: by all works of a pipeline together, by that of several variants that keeps most.
+/// Notes what is kept for backward: by all actions of a pipeline together, by that of several variants that keeps most.
 static void noteKept(PlannedProgram &program, func::FuncOp func, const schedule::Report &report) {
-  auto work = kWorkAttr.get(func);
-  if (!work)
+  auto action = kActionAttr.get(func);
+  if (!action)
     setKept(program.blocks, report);
-  else if (program.variants.empty() || program.variants.back().work != work.getValue())
+  else if (program.variants.empty() || program.variants.back().action != action.getValue())
     addKept(program.blocks, report);
 }
 
@@ -377,8 +377,9 @@ void Plan::addMemory(ModuleOp module) {
         continue;
       program.peakBytes = arena.getInt();
       program.persistentBytes = persistent.getInt();
-      // Times come in their order: what is said of the program is so of the last step of a merge and its last slice.
-      addWork(program, func, report);
+      // Times come in their order: what is said of the program is so of the last step of an accumulation and its last
+      // slice.
+      addAction(program, func, report);
       program.gradientBytes = std::max(program.gradientBytes, report.gradientBytes);
       program.fetchedBytes = std::max(program.fetchedBytes, report.fetchedBytes);
       program.offloadedBytes = std::max(program.offloadedBytes, report.offloadedBytes);
@@ -388,7 +389,7 @@ void Plan::addMemory(ModuleOp module) {
         program.hostBytes = host.getInt();
       noteKept(program, func, report);
       program.timeline = schedule::getTimeline(func);
-      if (hasTimes(func) || kWorkAttr.isOn(func))
+      if (hasTimes(func) || kActionAttr.isOn(func))
         program.variants.push_back(describeVariant(func, mesh, report, program.timeline));
       if (!program.liveAtPeak.empty() && report.liveBytes <= program.liveBytes)
         continue;
@@ -446,8 +447,8 @@ static void printVariants(llvm::json::OStream &json, ArrayRef<PlannedVariant> va
         json.attribute("launches", variant.numLaunches);
         json.attribute("products", variant.numProducts);
         json.attribute("traffic_bytes", variant.trafficBytes);
-        if (!variant.work.empty())
-          json.attribute("work", variant.work);
+        if (!variant.action.empty())
+          json.attribute("action", variant.action);
       });
   });
 }
@@ -496,7 +497,7 @@ void Plan::printProgram(llvm::json::OStream &json, const PlannedProgram &program
     });
     json.attribute("live_bytes", program.liveBytes);
     json.attributeObject("memory", [&] {
-      if (getMergedSteps())
+      if (getAccumulatedSteps())
         json.attribute("accumulators", program.accumulatorBytes);
       json.attribute("fetched", program.fetchedBytes);
       json.attribute("gradients", program.gradientBytes);

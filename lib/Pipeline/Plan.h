@@ -85,8 +85,8 @@ struct PlannedFetch {
 struct PlannedVariant {
   int64_t firstStep = 0, lastStep = 0, firstSlice = 0, lastSlice = 0;
   int64_t numKernels = 0, numProducts = 0, numLaunches = 0, trafficBytes = 0;
-  /// In a pipeline: which of its works it does.
-  std::string work;
+  /// In a pipeline: which of its actions it does.
+  std::string action;
 };
 
 /// A repeated part of the network.
@@ -113,7 +113,7 @@ struct PlannedProgram {
   /// The arena and its persistent part; nothing before Schedule.
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> persistentBytes;
-  /// Counts for the last of accumulated steps; in a pipeline, for all works and their last micro-batch.
+  /// Counts for the last of accumulated steps; in a pipeline, for all actions and their last micro-batch.
   int64_t numKernels = 0, numProducts = 0, trafficBytes = 0;
   /// The largest values beside the persistent ones at the busiest moment, and the bytes of all of them.
   std::vector<PlannedValue> liveAtPeak;
@@ -161,7 +161,7 @@ private:
     double bytes = 0, bytesBetweenNodes = 0;
   };
   std::map<std::string, Total> getTotals() const;
-  std::optional<int64_t> getMergedSteps() const;
+  std::optional<int64_t> getAccumulatedSteps() const;
   bool hasNodes() const;
   void printTotals(llvm::json::OStream &json) const;
   void printTotals(llvm::raw_ostream &out) const;

@@ -13,10 +13,10 @@ namespace meshwright {
 
 /// Adds the floating-point operations of `op` to its block.
 void addFlops(PlannedBlocks &blocks, mlir::Operation *op, double flops);
-/// Notes what is kept for backward at the blocks that made it, beside what is known: the works of a pipeline have
+/// Notes what is kept for backward at the blocks that made it, beside what is known: the actions of a pipeline have
 /// reports of their own.
 void addKept(PlannedBlocks &blocks, const schedule::Report &report);
-/// The same, where it is more than what is known: the steps of a merge have reports of their own.
+/// The same, where it is more than what is known: the steps of an accumulation have reports of their own.
 void setKept(PlannedBlocks &blocks, const schedule::Report &report);
 /// All blocks together.
 PlannedBlock sumBlocks(const PlannedBlocks &blocks);

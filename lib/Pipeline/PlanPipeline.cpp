@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-/// The number of values between works that the text names.
+/// The number of values between actions that the text names.
 static constexpr size_t kShownBetween = 5;
 
 std::optional<PlannedPipeline> PlannedPipeline::find(ModuleOp module) {
@@ -103,7 +103,7 @@ static void printBetween(llvm::json::OStream &json, const PlannedBetween &held) 
 
 void PlannedPipeline::printJson(llvm::json::OStream &json) const {
   json.attribute("axis", axis);
-  json.attributeArray("between_works", [&] {
+  json.attributeArray("between_actions", [&] {
     for (const auto &[coordinate, held] : between)
       printBetween(json, held);
   });
@@ -132,7 +132,7 @@ void PlannedPipeline::printText(llvm::raw_ostream &out) const {
         << " forward and " << formatOperations(stage.backwardFlops) << " backward per micro-batch, "
         << formatBytes(stage.parameterBytes) << " of parameters\n";
   for (const auto &[coordinate, held] : between) {
-    out << "between works on " << coordinate << ": " << formatBytes(held.bytes) << " for at most " << held.slots
+    out << "between actions on " << coordinate << ": " << formatBytes(held.bytes) << " for at most " << held.slots
         << " micro-batches; in flight are " << execution.inFlight[coordinate] << "\n";
     for (const PlannedBetween::Value &value : ArrayRef(held.values).take_front(kShownBetween))
       out << "    " << llvm::right_justify(formatBytes(value.bytes), kBytesWidth) << " in " << value.slots << " slots  "

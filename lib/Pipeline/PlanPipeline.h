@@ -22,7 +22,7 @@ struct PlannedStage {
   int64_t parameterBytes = 0;
 };
 
-/// Values that works pass to each other at one coordinate of the pipeline.
+/// Values that actions pass to each other at one coordinate of the pipeline.
 struct PlannedBetween {
   struct Value {
     std::string name;
@@ -40,7 +40,7 @@ public:
   /// Describes the pipeline of `module` after Optimize; nullopt if it has none.
   static std::optional<PlannedPipeline> find(mlir::ModuleOp module);
 
-  /// Notes the variables between works; after Schedule.
+  /// Notes the variables between actions; after Schedule.
   void addBetween(mlir::ModuleOp module);
   void printJson(llvm::json::OStream &json) const;
   void printText(llvm::raw_ostream &out) const;

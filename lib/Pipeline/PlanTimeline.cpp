@@ -21,7 +21,7 @@ static StringRef stringifyKind(Event::Kind kind) {
 int64_t meshwright::countLaunches(ArrayRef<Event> timeline) {
   int64_t launches = 0;
   for (const Event &event : timeline)
-    launches += event.kind != Event::Wait && !event.isCopy ? event.trips : 0;
+    launches += event.kind != Event::Wait && !event.isCopy ? event.iterations : 0;
   return launches;
 }
 
@@ -39,8 +39,8 @@ void meshwright::printTimeline(llvm::json::OStream &json, ArrayRef<Event> timeli
         json.attribute("role", event.role);
         if (event.segment)
           json.attribute("segment", *event.segment);
-        if (event.trips > 1)
-          json.attribute("trips", event.trips);
+        if (event.iterations > 1)
+          json.attribute("iterations", event.iterations);
       });
   });
 }
@@ -60,8 +60,8 @@ void meshwright::printTimeline(llvm::raw_ostream &out, ArrayRef<Event> timeline)
         out << " and " << event.parts.size() - 1 << " more";
       if (event.segment)
         out << ", for segment " << *event.segment;
-      if (event.trips > 1)
-        out << ", " << event.trips << " times";
+      if (event.iterations > 1)
+        out << ", " << event.iterations << " times";
     }
     out << "\n";
   }

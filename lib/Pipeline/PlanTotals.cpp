@@ -22,15 +22,15 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
     double groups = static_cast<double>(conversion.ranks) / static_cast<double>(conversion.participants);
     double bytes = conversion.bytes * static_cast<double>(conversion.group) * groups /
                    static_cast<double>(mesh.getNumRanks()) * static_cast<double>(conversion.times) /
-                   static_cast<double>(getMergedSteps().value_or(1));
+                   static_cast<double>(getAccumulatedSteps().value_or(1));
     total.bytes += bytes;
     total.bytesBetweenNodes += conversion.nodes > 1 ? bytes : 0;
   }
   return totals;
 }
 
-/// Over how many steps gradients are merged, where they are.
-std::optional<int64_t> Plan::getMergedSteps() const {
+/// Over how many steps gradients are accumulated, where they are.
+std::optional<int64_t> Plan::getAccumulatedSteps() const {
   std::optional<Axis> axis = mesh.find(AxisKind::Steps);
   return axis ? std::optional(mesh.getSize(*axis)) : std::nullopt;
 }
@@ -57,12 +57,12 @@ void Plan::printTotals(llvm::json::OStream &json) const {
   if (hasNodes())
     json.attribute("bytes_between_nodes", betweenNodes);
   json.attribute("conversions", count);
-  std::optional<int64_t> steps = getMergedSteps();
+  std::optional<int64_t> steps = getAccumulatedSteps();
   if (!steps)
     return;
   for (const PlannedConversion &conversion : conversions)
     countOfMerge += conversion.times;
-  json.attributeObject("merge", [&] {
+  json.attributeObject("accumulation", [&] {
     json.attribute("bytes", bytes * static_cast<double>(*steps));
     json.attribute("conversions", countOfMerge);
     json.attribute("steps", *steps);
@@ -86,8 +86,8 @@ void Plan::printTotals(llvm::raw_ostream &out) const {
   printTotal(out, "total", conversions.size(), bytes, " sent per rank and step");
   if (hasNodes())
     printTotal(out, "", std::nullopt, betweenNodes, " of it in groups of several nodes");
-  if (std::optional<int64_t> steps = getMergedSteps())
+  if (std::optional<int64_t> steps = getAccumulatedSteps())
     printTotal(out, "", std::nullopt, bytes * static_cast<double>(*steps),
-               " sent per rank and merge of " + Twine(*steps) + " steps");
+               " sent per rank and accumulation of " + Twine(*steps) + " steps");
   out << "\n";
 }

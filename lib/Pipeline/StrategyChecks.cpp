@@ -29,10 +29,10 @@ static std::optional<std::string> findSaidTwice(const strategy::Strategy &strate
   std::vector<const google::protobuf::FieldDescriptor *> fields;
   strategy.train().GetReflection()->ListFields(strategy.train(), &fields);
   for (const auto *field : fields)
-    if (!llvm::is_contained({"loss", "recompute", "gradient_merge"}, StringRef(field->name())))
+    if (!llvm::is_contained({"loss", "recompute", "gradient_accumulation"}, StringRef(field->name())))
       return "train." + std::string(field->name()) + (field->is_repeated() ? "[0]" : "");
-  if (strategy.train().gradient_merge().steps() > 1)
-    return "train.gradient_merge.steps";
+  if (strategy.train().gradient_accumulation().steps() > 1)
+    return "train.gradient_accumulation.steps";
   if (strategy.reduce().scale() != strategy::Reduce::LOSS)
     return "reduce.scale";
   if (strategy.reduce().communicate() != strategy::Reduce::GRADIENT)

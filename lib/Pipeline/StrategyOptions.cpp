@@ -77,25 +77,26 @@ static void setReduce(train::Options &options, const strategy::Strategy &strateg
   options.differentiate.seed = static_cast<double>(options.reduce.replicas);
 }
 
-static train::TravelType getTravelType(const strategy::Reduce &reduce) {
+static train::ReduceType getReduceType(const strategy::Reduce &reduce) {
   switch (reduce.communicate()) {
   case strategy::Reduce::GRADIENT:
     break;
   case strategy::Reduce::F32:
-    return train::TravelType::F32;
+    return train::ReduceType::F32;
   case strategy::Reduce::BF16:
-    return train::TravelType::BF16;
+    return train::ReduceType::BF16;
   case strategy::Reduce::F16:
-    return train::TravelType::F16;
+    return train::ReduceType::F16;
   }
-  return train::TravelType::Gradient;
+  return train::ReduceType::Gradient;
 }
 
-static void setMerge(train::Options &options, const strategy::GradientMerge &merge) {
-  options.merge.steps = merge.steps();
-  options.merge.average = merge.average();
-  options.merge.reduce = merge.reduce() == strategy::GradientMerge::EVERY_STEP ? train::MergeReduce::EveryStep
-                                                                               : train::MergeReduce::AtUpdate;
+static void setAccumulation(train::Options &options, const strategy::GradientAccumulation &accumulation) {
+  options.accumulation.steps = accumulation.steps();
+  options.accumulation.average = accumulation.average();
+  options.accumulation.reduce = accumulation.reduce() == strategy::GradientAccumulation::EVERY_STEP
+                                    ? train::AccumulationReduce::EveryStep
+                                    : train::AccumulationReduce::AtUpdate;
 }
 
 static void setPrecision(train::Options &options, const strategy::Precision &precision) {
@@ -141,8 +142,8 @@ train::Options meshwright::getTrainOptions(const StrategyFile &file, MLIRContext
     options.differentiate.loss = std::to_string(strategy.train().loss());
   options.differentiate.frozen.assign(strategy.model().frozen().begin(), strategy.model().frozen().end());
   setReduce(options, strategy);
-  options.reduce.communicate = getTravelType(strategy.reduce());
-  setMerge(options, strategy.train().gradient_merge());
+  options.reduce.communicate = getReduceType(strategy.reduce());
+  setAccumulation(options, strategy.train().gradient_accumulation());
   google::protobuf::TextFormat::PrintToString(strategy.train(), &options.optimizer.train);
   options.fetch = getFetchOptions(file, context);
   // The metrics report them.
@@ -232,7 +233,8 @@ optimize::Options meshwright::getOptimizeOptions(const StrategyFile &file) {
 
 partition::LocalizeShapesPassOptions meshwright::getPartitionOptions(const strategy::Strategy &strategy) {
   partition::LocalizeShapesPassOptions options;
-  options.scatterSlices = strategy.train().gradient_merge().reduce() == strategy::GradientMerge::EVERY_STEP;
+  options.scatterSlices =
+      strategy.train().gradient_accumulation().reduce() == strategy::GradientAccumulation::EVERY_STEP;
   return options;
 }
 

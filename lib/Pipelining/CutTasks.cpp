@@ -2,13 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Works.h assigns each operation to a work. Here every work becomes a function: values that cross from one to another
-// go through variables within the step, and cheap operations without a work are cloned into each reader. The order of
-// the works is WorkSchedule's.
+// Actions.h assigns each operation to an action. Here every action becomes a function: values that cross from one to
+// another go through variables within the step, and cheap operations without an action are cloned into each reader. The
+// order of the actions is ActionSchedule's.
 //
 //===----------------------------------------------------------------------===//
 
-#include "WorkSchedule.h"
+#include "ActionSchedule.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
@@ -29,43 +29,43 @@ using namespace meshwright::schedule;
 
 namespace {
 
-/// Makes a function of every work of one.
+/// Makes a function of every action of one.
 class Cutter {
 public:
   Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-         const Works &works);
+         const Actions &actions);
 
   SmallVector<Crossing> run();
 
 private:
-  /// The function of a work, and where in it the values of the source are.
+  /// The function of an action, and where in it the values of the source are.
   struct Part {
     func::FuncOp func;
     IRMapping mapping;
   };
 
-  void createFunction(WorkIndex work);
+  void createFunction(ActionIndex action);
   void takePlaceDuring(Operation *op, int64_t microBatch);
-  void fill(WorkIndex work);
-  Value get(Value value, WorkIndex reader, Operation *user);
-  Value read(net::VariableOp variable, Value value, WorkIndex reader);
-  Value readCrossing(Value value, WorkIndex reader);
-  bool isRepeated(Operation *op, WorkIndex reader) const;
-  void repeat(Operation *op, WorkIndex reader, Operation *user);
+  void fill(ActionIndex action);
+  Value get(Value value, ActionIndex reader, Operation *user);
+  Value read(net::VariableOp variable, Value value, ActionIndex reader);
+  Value readCrossing(Value value, ActionIndex reader);
+  bool isRepeated(Operation *op, ActionIndex reader) const;
+  void repeat(Operation *op, ActionIndex reader, Operation *user);
   DictionaryAttr getOnStage(DictionaryAttr on, int64_t stage);
   void runOnStage(Operation *op, int64_t stage);
   DictionaryAttr getHolders(Value value);
-  void describe(Operation *clone, WorkIndex reader, Operation *user);
+  void describe(Operation *clone, ActionIndex reader, Operation *user);
   net::VariableOp createVariable(Value value);
   void keepCrossings();
 
-  const Work &getWork(WorkIndex work) const { return works.get()[work]; }
+  const Action &getAction(ActionIndex action) const { return actions.get()[action]; }
 
   ModuleOp module;
   func::FuncOp source;
   const dist::Mesh &mesh;
   const PipelineAxis &pipeline;
-  const Works &works;
+  const Actions &actions;
   SymbolTable symbols;
   /// Variables are inserted before it.
   func::FuncOp firstFunction;
@@ -82,9 +82,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 Cutter::Cutter(ModuleOp module, func::FuncOp source, const dist::Mesh &mesh, const PipelineAxis &pipeline,
-               const Works &works)
-    : module(module), source(source), mesh(mesh), pipeline(pipeline), works(works), symbols(module),
-      builder(module.getContext()), parts(works.get().size()) {
+               const Actions &actions)
+    : module(module), source(source), mesh(mesh), pipeline(pipeline), actions(actions), symbols(module),
+      builder(module.getContext()), parts(actions.get().size()) {
   for (auto [position, op] : llvm::enumerate(source.getBody().front()))
     positions[&op] = position;
 }
@@ -98,21 +98,21 @@ void Cutter::takePlaceDuring(Operation *op, int64_t microBatch) {
   dist::kDuringAttr.set(op, builder.getDictionaryAttr(during));
 }
 
-/// All works take the arguments of the step; the update gives its results.
-void Cutter::createFunction(WorkIndex index) {
-  const Work &work = getWork(index);
+/// All actions take the arguments of the step; the update gives its results.
+void Cutter::createFunction(ActionIndex index) {
+  const Action &action = getAction(index);
   auto func = cast<func::FuncOp>(source->cloneWithoutRegions());
-  if (index != Works::kUpdate) {
+  if (index != Actions::kUpdate) {
     func.setResAttrsAttr(nullptr);
     func.setFunctionType(builder.getFunctionType(source.getArgumentTypes(), {}));
   }
-  func.setSymName((source.getSymName() + "_" + work.name).str());
-  dist::kWorkAttr.set(func, builder.getStringAttr(work.name));
-  if (work.kind == Work::Kind::Transfer)
+  func.setSymName((source.getSymName() + "_" + action.name).str());
+  dist::kActionAttr.set(func, builder.getStringAttr(action.name));
+  if (action.kind == Action::Kind::Transfer)
     dist::kStartsAttr.set(func, builder.getUnitAttr());
-  if (works.isOnceAtBegin(index))
+  if (actions.isOnceAtBegin(index))
     takePlaceDuring(func, 0);
-  if (index == Works::kUpdate)
+  if (index == Actions::kUpdate)
     takePlaceDuring(func, pipeline.order.numMicroBatches - 1);
   symbols.insert(func, source->getIterator());
   Block *block = func.addEntryBlock();
@@ -123,20 +123,20 @@ void Cutter::createFunction(WorkIndex index) {
   parts[index].func = func;
 }
 
-void Cutter::fill(WorkIndex index) {
-  const Work &work = getWork(index);
+void Cutter::fill(ActionIndex index) {
+  const Action &action = getAction(index);
   Part &part = parts[index];
   builder.setInsertionPointToEnd(&part.func.getBody().front());
-  for (Operation *op : work.ops) {
+  for (Operation *op : action.ops) {
     for (Value operand : op->getOperands())
       part.mapping.map(operand, get(operand, index, op));
     Operation *clone = builder.clone(*op, part.mapping);
-    if (work.kind == Work::Kind::Task)
-      runOnStage(clone, work.task.stage);
+    if (action.kind == Action::Kind::Task)
+      runOnStage(clone, action.task.stage);
     auto assign = dyn_cast<net::AssignOp>(op);
-    if (!assign || works.getKeeper(assign.getValue()) != assign)
+    if (!assign || actions.getKeeper(assign.getValue()) != assign)
       continue;
-    // An operation after the last micro-batch reads the value in another work.
+    // An operation after the last micro-batch reads the value in another action.
     std::optional<dist::Axis> slices = mesh.find(dist::AxisKind::Slices);
     NamedAttrList during(dist::kDuringAttr.get(clone));
     if (slices)
@@ -145,21 +145,22 @@ void Cutter::fill(WorkIndex index) {
     if (!during.empty())
       dist::kDuringAttr.set(clone, during.getDictionary(clone->getContext()));
   }
-  if (index != Works::kUpdate)
+  if (index != Actions::kUpdate)
     func::ReturnOp::create(builder, source.getLoc());
 }
 
 //===----------------------------------------------------------------------===//
-// Values of other works
+// Values of other actions
 //===----------------------------------------------------------------------===//
 
-/// True if `reader` recomputes `op`, which has no work or belongs to another one.
-bool Cutter::isRepeated(Operation *op, WorkIndex reader) const {
-  std::optional<WorkIndex> work = works.find(op);
-  if (!work)
+/// True if `reader` recomputes `op`, which has no action or belongs to another one.
+bool Cutter::isRepeated(Operation *op, ActionIndex reader) const {
+  std::optional<ActionIndex> action = actions.find(op);
+  if (!action)
     return true;
   // Nothing is computed while something is sent.
-  return Works::isLayout(op) && !works.getKeeper(op->getResult(0)) && getWork(reader).kind != Work::Kind::Transfer;
+  return Actions::isLayout(op) && !actions.getKeeper(op->getResult(0)) &&
+         getAction(reader).kind != Action::Kind::Transfer;
 }
 
 /// The ranks among `on` that run the tasks of a stage.
@@ -171,24 +172,24 @@ DictionaryAttr Cutter::getOnStage(DictionaryAttr on, int64_t stage) {
 /// Restricts `op` to the ranks of its stage, even if others hold its operands.
 void Cutter::runOnStage(Operation *op, int64_t stage) { dist::setOn(op, getOnStage(dist::getOn(op), stage)); }
 
-/// The ranks that have `value`, which some work makes.
+/// The ranks that have `value`, which some action makes.
 DictionaryAttr Cutter::getHolders(Value value) {
-  std::optional<WorkIndex> maker = works.find(value.getDefiningOp());
-  bool isOfTask = maker && getWork(*maker).kind == Work::Kind::Task;
-  return isOfTask ? getOnStage(dist::getOn(value), getWork(*maker).task.stage) : dist::getOn(value);
+  std::optional<ActionIndex> maker = actions.find(value.getDefiningOp());
+  bool isOfTask = maker && getAction(*maker).kind == Action::Kind::Task;
+  return isOfTask ? getOnStage(dist::getOn(value), getAction(*maker).task.stage) : dist::getOn(value);
 }
 
 /// Copies ranks, role and segment from the operation that reads a clone, so that both can be one kernel.
-void Cutter::describe(Operation *clone, WorkIndex reader, Operation *user) {
+void Cutter::describe(Operation *clone, ActionIndex reader, Operation *user) {
   if (dist::isAlwaysAvailable(clone))
     return;
-  if (getWork(reader).kind == Work::Kind::Task)
-    runOnStage(clone, getWork(reader).task.stage);
+  if (getAction(reader).kind == Action::Kind::Task)
+    runOnStage(clone, getAction(reader).task.stage);
   inherit(clone, user, Inherit::Reader);
 }
 
 /// Recomputes `op` in `reader`, together with every operand that is not stored in a variable.
-void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
+void Cutter::repeat(Operation *op, ActionIndex reader, Operation *user) {
   IRMapping &mapping = parts[reader].mapping;
   SmallVector<Operation *> next{op};
   llvm::SmallSetVector<Operation *, 8> needed;
@@ -198,7 +199,7 @@ void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
       continue;
     for (Value operand : current->getOperands())
       if (Operation *maker = operand.getDefiningOp();
-          maker && !mapping.contains(operand) && works.find(maker) != reader && isRepeated(maker, reader))
+          maker && !mapping.contains(operand) && actions.find(maker) != reader && isRepeated(maker, reader))
         next.push_back(maker);
   }
   auto ordered = needed.takeVector();
@@ -211,16 +212,16 @@ void Cutter::repeat(Operation *op, WorkIndex reader, Operation *user) {
 }
 
 /// Reads `value` in the variable that holds it.
-Value Cutter::read(net::VariableOp variable, Value value, WorkIndex reader) {
+Value Cutter::read(net::VariableOp variable, Value value, ActionIndex reader) {
   auto read = net::ReadOp::create(builder, value.getLoc(), value.getType(), FlatSymbolRefAttr::get(variable));
   dist::setOn(read, getHolders(value));
   parts[reader].mapping.map(value, read.getResult());
   return read.getResult();
 }
 
-/// `value`, which another work makes, by the variable that holds it between the two.
-Value Cutter::readCrossing(Value value, WorkIndex reader) {
-  WorkIndex maker = *works.find(value.getDefiningOp());
+/// `value`, which another action makes, by the variable that holds it between the two.
+Value Cutter::readCrossing(Value value, ActionIndex reader) {
+  ActionIndex maker = *actions.find(value.getDefiningOp());
   auto [known, isNew] = crossings.try_emplace(value);
   if (isNew)
     known->second = {createVariable(value), maker, {}, getHolders(value)};
@@ -229,7 +230,7 @@ Value Cutter::readCrossing(Value value, WorkIndex reader) {
 }
 
 /// `value` in the function of `reader`, which `user` is in.
-Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
+Value Cutter::get(Value value, ActionIndex reader, Operation *user) {
   if (Value known = parts[reader].mapping.lookupOrNull(value))
     return known;
   Operation *maker = value.getDefiningOp();
@@ -237,7 +238,7 @@ Value Cutter::get(Value value, WorkIndex reader, Operation *user) {
     repeat(maker, reader, user);
     return parts[reader].mapping.lookup(value);
   }
-  if (net::AssignOp keeper = works.getKeeper(value))
+  if (net::AssignOp keeper = actions.getKeeper(value))
     return read(symbols.lookup<net::VariableOp>(keeper.getVariable()), value, reader);
   return readCrossing(value, reader);
 }
@@ -285,19 +286,19 @@ void Cutter::keepCrossings() {
 }
 
 SmallVector<Crossing> Cutter::run() {
-  SmallVector<WorkIndex> filled;
-  for (auto [index, work] : llvm::enumerate(works.get()))
-    if (index != Works::kUpdate && !work.ops.empty())
+  SmallVector<ActionIndex> filled;
+  for (auto [index, action] : llvm::enumerate(actions.get()))
+    if (index != Actions::kUpdate && !action.ops.empty())
       filled.push_back(index);
-  filled.push_back(Works::kUpdate);
-  for (WorkIndex work : filled) {
-    createFunction(work);
+  filled.push_back(Actions::kUpdate);
+  for (ActionIndex action : filled) {
+    createFunction(action);
     if (!firstFunction)
       firstFunction = *module.getOps<func::FuncOp>().begin();
-    fill(work);
+    fill(action);
   }
   keepCrossings();
-  // The work at the beginning is done once; no slice is left to choose.
+  // The action at the beginning is done once; no slice is left to choose.
   for (Part &part : parts)
     if (part.func)
       part.func.walk([](Operation *op) { dist::kOnceAttr.remove(op); });
@@ -316,21 +317,21 @@ struct CutTasksPass : schedule::impl::CutTasksPassBase<CutTasksPass> {
       return;
     dist::Mesh mesh = dist::findMesh(module).getMesh();
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (func.isExternal() || dist::kWorkAttr.isOn(func))
+      if (func.isExternal() || dist::kActionAttr.isOn(func))
         continue;
       if (auto loops = func.getBody().front().getOps<net::LoopOp>(); !loops.empty()) {
         net::LoopOp first = *loops.begin();
         first.emitOpError()
             << "has " << first.getCount()
-            << " iterations where the works of a pipeline are cut; loops have to be unrolled before that";
+            << " iterations where the actions of a pipeline are cut; loops have to be unrolled before that";
         return signalPassFailure();
       }
-      FailureOr<Works> works = Works::find(func, mesh, **pipeline);
-      if (failed(works))
+      FailureOr<Actions> actions = Actions::find(func, mesh, **pipeline);
+      if (failed(actions))
         return signalPassFailure();
-      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *works).run();
+      SmallVector<Crossing> crossings = Cutter(module, func, mesh, **pipeline, *actions).run();
       numCrossings += crossings.size();
-      addSchedules(module, **pipeline, *works, crossings);
+      addSchedules(module, **pipeline, *actions, crossings);
       func.erase();
     }
   }

@@ -59,7 +59,7 @@ class Specializer {
 public:
   Specializer(func::FuncOp source, const dist::Mesh &mesh, DictionaryAttr on);
 
-  /// Null where these ranks have no part in the work.
+  /// Null where these ranks have no part in the action.
   FailureOr<func::FuncOp> run();
 
 private:
@@ -294,7 +294,7 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
   SmallVector<Type> types(ValueRange(results).getTypes());
   bool needsToken = op.isStart() && results.empty();
   if (needsToken)
-    types.push_back(dist::FlightType::get(op.getContext(), RankedTensorType::get({0}, op.getElementType())));
+    types.push_back(dist::HandleType::get(op.getContext(), RankedTensorType::get({0}, op.getElementType())));
   auto made = dist::CollectiveOp::create(
       builder, op.getLoc(), types, op.getKind(), op.getReduction(), inputs, op.getRootsAttr(),
       elsewhere.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(elsewhere), op.getToAttr(), op.getAxes());
@@ -308,15 +308,15 @@ void Specializer::copy(dist::CollectiveOp op, OpBuilder &builder) {
 
 /// Values that only other ranks receive are not waited for here.
 void Specializer::copy(dist::WaitOp op, OpBuilder &builder) {
-  SmallVector<Value> flights, results;
-  for (auto [flight, result] : llvm::zip(op.getFlights(), op.getResults()))
-    if (Value known = mapping.lookupOrNull(flight)) {
-      flights.push_back(known);
+  SmallVector<Value> handles, results;
+  for (auto [handle, result] : llvm::zip(op.getHandles(), op.getResults()))
+    if (Value known = mapping.lookupOrNull(handle)) {
+      handles.push_back(known);
       results.push_back(result);
     }
-  if (flights.empty())
+  if (handles.empty())
     return;
-  auto made = dist::WaitOp::create(builder, op.getLoc(), flights);
+  auto made = dist::WaitOp::create(builder, op.getLoc(), handles);
   inherit(made, op, Inherit::Specialization);
   mapping.map(results, SmallVector<Value>(made.getResults()));
 }
@@ -345,7 +345,7 @@ void Specializer::copy(Operation *op, OpBuilder &builder) {
 /// A launch that gave this rank nothing is over where other ranks wait for their results, directly or after a further
 /// collective.
 void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
-  SmallVector<Operation *> launches = {op.getFlights().front().getDefiningOp()};
+  SmallVector<Operation *> launches = {op.getHandles().front().getDefiningOp()};
   while (!launches.empty()) {
     Operation *launch = launches.pop_back_val();
     if (auto token = tokens.find(launch); token != tokens.end()) {
@@ -353,14 +353,14 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
       tokens.erase(token);
     }
     for (Value input : launch->getOperands())
-      if (isa<dist::FlightType>(input.getType()) && !llvm::is_contained(launches, input.getDefiningOp()))
+      if (isa<dist::HandleType>(input.getType()) && !llvm::is_contained(launches, input.getDefiningOp()))
         launches.push_back(input.getDefiningOp());
   }
 }
 
-/// True if `func`, a work of a pipeline, does nothing.
+/// True if `func`, an action of a pipeline, does nothing.
 static bool isIdle(func::FuncOp func) {
-  return dist::kWorkAttr.isOn(func) && func.getNumResults() == 0 &&
+  return dist::kActionAttr.isOn(func) && func.getNumResults() == 0 &&
          llvm::all_of(func.getBody().front(),
                       [](Operation &op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(&op); });
 }
@@ -407,17 +407,17 @@ struct SpecializePass : schedule::impl::SpecializePassBase<SpecializePass> {
     dist::MeshOp meshOp = dist::findMesh(getOperation());
     if (!meshOp)
       return;
-    // The works of a pipeline are one step.
-    SmallVector<func::FuncOp> works;
+    // The actions of a pipeline are one step.
+    SmallVector<func::FuncOp> actions;
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (func.isExternal() || dist::getOn(func.getOperation()))
         continue;
-      if (dist::kWorkAttr.isOn(func))
-        works.push_back(func);
+      if (dist::kActionAttr.isOn(func))
+        actions.push_back(func);
       else if (failed(specialize(func, meshOp.getMesh())))
         return signalPassFailure();
     }
-    if (failed(specialize(works, meshOp.getMesh())))
+    if (failed(specialize(actions, meshOp.getMesh())))
       signalPassFailure();
   }
 

@@ -96,15 +96,15 @@ static bool isMember(func::FuncOp func, Attribute kind) {
          });
 }
 
-/// The coordinates on which `func` agrees with its group, and the work that it is of: those of a pipeline have an order
-/// of their own.
+/// The coordinates on which `func` agrees with its group, and the action that it is of: those of a pipeline have an
+/// order of their own.
 static DictionaryAttr getAgreed(func::FuncOp func, Attribute kind) {
   ArrayAttr axes = getAxes(kind);
   NamedAttrList list(dist::getOn(func.getOperation()));
   for (StringRef axis : axes.getAsValueRange<StringAttr>())
     list.erase(axis);
-  if (Attribute work = dist::kWorkAttr.get(func))
-    list.set(dist::kWorkAttr, work);
+  if (Attribute action = dist::kActionAttr.get(func))
+    list.set(dist::kActionAttr, action);
   return list.getDictionary(func.getContext());
 }
 

@@ -142,7 +142,7 @@ bool schedule::isFetched(Value value) {
   while (op && !isFetch(op) && op->getNumOperands() == 1 && (Traffic::isLayout(op) || isa<dist::WaitOp>(op)))
     op = op->getOperand(0).getDefiningOp();
   while (auto wait = dyn_cast_or_null<dist::WaitOp>(op))
-    op = wait.getFlights().front().getDefiningOp();
+    op = wait.getHandles().front().getDefiningOp();
   return isFetch(op);
 }
 
@@ -161,10 +161,10 @@ static bool isOffloaded(Value value) {
   return false;
 }
 
-/// In a pipeline forward leaves to other works what is in variables, for as many micro-batches as these have slots.
+/// In a pipeline forward leaves to other actions what is in variables, for as many micro-batches as these have slots.
 static void addSlots(func::FuncOp func, const Storage &storage, const llvm::DenseSet<Operation *> &forward,
                      Report &report) {
-  if (!dist::kWorkAttr.isOn(func))
+  if (!dist::kActionAttr.isOn(func))
     return;
   SymbolTable symbols(func->getParentOfType<ModuleOp>());
   for (auto assign : func.getBody().front().getOps<net::AssignOp>()) {
@@ -226,18 +226,18 @@ Report schedule::describe(func::FuncOp func) {
   Report report;
   Storage storage(func);
   for (Operation &op : func.getBody().front()) {
-    int64_t trips = storage.getNest().getTrips(&op);
-    report.numKernels += isa<dist::KernelOp>(op) ? trips : 0;
-    report.numProducts += dist::isComputation(&op) && !isa<dist::KernelOp>(op) ? trips : 0;
+    int64_t iterations = storage.getNest().getIterations(&op);
+    report.numKernels += isa<dist::KernelOp>(op) ? iterations : 0;
+    report.numProducts += dist::isComputation(&op) && !isa<dist::KernelOp>(op) ? iterations : 0;
     if (auto copy = dyn_cast<dist::CopyOp>(op))
       (copy.getMemory() == dist::MemoryKind::Host ? report.copiedToHost : report.copiedFromHost) +=
           Storage::getBytes(copy.getInput().getType());
     if (!dist::isComputation(&op))
       continue;
     for (Type type : op.getOperandTypes())
-      report.trafficBytes += trips * Storage::getBytes(type);
+      report.trafficBytes += iterations * Storage::getBytes(type);
     for (Type type : op.getResultTypes())
-      report.trafficBytes += trips * Storage::getBytes(type);
+      report.trafficBytes += iterations * Storage::getBytes(type);
   }
   addKept(func, storage, report);
   SmallVector<Lifetime> lifetimes = getLifetimes(func, storage);

@@ -58,9 +58,9 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       timeline.push_back(collective ? describeLaunch(collective) : describeCopy(copy));
       timeline.back().launch = launches++;
       timeline.back().position = position;
-      timeline.back().trips = storage.getNest().getTrips(&op);
+      timeline.back().iterations = storage.getNest().getIterations(&op);
     } else if (auto wait = dyn_cast<dist::WaitOp>(op)) {
-      Event event = timeline[starts.lookup(wait.getFlights().front().getDefiningOp())];
+      Event event = timeline[starts.lookup(wait.getHandles().front().getDefiningOp())];
       event.kind = Event::Wait;
       event.position = position;
       timeline.push_back(event);

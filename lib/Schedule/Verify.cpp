@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckWorks.h"
+#include "CheckActions.h"
 #include "CollectiveOrder.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
@@ -133,8 +133,9 @@ LogicalResult Checker::checkPart(OpResult value, Value host) const {
   Operation *maker = value.getOwner();
   if (storage.getNest().getLoop(maker) != storage.getNest().getLoop(host.getDefiningOp()))
     return maker->emitOpError() << "is of another loop than the value in whose place its result is";
-  auto tripBytes = dist::kTripBytesAttr.get(maker);
-  int64_t moves = tripBytes ? tripBytes[value.getResultNumber()] : 0, bytes = Storage::getBytes(value.getType());
+  auto iterationBytes = dist::kIterationBytesAttr.get(maker);
+  int64_t moves = iterationBytes ? iterationBytes[value.getResultNumber()] : 0,
+          bytes = Storage::getBytes(value.getType());
   auto carry = host.getDefiningOp<net::CarryOp>();
   if (moves != (carry ? 0 : bytes) || bytes % 64 != (carry ? bytes % 64 : 0))
     return maker->emitOpError() << "has a result of " << bytes << " bytes that moves by " << moves
@@ -287,7 +288,7 @@ struct VerifyPass : schedule::impl::VerifyPassBase<VerifyPass> {
     for (ArrayRef<func::FuncOp> variants : dist::getVariants(getOperation()))
       if (failed(checkVariants(variants)))
         return signalPassFailure();
-    if (failed(checkOrder(getOperation())) || failed(checkWorks(getOperation())))
+    if (failed(checkOrder(getOperation())) || failed(checkActions(getOperation())))
       return signalPassFailure();
   }
 };

@@ -1,4 +1,4 @@
-//===- CountedLoop.cpp - recognition of loops with a constant trip count --===//
+//===- CountedLoop.cpp - recognition of loops with a constant iteration count --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -95,9 +95,9 @@ bool CountedLoop::findCounter() {
 }
 
 /// Counts iterations by executing the counter, so that overflow behaves as in the loop; false if there are too many.
-bool CountedLoop::countTrips() {
+bool CountedLoop::countIterations() {
   for (APSInt value = first; holds(direction, value, bound); value += step)
-    if (++trips > kMaxTrips)
+    if (++iterations > kMaxIterations)
       return false;
   return true;
 }
@@ -110,12 +110,12 @@ std::optional<CountedLoop> CountedLoop::create(Operation *op) {
     return std::nullopt;
   }
   if (!loop.findCounter()) {
-    op->emitError() << "stablehlo.while does not count from a constant to a constant in constant steps; its trip "
+    op->emitError() << "stablehlo.while does not count from a constant to a constant in constant steps; its iteration "
                        "count has to be known";
     return std::nullopt;
   }
-  if (!loop.countTrips()) {
-    op->emitError() << "stablehlo.while runs more than " << kMaxTrips << " times";
+  if (!loop.countIterations()) {
+    op->emitError() << "stablehlo.while runs more than " << kMaxIterations << " times";
     return std::nullopt;
   }
   return loop;

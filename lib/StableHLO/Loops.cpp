@@ -4,7 +4,7 @@
 //
 // Frameworks roll short integer loops: JAX prints the twenty rounds of threefry as five iterations of four. Unrolling
 // them folds constants between iterations and lets all rounds become one kernel. A loop that computes with floats was
-// written by the user, over layers or time, and stays a loop. The trip count must be known from a counter.
+// written by the user, over layers or time, and stays a loop. The iteration count must be known from a counter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ void importer::unroll(const CountedLoop &loop) {
   Operation *op = loop.getOp();
   OpBuilder builder(op);
   SmallVector<Value> values(op->getOperands());
-  for (int64_t trip = 0; trip < loop.getTrips(); ++trip) {
+  for (int64_t iteration = 0; iteration < loop.getIterations(); ++iteration) {
     IRMapping mapping;
     mapping.map(loop.getBody().getArguments(), values);
     for (Operation &inner : loop.getBodyOperations())
@@ -69,7 +69,7 @@ struct Loops : importer::impl::LoopsPassBase<Loops> {
     std::optional<CountedLoop> loop = CountedLoop::create(op);
     if (!loop)
       return failure();
-    if (unroll || loop->getTrips() < 2 || !computesFloats(*loop))
+    if (unroll || loop->getIterations() < 2 || !computesFloats(*loop))
       return writeOut(*loop);
     roll(*loop);
     ++numRolled;
@@ -77,11 +77,11 @@ struct Loops : importer::impl::LoopsPassBase<Loops> {
   }
 
   LogicalResult writeOut(const CountedLoop &loop) {
-    int64_t operations = loop.countOperations(), trips = loop.getTrips();
-    if (trips * operations > kMaxOperations)
-      return loop.getOp()->emitError() << "stablehlo.while runs " << operations << " operations " << trips
+    int64_t operations = loop.countOperations(), iterations = loop.getIterations();
+    if (iterations * operations > kMaxOperations)
+      return loop.getOp()->emitError() << "stablehlo.while runs " << operations << " operations " << iterations
                                        << " times; an unrolled loop has up to " << kMaxOperations << " operations";
-    numWritten += trips * operations;
+    numWritten += iterations * operations;
     if (numWritten > kMaxOperationsOfAll)
       return loop.getOp()->emitError() << "unrolling loops makes more than " << kMaxOperationsOfAll << " operations";
     importer::unroll(loop);

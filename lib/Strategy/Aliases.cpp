@@ -16,7 +16,7 @@ using llvm::StringRef;
 
 /// The schema's name of a field, for fields that have an alias.
 static StringRef findField(StringRef token) {
-  return token == "gradient_accumulation" ? StringRef("gradient_merge") : StringRef();
+  return token == "gradient_merge" ? StringRef("gradient_accumulation") : StringRef();
 }
 
 /// Takes a token off the front of `text`: an identifier or number, a string with its quotes, a comment, white space up

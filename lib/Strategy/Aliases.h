@@ -14,7 +14,7 @@
 namespace meshwright::strategy {
 
 /// The text of a strategy in which every alias is replaced by the name of the schema, with the places of the original.
-/// Aliases are names of fields (`gradient_accumulation`), and names of pipeline schedules in capitals or not, as an
+/// Aliases are names of fields (`gradient_merge`), and names of pipeline schedules in capitals or not, as an
 /// identifier or a string (`GPIPE`, `"1F1B"`). Comments and other strings are left as they are.
 class ResolvedText {
 public:

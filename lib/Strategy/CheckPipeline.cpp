@@ -27,7 +27,8 @@ using namespace meshwright::strategy;
 //===----------------------------------------------------------------------===//
 
 int64_t StrategyFile::getSlices() const {
-  return strategy.has_pipeline() ? strategy.pipeline().micro_batches() : strategy.train().gradient_merge().slices();
+  return strategy.has_pipeline() ? strategy.pipeline().micro_batches()
+                                 : strategy.train().gradient_accumulation().slices();
 }
 
 StringRef StrategyFile::getStageAxis() const {
@@ -116,10 +117,11 @@ private:
   }
 
   LogicalResult checkMicroBatches() const {
-    if (file.get().train().gradient_merge().has_slices())
+    if (file.get().train().gradient_accumulation().has_slices())
       return error(".micro_batches") << "pipeline splits the batch into " << pipeline.micro_batches()
-                                     << " micro-batches and train.gradient_merge into "
-                                     << file.get().train().gradient_merge().slices() << " slices; set only one of them";
+                                     << " micro-batches and train.gradient_accumulation into "
+                                     << file.get().train().gradient_accumulation().slices()
+                                     << " slices; set only one of them";
     return success();
   }
 

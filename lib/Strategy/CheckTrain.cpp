@@ -101,21 +101,21 @@ bool takes(const Message &settings, StringRef name) {
 
 } // namespace
 
-LogicalResult StrategyFile::checkMerge(MLIRContext *context) const {
-  const GradientMerge &merge = strategy.train().gradient_merge();
+LogicalResult StrategyFile::checkAccumulation(MLIRContext *context) const {
+  const GradientAccumulation &accumulation = strategy.train().gradient_accumulation();
   auto error = [&](StringRef field) {
-    return emitError(getLoc(context, ("train.gradient_merge" + field).str()))
-           << "train.gradient_merge" << field << " is ";
+    return emitError(getLoc(context, ("train.gradient_accumulation" + field).str()))
+           << "train.gradient_accumulation" << field << " is ";
   };
-  if (merge.steps() < 1 || merge.steps() > kMostTimes)
-    return error(".steps") << merge.steps() << "; it is at least 1 and at most " << kMostTimes;
-  if (merge.steps() > 1 && getMesh().find(dist::kMergeAxis))
-    return emitError(getLoc(context, "mesh"))
-           << "axis \"" << dist::kMergeAxis << "\" has the name of the axis of train.gradient_merge.steps";
-  if (failed(checkSlices("train.gradient_merge.slices", merge.slices(), context)))
+  if (accumulation.steps() < 1 || accumulation.steps() > kMostTimes)
+    return error(".steps") << accumulation.steps() << "; it is at least 1 and at most " << kMostTimes;
+  if (accumulation.steps() > 1 && getMesh().find(dist::kAccumulationAxis))
+    return emitError(getLoc(context, "mesh")) << "axis \"" << dist::kAccumulationAxis
+                                              << "\" has the name of the axis of train.gradient_accumulation.steps";
+  if (failed(checkSlices("train.gradient_accumulation.slices", accumulation.slices(), context)))
     return failure();
   bool isSharded = strategy.has_zero() && strategy.zero().stage() >= 2;
-  if (merge.reduce() == GradientMerge::EVERY_STEP && !isSharded)
+  if (accumulation.reduce() == GradientAccumulation::EVERY_STEP && !isSharded)
     return error(".reduce") << "EVERY_STEP, which accumulates gradients where zero keeps them, but "
                             << (strategy.has_zero() ? "zero.stage is 1; it needs stage 2 or 3"
                                                     : "there is no zero; it needs stage 2 or 3");

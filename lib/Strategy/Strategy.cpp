@@ -168,7 +168,7 @@ LogicalResult StrategyFile::checkAxes(MLIRContext *context) const {
 LogicalResult StrategyFile::check(int64_t ranks, MLIRContext *context) {
   return success(succeeded(resolveSizes(ranks, context)) && succeeded(checkTopology(context)) &&
                  succeeded(checkAxes(context)) && succeeded(checkTrain(context)) && succeeded(checkZero(context)) &&
-                 succeeded(checkReduce(context)) && succeeded(checkMerge(context)) &&
+                 succeeded(checkReduce(context)) && succeeded(checkAccumulation(context)) &&
                  succeeded(checkOffload(context)) && succeeded(checkPipeline(context)));
 }
 

@@ -108,7 +108,7 @@ static LogicalResult verifyTypes(func::FuncOp func) {
                                           << describeType(argument.getType()) << ", " << *problem;
   for (Operation &op : func.getBody().front())
     for (Type type : op.getResultTypes()) {
-      auto flight = dyn_cast<dist::FlightType>(type);
+      auto flight = dyn_cast<dist::HandleType>(type);
       if (std::optional<std::string> problem = getTypeProblem(flight ? flight.getType() : type))
         return op.emitError() << op.getName() << " has a result of " << describeType(type) << ", " << *problem;
     }
@@ -124,11 +124,11 @@ static LogicalResult addBytes(func::FuncOp func, Sum &sum) {
   if (failed(sum.check(func)))
     return failure();
   for (Operation &op : func.getBody().front()) {
-    int64_t trips = nest->getTrips(&op);
+    int64_t iterations = nest->getIterations(&op);
     for (Type type : op.getOperandTypes())
-      sum.add(type, trips);
+      sum.add(type, iterations);
     for (Type type : op.getResultTypes())
-      sum.add(type, trips);
+      sum.add(type, iterations);
     if (failed(sum.check(&op)))
       return failure();
   }

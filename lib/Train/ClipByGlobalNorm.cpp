@@ -4,9 +4,9 @@
 //
 // With optax's formula: a gradient is unchanged if the norm is below the bound, otherwise it becomes g / norm · bound.
 //
-// The squared norms are added in one chain of deferred reductions (`dist.travels`): however the gradients are split,
-// the sum is reduced once, over all axes. A value that several ranks hold counts once, because conversion to a partial
-// sum lets one of its owners keep it.
+// The squared norms are added in one chain of deferred reductions (`dist.defer_reduction`): however the gradients are
+// split, the sum is reduced once, over all axes. A value that several ranks hold counts once, because conversion to a
+// partial sum lets one of its owners keep it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ public:
       net::NetBuilder build = step.at(u.parameter);
       Value square = sumOfSquares(build, build.convert(u.update, step.scalarType));
       if (sum)
-        dist::setTravels((sum = build.add(sum, square)).getDefiningOp());
+        dist::setDefersReduction((sum = build.add(sum, square)).getDefiningOp());
       else
         sum = square;
     }

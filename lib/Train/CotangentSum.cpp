@@ -93,7 +93,7 @@ static net::ScatterOp asScatter(Value cotangent) {
 static Value convertPartial(net::NetBuilder &build, Value value, Type type) {
   Value converted = build.convert(value, type);
   if (converted != value)
-    dist::setTravels(converted.getDefiningOp());
+    dist::setDefersReduction(converted.getDefiningOp());
   return converted;
 }
 

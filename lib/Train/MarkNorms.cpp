@@ -26,7 +26,7 @@ using namespace meshwright::train;
 static bool isSum(Value value) {
   if (auto reduce = value.getDefiningOp<net::ReduceOp>())
     return reduce.getKind() == dist::ReduceKind::Sum;
-  return value.getDefiningOp() && dist::travels(value.getDefiningOp());
+  return value.getDefiningOp() && dist::defersReduction(value.getDefiningOp());
 }
 
 namespace {
@@ -41,7 +41,7 @@ struct MarkNormsPass : train::impl::MarkNormsPassBase<MarkNormsPass> {
       bool isScalar = type.getRank() == 0 && isa<FloatType>(type.getElementType());
       if (!isScalar || net::getRole(add) != net::Role::Optimize || !llvm::all_of(add->getOperands(), isSum))
         continue;
-      dist::setTravels(add);
+      dist::setDefersReduction(add);
       ++numMarked;
     }
   }

@@ -21,11 +21,11 @@ void train::buildPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createDifferentiatePass(options.differentiate));
   // With one reduction per update, accumulation comes first, and scaling and conversion apply to the accumulated
   // gradient; with a reduction in every step, accumulation comes last.
-  if (options.merge.reduce == MergeReduce::AtUpdate)
-    manager.addPass(createMergeGradientsPass(options.merge));
+  if (options.accumulation.reduce == AccumulationReduce::AtUpdate)
+    manager.addPass(createAccumulateGradientsPass(options.accumulation));
   manager.addPass(createReduceGradientsPass(options.reduce));
-  if (options.merge.reduce == MergeReduce::EveryStep)
-    manager.addPass(createMergeGradientsPass(options.merge));
+  if (options.accumulation.reduce == AccumulationReduce::EveryStep)
+    manager.addPass(createAccumulateGradientsPass(options.accumulation));
   // After the reduction: gradients are reduced scaled.
   manager.addPass(createUnscaleGradientsPass());
   manager.addPass(createOptimizerPass(options.optimizer));

@@ -25,14 +25,14 @@ using namespace meshwright;
 using namespace meshwright::train;
 
 /// The values that depend on an accumulated gradient.
-static llvm::DenseSet<Value> findMerged(func::FuncOp func) {
-  llvm::DenseSet<Value> merged;
+static llvm::DenseSet<Value> findAccumulated(func::FuncOp func) {
+  llvm::DenseSet<Value> accumulated;
   for (Operation &op : func.getBody().front()) {
-    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) { return merged.contains(operand); });
+    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) { return accumulated.contains(operand); });
     if (depends || isa<net::AccumulateOp>(op))
-      merged.insert(op.result_begin(), op.result_end());
+      accumulated.insert(op.result_begin(), op.result_end());
   }
-  return merged;
+  return accumulated;
 }
 
 namespace {
@@ -57,10 +57,10 @@ struct PutOffUpdatesPass : train::impl::PutOffUpdatesPassBase<PutOffUpdatesPass>
         dist::kDuringAttr.set(assign, last);
         ++numPutOff;
       }
-    llvm::DenseSet<Value> merged = findMerged(*func);
+    llvm::DenseSet<Value> accumulated = findAccumulated(*func);
     dist::PortAttributes ports;
     for (auto [index, value] : llvm::enumerate(func->getBody().front().getTerminator()->getOperands()))
-      if (merged.contains(value)) {
+      if (accumulated.contains(value)) {
         ports.setResult(*func, index, dist::kDuringAttr, last);
         ++numPutOff;
       }

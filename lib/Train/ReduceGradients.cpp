@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scaling and conversion are primitive operations, so that the serial program rounds as the distributed one does.
-// `dist.travels` marks the operations that a partial gradient passes before its reduction:
+// `dist.defer_reduction` marks the operations that a partial gradient passes before its reduction:
 //
 //   BEFORE   gradient > times 1/N > to the type > | reduced here | > back
 //   AFTER    gradient > to the type >             | reduced here | > back > times 1/N
@@ -31,16 +31,16 @@ using namespace meshwright;
 using namespace meshwright::train;
 
 /// The element type in which a gradient of type `own` is reduced.
-static Type getTravelType(TravelType type, Type own) {
+static Type getReduceType(ReduceType type, Type own) {
   MLIRContext *context = own.getContext();
   switch (type) {
-  case TravelType::Gradient:
+  case ReduceType::Gradient:
     return own;
-  case TravelType::F32:
+  case ReduceType::F32:
     return Float32Type::get(context);
-  case TravelType::BF16:
+  case ReduceType::BF16:
     return BFloat16Type::get(context);
-  case TravelType::F16:
+  case ReduceType::F16:
     return Float16Type::get(context);
   }
   return own;
@@ -49,7 +49,7 @@ static Type getTravelType(TravelType type, Type own) {
 /// Marks the operation of `value`, if it is a new one, so that a reduction of its operand is deferred.
 static Value travelling(Value value, Value from) {
   if (value != from)
-    dist::setTravels(value.getDefiningOp());
+    dist::setDefersReduction(value.getDefiningOp());
   return value;
 }
 
@@ -78,10 +78,10 @@ struct ReduceGradientsPass : train::impl::ReduceGradientsPassBase<ReduceGradient
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient);
     Widening widening(gradient);
-    Type source = widening.getSource() ? widening.getSource() : own, travel = getTravelType(communicate, source);
+    Type source = widening.getSource() ? widening.getSource() : own, travel = getReduceType(communicate, source);
     Value next = gradient;
     if (scale == ReduceScale::Before || travel != widening.getSource()) {
-      widening.setTravels();
+      widening.setDefersReduction();
       if (scale == ReduceScale::Before)
         next = travelling(divide(build, next), next);
       next = travelling(build.convert(next, travel), next);

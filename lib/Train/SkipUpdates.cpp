@@ -49,10 +49,10 @@ struct SkipUpdatesPass : train::impl::SkipUpdatesPassBase<SkipUpdatesPass> {
     auto reads = collectReads(func);
     SmallVector<net::AssignOp> assigns(func.getOps<net::AssignOp>());
     dist::MeshOp mesh = dist::findMesh(getOperation());
-    bool merges = mesh && mesh.getMesh().find(dist::AxisKind::Steps);
+    bool accumulates = mesh && mesh.getMesh().find(dist::AxisKind::Steps);
     for (net::AssignOp assign : assigns) {
       // Overflow is only known in the last accumulated step; assignments of every step happen regardless.
-      if (merges && (dist::kDuringAttr.isOn(assign) || net::getRole(assign) != net::Role::Optimize))
+      if (accumulates && (dist::kDuringAttr.isOn(assign) || net::getRole(assign) != net::Role::Optimize))
         continue;
       net::ReadOp &read = reads[assign.getVariableAttr().getAttr()];
       if (!read) {

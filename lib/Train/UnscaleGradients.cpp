@@ -41,7 +41,7 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
       Value unscaled = unscale(builder, gradient, factor);
       Value bad = findNotFinite(builder, unscaled);
       if (found)
-        dist::setTravels((found = build.binary<net::MaximumOp>(found, bad)).getDefiningOp());
+        dist::setDefersReduction((found = build.binary<net::MaximumOp>(found, bad)).getDefiningOp());
       else
         found = bad;
     }

@@ -33,7 +33,7 @@ bool Widening::collect(Value value) {
   return isConverted;
 }
 
-void Widening::setTravels() const {
+void Widening::setDefersReduction() const {
   for (Operation *op : ops)
-    dist::setTravels(op);
+    dist::setDefersReduction(op);
 }

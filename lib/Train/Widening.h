@@ -21,7 +21,7 @@ public:
   /// The only type before conversion; null if there are several.
   mlir::Type getSource() const { return sources.size() == 1 ? sources.front() : mlir::Type(); }
   /// Marks the collected operations as ones that partial sums pass.
-  void setTravels() const;
+  void setDefersReduction() const;
 
 private:
   bool collect(mlir::Value value);

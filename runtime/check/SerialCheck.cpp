@@ -106,7 +106,7 @@ Status SerialCheck::synchronize() {
       serial->scatter(serial->getVariables(), i, whole);
   }
   if (serial)
-    serial->setMergePosition(session.getMergePosition());
+    serial->setAccumulationPosition(session.getAccumulationPosition());
   return {};
 }
 
@@ -226,7 +226,7 @@ Status SerialCheck::judgeDoubts(const Feeder &feeder, uint32_t position, CheckRe
     perturb(variables.getType(i), value, arithmetic);
     serial->scatter(variables, i, value);
   }
-  serial->setMergePosition(position);
+  serial->setAccumulationPosition(position);
   MW_TRY(runSerialStep(feeder));
   for (const Doubt &doubt : doubts) {
     const ValueSet &set = doubt.isVariable ? variables : serial->getOutputs();
@@ -282,7 +282,7 @@ Status SerialCheck::findSkipped(CheckReport &report) {
 }
 
 Result<CheckReport> SerialCheck::check(const Feeder &feeder) {
-  uint32_t position = serial ? serial->getMergePosition() : 0;
+  uint32_t position = serial ? serial->getAccumulationPosition() : 0;
   World &world = session.getWorld();
   MW_TRY(world.agree(serial ? prepareStep(feeder) : Status()));
   CheckReport report;

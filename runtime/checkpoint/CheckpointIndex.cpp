@@ -84,8 +84,8 @@ std::string CheckpointIndex::toJson() const {
   Json content = {{"step", step}, {"data_position", dataPosition}, {"seed", seed}, {"variables", std::move(list)}};
   if (nonFinite)
     content["non_finite"] = *nonFinite;
-  if (mergePosition != 0)
-    content["merge"] = {{"position", mergePosition}, {"steps", mergeSteps}};
+  if (accumulationPosition != 0)
+    content["merge"] = {{"position", accumulationPosition}, {"steps", accumulationSteps}};
   std::string text = toText(content);
   return fmt::format("{{\"{}\":{},\"checksum\":\"{}\",\"content\":{}}}\n", versionKey, version,
                      formatChecksum(computeChecksum(std::as_bytes(std::span(text)))), text);
@@ -215,14 +215,14 @@ static Status readVariable(const Json &entry, CheckpointVariable &variable) {
   return variable.makeLayout().status();
 }
 
-static Status readMerge(const Json &entry, CheckpointIndex &index) {
-  MW_TRY(checkKeys(entry, {"position", "steps"}, {}, "the merge"));
-  MW_TRY_ASSIGN(int64_t position, readNumber(entry["position"], "the position in the merge"));
-  MW_TRY_ASSIGN(int64_t steps, readNumber(entry["steps"], "the number of merged steps"));
+static Status readAccumulation(const Json &entry, CheckpointIndex &index) {
+  MW_TRY(checkKeys(entry, {"position", "steps"}, {}, "the accumulation"));
+  MW_TRY_ASSIGN(int64_t position, readNumber(entry["position"], "the position in the accumulation"));
+  MW_TRY_ASSIGN(int64_t steps, readNumber(entry["steps"], "the number of accumulated steps"));
   if (position < 1 || position >= steps || steps > UINT32_MAX)
-    return inputError("a merge of {} steps is said to be under way after {}", steps, position);
-  index.mergePosition = static_cast<uint32_t>(position);
-  index.mergeSteps = static_cast<uint32_t>(steps);
+    return inputError("an accumulation of {} steps is said to be under way after {}", steps, position);
+  index.accumulationPosition = static_cast<uint32_t>(position);
+  index.accumulationSteps = static_cast<uint32_t>(steps);
   return {};
 }
 
@@ -267,7 +267,7 @@ Result<CheckpointIndex> CheckpointIndex::parse(std::string_view text) {
     return inputError("the seed is {}, which is no whole number", toText(content["seed"]));
   index.seed = content["seed"].get<uint64_t>();
   if (content.contains("merge"))
-    MW_TRY(readMerge(content["merge"], index));
+    MW_TRY(readAccumulation(content["merge"], index));
   if (!content["variables"].is_array())
     return inputError("the variables are JSON of type {} and not a list", content["variables"].type_name());
   std::set<std::string> names;

@@ -96,8 +96,8 @@ struct CheckpointWriter::Implementation {
     const ValueSet &set = session.getVariables();
     RankCopy &copy = copies[rank];
     std::vector<int64_t> coordinates = session.getMesh().getCoordinates(rank);
-    // No merge is ever under way between steps that are updates.
-    bool updates = session.getPackage().getMergeSteps() == 1;
+    // No accumulation is ever under way between steps that are updates.
+    bool updates = session.getPackage().getAccumulationSteps() == 1;
     for (size_t i = 0; i != set.size(); ++i) {
       if (updates && variables[i].isAccumulator())
         continue;
@@ -120,9 +120,9 @@ struct CheckpointWriter::Implementation {
     return copies[rank].bytes == 0 ? Status() : copies[rank].memory.allocate(copies[rank].bytes);
   }
 
-  /// Accumulators are part of the state while a merge is under way.
+  /// Accumulators are part of the state while an accumulation is under way.
   bool isSaved(const CheckpointVariable &variable) const {
-    return index.mergePosition != 0 || !variable.isAccumulator();
+    return index.accumulationPosition != 0 || !variable.isAccumulator();
   }
 
   Status copyRank(int64_t rank) {
@@ -296,8 +296,8 @@ Status CheckpointWriter::save(CheckpointState state) {
   MW_TRY(finish());
   Implementation *self = implementation.get();
   static_cast<CheckpointState &>(self->index) = std::move(state);
-  self->index.mergePosition = self->session.getMergePosition();
-  self->index.mergeSteps = self->session.getPackage().getMergeSteps();
+  self->index.accumulationPosition = self->session.getAccumulationPosition();
+  self->index.accumulationSteps = self->session.getPackage().getAccumulationSteps();
   MW_TRY(self->begin().within("checkpoint"));
   MW_TRY(self->session.forEachRank([&](int64_t rank) { return self->copyRank(rank); }));
   return self->start();
@@ -312,7 +312,7 @@ uint64_t CheckpointWriter::getCopyBytes(int64_t rank) const { return implementat
 // Resuming
 //===----------------------------------------------------------------------===//
 
-/// For every variable of the session its place in the checkpoint; nothing for accumulators between merges.
+/// For every variable of the session its place in the checkpoint; nothing for accumulators between accumulations.
 static Result<std::vector<std::optional<size_t>>> matchVariables(const Session &session, const Checkpoint &checkpoint) {
   const ValueSet &set = session.getVariables();
   const CheckpointIndex &index = checkpoint.getIndex();
@@ -339,16 +339,16 @@ static Result<std::vector<std::optional<size_t>>> matchVariables(const Session &
   return places;
 }
 
-/// A merge that is under way goes on in the same number of steps.
+/// An accumulation that is under way goes on in the same number of steps.
 static Status restorePosition(Session &session, const Checkpoint &checkpoint) {
   const CheckpointIndex &index = checkpoint.getIndex();
-  uint32_t steps = session.getPackage().getMergeSteps();
-  if (index.mergePosition != 0 && index.mergeSteps != steps)
-    return inputError(
-        "{} is after {} of {} steps of a merge, but the package merges {}; where no merge is under way any "
-        "number goes on",
-        checkpoint.getFolder(), index.mergePosition, index.mergeSteps, steps);
-  session.setMergePosition(index.mergePosition);
+  uint32_t steps = session.getPackage().getAccumulationSteps();
+  if (index.accumulationPosition != 0 && index.accumulationSteps != steps)
+    return inputError("{} is after {} of {} steps of an accumulation, but the package accumulates {}; where no "
+                      "accumulation is under way any "
+                      "number goes on",
+                      checkpoint.getFolder(), index.accumulationPosition, index.accumulationSteps, steps);
+  session.setAccumulationPosition(index.accumulationPosition);
   return {};
 }
 

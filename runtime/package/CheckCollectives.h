@@ -40,8 +40,8 @@ private:
   std::map<std::vector<uint32_t>, std::vector<uint64_t>> positions;
 };
 
-/// Checks the order of the step at a position of a merge: every start is over before the step is, a Wait names a start
-/// in flight, and no instruction touches buffers of a start in flight. The instructions have been checked.
+/// Checks the order of the step at a position of an accumulation: every start is over before the step is, a Wait names
+/// a start in flight, and no instruction touches buffers of a start in flight. The instructions have been checked.
 Status checkInFlight(const Program &program, uint32_t position, uint32_t microBatches);
 
 /// Checks that what a step reads from a slot was written for the same micro-batch. The instructions have been checked.

@@ -28,7 +28,7 @@ struct Issued {
   uint32_t microBatch;
 };
 
-/// Calls fn(issued) for all that a step at that position of a merge issues, in order.
+/// Calls fn(issued) for all that a step at that position of an accumulation issues, in order.
 template <typename Fn> void forEachCollective(const Program &program, uint32_t position, Fn &&fn) {
   forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
     if (instruction.has_collective())
@@ -109,7 +109,7 @@ Status explain(const meshwright::Package &package, const Mesh &mesh, uint32_t po
   auto say = [&](const auto &list) { return i < list.size() ? describe(list[i], package) : std::string("nothing"); };
   return inputError("ranks {} and {} are in one group, but where rank {} issues {}, rank {} issues {}{}", first, second,
                     first, say(a), second, say(b),
-                    package.merge_steps() > 1 ? fmt::format(", in step {} of a merge", position) : "");
+                    package.accumulation_steps() > 1 ? fmt::format(", in step {} of an accumulation", position) : "");
 }
 
 Status checkStep(const meshwright::Package &package, const Mesh &mesh, uint32_t position) {

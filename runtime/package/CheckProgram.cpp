@@ -237,7 +237,7 @@ private:
     }
   }
 
-  /// A tag names one collective of a task, and a Wait one that is started, there or by one other work.
+  /// A tag names one collective of a task, and a Wait one that is started, there or by one other action.
   Status checkTags() {
     CollectiveTags tags(program);
     for (int number = 0; number != program.tasks_size(); ++number) {
@@ -259,11 +259,11 @@ private:
     bool executed = false;
     for (const Instruction &other : program.tasks(task).instructions())
       executed |= other.has_collective() && other.collective().tag() == tag;
-    size_t works = tags.countWorks(tag);
+    size_t actions = tags.countActions(tag);
     return inputError("{} waits for collective #{}, which {}", instruction, tag,
-                      works != 0 ? fmt::format("{} works start", works)
-                      : executed ? "is not started but executed"
-                                 : "no task starts for it");
+                      actions != 0 ? fmt::format("{} actions start", actions)
+                      : executed   ? "is not started but executed"
+                                   : "no task starts for it");
   }
 
   /// A tag names one started copy of a task, and a CopyWait such a one.

@@ -198,7 +198,8 @@ private:
     if (length > maxNamed)
       cycle += fmt::format("; and {} more", length - maxNamed);
     return inputError("ranks wait for each other for ever{}: {}",
-                      package.merge_steps() > 1 ? fmt::format(" in step {} of a merge", position) : "", cycle);
+                      package.accumulation_steps() > 1 ? fmt::format(" in step {} of an accumulation", position) : "",
+                      cycle);
   }
 
   const meshwright::Package &package;

@@ -1,9 +1,9 @@
-//===- CheckSchedules.cpp - whether every step of a merge is one ----------===//
+//===- CheckSchedules.cpp - whether every step of an accumulation is one ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ranges of all programs' items cut the positions of a merge into variants: a merge of a million steps costs what
-// its few variants do.
+// The ranges of all programs' items cut the positions of an accumulation into variants: an accumulation of a million
+// steps costs what its few variants do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,24 @@ static constexpr size_t maxVariants = 64;
 
 namespace {
 
-/// As in messages: `step 1 of a merge of 3`.
-std::string describeStep(uint32_t position, uint32_t mergeSteps) {
-  return mergeSteps == 1 ? "the step" : fmt::format("step {} of a merge of {}", position, mergeSteps);
+/// As in messages: `step 1 of an accumulation of 3`.
+std::string describeStep(uint32_t position, uint32_t accumulationSteps) {
+  return accumulationSteps == 1 ? "the step"
+                                : fmt::format("step {} of an accumulation of {}", position, accumulationSteps);
 }
 
-Status checkItem(const ScheduleItem &item, const Program &program, uint32_t mergeSteps) {
+Status checkItem(const ScheduleItem &item, const Program &program, uint32_t accumulationSteps) {
   if (item.task() >= static_cast<uint32_t>(program.tasks_size()))
     return inputError("the schedule runs task {} but the program has {}", item.task(), program.tasks_size());
-  if (item.first_step() >= item.end_step() || item.end_step() > mergeSteps)
-    return inputError("the schedule runs task {} in the steps [{}, {}) of a merge of {}", item.task(),
-                      item.first_step(), item.end_step(), mergeSteps);
+  if (item.first_step() >= item.end_step() || item.end_step() > accumulationSteps)
+    return inputError("the schedule runs task {} in the steps [{}, {}) of an accumulation of {}", item.task(),
+                      item.first_step(), item.end_step(), accumulationSteps);
   return {};
 }
 
 /// The positions at which the items of some program begin or end.
-Result<std::set<uint32_t>> findCuts(const std::vector<const Program *> &programs, uint32_t mergeSteps) {
-  std::set<uint32_t> cuts = {0, mergeSteps};
+Result<std::set<uint32_t>> findCuts(const std::vector<const Program *> &programs, uint32_t accumulationSteps) {
+  std::set<uint32_t> cuts = {0, accumulationSteps};
   for (const Program *program : programs)
     for (const ScheduleItem &item : program->schedule()) {
       cuts.insert({item.first_step(), item.end_step()});
@@ -49,26 +50,26 @@ Result<std::set<uint32_t>> findCuts(const std::vector<const Program *> &programs
   return cuts;
 }
 
-/// A number names one work, whose tasks are done equally often.
-Status checkWorks(const Program &program) {
-  std::map<uint32_t, const Task *> works;
+/// A number names one action, whose tasks are done equally often.
+Status checkActions(const Program &program) {
+  std::map<uint32_t, const Task *> actions;
   for (const Task &task : program.tasks()) {
     if (!Task::Runs_IsValid(task.runs()))
       return inputError("task \"{}\" is done for micro-batches of an unknown kind, {}", task.name(),
                         static_cast<int>(task.runs()));
-    const Task &first = *works.emplace(task.work(), &task).first->second;
+    const Task &first = *actions.emplace(task.action(), &task).first->second;
     if (task.runs() != first.runs())
-      return inputError("tasks \"{}\" and \"{}\" are one work, {}, but are not done for the same micro-batches",
-                        first.name(), task.name(), task.work());
+      return inputError("tasks \"{}\" and \"{}\" are one action, {}, but are not done for the same micro-batches",
+                        first.name(), task.name(), task.action());
   }
   return {};
 }
 
-/// Follows a step: every work is done for each of its micro-batches once, in their order.
+/// Follows a step: every action is done for each of its micro-batches once, in their order.
 class StepOrder {
 public:
   StepOrder(const Program &program, uint32_t position, const meshwright::Package &package)
-      : program(program), step(describeStep(position, std::max(package.merge_steps(), 1u))), position(position),
+      : program(program), step(describeStep(position, std::max(package.accumulation_steps(), 1u))), position(position),
         microBatches(std::max(package.micro_batches(), 1u)), takesBatchWhole(&program == &package.serial()) {}
 
   Status check() {
@@ -77,7 +78,7 @@ public:
         MW_TRY(visit(item));
     if (done.empty())
       return inputError("{} runs 0 of {} micro-batches", step, microBatches);
-    for (const auto &[work, state] : done) {
+    for (const auto &[action, state] : done) {
       uint32_t end = getEnd(*state.task);
       if (state.next != end && !(takesBatchWhole && state.next == 1))
         return inputError("{} runs {} of {} micro-batches{}", step, state.next, end, describe(*state.task));
@@ -94,7 +95,7 @@ private:
   Status visit(const ScheduleItem &item) {
     const Task &task = program.tasks(static_cast<int>(item.task()));
     uint32_t first = task.runs() == Task::LAST ? microBatches - 1 : 0;
-    State &state = done.emplace(task.work(), State{&task, first}).first->second;
+    State &state = done.emplace(task.action(), State{&task, first}).first->second;
     if (item.micro_batch() != state.next)
       return inputError("{} runs micro-batch {}{} where {} is next", step, item.micro_batch(), describe(task),
                         state.next < getEnd(task) ? fmt::format("{}", state.next) : "none");
@@ -107,14 +108,14 @@ private:
 
   /// The name of the action for messages, if there are several.
   std::string describe(const Task &task) const {
-    return hasWorks(program) ? fmt::format(" of task \"{}\"", task.name()) : "";
+    return hasActions(program) ? fmt::format(" of task \"{}\"", task.name()) : "";
   }
 
   const Program &program;
   std::string step;
   uint32_t position, microBatches;
   bool takesBatchWhole;
-  /// By work: a task of it, and the micro-batch that comes next.
+  /// By action: a task of it, and the micro-batch that comes next.
   std::map<uint32_t, State> done;
 };
 
@@ -131,7 +132,7 @@ uint64_t countInstructions(const Program &program, const std::vector<StepVariant
 } // namespace
 
 Result<std::vector<StepVariant>> meshwright::runtime::checkSchedules(const meshwright::Package &package) {
-  uint32_t mergeSteps = std::max(package.merge_steps(), 1u);
+  uint32_t accumulationSteps = std::max(package.accumulation_steps(), 1u);
   std::vector<const Program *> programs;
   for (const Program &program : package.programs())
     programs.push_back(&program);
@@ -142,11 +143,11 @@ Result<std::vector<StepVariant>> meshwright::runtime::checkSchedules(const meshw
   };
   for (size_t i = 0; i != programs.size(); ++i) {
     for (const ScheduleItem &item : programs[i]->schedule())
-      MW_TRY(checkItem(item, *programs[i], mergeSteps).within(getContext(i)));
-    MW_TRY(checkWorks(*programs[i]).within(getContext(i)));
+      MW_TRY(checkItem(item, *programs[i], accumulationSteps).within(getContext(i)));
+    MW_TRY(checkActions(*programs[i]).within(getContext(i)));
   }
 
-  MW_TRY_ASSIGN(std::set<uint32_t> cuts, findCuts(programs, mergeSteps));
+  MW_TRY_ASSIGN(std::set<uint32_t> cuts, findCuts(programs, accumulationSteps));
   std::vector<StepVariant> variants;
   for (auto begin = cuts.begin(), end = std::next(begin); end != cuts.end(); ++begin, ++end)
     variants.push_back({*begin, *end});

@@ -1,4 +1,4 @@
-//===- CheckSchedules.h - whether every step of a merge is one --*- C++ -*-===//
+//===- CheckSchedules.h - whether every step of an accumulation is one --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,8 +11,8 @@
 
 namespace meshwright::runtime {
 
-/// Checks the schedules of all programs: every step of a merge runs each work for each of its micro-batches once, in
-/// their order. Returns the variants of the step. Nothing of the programs has been checked.
+/// Checks the schedules of all programs: every step of an accumulation runs each action for each of its micro-batches
+/// once, in their order. Returns the variants of the step. Nothing of the programs has been checked.
 Result<std::vector<StepVariant>> checkSchedules(const meshwright::Package &package);
 
 } // namespace meshwright::runtime

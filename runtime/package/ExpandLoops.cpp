@@ -116,20 +116,20 @@ public:
   Status run() {
     bool moves = false;
     for (const Buffer &buffer : program.buffers())
-      moves |= buffer.trip_bytes_size() != 0;
+      moves |= buffer.iteration_bytes_size() != 0;
     for (Task &task : *program.mutable_tasks()) {
       MW_TRY_ASSIGN(bool hasLoops, measure(task));
       if (hasLoops || moves)
         MW_TRY(expand(task).within(fmt::format("task \"{}\"", task.name())));
     }
     for (Buffer &buffer : *program.mutable_buffers())
-      buffer.clear_trip_bytes();
+      buffer.clear_iteration_bytes();
     return {};
   }
 
 private:
-  /// A trip that has begun.
-  struct Trip {
+  /// An iteration that has begun.
+  struct Iteration {
     uint64_t count;
     bool reverse;
     int first;
@@ -145,7 +145,7 @@ private:
 
   Program &program;
   Common &common;
-  std::vector<Trip> trips;
+  std::vector<Iteration> iterations;
   /// The instructions of the expanded task.
   google::protobuf::RepeatedPtrField<Instruction> expanded;
   /// Buffers that have moved, by the number of what moved and how far.
@@ -174,7 +174,7 @@ Result<bool> Expander::measure(const Task &task) {
       continue;
     uint64_t count = instruction.loop().count();
     if (count == 0)
-      return inputError("instruction {} of task \"{}\" begins a loop of 0 trips", i, task.name());
+      return inputError("instruction {} of task \"{}\" begins a loop of 0 iterations", i, task.name());
     hasLoops = true;
     times.push_back(count > maxInstructions ? maxInstructions + 1 : times.back() * count);
   }
@@ -188,12 +188,12 @@ Status Expander::expand(Task &task) {
   for (int i = 0; i != task.instructions_size(); ++i) {
     const Instruction &instruction = task.instructions(i);
     if (instruction.has_loop()) {
-      trips.push_back({instruction.loop().count(), instruction.loop().reverse(), i});
+      iterations.push_back({instruction.loop().count(), instruction.loop().reverse(), i});
     } else if (instruction.has_end_loop()) {
-      if (++trips.back().done == trips.back().count)
-        trips.pop_back();
+      if (++iterations.back().done == iterations.back().count)
+        iterations.pop_back();
       else
-        i = trips.back().first;
+        i = iterations.back().first;
     } else if (Status status = add(instruction); !status.ok()) {
       return status.within(fmt::format("instruction {} ({})", i, instruction.name()));
     }
@@ -207,19 +207,19 @@ Status Expander::add(const Instruction &instruction) {
   Instruction &added = *expanded.Add();
   added = instruction;
   MW_TRY(forEachBuffer(added, [&](uint32_t number) { return place(number); }));
-  if (trips.empty())
+  if (iterations.empty())
     return {};
   name(added);
   std::optional<uint32_t> tag = getTag(added);
   if (!tag)
     return {};
   uint64_t before = 0;
-  for (const Trip &trip : trips)
-    before = before * trip.count + trip.done;
+  for (const Iteration &iteration : iterations)
+    before = before * iteration.count + iteration.done;
   // No product is larger than the instructions times the tags, which are 32 bits each.
   uint64_t newTag = *tag + before * common.numTags;
   if (newTag > UINT32_MAX)
-    return inputError("trip {} of collective #{} has no tag of 32 bits, where {} tags are taken", before, *tag,
+    return inputError("iteration {} of collective #{} has no tag of 32 bits, where {} tags are taken", before, *tag,
                       common.numTags);
   setTag(added, static_cast<uint32_t>(newTag));
   return {};
@@ -231,13 +231,13 @@ Result<uint32_t> Expander::place(uint32_t number) {
   if (number >= static_cast<uint32_t>(program.buffers_size()))
     return number;
   const Buffer &buffer = program.buffers(static_cast<int>(number));
-  if (static_cast<size_t>(buffer.trip_bytes_size()) > trips.size())
-    return inputError("buffer {} moves with the trips of {} loops, but {} are around the instruction", number,
-                      buffer.trip_bytes_size(), trips.size());
+  if (static_cast<size_t>(buffer.iteration_bytes_size()) > iterations.size())
+    return inputError("buffer {} moves with the iterations of {} loops, but {} are around the instruction", number,
+                      buffer.iteration_bytes_size(), iterations.size());
   uint64_t distance = 0;
-  for (int i = 0; i != buffer.trip_bytes_size(); ++i) {
+  for (int i = 0; i != buffer.iteration_bytes_size(); ++i) {
     uint64_t part;
-    if (__builtin_mul_overflow(buffer.trip_bytes(i), trips[static_cast<size_t>(i)].getNumber(), &part) ||
+    if (__builtin_mul_overflow(buffer.iteration_bytes(i), iterations[static_cast<size_t>(i)].getNumber(), &part) ||
         __builtin_add_overflow(distance, part, &distance))
       return inputError("buffer {} moves by more bytes than there are", number);
   }
@@ -250,7 +250,7 @@ Result<uint32_t> Expander::place(uint32_t number) {
   if (isNew) {
     Buffer copy = buffer;
     copy.set_offset(offset);
-    copy.clear_trip_bytes();
+    copy.clear_iteration_bytes();
     *program.add_buffers() = std::move(copy);
   }
   return known->second;
@@ -259,8 +259,8 @@ Result<uint32_t> Expander::place(uint32_t number) {
 /// Appends the numbers of the present iterations to the name of `instruction`.
 void Expander::name(Instruction &instruction) const {
   std::string suffix;
-  for (const Trip &trip : trips)
-    suffix += fmt::format("{}{}", suffix.empty() ? " [" : ", ", trip.getNumber());
+  for (const Iteration &iteration : iterations)
+    suffix += fmt::format("{}{}", suffix.empty() ? " [" : ", ", iteration.getNumber());
   suffix += "]";
   instruction.set_name(instruction.name() + suffix);
   if (instruction.has_collective())

@@ -94,7 +94,7 @@ static Result<std::vector<const TensorView *>> findSources(const Session &sessio
 
 Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
   InitialReport report;
-  setMergePosition(0);
+  setAccumulationPosition(0);
   const ValueSet &set = getVariables();
   auto sources = findSources(*this, file, report);
   MW_TRY(getWorld().agree(sources.status()));

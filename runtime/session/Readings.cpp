@@ -75,7 +75,7 @@ Result<StepReading> Readings::read(const Session &session, StepCosts costs) {
     costs.seconds = seconds[place];
   StepReading reading;
   reading.position = positions[place];
-  reading.isUpdate = (reading.position + 1) % session.getPackage().getMergeSteps() == 0;
+  reading.isUpdate = (reading.position + 1) % session.getPackage().getAccumulationSteps() == 0;
   reading.costs = costs;
   numRead = numRun - getNumUnread() + 1;
   MW_TRY(readScalars(session, place, reading));

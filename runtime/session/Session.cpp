@@ -169,9 +169,9 @@ struct Session::Implementation {
     return {};
   }
 
-  /// The serial program of a package whose merge takes place within a step has nothing to accumulate.
+  /// The serial program of a package whose accumulation takes place within a step has nothing to accumulate.
   bool isLeftOut(const Variable &variable) const {
-    return options.serial && variable.kind() == Variable::ACCUMULATOR && package.getMergeSteps() == 1;
+    return options.serial && variable.kind() == Variable::ACCUMULATOR && package.getAccumulationSteps() == 1;
   }
   bool isLeftOut(const Port &) const { return false; }
 
@@ -191,7 +191,7 @@ struct Session::Implementation {
     readings.noteStep(position, static_cast<double>(TimeRange::now() - begin) * 1e-9);
     mirrors->noteComputed(variables);
     mirrors->noteComputed(outputs);
-    position = (position + 1) % package.getMergeSteps();
+    position = (position + 1) % package.getAccumulationSteps();
   }
 
   /// The first process takes the packed values apart.
@@ -339,8 +339,8 @@ Status Session::forEachRank(const std::function<Status(int64_t)> &work) {
   return getWorld().agree(implementation->team->run(work));
 }
 
-uint32_t Session::getMergePosition() const { return implementation->position; }
-void Session::setMergePosition(uint32_t position) { implementation->position = position; }
+uint32_t Session::getAccumulationPosition() const { return implementation->position; }
+void Session::setAccumulationPosition(uint32_t position) { implementation->position = position; }
 
 bool Session::isIdle(size_t i) const {
   return implementation->position == 0 &&

@@ -44,8 +44,8 @@ public:
         MW_TRY_ASSIGN(StepProfile profile, session.profile(variant.begin, steps));
         addProfile(variant.begin, profile);
       }
-    // The first round of a merge makes what later ones find.
-    int round = static_cast<int>(session.getPackage().getMergeSteps());
+    // The first round of an accumulation makes what later ones find.
+    int round = static_cast<int>(session.getPackage().getAccumulationSteps());
     for (int step = 0; step != (steps + 1) * round; ++step) {
       MW_TRY_ASSIGN(StepTrace trace, traceStep(session));
       if (step >= round)

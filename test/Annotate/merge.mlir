@@ -7,10 +7,10 @@
 // Tests that the axes of ranks come before the steps that the program has, and where gradients are accumulated: where they are kept, if
 // every step reduces them; otherwise that is left open, whatever becomes of the state.
 
-// CHECK: dist.mesh @mesh <["dp" = 2, "tp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"]}
+// CHECK: dist.mesh @mesh <["dp" = 2, "tp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"]}
 
 //--- model.mlir
-dist.mesh @mesh <[steps "merge" = 4]>
+dist.mesh @mesh <[steps "accumulation" = 4]>
 net.variable parameter @p.w : tensor<8x4xf32>
 net.variable parameter @p.s : tensor<f32>
 net.variable accumulator @"accumulator/p.w" : tensor<8x4xf32> like @p.w
@@ -19,14 +19,14 @@ net.variable optimizer_state @"momentum.m/p.w" : tensor<8x4xf32> like @p.w
 func.func @step(%x: tensor<4x8xf32> {net.name = "x"}, %dw: tensor<8x4xf32>, %ds: tensor<f32>) {
   %a = net.read @"accumulator/p.w" : tensor<8x4xf32>
   %b = net.read @"accumulator/p.s" : tensor<f32>
-  %s = net.accumulate %a, %dw over "merge" : tensor<8x4xf32>
-  %t = net.accumulate %b, %ds over "merge" : tensor<f32>
+  %s = net.accumulate %a, %dw over "accumulation" : tensor<8x4xf32>
+  %t = net.accumulate %b, %ds over "accumulation" : tensor<f32>
   %gw = net.negate %s {net.name = "grad/p.w", net.role = #net.role<backward>} : tensor<8x4xf32>
   %gs = net.negate %t {net.name = "grad/p.s", net.role = #net.role<backward>} : tensor<f32>
-  net.assign @"accumulator/p.w", %s {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<8x4xf32>
-  net.assign @"accumulator/p.s", %t {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<f32>
-  net.assign @"momentum.m/p.w", %gw {dist.during = {merge = array<i64: 3>}} : tensor<8x4xf32>
-  net.assign @p.s, %gs {dist.during = {merge = array<i64: 3>}} : tensor<f32>
+  net.assign @"accumulator/p.w", %s {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8x4xf32>
+  net.assign @"accumulator/p.s", %t {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<f32>
+  net.assign @"momentum.m/p.w", %gw {dist.during = {accumulation = array<i64: 3>}} : tensor<8x4xf32>
+  net.assign @p.s, %gs {dist.during = {accumulation = array<i64: 3>}} : tensor<f32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @step(%x: tensor<4x8xf32> {net.name = "x"}, %dw: tensor<8x4xf32>, %ds:
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } }
 data { axes: "dp" } model { batch { inputs: "x" } }
 tensor { axis: "tp" split { match: "p.w" dim: 0 } }
-train { sgd { } gradient_merge { steps: 4 } }
+train { sgd { } gradient_accumulation { steps: 4 } }
 zero { axes: "dp" stage: 2 }
 
 # LATE: net.variable accumulator @"accumulator/p.w" : tensor<8x4xf32> like @p.w{{$}}
@@ -45,7 +45,7 @@ zero { axes: "dp" stage: 2 }
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } }
 data { axes: "dp" } model { batch { inputs: "x" } }
 tensor { axis: "tp" split { match: "p.w" dim: 0 } }
-train { sgd { } gradient_merge { steps: 4 reduce: EVERY_STEP } }
+train { sgd { } gradient_accumulation { steps: 4 reduce: EVERY_STEP } }
 zero { axes: "dp" stage: 2 }
 
 # A gradient that cannot be sliced is accumulated whole.
@@ -55,7 +55,7 @@ zero { axes: "dp" stage: 2 }
 //--- owners.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } }
 data { axes: "dp" } model { batch { inputs: "x" } }
-train { sgd { } gradient_merge { steps: 4 reduce: EVERY_STEP } }
+train { sgd { } gradient_accumulation { steps: 4 reduce: EVERY_STEP } }
 zero { axes: "dp" stage: 3 ownership: WHOLE }
 
 # OWNERS: net.variable accumulator @"accumulator/p.w" {{.*}} {dist.mapping = #dist.mapping<dims = {{\[}}[], []], on {"dp" = [0]}>}

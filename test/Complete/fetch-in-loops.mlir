@@ -2,7 +2,7 @@
 // RUN: dist-opt %s --dist-complete-propagate --dist-complete-fetch-in-loops -split-input-file | FileCheck %s
 // RUN: dist-opt %s --dist-complete-propagate --dist-complete-fetch-in-loops --dist-complete-segment --dist-complete-verify -split-input-file | FileCheck %s --check-prefix=SEGMENT
 
-// Tests that a trip takes its part of a stack of parameters as it is kept, converted in 16 bit where it is kept, and reads it whole; and that it
+// Tests that an iteration takes its part of a stack of parameters as it is kept, converted in 16 bit where it is kept, and reads it whole; and that it
 // reduces its part of a stack of gradients.
 
 dist.mesh @mesh <["dp" = 4]> {dist.data_axes = ["dp"]}
@@ -36,16 +36,16 @@ func.func @step(%x: tensor<16x8xbf16> {dist.mapping = #dist.mapping<dims = [["dp
 
 // -----
 
-// Tests that a stack is fetched whole where ranks keep different trips, where something else reads it too.
+// Tests that a stack is fetched whole where ranks keep different iterations, where something else reads it too.
 
 // CHECK-LABEL: func.func @whole
-// CHECK: net.read @trips {dist.results = [#dist.mapping<dims = {{\[\[\], \[\]\]}}>]
+// CHECK: net.read @iterations {dist.results = [#dist.mapping<dims = {{\[\[\], \[\]\]}}>]
 // CHECK: net.read @shared {dist.results = [#dist.mapping<dims = {{\[\[\], \[\]\]}}>]
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
-net.variable parameter @trips : tensor<4x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}
+net.variable parameter @iterations : tensor<4x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}
 net.variable parameter @shared : tensor<4x8xf32> {dist.mapping = #dist.mapping<dims = [[], ["dp"]]>}
 func.func @whole(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<4x8xf32>) {
-  %a = net.read @trips {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<4x8xf32>
+  %a = net.read @iterations {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<4x8xf32>
   %b = net.read @shared {dist.results = [#dist.mapping<dims = [[], []]>]} : tensor<4x8xf32>
   %i = net.loop count = 4
   %c = net.carry %x in %i : tensor<8xf32>

@@ -22,11 +22,11 @@ func.func @begins_with_zeros(%x: tensor<3x4x8xf32> {dist.mapping = #dist.mapping
 
 // -----
 
-// CHECK-LABEL: func @sum_over_trips
+// CHECK-LABEL: func @sum_over_iterations
 // CHECK: net.reduce sum {{.*}}dist.results = [#dist.mapping<dims = {{\[\[\]\]}}, partial = sum ["dp"]>]
 // CHECK: net.total {{.*}}dist.computes = [#dist.mapping<dims = {{\[\[\]\]}}, partial = sum ["dp"]>]{{.*}}dist.results = [#dist.mapping<dims = {{\[\[\]\]}}>]
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
-func.func @sum_over_trips(%x: tensor<3x4x8xf32> {dist.mapping = #dist.mapping<dims = [[], ["dp"], []]>}) -> tensor<8xf32> {
+func.func @sum_over_iterations(%x: tensor<3x4x8xf32> {dist.mapping = #dist.mapping<dims = [[], ["dp"], []]>}) -> tensor<8xf32> {
   %i = net.loop count = 3
   %t = net.take %x in %i : tensor<3x4x8xf32> -> tensor<4x8xf32>
   %s = net.reduce sum %t dims = [0] : tensor<4x8xf32> -> tensor<8xf32>

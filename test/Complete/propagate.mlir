@@ -434,8 +434,8 @@ net.variable parameter @a : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [
 net.variable parameter @b : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["dp"]]>}
 net.variable parameter @c : tensor<6xf32> {dist.mapping = #dist.mapping<dims = [["ep"]]>}
 net.variable parameter @d : tensor<6xf32>
-// CHECK-LABEL: @travelling_sum_is_reduced_once
-func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
+// CHECK-LABEL: @deferred_sum_is_reduced_once
+func.func @deferred_sum_is_reduced_once() -> tensor<f32> {
   %a = net.read @a : tensor<6xf32>
   %b = net.read @b : tensor<6xf32>
   %c = net.read @c : tensor<6xf32>
@@ -454,13 +454,13 @@ func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
   %rd = net.reduce sum %d dims = [0] : tensor<6xf32> -> tensor<f32>
   // CHECK: net.add
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp", "tp"]>]
-  %ab = net.add %ra, %rb {dist.travels} : tensor<f32>
+  %ab = net.add %ra, %rb {dist.defer_reduction} : tensor<f32>
   // CHECK: net.add
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>]
-  %abc = net.add %ab, %rc {dist.travels} : tensor<f32>
+  %abc = net.add %ab, %rc {dist.defer_reduction} : tensor<f32>
   // CHECK: net.add
   // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.operands = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>, #dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.results = [#dist.mapping<dims = []>]
-  %abcd = net.add %abc, %rd {dist.travels} : tensor<f32>
+  %abcd = net.add %abc, %rd {dist.defer_reduction} : tensor<f32>
   %norm = net.sqrt %abcd : tensor<f32>
   return %norm : tensor<f32>
 }
@@ -470,15 +470,15 @@ func.func @travelling_sum_is_reduced_once() -> tensor<f32> {
 // A value stored in parts is reduced to these parts, after the marked conversion and in its type.
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
 net.variable optimizer_state @m : tensor<4xf32> = <constant, 0.000000e+00, 0.000000e+00> {dist.mapping = #dist.mapping<dims = [["dp"]]>}
-// CHECK-LABEL: @travels_before_it_is_scattered
-func.func @travels_before_it_is_scattered(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) {
+// CHECK-LABEL: @deferred_before_it_is_scattered
+func.func @deferred_before_it_is_scattered(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) {
   %m = net.read @m : tensor<4xf32>
   // CHECK: net.reduce
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
   %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
   // CHECK: net.convert
   // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [["dp"]]>]
-  %narrow = net.convert %g {dist.travels} : tensor<4xf32> -> tensor<4xf16>
+  %narrow = net.convert %g {dist.defer_reduction} : tensor<4xf32> -> tensor<4xf16>
   %back = net.convert %narrow : tensor<4xf16> -> tensor<4xf32>
   %two = net.multiply %back, %back : tensor<4xf32>
   %next = net.add %m, %two : tensor<4xf32>
@@ -490,18 +490,18 @@ func.func @travels_before_it_is_scattered(%x: tensor<8x4xf32> {dist.mapping = #d
 
 // A partial value that all its uses let travel is not reduced where it is made.
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
-// CHECK-LABEL: @travels_to_several_uses
-func.func @travels_to_several_uses(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) -> (tensor<4xf16>, tensor<4xf32>) {
+// CHECK-LABEL: @deferred_to_several_uses
+func.func @deferred_to_several_uses(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) -> (tensor<4xf16>, tensor<4xf32>) {
   // CHECK: net.reduce
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
   %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
   // CHECK: net.convert
   // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [[]]>]
-  %narrow = net.convert %g {dist.travels} : tensor<4xf32> -> tensor<4xf16>
+  %narrow = net.convert %g {dist.defer_reduction} : tensor<4xf32> -> tensor<4xf16>
   %half = net.constant dense<0.5> : tensor<4xf32>
   // CHECK: net.multiply
   // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
-  %scaled = net.multiply %half, %g {dist.travels} : tensor<4xf32>
+  %scaled = net.multiply %half, %g {dist.defer_reduction} : tensor<4xf32>
   return %narrow, %scaled : tensor<4xf16>, tensor<4xf32>
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s -split-input-file --dist-complete-recompute | FileCheck %s
 
-// Tests that a trip of backward makes again what a trip of forward made by cheap operations, from what that one takes of stacks that are there and
+// Tests that an iteration of backward makes again what an iteration of forward made by cheap operations, from what that one takes of stacks that are there and
 // one more stack; and that stacks which are read no more are gone.
 
-// CHECK-LABEL: func.func @trip
+// CHECK-LABEL: func.func @iteration
 // CHECK: %[[I:.*]] = net.loop count = 3
 // CHECK: %[[B:.*]] = net.take %arg1 in %[[I]]
 // CHECK: %[[Y:.*]] = net.dot
@@ -22,7 +22,7 @@
 // CHECK-NEXT: %[[T:.*]] = net.tanh %[[A]] {net.recomputes = [[TANH]]
 // CHECK-NEXT: net.multiply %{{.*}}, %[[T]]
 // CHECK-NEXT: net.next
-func.func @trip(%x: tensor<4x8xf32>, %bias: tensor<3x4x8xf32>, %w: tensor<8x8xbf16>, %g: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+func.func @iteration(%x: tensor<4x8xf32>, %bias: tensor<3x4x8xf32>, %w: tensor<8x8xbf16>, %g: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %i = net.loop count = 3 {net.role = #net.role<forward>}
   %c = net.carry %x in %i {net.role = #net.role<forward>} : tensor<4x8xf32>
   %b = net.take %bias in %i {net.role = #net.role<forward>} : tensor<3x4x8xf32> -> tensor<4x8xf32>

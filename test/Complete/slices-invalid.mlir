@@ -55,7 +55,7 @@ func.func @nothing_in_slices(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dim
 
 // -----
 
-// A trip's sum over the batch is squared before the next trip: no slice goes through the loop by itself.
+// An iteration's sum over the batch is squared before the next iteration: no slice goes through the loop by itself.
 dist.mesh @mesh <[slices "micro" = 4]>
 net.variable parameter @w : tensor<3x8xf32>
 func.func @sum_in_a_loop(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [["micro"]]>}) -> tensor<f32> {

@@ -83,7 +83,7 @@ func.func @decisions(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [[
 
 // Tests that an accumulator without a placement is on the stage that adds to it.
 
-dist.mesh @mesh <["dp" = 2, "pp" = 2, steps "merge" = 4]> {dist.data_axes = ["dp"], dist.stage_axis = "pp",
+dist.mesh @mesh <["dp" = 2, "pp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"], dist.stage_axis = "pp",
     dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
 net.variable parameter @w : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [1]}>}
 // CHECK: net.variable accumulator @"accumulator/w" {{.*}}dist.mapping = #dist.mapping<dims = {{\[}}[]], partial = sum ["dp"], on {"pp" = [1]}>
@@ -95,11 +95,11 @@ func.func @merge(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"
   %before = net.read @"accumulator/w" : tensor<4xf32>
   %w = net.read @w : tensor<4xf32>
   %g = net.reduce sum %x dims = [0] {dist.stage = 1 : i64} : tensor<8x4xf32> -> tensor<4xf32>
-  %sum = net.accumulate %before, %g over "merge" {dist.stage = 1 : i64} : tensor<4xf32>
+  %sum = net.accumulate %before, %g over "accumulation" {dist.stage = 1 : i64} : tensor<4xf32>
   // CHECK: net.subtract {{.*}}on {"pp" = [1]}>]
   %next = net.subtract %w, %sum : tensor<4xf32>
   // CHECK: net.assign @"accumulator/w", {{.*}}partial = sum ["dp"], on {"pp" = [1]}>]
-  net.assign @"accumulator/w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
-  net.assign @w, %next {dist.during = {merge = array<i64: 3>}} : tensor<4xf32>
+  net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4xf32>
+  net.assign @w, %next {dist.during = {accumulation = array<i64: 3>}} : tensor<4xf32>
   return
 }

@@ -37,7 +37,7 @@ func.func @gradients(%x: tensor<1024x2xbf16> {dist.mapping = #dist.mapping<dims 
   %1 = net.convert %0 {net.name = "grad/b"} : tensor<2xbf16> -> tensor<2xf32>
   // CHECK: net.reduce sum %arg0 dims = [0] : tensor<1024x2xbf16> -> tensor<2xbf16>
   %2 = net.reduce sum %x dims = [0] : tensor<1024x2xbf16> -> tensor<2xbf16>
-  %3 = net.convert %2 {dist.travels} : tensor<2xbf16> -> tensor<2xf32>
+  %3 = net.convert %2 {dist.defer_reduction} : tensor<2xbf16> -> tensor<2xf32>
   return %1, %3 : tensor<2xf32>, tensor<2xf32>
 }
 

@@ -3,7 +3,7 @@
 // Tests that the first number has to be known.
 
 func.func @starts_anywhere(%0: tensor<4xf32>, %first: tensor<i32>) -> tensor<4xf32> {
-  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its trip count has to be known}}
+  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its iteration count has to be known}}
   %1:2 = stablehlo.while(%i = %first, %x = %0) : tensor<i32>, tensor<4xf32>
   cond {
     %bound = stablehlo.constant dense<5> : tensor<i32>
@@ -24,7 +24,7 @@ func.func @starts_anywhere(%0: tensor<4xf32>, %first: tensor<i32>) -> tensor<4xf
 
 func.func @doubles(%0: tensor<4xf32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its trip count has to be known}}
+  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its iteration count has to be known}}
   %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
   cond {
     %bound = stablehlo.constant dense<5> : tensor<i32>
@@ -86,7 +86,7 @@ func.func @endless(%0: tensor<4xf32>) -> tensor<4xf32> {
 // Tests that a condition that is computed is an error.
 
 func.func @computed(%0: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its trip count has to be known}}
+  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its iteration count has to be known}}
   %1 = stablehlo.while(%x = %0) : tensor<f32>
   cond {
     %one = stablehlo.constant dense<1.0> : tensor<f32>
@@ -105,7 +105,7 @@ func.func @computed(%0: tensor<f32>) -> tensor<f32> {
 
 func.func @two_types() -> tensor<i32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its trip count has to be known}}
+  // expected-error @below {{stablehlo.while does not count from a constant to a constant in constant steps; its iteration count has to be known}}
   %1 = stablehlo.while(%i = %zero) : tensor<i32>
   cond {
     %bound = stablehlo.constant dense<3> : tensor<i64>

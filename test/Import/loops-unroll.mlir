@@ -3,13 +3,13 @@
 // Tests that counted loops become straight code.
 
 // The example of the pass.
-// CHECK-LABEL: func @three_trips
+// CHECK-LABEL: func @three_iterations
 // CHECK: %[[FIRST:.*]] = "stablehlo.tanh"(%arg0)
 // CHECK: %[[SECOND:.*]] = "stablehlo.tanh"(%[[FIRST]])
 // CHECK: %[[THIRD:.*]] = "stablehlo.tanh"(%[[SECOND]])
 // CHECK-NOT: stablehlo.tanh
 // CHECK: return %[[THIRD]]
-func.func @three_trips(%0: tensor<4xf32>) -> tensor<4xf32> {
+func.func @three_iterations(%0: tensor<4xf32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
   cond {
@@ -25,7 +25,7 @@ func.func @three_trips(%0: tensor<4xf32>) -> tensor<4xf32> {
   return %1#1 : tensor<4xf32>
 }
 
-// The bound may be a value of the loop that no trip changes, and the counter may go down.
+// The bound may be a value of the loop that no iteration changes, and the counter may go down.
 // CHECK-LABEL: func @down_to_a_carried_bound
 // CHECK-COUNT-4: "stablehlo.add"(%{{.*}}) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
 // CHECK-NOT: stablehlo.add
@@ -44,7 +44,7 @@ func.func @down_to_a_carried_bound() -> tensor<ui8> {
   return %1#0 : tensor<ui8>
 }
 
-// Values change places from trip to trip, as the two lists of threefry's distances do.
+// Values change places from iteration to iteration, as the two lists of threefry's distances do.
 // CHECK-LABEL: func @values_change_places
 // CHECK-NOT: stablehlo.tanh
 // CHECK: return %arg1, %arg0
@@ -63,7 +63,7 @@ func.func @values_change_places(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor
   return %1#1, %1#2 : tensor<4xf32>, tensor<4xf32>
 }
 
-// A loop in a loop, in the generic form: 2 times 3 trips. A loop that never runs leaves its values as they are.
+// A loop in a loop, in the generic form: 2 times 3 iterations. A loop that never runs leaves its values as they are.
 // CHECK-LABEL: func @nested
 // CHECK-COUNT-6: stablehlo.tanh
 // CHECK-NOT: stablehlo.tanh

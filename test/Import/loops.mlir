@@ -3,14 +3,14 @@
 // Tests that loops which compute with floats stay loops.
 
 // The example of the pass.
-// CHECK-LABEL: func @three_trips
+// CHECK-LABEL: func @three_iterations
 // CHECK: %[[I:.*]] = net.loop count = 3
 // CHECK: %[[X:.*]] = net.carry %arg0 in %[[I]]
 // CHECK: %[[Y:.*]] = "stablehlo.tanh"(%[[X]])
 // CHECK: %[[LAST:.*]] = net.next %[[Y]] for %[[X]]
 // CHECK: net.end_loop %[[I]]
 // CHECK: return %[[LAST]]
-func.func @three_trips(%0: tensor<4xf32>) -> tensor<4xf32> {
+func.func @three_iterations(%0: tensor<4xf32>) -> tensor<4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
   cond {

@@ -19,8 +19,8 @@ func.func @update() {
   // CHECK: net.read @v {dist.in_host_arena, dist.offsets = array<i64: 64>}
   %v = net.read @v : tensor<16xf32>
   // CHECK: dist.copy %{{.*}} to device {dist.offsets = array<i64: 64>}
-  %0 = dist.copy %m to device : (tensor<16xf32>) -> !dist.flight<tensor<16xf32>>
-  %1 = dist.wait %0 : (!dist.flight<tensor<16xf32>>) -> tensor<16xf32>
+  %0 = dist.copy %m to device : (tensor<16xf32>) -> !dist.handle<tensor<16xf32>>
+  %1 = dist.wait %0 : (!dist.handle<tensor<16xf32>>) -> tensor<16xf32>
   // CHECK: dist.kernel({{.*}}) in_place [0]
   // CHECK: dist.offsets = array<i64: 64>
   %2 = dist.kernel(%1) {
@@ -29,9 +29,9 @@ func.func @update() {
     dist.yield %y : tensor<16xf32>
   } : (tensor<16xf32>) -> tensor<16xf32>
   // CHECK: dist.copy %{{.*}} to host {dist.in_host_arena, dist.offsets = array<i64: 0>}
-  %3 = dist.copy %2 to host : (tensor<16xf32>) -> !dist.flight<tensor<16xf32>>
+  %3 = dist.copy %2 to host : (tensor<16xf32>) -> !dist.handle<tensor<16xf32>>
   // CHECK: dist.wait %{{.*}} {dist.in_host_arena, dist.offsets = array<i64: 0>}
-  %4 = dist.wait %3 : (!dist.flight<tensor<16xf32>>) -> tensor<16xf32>
+  %4 = dist.wait %3 : (!dist.handle<tensor<16xf32>>) -> tensor<16xf32>
   // The next fetched value takes the same place.
   // CHECK: dist.copy %{{.*}} to device {dist.offsets = array<i64: 64>}
   %5 = dist.copy %v to device : (tensor<16xf32>) -> tensor<16xf32>

@@ -11,7 +11,7 @@ func.func @slots() {
 
 // -----
 
-func.func @trips(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
+func.func @iterations(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
   %i = net.loop count = 2147483647
   // expected-error @below {{the values of a step up to this one have more than 288230376151711744 bytes}}
   %c = net.carry %x in %i : tensor<4294967296xf32>
@@ -23,7 +23,7 @@ func.func @trips(%x: tensor<4294967296xf32>) -> tensor<4294967296xf32> {
 
 // -----
 
-func.func @trips_of_trips(%x: tensor<f32>) {
+func.func @iterations_of_iterations(%x: tensor<f32>) {
   %i = net.loop count = 2147483647
   // expected-error @below {{the values of a step up to this one have more than 288230376151711744 bytes}}
   %j = net.loop count = 2147483647

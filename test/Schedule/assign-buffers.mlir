@@ -119,17 +119,17 @@ func.func @dead_memory_is_used_again(%x: tensor<128x128xf32>) -> tensor<128x128x
 // Tests that the programs of the first and of the last step have what persists in the same places: variables, inputs, results, which
 // lie beside what a step makes, and constants, of which only one program has the second. Both have the arena of the larger. A value that is returned twice is made in one of its places.
 
-dist.mesh @mesh <[steps "merge" = 2]>
+dist.mesh @mesh <[steps "accumulation" = 2]>
 net.variable accumulator @a : tensor<2xf32>
 
-// CHECK-LABEL: @variants_merge0
+// CHECK-LABEL: @variants_accumulation0
 // CHECK-SAME: dist.offset = 64 : i64
 // CHECK-SAME: dist.arena_bytes = [[ARENA:[0-9]+]] : i64
 // CHECK-SAME: dist.outputs = array<i64: 128, 192>, dist.persistent_bytes = 384 : i64, dist.variables = {a = 0 : i64}
 // CHECK: net.constant {dist.offsets = array<i64: 256>} dense<[1.000000e+00, 5.000000e+00]>
 // CHECK: dist.offsets = array<i64: 128, 0>
 // CHECK: return %[[MADE:.*]]#0, %[[MADE]]#0
-// CHECK-LABEL: @variants_merge1
+// CHECK-LABEL: @variants_accumulation1
 // CHECK-SAME: dist.offset = 64 : i64
 // CHECK-SAME: dist.arena_bytes = [[ARENA]] : i64
 // CHECK-SAME: dist.outputs = array<i64: 128, 192>, dist.persistent_bytes = 384 : i64, dist.variables = {a = 0 : i64}
@@ -138,14 +138,14 @@ net.variable accumulator @a : tensor<2xf32>
 // CHECK-DAG: net.constant {dist.offsets = array<i64: 256>} dense<[1.000000e+00, 5.000000e+00]>
 // CHECK: dist.offsets = array<i64: 128>
 // CHECK: dist.offsets = array<i64: 192>
-func.func @variants_merge0(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32> {dist.during = {merge = array<i64: 1>}}) attributes {dist.on = {merge = array<i64: 0>}} {
+func.func @variants_accumulation0(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32> {dist.during = {accumulation = array<i64: 1>}}) attributes {dist.on = {accumulation = array<i64: 0>}} {
   %one = net.constant dense<[1.0, 5.0]> : tensor<2xf32>
   %0 = net.add %x, %one : tensor<2xf32>
   %1 = net.negate %x : tensor<2xf32>
   net.assign @a, %1 : tensor<2xf32>
   return %0, %0 : tensor<2xf32>, tensor<2xf32>
 }
-func.func @variants_merge1(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32> {dist.during = {merge = array<i64: 1>}}) attributes {dist.on = {merge = array<i64: 1>}} {
+func.func @variants_accumulation1(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32> {dist.during = {accumulation = array<i64: 1>}}) attributes {dist.on = {accumulation = array<i64: 1>}} {
   %a = net.read @a : tensor<2xf32>
   %two = net.constant dense<[2.0, 5.0]> : tensor<2xf32>
   %one = net.constant dense<[1.0, 5.0]> : tensor<2xf32>

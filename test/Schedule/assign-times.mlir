@@ -9,32 +9,32 @@
 // CHECK: %[[W:.*]] = net.read @w {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
 // CHECK: %[[RATE:.*]] = net.constant dense<5.000000e-01> : tensor<4xf32>
 // CHECK-NEXT: %[[G:.*]] = net.negate %arg0 : tensor<4xf32>
-// CHECK-NEXT: %[[SUM:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
-// CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[G]] on {merge = array<i64: 0>} else %[[SUM]] {dist.on = {merge = array<i64: 0, 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
-// CHECK-NEXT: %[[MERGED:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {merge = array<i64: 3>}, net.role = #net.role<backward>} : tensor<4xf32>
-// CHECK-NEXT: %[[ALL:.*]] = dist.collective c_allreduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {merge = array<i64: 3>}}
-// CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
-// CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}}
-// CHECK-NEXT: %[[LATE:.*]] = net.abs %[[ALL]] {dist.on = {merge = array<i64: 3>}}
-// CHECK-NEXT: net.assign @"accumulator/w", %[[KEPT]] {dist.on = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
-// CHECK-NEXT: net.assign @w, %[[NEXT]] {dist.on = {dp = array<i64: 1>, merge = array<i64: 3>}} : tensor<4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {accumulation = array<i64: 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[G]] on {accumulation = array<i64: 0>} else %[[SUM]] {dist.on = {accumulation = array<i64: 0, 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[MERGED:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {accumulation = array<i64: 3>}, net.role = #net.role<backward>} : tensor<4xf32>
+// CHECK-NEXT: %[[ALL:.*]] = dist.collective c_allreduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {accumulation = array<i64: 3>}}
+// CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}}
+// CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}}
+// CHECK-NEXT: %[[LATE:.*]] = net.abs %[[ALL]] {dist.on = {accumulation = array<i64: 3>}}
+// CHECK-NEXT: net.assign @"accumulator/w", %[[KEPT]] {dist.on = {accumulation = array<i64: 0, 1, 2>}} : tensor<4xf32>
+// CHECK-NEXT: net.assign @w, %[[NEXT]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}} : tensor<4xf32>
 // CHECK-NEXT: return %[[G]], %[[LATE]]
-dist.mesh @mesh <["dp" = 2, steps "merge" = 4]>
+dist.mesh @mesh <["dp" = 2, steps "accumulation" = 4]>
 net.variable parameter @w : tensor<4xf32>
 net.variable accumulator @"accumulator/w" : tensor<4xf32>
-func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {merge = array<i64: 3>}}) {
+func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {accumulation = array<i64: 3>}}) {
   %before = net.read @"accumulator/w" : tensor<4xf32>
   %w = net.read @w {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %rate = net.constant dense<0.5> : tensor<4xf32>
   %g = net.negate %x : tensor<4xf32>
   %unused = net.negate %g : tensor<4xf32>
-  %sum = net.accumulate %before, %g over "merge" {net.role = #net.role<backward>} : tensor<4xf32>
+  %sum = net.accumulate %before, %g over "accumulation" {net.role = #net.role<backward>} : tensor<4xf32>
   %all = dist.collective c_allreduce sum(%sum) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %scaled = net.multiply %all, %rate {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %next = net.subtract %w, %scaled {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %late = net.abs %all : tensor<4xf32>
-  net.assign @"accumulator/w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
-  net.assign @w, %next {dist.during = {merge = array<i64: 3>}, dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
+  net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4xf32>
+  net.assign @w, %next {dist.during = {accumulation = array<i64: 3>}, dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   return %g, %late : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -43,18 +43,18 @@ func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.durin
 // Tests that what is needed at some times here and at others there is needed at both.
 
 // CHECK-LABEL: @both
-// CHECK: net.negate %arg0 {dist.on = {merge = array<i64: 0, 2>}}
+// CHECK: net.negate %arg0 {dist.on = {accumulation = array<i64: 0, 2>}}
 // CHECK: net.abs %arg0 : tensor<4xf32>
-dist.mesh @mesh <[steps "merge" = 3]>
+dist.mesh @mesh <[steps "accumulation" = 3]>
 net.variable parameter @w : tensor<4xf32>
 net.variable parameter @v : tensor<4xf32>
 net.variable parameter @u : tensor<4xf32>
-func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.during = {merge = array<i64: 2>}}) {
+func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.during = {accumulation = array<i64: 2>}}) {
   %a = net.negate %x : tensor<4xf32>
   %b = net.abs %x : tensor<4xf32>
-  net.assign @w, %a {dist.during = {merge = array<i64: 0>}} : tensor<4xf32>
-  net.assign @v, %b {dist.during = {merge = array<i64: 0>}} : tensor<4xf32>
-  net.assign @u, %b {dist.during = {merge = array<i64: 1, 2>}} : tensor<4xf32>
+  net.assign @w, %a {dist.during = {accumulation = array<i64: 0>}} : tensor<4xf32>
+  net.assign @v, %b {dist.during = {accumulation = array<i64: 0>}} : tensor<4xf32>
+  net.assign @u, %b {dist.during = {accumulation = array<i64: 1, 2>}} : tensor<4xf32>
   return %a : tensor<4xf32>
 }
 
@@ -63,24 +63,24 @@ func.func @both(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.during = {merge = arr
 // Tests that a sum which the same times assign and read is added once, and one that is returned too.
 
 // CHECK-LABEL: @once
-// CHECK: %[[SUM:.*]] = net.add %{{.*}}, %{{.*}} {dist.on = {merge = array<i64: 1, 2>}}
-// CHECK-NEXT: %[[ALL:.*]] = dist.either %{{.*}} on {merge = array<i64: 0>} else %[[SUM]] : tensor<4xf32>
+// CHECK: %[[SUM:.*]] = net.add %{{.*}}, %{{.*}} {dist.on = {accumulation = array<i64: 1, 2>}}
+// CHECK-NEXT: %[[ALL:.*]] = dist.either %{{.*}} on {accumulation = array<i64: 0>} else %[[SUM]] : tensor<4xf32>
 // CHECK-NEXT: %[[READ:.*]] = net.negate %[[ALL]]
 // CHECK: net.add
 // CHECK-NEXT: %[[RETURNED:.*]] = dist.either
 // CHECK-NOT: net.add
 // CHECK: return %[[READ]], %[[RETURNED]]
-dist.mesh @mesh <[steps "merge" = 3]>
+dist.mesh @mesh <[steps "accumulation" = 3]>
 net.variable accumulator @a : tensor<4xf32>
 net.variable accumulator @b : tensor<4xf32>
-func.func @once(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {merge = array<i64: 2>}}) {
+func.func @once(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {accumulation = array<i64: 2>}}) {
   %a = net.read @a : tensor<4xf32>
   %b = net.read @b : tensor<4xf32>
-  %s = net.accumulate %a, %x over "merge" : tensor<4xf32>
+  %s = net.accumulate %a, %x over "accumulation" : tensor<4xf32>
   %n = net.negate %s : tensor<4xf32>
-  %t = net.accumulate %b, %x over "merge" : tensor<4xf32>
-  net.assign @a, %s {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
-  net.assign @b, %t {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
+  %t = net.accumulate %b, %x over "accumulation" : tensor<4xf32>
+  net.assign @a, %s {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
+  net.assign @b, %t {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   return %n, %t : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -91,13 +91,13 @@ func.func @once(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during
 // CHECK-LABEL: @one
 // CHECK-NEXT: %[[G:.*]] = net.negate
 // CHECK-NEXT: net.assign @w, %[[G]] : tensor<4xf32>
-dist.mesh @mesh <[steps "merge" = 1]>
+dist.mesh @mesh <[steps "accumulation" = 1]>
 net.variable parameter @w : tensor<4xf32>
 net.variable accumulator @a : tensor<4xf32>
 func.func @one(%x: tensor<4xf32>) {
   %before = net.read @a : tensor<4xf32>
   %g = net.negate %x : tensor<4xf32>
-  %sum = net.accumulate %before, %g over "merge" : tensor<4xf32>
+  %sum = net.accumulate %before, %g over "accumulation" : tensor<4xf32>
   net.assign @w, %sum : tensor<4xf32>
   return
 }

@@ -7,12 +7,12 @@
 dist.mesh @mesh <["dp" = 2]>
 
 // CHECK-LABEL: @started
-// CHECK: %[[F:.*]]:2 = dist.collective c_allreduce sum(%{{.*}}, %{{.*}}) axes ["dp"] {{.*}} -> (!dist.flight<tensor<16xf32>>, !dist.flight<tensor<16xf32>>)
+// CHECK: %[[F:.*]]:2 = dist.collective c_allreduce sum(%{{.*}}, %{{.*}}) axes ["dp"] {{.*}} -> (!dist.handle<tensor<16xf32>>, !dist.handle<tensor<16xf32>>)
 // CHECK: %[[W:.*]]:2 = dist.wait %[[F]]#0, %[[F]]#1
 // CHECK: return %[[W]]#0, %[[W]]#1
 func.func @started(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
-  %0:2 = dist.collective c_allreduce sum(%x, %y) axes ["dp"] : (tensor<16xf32>, tensor<16xf32>) -> (!dist.flight<tensor<16xf32>>, !dist.flight<tensor<16xf32>>)
-  %1:2 = dist.wait %0#0, %0#1 : (!dist.flight<tensor<16xf32>>, !dist.flight<tensor<16xf32>>) -> (tensor<16xf32>, tensor<16xf32>)
+  %0:2 = dist.collective c_allreduce sum(%x, %y) axes ["dp"] : (tensor<16xf32>, tensor<16xf32>) -> (!dist.handle<tensor<16xf32>>, !dist.handle<tensor<16xf32>>)
+  %1:2 = dist.wait %0#0, %0#1 : (!dist.handle<tensor<16xf32>>, !dist.handle<tensor<16xf32>>) -> (tensor<16xf32>, tensor<16xf32>)
   return %1#0, %1#1 : tensor<16xf32>, tensor<16xf32>
 }
 

@@ -3,13 +3,13 @@
 // RUN: dist-opt %s --dist-schedule-communicate-in-loops="bucket-megabytes=0 max-in-flight=1" --dist-schedule-communicate -split-input-file | FileCheck %s --check-prefix=ONE
 
 // Tests that the fetches of an iteration start with it, in one launch; that they are waited for before their first reader; and that
-// what only stacks take is reduced in one launch at the end of the trip. What else is exchanged stays where it is.
+// what only stacks take is reduced in one launch at the end of the iteration. What else is exchanged stays where it is.
 
-// CHECK-LABEL: func.func @trip
+// CHECK-LABEL: func.func @iteration
 // CHECK: %[[I:.*]] = net.loop count = 3
 // CHECK-NEXT: %[[A:.*]] = net.take %arg1 in %[[I]]
 // CHECK-NEXT: %[[B:.*]] = net.take %arg2 in %[[I]]
-// CHECK-NEXT: %[[F:.*]]:2 = dist.collective c_allgather(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
+// CHECK-NEXT: %[[F:.*]]:2 = dist.collective c_allgather(%[[A]], %[[B]]) axes ["dp"] {{.*}} -> (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<4xf32>>)
 // CHECK: dist.kernel
 // CHECK: %[[S:.*]] = dist.collective c_allreduce sum({{.*}}) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK: %[[W:.*]]:2 = dist.wait %[[F]]#0, %[[F]]#1
@@ -22,13 +22,13 @@
 // CHECK-NEXT: net.end_loop
 
 // One at a time: the second fetch starts after the wait for the first, and the first reduction is over before the second one starts.
-// ONE-LABEL: func.func @trip
+// ONE-LABEL: func.func @iteration
 // ONE: %[[FA:.*]] = dist.collective c_allgather
 // ONE: %[[S:.*]] = dist.collective c_allreduce
 // ONE: %[[WA:.*]] = dist.wait %[[FA]]
 // ONE-NEXT: %[[FB:.*]] = dist.collective c_allgather
 // ONE-NEXT: dist.kernel({{.*}}%[[WA]]
-// ONE: %[[RA:.*]] = dist.collective c_reducescatter {{.*}} -> !dist.flight<tensor<2xf32>>
+// ONE: %[[RA:.*]] = dist.collective c_reducescatter {{.*}} -> !dist.handle<tensor<2xf32>>
 // ONE-NEXT: %[[WB:.*]] = dist.wait %[[FB]]
 // ONE-NEXT: dist.kernel({{.*}}%[[WB]]
 // ONE: %[[WRA:.*]] = dist.wait %[[RA]]
@@ -37,7 +37,7 @@
 // ONE-NEXT: net.stack %[[RB]]
 // ONE-NEXT: net.end_loop
 dist.mesh @mesh <["dp" = 2]>
-func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> (tensor<4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) {
+func.func @iteration(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> (tensor<4xf32>, tensor<3x2xf32>, tensor<3x2xf32>) {
   %i = net.loop count = 3
   %c = net.carry %x in %i : tensor<4xf32>
   %t = dist.kernel(%c) {
@@ -75,7 +75,7 @@ func.func @trip(%x: tensor<4xf32>, %a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> 
 
 // CHECK-LABEL: func.func @nested
 // CHECK: net.loop count = 3
-// CHECK: %[[F:.*]] = dist.collective c_allgather{{.*}} -> !dist.flight<tensor<4xf32>>
+// CHECK: %[[F:.*]] = dist.collective c_allgather{{.*}} -> !dist.handle<tensor<4xf32>>
 // CHECK: dist.kernel
 // CHECK: %[[W:.*]] = dist.wait %[[F]]
 // CHECK-NEXT: net.loop count = 2

@@ -16,7 +16,7 @@ net.variable parameter @c : tensor<16xf32>
 // CHECK: %[[A:.*]] = dist.matmul
 // CHECK-NOT: dist.collective
 // CHECK: %[[B:.*]] = dist.matmul
-// EARLY-NEXT: %[[AB:.*]]:2 = dist.collective c_allreduce sum(%[[A]], %[[B]]) axes ["dp"] {{.*}}dist.parts = ["grad/a", "grad/b"]{{.*}} -> (!dist.flight<tensor<16xf32>>, !dist.flight<tensor<16xf32>>)
+// EARLY-NEXT: %[[AB:.*]]:2 = dist.collective c_allreduce sum(%[[A]], %[[B]]) axes ["dp"] {{.*}}dist.parts = ["grad/a", "grad/b"]{{.*}} -> (!dist.handle<tensor<16xf32>>, !dist.handle<tensor<16xf32>>)
 // CHECK: %[[C:.*]] = dist.matmul
 // LATE-NEXT: %[[AB:.*]]:2 = dist.collective c_allreduce sum(%[[A]], %[[B]])
 // CHECK-NEXT: %[[CF:.*]] = dist.collective c_allreduce sum(%[[C]])
@@ -67,7 +67,7 @@ net.variable parameter @a : tensor<32xf32>
 // EARLY: %[[G:.*]] = dist.matmul
 // EARLY: %[[INNER:.*]] = dist.collective c_reducescatter sum(%[[G]]) axes ["dp"]
 // EARLY-NEXT: %[[OUTER:.*]] = dist.collective c_allreduce sum(%[[INNER]]) axes ["out"]
-// EARLY-SAME: (!dist.flight<tensor<16xf32>>) -> !dist.flight<tensor<16xf32>>
+// EARLY-SAME: (!dist.handle<tensor<16xf32>>) -> !dist.handle<tensor<16xf32>>
 // EARLY-NEXT: %[[OTHER:.*]] = dist.matmul
 // EARLY-NEXT: %[[W:.*]] = dist.wait %[[OUTER]]
 // EARLY-NEXT: %[[G:.*]] = dist.view %[[W]]
@@ -100,7 +100,7 @@ dist.mesh @mesh <["dp" = 2, "out" = 2]>
 
 // Any other collective starts where it stands and is waited for where it is used, if anything is computed between.
 // CHECK-LABEL: @others
-// CHECK: %[[F:.*]] = dist.collective c_allreduce sum(%{{.*}}) axes ["dp"] {{.*}} -> !dist.flight
+// CHECK: %[[F:.*]] = dist.collective c_allreduce sum(%{{.*}}) axes ["dp"] {{.*}} -> !dist.handle
 // CHECK-NEXT: dist.matmul
 // CHECK-NEXT: %[[W:.*]] = dist.wait %[[F]]
 // CHECK-NEXT: %[[V:.*]] = dist.view %[[W]]
@@ -129,11 +129,11 @@ net.variable parameter @c : tensor<8xf32>
 // that segment 2 reads starts nothing though it stands first.
 // CHECK-LABEL: @fetches
 // CHECK: %[[AB:.*]]:2 = dist.collective c_allgather(%{{.*}}, %{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.parts = ["a", "b"], dist.segment = 0 : i64} : {{.*}} -> (tensor<2x8xf32>, tensor<2x8xf32>)
-// CHECK-NEXT: %[[C:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.segment = 1 : i64} : {{.*}} -> !dist.flight
+// CHECK-NEXT: %[[C:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 0 : i64, {{.*}}dist.segment = 1 : i64} : {{.*}} -> !dist.handle
 // CHECK-NEXT: dist.matmul %[[AB]]#0
 // CHECK-NEXT: %[[COPY:.*]] = dist.kernel(%[[AB]]#1)
 // CHECK: dist.matmul %[[COPY]]
-// CHECK-NEXT: %[[A:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 1 : i64, {{.*}}dist.segment = 2 : i64} : {{.*}} -> !dist.flight
+// CHECK-NEXT: %[[A:.*]] = dist.collective c_allgather(%{{.*}}) axes ["dp"] {dist.fetch_at = 1 : i64, {{.*}}dist.segment = 2 : i64} : {{.*}} -> !dist.handle
 // CHECK-NEXT: %[[CW:.*]] = dist.wait %[[C]]
 // CHECK-NEXT: dist.matmul %[[CW]]
 // CHECK-NEXT: %[[INPUT:.*]] = dist.kernel

@@ -20,7 +20,7 @@
 // CHECK:   %[[D:.*]] = net.read @"within/d"
 // CHECK:   net.sine %[[D]]
 // CHECK:   net.accumulate
-// CHECK: dist.schedule on {pp = array<i64: 1>} works ["send{{[0-9]+}}", "1F", "1I", "send{{[0-9]+}}", "1W", "update"]
+// CHECK: dist.schedule on {pp = array<i64: 1>} actions ["send{{[0-9]+}}", "1F", "1I", "send{{[0-9]+}}", "1W", "update"]
 dist.mesh @mesh <["pp" = 2, slices "micro" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F1,0I0,0W0,0I1,0W1\0A1F0,1I0,1F1,1I1,1W0,1W1\0A"}
 net.variable parameter @v : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>}
 net.variable parameter @w : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [1]}>}

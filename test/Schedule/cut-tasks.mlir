@@ -11,7 +11,7 @@
 // CHECK-DAG: net.variable accumulator @"within/h" {{.*}}on {"pp" = [1]}>, dist.slots = 1 : i64, dist.within_step}
 // CHECK-DAG: net.variable accumulator @"within/y" {{.*}}on {"pp" = [1]}>, dist.slots = 1 : i64, dist.within_step}
 // CHECK-DAG: net.variable accumulator @"within/w" {{.*}}on {"pp" = [1]}>, dist.within_step}
-// CHECK-LABEL: func.func @step_0F({{.*}}) attributes {dist.work = "0F"}
+// CHECK-LABEL: func.func @step_0F({{.*}}) attributes {dist.action = "0F"}
 // CHECK:   %[[MICRO:.*]] = dist.coordinate "micro"
 // CHECK:   net.convert %[[MICRO]] {dist.on = {pp = array<i64: 0>}, dist.stage = 0 : i64, net.role = #net.role<forward>}
 // CHECK:   %[[H:.*]] = net.multiply {{.*}}net.name = "h"
@@ -30,17 +30,17 @@
 // CHECK-LABEL: func.func @step_1B
 // CHECK:   net.read @"within/y"
 // CHECK:   net.read @"within/w"
-// CHECK-LABEL: func.func @step_send6({{.*}}) attributes {dist.during = {micro = array<i64: 0>}, dist.starts, dist.work = "send6"}
+// CHECK-LABEL: func.func @step_send6({{.*}}) attributes {dist.during = {micro = array<i64: 0>}, dist.starts, dist.action = "send6"}
 // CHECK:   %[[W:.*]] = net.read @w
 // CHECK:   %[[SENT:.*]] = dist.collective c_send(%[[W]]) roots [0] to 1 axes ["pp"]
 // CHECK:   net.assign @"within/w", %[[SENT]] {dist.on = {pp = array<i64: 1>}}
-// CHECK-LABEL: func.func @step_send7({{.*}}) attributes {dist.starts, dist.work = "send7"}
-// CHECK-LABEL: func.func @step_update({{.*}}) attributes {dist.during = {micro = array<i64: 2>}, dist.work = "update"}
+// CHECK-LABEL: func.func @step_send7({{.*}}) attributes {dist.starts, dist.action = "send7"}
+// CHECK-LABEL: func.func @step_update({{.*}}) attributes {dist.during = {micro = array<i64: 2>}, dist.action = "update"}
 // CHECK:   %[[W:.*]] = net.read @w
 // CHECK:   %[[SUM:.*]] = net.read @"accumulator/w"
 // CHECK:   net.subtract %[[W]], %[[SUM]]
-// CHECK: dist.schedule on {pp = array<i64: 0>} works ["send6", "0F", "send7", "send8", "0B", "update"] items [0, 0, 1, 0, 2, 0, 1, 1,
-// CHECK: dist.schedule on {pp = array<i64: 1>} works ["send6", "send7", "1F", "1B", "send8", "update"] items [0, 0, 1, 0, -1, 0, -2, 0, 2, 0,
+// CHECK: dist.schedule on {pp = array<i64: 0>} actions ["send6", "0F", "send7", "send8", "0B", "update"] items [0, 0, 1, 0, 2, 0, 1, 1,
+// CHECK: dist.schedule on {pp = array<i64: 1>} actions ["send6", "send7", "1F", "1B", "send8", "update"] items [0, 0, 1, 0, -1, 0, -2, 0, 2, 0,
 
 // Two slots for the value that the first stage sends, after the persistent values, and the functions of the ranks in each action.
 // PLACED-LABEL: func.func @step_0F_pp0({{.*}}dist.persistent_bytes = 256 : i64{{.*}}"within/h_0" = 320 : i64

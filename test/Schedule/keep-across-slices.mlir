@@ -36,8 +36,8 @@ net.variable parameter @u : tensor<2x4xf32>
 func.func @slices() -> (tensor<8xf32>, tensor<4x2xf32>) {
   %w = net.read @w : tensor<4xf32>
   %v = net.read @v : tensor<4xf32>
-  %f:3 = dist.collective c_allgather(%w, %v, %v) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, dist.parts = ["w", "v", "v"]} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (!dist.flight<tensor<2x4xf32>>, !dist.flight<tensor<2x4xf32>>, !dist.flight<tensor<2x4xf32>>)
-  %p:3 = dist.wait %f#0, %f#1, %f#2 : (!dist.flight<tensor<2x4xf32>>, !dist.flight<tensor<2x4xf32>>, !dist.flight<tensor<2x4xf32>>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %f:3 = dist.collective c_allgather(%w, %v, %v) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, dist.parts = ["w", "v", "v"]} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (!dist.handle<tensor<2x4xf32>>, !dist.handle<tensor<2x4xf32>>, !dist.handle<tensor<2x4xf32>>)
+  %p:3 = dist.wait %f#0, %f#1, %f#2 : (!dist.handle<tensor<2x4xf32>>, !dist.handle<tensor<2x4xf32>>, !dist.handle<tensor<2x4xf32>>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
   %flat = dist.view %p#0 at 0 : tensor<2x4xf32> -> tensor<8xf32>
   %copy = dist.kernel(%p#1) {
   ^bb0(%a: tensor<2x4xf32>):
@@ -50,24 +50,24 @@ func.func @slices() -> (tensor<8xf32>, tensor<4x2xf32>) {
 
 // -----
 
-// Tests that a collective which is not in flight is kept as well, at the later steps of a merge too, and that one without the mark is left alone.
+// Tests that a collective which is not in flight is kept as well, at the later steps of an accumulation too, and that one without the mark is left alone.
 
 // CHECK-LABEL: @blocking
-// CHECK: %[[W:.*]] = dist.collective c_broadcast{{.*}} {dist.on = {merge = array<i64: 1>, micro = array<i64: 0>}, dist.once}
-// CHECK-NEXT: net.assign @"kept/w", %[[W]] {dist.on = {merge = array<i64: 1>, micro = array<i64: 0>}}
+// CHECK: %[[W:.*]] = dist.collective c_broadcast{{.*}} {dist.on = {accumulation = array<i64: 1>, micro = array<i64: 0>}, dist.once}
+// CHECK-NEXT: net.assign @"kept/w", %[[W]] {dist.on = {accumulation = array<i64: 1>, micro = array<i64: 0>}}
 // CHECK-NEXT: %[[KEPT:.*]] = net.read @"kept/w"
-// CHECK-NEXT: %[[EITHER:.*]] = dist.either %[[W]] on {micro = array<i64: 0>} else %[[KEPT]] {dist.on = {merge = array<i64: 1>}} : tensor<4xf32>
-// CHECK-NEXT: net.negate %[[EITHER]] {dist.on = {merge = array<i64: 1>}}
+// CHECK-NEXT: %[[EITHER:.*]] = dist.either %[[W]] on {micro = array<i64: 0>} else %[[KEPT]] {dist.on = {accumulation = array<i64: 1>}} : tensor<4xf32>
+// CHECK-NEXT: net.negate %[[EITHER]] {dist.on = {accumulation = array<i64: 1>}}
 // CHECK: %[[V:.*]] = dist.collective c_broadcast
 // CHECK-NEXT: return %[[V]]
-dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "merge" = 2]>
+dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "accumulation" = 2]>
 net.variable parameter @w : tensor<4xf32>
 net.variable accumulator @s : tensor<4xf32>
 func.func @blocking() -> tensor<4xf32> {
   %w = net.read @w : tensor<4xf32>
-  %0 = dist.collective c_broadcast(%w) roots [0] axes ["dp"] {dist.on = {merge = array<i64: 1>, micro = array<i64: 0>}, dist.once} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = net.negate %0 {dist.on = {merge = array<i64: 1>}} : tensor<4xf32>
-  net.assign @s, %1 {dist.on = {merge = array<i64: 1>}} : tensor<4xf32>
+  %0 = dist.collective c_broadcast(%w) roots [0] axes ["dp"] {dist.on = {accumulation = array<i64: 1>, micro = array<i64: 0>}, dist.once} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = net.negate %0 {dist.on = {accumulation = array<i64: 1>}} : tensor<4xf32>
+  net.assign @s, %1 {dist.on = {accumulation = array<i64: 1>}} : tensor<4xf32>
   %2 = dist.collective c_broadcast(%w) roots [0] axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }

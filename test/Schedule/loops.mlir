@@ -4,7 +4,7 @@
 
 // Tests where kernels of loops stand, and where their values are in the arena.
 
-// The carried value begins where the input was copied to, and every trip writes it in place; parts of 64 bytes are
+// The carried value begins where the input was copied to, and every iteration writes it in place; parts of 64 bytes are
 // read and stacked where they are.
 // CHECK-LABEL: @in_place
 // CHECK-SAME: dist.arena_bytes = 512 : i64, dist.persistent_bytes = 256 : i64
@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[C:.*]] = net.carry %arg0 in %[[I]] {dist.offsets = array<i64: 256>}
 // CHECK-NEXT: %[[W:.*]] = net.take %arg1 in %[[I]] {dist.offsets = array<i64: 64>}
 // CHECK-NEXT: %[[Y:.*]]:2 = dist.kernel(%[[W]], %[[C]]) in_place [1, -1]
-// CHECK: dist.offsets = array<i64: 256, 320>, dist.trip_bytes = array<i64: 0, 64>
+// CHECK: dist.offsets = array<i64: 256, 320>, dist.iteration_bytes = array<i64: 0, 64>
 // CHECK: net.stack %[[Y]]#1 in %[[I]] {dist.offsets = array<i64: 320>}
 // CHECK: net.next %[[Y]]#0 for %[[C]] {dist.offsets = array<i64: 256>}
 // CHECK-NEXT: net.end_loop %[[I]]
@@ -80,7 +80,7 @@ func.func @outside_is_kept(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<
 // CHECK-SAME: dist.persistent_bytes = 64
 // CHECK: %[[V:.*]] = net.take %arg0 in %{{.*}} {dist.offsets = array<i64: 128>}
 // CHECK-NEXT: %[[S:.*]] = dist.kernel(%[[V]])
-// CHECK-NOT: dist.trip_bytes
+// CHECK-NOT: dist.iteration_bytes
 // CHECK: net.stack %[[S]]
 func.func @small_parts(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %i = net.loop count = 3

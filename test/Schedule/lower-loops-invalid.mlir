@@ -5,7 +5,7 @@
 // Tests what no loop may do in a step.
 
 net.variable parameter @w : tensor<4xf32>
-func.func @assigned_in_every_trip(%x: tensor<4xf32>) {
+func.func @assigned_in_every_iteration(%x: tensor<4xf32>) {
   %i = net.loop count = 3
   %s = net.carry %x in %i : tensor<4xf32>
   %0 = net.sine %s : tensor<4xf32>

@@ -47,7 +47,7 @@ func.func @number_is_taken() -> (tensor<3xi32>, tensor<3xi32>) {
 // -----
 
 // Operations that read nothing of a loop are hoisted before it.
-// CHECK-LABEL: @same_in_every_trip
+// CHECK-LABEL: @same_in_every_iteration
 // CHECK: %[[W:.*]] = net.exponential %arg1
 // CHECK-NEXT: %[[I:.*]] = net.loop count = 3
 // CHECK-NEXT: %[[C:.*]] = net.carry %arg0 in %[[I]]
@@ -61,7 +61,7 @@ func.func @number_is_taken() -> (tensor<3xi32>, tensor<3xi32>) {
 // CHECK-NEXT: %[[L:.*]] = net.next %[[E]] for %[[C]]
 // CHECK-NEXT: net.end_loop %[[I]]
 // CHECK-NEXT: return %[[L]]
-func.func @same_in_every_trip(%x: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<4xf32> {
+func.func @same_in_every_iteration(%x: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<4xf32> {
   %i = net.loop count = 3
   %c = net.carry %x in %i : tensor<4xf32>
   %j = net.loop count = 2

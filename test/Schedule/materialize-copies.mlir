@@ -9,12 +9,12 @@ net.variable optimizer_state @m.a : tensor<4xf32> {dist.memory = #dist<memory ho
 net.variable optimizer_state @m.b : tensor<4xf32> {dist.memory = #dist<memory host>}
 
 // CHECK-LABEL: @updates_pass_one_after_the_other
-// CHECK: %[[A:.*]] = dist.copy %{{.*}} to device {net.name = "m.a"} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+// CHECK: %[[A:.*]] = dist.copy %{{.*}} to device {net.name = "m.a"} : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
 // CHECK: dist.kernel
 // CHECK: %[[B:.*]] = dist.copy %{{.*}} to device {net.name = "m.b"}
 // CHECK: %[[OLD:.*]] = dist.wait %[[A]]
 // CHECK: %[[NEW:.*]] = dist.kernel(%[[OLD]])
-// CHECK: %[[BACK:.*]] = dist.copy %[[NEW]] to host {net.name = "m.a"} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+// CHECK: %[[BACK:.*]] = dist.copy %[[NEW]] to host {net.name = "m.a"} : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
 // CHECK: dist.wait %[[B]]
 // CHECK: dist.kernel
 // CHECK: %[[LAST:.*]] = dist.copy %{{.*}} to host {net.name = "m.b"} : (tensor<4xf32>) -> tensor<4xf32>

@@ -64,9 +64,9 @@ dist.mesh @mesh <["zero" = 2]>
 // only others use it does not compute.
 // CHECK-LABEL: func.func @parts_zero0
 // CHECK-NEXT: %[[A:.*]] = net.tanh %arg0
-// CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective c_reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-// CHECK-NEXT: %[[SUM:.*]] = dist.wait %[[FLIGHT]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
-// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_reduce sum(%[[A]]) roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
+// CHECK-NEXT: %[[FLIGHT:.*]] = dist.collective c_reduce sum(%[[A]], %arg0) roots [0, 1] elsewhere [1] axes ["zero"] {dist.tag = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+// CHECK-NEXT: %[[SUM:.*]] = dist.wait %[[FLIGHT]] : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
+// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_reduce sum(%[[A]]) roots [1] elsewhere [0] axes ["zero"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.handle<tensor<0xf32>>
 // CHECK-NEXT: dist.wait %[[TOKEN]]
 // CHECK-NEXT: return %[[SUM]]
 // CHECK-LABEL: func.func @parts_zero1
@@ -80,10 +80,10 @@ dist.mesh @mesh <["zero" = 2]>
 func.func @parts(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = net.tanh %x : tensor<4xf32>
   %1 = net.sine %x : tensor<4xf32>
-  %2:2 = dist.collective c_reduce sum(%0, %x) roots [0, 1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>)
-  %3:2 = dist.wait %2#0, %2#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
-  %5 = dist.collective c_reduce sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %6 = dist.wait %5 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %2:2 = dist.collective c_reduce sum(%0, %x) roots [0, 1] axes ["zero"] : (tensor<4xf32>, tensor<4xf32>) -> (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<4xf32>>)
+  %3:2 = dist.wait %2#0, %2#1 : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  %5 = dist.collective c_reduce sum(%0) roots [1] axes ["zero"] : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  %6 = dist.wait %5 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   %4 = dist.either %3#0 on {zero = array<i64: 0>} else %1 : tensor<4xf32>
   return %4 : tensor<4xf32>
 }
@@ -102,24 +102,24 @@ func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Tests the programs of the first, the last, and the other steps of a merge, for either owner. Those of different times have what others
+// Tests the programs of the first, the last, and the other steps of an accumulation, for either owner. Those of different times have what others
 // return then absent, and number collectives alike.
 
 #r = #dist.mapping<dims = [[]]>
 #first = #dist.mapping<dims = [[]], on {"zero" = [0]}>
-dist.mesh @mesh <["zero" = 2, steps "merge" = 4]>
+dist.mesh @mesh <["zero" = 2, steps "accumulation" = 4]>
 net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
 net.variable accumulator @a : tensor<4xf32> {dist.mapping = #r}
 
-// CHECK-LABEL: func.func @merge_merge0_zero0
-// CHECK-SAME: attributes {dist.on = {merge = array<i64: 0>, zero = array<i64: 0>}}
+// CHECK-LABEL: func.func @merge_accumulation0_zero0
+// CHECK-SAME: attributes {dist.on = {accumulation = array<i64: 0>, zero = array<i64: 0>}}
 // CHECK-NEXT: %[[G:.*]] = net.negate
 // CHECK-NEXT: net.assign @a, %[[G]] : tensor<4xf32>
 // CHECK-NEXT: %[[ABSENT:.*]] = dist.absent
 // CHECK-NEXT: return %[[G]], %[[ABSENT]]
 
-// CHECK-LABEL: func.func @merge_merge1_zero0
-// CHECK-SAME: attributes {dist.on = {merge = array<i64: 1, 2>, zero = array<i64: 0>}}
+// CHECK-LABEL: func.func @merge_accumulation1_zero0
+// CHECK-SAME: attributes {dist.on = {accumulation = array<i64: 1, 2>, zero = array<i64: 0>}}
 // CHECK-NEXT: %[[A:.*]] = net.read @a
 // CHECK-NEXT: %[[G:.*]] = net.negate
 // CHECK-NEXT: %[[SUM:.*]] = net.add %[[A]], %[[G]]
@@ -127,28 +127,28 @@ net.variable accumulator @a : tensor<4xf32> {dist.mapping = #r}
 // CHECK-NEXT: dist.absent
 // CHECK-NEXT: return
 
-// CHECK-LABEL: func.func @merge_merge3_zero0
-// CHECK-SAME: attributes {dist.on = {merge = array<i64: 3>, zero = array<i64: 0>}}
+// CHECK-LABEL: func.func @merge_accumulation3_zero0
+// CHECK-SAME: attributes {dist.on = {accumulation = array<i64: 3>, zero = array<i64: 0>}}
 // CHECK: %[[SUM:.*]] = net.add
 // CHECK-NEXT: %[[ALL:.*]] = dist.collective c_reduce sum(%[[SUM]]) roots [0] axes ["zero"] {dist.tag = 0 : i64}
 // CHECK-NEXT: net.assign @w, %[[ALL]]
 // CHECK-NEXT: return %{{.*}}, %[[SUM]]
 
-// CHECK-LABEL: func.func @merge_merge0_zero1
+// CHECK-LABEL: func.func @merge_accumulation0_zero1
 // CHECK-NOT: dist.collective
-// CHECK-LABEL: func.func @merge_merge1_zero1
+// CHECK-LABEL: func.func @merge_accumulation1_zero1
 // CHECK-NOT: dist.collective
-// CHECK-LABEL: func.func @merge_merge3_zero1
+// CHECK-LABEL: func.func @merge_accumulation3_zero1
 // CHECK: dist.collective c_reduce sum(%{{.*}}) roots [0] elsewhere [0] axes ["zero"] {dist.tag = 0 : i64}
 // CHECK-NOT: net.assign
-func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.during = {merge = array<i64: 3>}, dist.mapping = #r}) {
+func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32> {dist.mapping = #r}, tensor<4xf32> {dist.during = {accumulation = array<i64: 3>}, dist.mapping = #r}) {
   %a = net.read @a : tensor<4xf32>
   %g = net.negate %x : tensor<4xf32>
-  %s = net.add %a, %g {dist.on = {merge = array<i64: 1, 2, 3>}} : tensor<4xf32>
-  %m = dist.either %g on {merge = array<i64: 0>} else %s : tensor<4xf32>
-  %all = dist.collective c_reduce sum(%m) roots [0] axes ["zero"] {dist.on = {merge = array<i64: 3>}} : (tensor<4xf32>) -> tensor<4xf32>
-  net.assign @a, %m {dist.on = {merge = array<i64: 0, 1, 2>}} : tensor<4xf32>
-  net.assign @w, %all {dist.on = {merge = array<i64: 3>, zero = array<i64: 0>}} : tensor<4xf32>
+  %s = net.add %a, %g {dist.on = {accumulation = array<i64: 1, 2, 3>}} : tensor<4xf32>
+  %m = dist.either %g on {accumulation = array<i64: 0>} else %s : tensor<4xf32>
+  %all = dist.collective c_reduce sum(%m) roots [0] axes ["zero"] {dist.on = {accumulation = array<i64: 3>}} : (tensor<4xf32>) -> tensor<4xf32>
+  net.assign @a, %m {dist.on = {accumulation = array<i64: 0, 1, 2>}} : tensor<4xf32>
+  net.assign @w, %all {dist.on = {accumulation = array<i64: 3>, zero = array<i64: 0>}} : tensor<4xf32>
   return %g, %m : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -164,12 +164,12 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
 // CHECK-LABEL: func.func @sends_pp0
 // CHECK: %[[W:.*]] = net.read @w
 // CHECK-NEXT: dist.collective c_send(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : (tensor<4xf32>) -> ()
-// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_send(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.flight<tensor<0xf32>>
+// CHECK-NEXT: %[[TOKEN:.*]] = dist.collective c_send(%[[W]]) roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : (tensor<4xf32>) -> !dist.handle<tensor<0xf32>>
 // CHECK-NEXT: dist.wait %[[TOKEN]]
 
 // CHECK-LABEL: func.func @sends_pp2
 // CHECK-NEXT: %[[NOW:.*]] = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.tag = 0 : i64} : () -> tensor<4xf32>
-// CHECK-NEXT: %[[LATER:.*]] = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : () -> !dist.flight<tensor<4xf32>>
+// CHECK-NEXT: %[[LATER:.*]] = dist.collective c_send() roots [0] to 2 axes ["pp"] {dist.tag = 1 : i64} : () -> !dist.handle<tensor<4xf32>>
 // CHECK-NEXT: %[[GOT:.*]] = dist.wait %[[LATER]]
 // CHECK-NEXT: net.add %[[NOW]], %[[GOT]]
 
@@ -180,8 +180,8 @@ net.variable parameter @w : tensor<4xf32> {dist.mapping = #first}
 func.func @sends() -> (tensor<4xf32> {dist.mapping = #last}) {
   %w = net.read @w {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %0 = dist.collective c_send(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = dist.collective c_send(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %1 = dist.collective c_send(%w) roots [0] to 2 axes ["pp"] {dist.on = {pp = array<i64: 0, 2>}} : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  %2 = dist.wait %1 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   %3 = net.add %0, %2 {dist.on = {pp = array<i64: 2>}} : tensor<4xf32>
   return %3 : tensor<4xf32>
 }

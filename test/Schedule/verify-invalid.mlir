@@ -113,15 +113,15 @@ func.func @crossed_zero1(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes 
 
 // -----
 
-dist.mesh @mesh <[steps "merge" = 2]>
+dist.mesh @mesh <[steps "accumulation" = 2]>
 
 // Tests that programs of the same ranks at different times have what persists in the same places.
 // expected-note @below {{that program is here}}
-func.func @moved_merge0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 0>}} {
+func.func @moved_accumulation0(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {accumulation = array<i64: 0>}} {
   return
 }
-// expected-error @below {{has persistent values in other places than @moved_merge0, the program of the same ranks at another time}}
-func.func @moved_merge1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {merge = array<i64: 1>}} {
+// expected-error @below {{has persistent values in other places than @moved_accumulation0, the program of the same ranks at another time}}
+func.func @moved_accumulation1(%x: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 192 : i64, dist.on = {accumulation = array<i64: 1>}} {
   return
 }
 
@@ -224,10 +224,10 @@ net.variable optimizer_state @m : tensor<16xf32> {dist.memory = #dist<memory hos
 func.func @overwritten_on_the_host(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 128 : i64, dist.host_arena_bytes = 64 : i64} {
   // expected-note @below {{the other value is made here}}
   %0 = net.read @m {dist.in_host_arena, dist.offsets = array<i64: 0>} : tensor<16xf32>
-  %1 = dist.copy %0 to device {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> !dist.flight<tensor<16xf32>>
+  %1 = dist.copy %0 to device {dist.offsets = array<i64: 64>} : (tensor<16xf32>) -> !dist.handle<tensor<16xf32>>
   // expected-error @below {{value at offset 0 overlaps one of 64 bytes at offset 0 that is still read}}
   %2 = dist.copy %x to host {dist.in_host_arena, dist.offsets = array<i64: 0>} : (tensor<16xf32>) -> tensor<16xf32>
-  %3 = dist.wait %1 {dist.offsets = array<i64: 64>} : (!dist.flight<tensor<16xf32>>) -> tensor<16xf32>
+  %3 = dist.wait %1 {dist.offsets = array<i64: 64>} : (!dist.handle<tensor<16xf32>>) -> tensor<16xf32>
   net.assign @m, %2 : tensor<16xf32>
   return
 }

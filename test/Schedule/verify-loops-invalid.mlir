@@ -18,7 +18,7 @@ func.func @written_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: ten
 
 // -----
 
-// The next value is handed on while the trip still reads the present one.
+// The next value is handed on while the iteration still reads the present one.
 func.func @handed_on_too_early(%x: tensor<16xf32> {dist.offset = 0 : i64}, %w: tensor<16xf32> {dist.offset = 64 : i64}) attributes {dist.arena_bytes = 320 : i64} {
   %i = net.loop count = 3
   %c = net.carry %x in %i {dist.offsets = array<i64: 128>} : tensor<16xf32>
@@ -42,7 +42,7 @@ func.func @index_as_value(%x: tensor<16xf32> {dist.offset = 0 : i64}) attributes
 
 // -----
 
-// Every trip would make its part of the stack in the place of the first one.
+// Every iteration would make its part of the stack in the place of the first one.
 func.func @does_not_move(%w: tensor<16xf32> {dist.offset = 0 : i64}) attributes {dist.arena_bytes = 256 : i64} {
   %i = net.loop count = 3
   // expected-error @below {{has a result of 64 bytes that moves by 0 in each iteration}}

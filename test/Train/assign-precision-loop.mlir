@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-train-assign-precision="compute=bf16" -split-input-file | FileCheck %s
 
-// Tests that a value which comes into a loop in 16 bit and is left so by every trip is carried in 16 bit, and that what leaves the loop is
+// Tests that a value which comes into a loop in 16 bit and is left so by every iteration is carried in 16 bit, and that what leaves the loop is
 // converted after it, once.
 
 net.variable parameter @v : tensor<4x4xf32>
@@ -42,7 +42,7 @@ func.func @step(%x: tensor<2x4xf32>) -> tensor<f32> {
 
 // -----
 
-// Tests that what a trip leaves wide is carried wide, and so is what it is handed on to: in 16 bit it comes in, and leaves the body by a sum.
+// Tests that what an iteration leaves wide is carried wide, and so is what it is handed on to: in 16 bit it comes in, and leaves the body by a sum.
 
 net.variable parameter @w : tensor<4x4xf32>
 // CHECK-LABEL: func.func @step

@@ -30,9 +30,9 @@ func.func @step(%x: tensor<4x2xf32>, %y: tensor<2xbf16>) -> tensor<f32> {
 // CHECK-NEXT: %[[WIDE:.*]] = net.convert %[[BIAS]] {{.*}} tensor<2xbf16> -> tensor<2xf32>
 // CHECK-NEXT: %[[BIAS2:.*]] = net.multiply %[[WIDE]], %[[WIDE]]
 // CHECK-NEXT: %[[BIAS_SUM:.*]] = net.reduce sum %[[BIAS2]] dims = [0]
-// CHECK-NEXT: %[[TWO:.*]] = net.add %[[KERNEL_SUM]], %[[BIAS_SUM]] {dist.travels
+// CHECK-NEXT: %[[TWO:.*]] = net.add %[[KERNEL_SUM]], %[[BIAS_SUM]] {dist.defer_reduction
 // CHECK-NEXT: %[[SCALE2:.*]] = net.multiply %[[SCALE]], %[[SCALE]]
-// CHECK-NEXT: %[[ALL:.*]] = net.add %[[TWO]], %[[SCALE2]] {dist.travels
+// CHECK-NEXT: %[[ALL:.*]] = net.add %[[TWO]], %[[SCALE2]] {dist.defer_reduction
 // CHECK-NEXT: %[[NORM:.*]] = net.sqrt %[[ALL]] {net.name = "grad_norm"
 // CHECK-NEXT: %[[BOUND:.*]] = net.constant {{.*}}dense<2.000000e+00> : tensor<f32>
 // CHECK-NEXT: %[[BELOW:.*]] = net.compare lt, %[[NORM]], %[[BOUND]]

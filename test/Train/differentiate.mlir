@@ -175,9 +175,9 @@ func.func @tied_embedding_in_16_bit(%ids: tensor<4x1xi32>, %x: tensor<2x3xbf16>)
   %b = net.reduce sum %t dims = [0, 1] : tensor<2x5xbf16> -> tensor<bf16>
   %loss = net.add %a, %b : tensor<bf16>
   // CHECK: %[[DOT:.*]] = net.dot {{.*}}backward
-  // CHECK: %[[WIDE:.*]] = net.convert %[[DOT]] {dist.travels{{.*}} -> tensor<5x3xf32>
+  // CHECK: %[[WIDE:.*]] = net.convert %[[DOT]] {dist.defer_reduction{{.*}} -> tensor<5x3xf32>
   // CHECK-NEXT: %[[SUM:.*]] = net.scatter add %[[WIDE]], {{.*}} tensor<4x3xf32> -> tensor<5x3xf32>
-  // CHECK-NEXT: net.convert %[[SUM]] {dist.travels, net.name = "grad/table"{{.*}} -> tensor<5x3xbf16>
+  // CHECK-NEXT: net.convert %[[SUM]] {dist.defer_reduction, net.name = "grad/table"{{.*}} -> tensor<5x3xbf16>
   // CHECK-NEXT: return
   return %loss : tensor<bf16>
 }

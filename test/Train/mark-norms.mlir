@@ -7,11 +7,11 @@
 func.func @step(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>) {
   %sa = net.reduce sum %a dims = [0] {net.role = #net.role<optimize>} : tensor<4xf32> -> tensor<f32>
   %sb = net.reduce sum %b dims = [0] {net.role = #net.role<optimize>} : tensor<4xf32> -> tensor<f32>
-  // CHECK: %[[FIRST:.*]] = net.add {{.*}} {dist.travels, net.role = #net.role<optimize>} : tensor<f32>
-  // CHECK-NEXT: net.add %[[FIRST]], {{.*}} {dist.travels, net.role = #net.role<optimize>} : tensor<f32>
+  // CHECK: %[[FIRST:.*]] = net.add {{.*}} {dist.defer_reduction, net.role = #net.role<optimize>} : tensor<f32>
+  // CHECK-NEXT: net.add %[[FIRST]], {{.*}} {dist.defer_reduction, net.role = #net.role<optimize>} : tensor<f32>
   %first = net.add %sa, %sb {net.role = #net.role<optimize>} : tensor<f32>
   %second = net.add %first, %sb {net.role = #net.role<optimize>} : tensor<f32>
-  // CHECK-NOT: dist.travels
+  // CHECK-NOT: dist.defer_reduction
   %max = net.reduce max %a dims = [0] {net.role = #net.role<optimize>} : tensor<4xf32> -> tensor<f32>
   %mixed = net.add %sa, %max {net.role = #net.role<optimize>} : tensor<f32>
   %backward = net.add %sa, %sb {net.role = #net.role<backward>} : tensor<f32>

@@ -30,31 +30,31 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 
 // Cotangents of two types are added before the reduction, in the wider type.
 // GRADIENT: %[[SUM:.*]] = dist.c_allreduce {{.*}} tensor<4xbf16> -> tensor<4xbf16>
-// GRADIENT: %[[BOTH:.*]] = net.add {{.*}}dist.travels{{.*}}"grad/both"{{.*}} tensor<4xf32>
+// GRADIENT: %[[BOTH:.*]] = net.add {{.*}}dist.defer_reduction{{.*}}"grad/both"{{.*}} tensor<4xf32>
 // GRADIENT-NEXT: dist.c_allreduce %[[BOTH]] {{.*}} tensor<4xf32> -> tensor<4xf32>
 // GRADIENT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 
 // BF16: %[[SUM:.*]] = dist.c_allreduce {{.*}} tensor<4xbf16> -> tensor<4xbf16>
-// BF16: net.add {{.*}}dist.travels{{.*}} tensor<4xf32>
+// BF16: net.add {{.*}}dist.defer_reduction{{.*}} tensor<4xf32>
 // BF16: dist.c_allreduce {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // BF16-NEXT: net.convert {{.*}}"grad/both"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 // BF16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 
 // The factor is multiplied in the gradient's own type.
 // BEFORE: net.multiply {{.*}}"grad/both"
-// BEFORE: %[[WIDE:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xbf16> -> tensor<4xf32>
-// BEFORE-NEXT: %[[HALF:.*]] = net.multiply {{.*}}, %[[WIDE]] {{.*}}dist.travels{{.*}} tensor<4xf32>
-// BEFORE-NEXT: %[[NARROW:.*]] = net.convert %[[HALF]] {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xbf16>
+// BEFORE: %[[WIDE:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xbf16> -> tensor<4xf32>
+// BEFORE-NEXT: %[[HALF:.*]] = net.multiply {{.*}}, %[[WIDE]] {{.*}}dist.defer_reduction{{.*}} tensor<4xf32>
+// BEFORE-NEXT: %[[NARROW:.*]] = net.convert %[[HALF]] {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xbf16>
 // BEFORE-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[NARROW]] {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // BEFORE-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 
-// F32: net.add {{.*}}dist.travels{{.*}}"grad/both"{{.*}} tensor<4xf32>
+// F32: net.add {{.*}}dist.defer_reduction{{.*}}"grad/both"{{.*}} tensor<4xf32>
 // F32-NEXT: dist.c_allreduce {{.*}} tensor<4xf32> -> tensor<4xf32>
-// F32: %[[WIDE:.*]] = net.convert {{.*}}dist.travels{{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
+// F32: %[[WIDE:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 // F32-NEXT: dist.c_allreduce %[[WIDE]] {{.*}} tensor<4xf32> -> tensor<4xf32>
 
 // F16: net.convert {{.*}}"grad/both"{{.*}} tensor<4xf16> -> tensor<4xf32>
-// F16-NEXT: %[[WIDE:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xbf16> -> tensor<4xf32>
-// F16-NEXT: %[[NARROW:.*]] = net.convert %[[WIDE]] {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xf16>
+// F16-NEXT: %[[WIDE:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xbf16> -> tensor<4xf32>
+// F16-NEXT: %[[NARROW:.*]] = net.convert %[[WIDE]] {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xf16>
 // F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[NARROW]] {{.*}} tensor<4xf16> -> tensor<4xf16>
 // F16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xf16> -> tensor<4xf32>

@@ -50,9 +50,9 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 // PLAIN-NOT: net.convert
 // PLAIN: net.assign @"momentum.m/w"
 
-// BEFORE: %[[B:.*]] = net.multiply {{.*}}dist.travels{{.*}}"grad/b"
+// BEFORE: %[[B:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}}"grad/b"
 // BEFORE-NEXT: dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xbf16> -> tensor<6xbf16>
-// BEFORE: %[[W:.*]] = net.multiply {{.*}}dist.travels{{.*}}"grad/w"
+// BEFORE: %[[W:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}}"grad/w"
 // BEFORE-NEXT: dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xf32> -> tensor<4xf32>
 
 // AFTER: %[[B:.*]] = dist.c_allreduce %{{.*}} axes ["dp", "tp"] {{.*}} tensor<6xbf16> -> tensor<6xbf16>
@@ -60,7 +60,7 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 // AFTER: %[[W:.*]] = dist.c_allreduce %{{.*}} axes ["dp"] {{.*}} tensor<4xf32> -> tensor<4xf32>
 // AFTER: net.multiply {{.*}}, %[[W]] {{.*}}"grad/w"
 
-// F32: %[[B:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf32>
+// F32: %[[B:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf32>
 // F32-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xf32> -> tensor<6xf32>
 // F32-NEXT: net.convert %[[SUM]] {{.*}}"grad/b"{{.*}} tensor<6xf32> -> tensor<6xbf16>
 // F32: dist.c_allreduce %{{.*}} axes ["dp"] {{.*}} tensor<4xf32> -> tensor<4xf32>
@@ -68,41 +68,41 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 // F32: net.assign @"momentum.m/w"
 
 // BF16: dist.c_allreduce %{{.*}} axes ["dp", "tp"] {{.*}} tensor<6xbf16> -> tensor<6xbf16>
-// BF16: %[[W:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xbf16>
+// BF16: %[[W:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xbf16>
 // BF16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // BF16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 
-// F16: %[[B:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf16>
+// F16: %[[B:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf16>
 // F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xf16> -> tensor<6xf16>
 // F16-NEXT: net.convert %[[SUM]] {{.*}}"grad/b"{{.*}} tensor<6xf16> -> tensor<6xbf16>
-// F16: %[[W:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xf16>
+// F16: %[[W:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xf16>
 // F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xf16> -> tensor<4xf16>
 // F16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xf16> -> tensor<4xf32>
 
-// BEFORE-F32: %[[B:.*]] = net.multiply {{.*}}dist.travels{{.*}} tensor<6xbf16>
-// BEFORE-F32-NEXT: %[[WIDE:.*]] = net.convert %[[B]] {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf32>
+// BEFORE-F32: %[[B:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16>
+// BEFORE-F32-NEXT: %[[WIDE:.*]] = net.convert %[[B]] {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf32>
 // BEFORE-F32-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[WIDE]] axes ["dp", "tp"] {{.*}} tensor<6xf32> -> tensor<6xf32>
 // BEFORE-F32-NEXT: net.convert %[[SUM]] {{.*}}"grad/b"{{.*}} tensor<6xf32> -> tensor<6xbf16>
-// BEFORE-F32: %[[W:.*]] = net.multiply {{.*}}dist.travels{{.*}}"grad/w"
+// BEFORE-F32: %[[W:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}}"grad/w"
 // BEFORE-F32-NEXT: dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xf32> -> tensor<4xf32>
 
-// BEFORE-BF16: %[[B:.*]] = net.multiply {{.*}}dist.travels{{.*}}"grad/b"
+// BEFORE-BF16: %[[B:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}}"grad/b"
 // BEFORE-BF16-NEXT: dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xbf16> -> tensor<6xbf16>
-// BEFORE-BF16: %[[W:.*]] = net.multiply {{.*}}dist.travels{{.*}} tensor<4xf32>
-// BEFORE-BF16-NEXT: %[[NARROW:.*]] = net.convert %[[W]] {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xbf16>
+// BEFORE-BF16: %[[W:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}} tensor<4xf32>
+// BEFORE-BF16-NEXT: %[[NARROW:.*]] = net.convert %[[W]] {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xbf16>
 // BEFORE-BF16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[NARROW]] axes ["dp"] {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // BEFORE-BF16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xbf16> -> tensor<4xf32>
 
-// BEFORE-F16: %[[B:.*]] = net.multiply {{.*}}dist.travels{{.*}} tensor<6xbf16>
-// BEFORE-F16-NEXT: %[[NARROW:.*]] = net.convert %[[B]] {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf16>
+// BEFORE-F16: %[[B:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16>
+// BEFORE-F16-NEXT: %[[NARROW:.*]] = net.convert %[[B]] {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf16>
 // BEFORE-F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[NARROW]] axes ["dp", "tp"] {{.*}} tensor<6xf16> -> tensor<6xf16>
 // BEFORE-F16-NEXT: net.convert %[[SUM]] {{.*}}"grad/b"{{.*}} tensor<6xf16> -> tensor<6xbf16>
-// BEFORE-F16: %[[W:.*]] = net.multiply {{.*}}dist.travels{{.*}} tensor<4xf32>
-// BEFORE-F16-NEXT: %[[NARROW:.*]] = net.convert %[[W]] {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xf16>
+// BEFORE-F16: %[[W:.*]] = net.multiply {{.*}}dist.defer_reduction{{.*}} tensor<4xf32>
+// BEFORE-F16-NEXT: %[[NARROW:.*]] = net.convert %[[W]] {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xf16>
 // BEFORE-F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[NARROW]] axes ["dp"] {{.*}} tensor<4xf16> -> tensor<4xf16>
 // BEFORE-F16-NEXT: net.convert %[[SUM]] {{.*}}"grad/w"{{.*}} tensor<4xf16> -> tensor<4xf32>
 
-// AFTER-F32: %[[B:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf32>
+// AFTER-F32: %[[B:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf32>
 // AFTER-F32-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xf32> -> tensor<6xf32>
 // AFTER-F32-NEXT: %[[BACK:.*]] = net.convert %[[SUM]] {{.*}} tensor<6xf32> -> tensor<6xbf16>
 // AFTER-F32: net.multiply {{.*}}, %[[BACK]] {{.*}}"grad/b"
@@ -111,16 +111,16 @@ func.func @step(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"]
 
 // AFTER-BF16: %[[SUM:.*]] = dist.c_allreduce %{{.*}} axes ["dp", "tp"] {{.*}} tensor<6xbf16> -> tensor<6xbf16>
 // AFTER-BF16: net.multiply {{.*}}, %[[SUM]] {{.*}}"grad/b"
-// AFTER-BF16: %[[W:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xbf16>
+// AFTER-BF16: %[[W:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xbf16>
 // AFTER-BF16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xbf16> -> tensor<4xbf16>
 // AFTER-BF16-NEXT: %[[BACK:.*]] = net.convert %[[SUM]] {{.*}} tensor<4xbf16> -> tensor<4xf32>
 // AFTER-BF16: net.multiply {{.*}}, %[[BACK]] {{.*}}"grad/w"
 
-// AFTER-F16: %[[B:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<6xbf16> -> tensor<6xf16>
+// AFTER-F16: %[[B:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<6xbf16> -> tensor<6xf16>
 // AFTER-F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[B]] axes ["dp", "tp"] {{.*}} tensor<6xf16> -> tensor<6xf16>
 // AFTER-F16-NEXT: %[[BACK:.*]] = net.convert %[[SUM]] {{.*}} tensor<6xf16> -> tensor<6xbf16>
 // AFTER-F16: net.multiply {{.*}}, %[[BACK]] {{.*}}"grad/b"
-// AFTER-F16: %[[W:.*]] = net.convert {{.*}}dist.travels{{.*}} tensor<4xf32> -> tensor<4xf16>
+// AFTER-F16: %[[W:.*]] = net.convert {{.*}}dist.defer_reduction{{.*}} tensor<4xf32> -> tensor<4xf16>
 // AFTER-F16-NEXT: %[[SUM:.*]] = dist.c_allreduce %[[W]] axes ["dp"] {{.*}} tensor<4xf16> -> tensor<4xf16>
 // AFTER-F16-NEXT: %[[BACK:.*]] = net.convert %[[SUM]] {{.*}} tensor<4xf16> -> tensor<4xf32>
 // AFTER-F16: net.multiply {{.*}}, %[[BACK]] {{.*}}"grad/w"

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
 // CHECK: %[[FINITE:.*]] = net.is_finite
 // CHECK: %[[FIRST:.*]] = net.reduce max
 // CHECK: %[[SECOND:.*]] = net.reduce max
-// CHECK: %[[FOUND:.*]] = net.maximum %[[FIRST]], %[[SECOND]] {dist.travels, net.name = "found_inf"
+// CHECK: %[[FOUND:.*]] = net.maximum %[[FIRST]], %[[SECOND]] {dist.defer_reduction, net.name = "found_inf"
 // CHECK: net.compare gt, %[[FOUND]],
 // CHECK: %[[NEXT:.*]] = net.select {{.*}}, %[[OLD]],
 // CHECK: net.assign @a, %[[NEXT]]

@@ -20,4 +20,4 @@ func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
 // CHECK: net.multiply {{.*}}net.name = "grad/
 // CHECK: net.is_finite
 // CHECK: %[[SECOND:.*]] = net.reduce max
-// CHECK: net.maximum %[[FIRST]], %[[SECOND]] {dist.travels, net.name = "found_inf"
+// CHECK: net.maximum %[[FIRST]], %[[SECOND]] {dist.defer_reduction, net.name = "found_inf"

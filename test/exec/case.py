@@ -172,7 +172,7 @@ def make_strategy(network, spec, optimizer, zero="", model='parameters: "p.*"'):
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
     merge, slices = find_times(spec, "merge"), find_times(spec, "slices")
     every = any(times and times[2] for times in (merge, slices))
-    merging = (" gradient_merge {" + (f" steps: {merge[1]}" if merge else "") + (f" slices: {slices[1]}" if slices else "") +
+    merging = (" gradient_accumulation {" + (f" steps: {merge[1]}" if merge else "") + (f" slices: {slices[1]}" if slices else "") +
                (" reduce: EVERY_STEP" if every else "") + " }")
     bound = network.get("merged_bound" if merge else "bound")
     update = OPTIMIZERS[optimizer] if optimizer else ""

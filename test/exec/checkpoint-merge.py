@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests that a GPT-2 whose gradients are merged over four steps can stop in the middle of a merge and go on: on the same mesh with the same
+"""Tests that a GPT-2 whose gradients are accumulated over four steps can stop in the middle of an accumulation and go on: on the same mesh with the same
 bits, on another one with the serial program's values up to rounding.
 """
 # RUN: %python %s %t %S %fixtures
@@ -57,7 +57,7 @@ for mesh in [*PACKAGES, "dp4+merge2"]:
     emit(mesh)
 for mesh in MESHES:
     case.run(*command(mesh, STEPS, f"--save={folder}/{mesh}.whole", f"--outputs={folder}/{mesh}.outputs"))
-    # Two of four steps, the whole merge, three of the next four.
+    # Two of four steps, the whole accumulation, three of the next four.
     for steps in (2, 4, 7, STEPS):
         case.run(*command(mesh, steps, f"--checkpoint={folder}/{mesh}.checkpoints", "--keep=9", "--resume",
                           f"--save={folder}/{mesh}.resumed", f"--outputs={folder}/{mesh}.resumed-outputs"))
@@ -83,8 +83,8 @@ for order in rounds:
         case.run(*command(mesh, steps, f"--checkpoint={chain}", "--resume", f"--save={folder}/found", *check))
     case.compare(" -> ".join(order), plain_safetensors.read(folder / "found"), expected, case.RATES["adamw"], case.TOLERANCE)
 
-# Another number of merged steps begins where no merge is under way.
+# Another number of accumulated steps begins where no accumulation is under way.
 saved = folder / "dp4+merge4.checkpoints"
 done = subprocess.run([str(word) for word in command("dp4+merge2", 5, f"--resume={saved}/step-000000000002")], capture_output=True, text=True, check=False)
-assert done.returncode == 1 and "is after 2 of 4 steps of a merge, but the package merges 2" in done.stderr, done
+assert done.returncode == 1 and "is after 2 of 4 steps of an accumulation, but the package accumulates 2" in done.stderr, done
 case.run(*command("dp4+merge2", 6, f"--resume={saved}/step-000000000004", "--check-serial"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %cuda_stub %python %s %tmp
 """Tests that transformers compute their biases and GELUs with the products in front of them where the library can, with what stands in for GPUs: a layer of
-GPT-2 has two such products, of which the second keeps what its GELU is taken of for backward; so has each trip of a loop over layers. In f32 and in bf16 the
+GPT-2 has two such products, of which the second keeps what its GELU is taken of for backward; so has each iteration of a loop over layers. In f32 and in bf16 the
 gradients are as good, against JAX's in f64, as those of CPUs, which compute product and kernel."""
 import os
 import pathlib

@@ -44,7 +44,7 @@ def check(mesh, folder, expected):
     if len(steps) != STEPS or [line["step"] for line in evaluations] != [2, 4, 5] or any(line["eval/batches"] != 2 for line in evaluations):
         sys.exit(f"{mesh}: steps and evaluations are {lines}")
     found = numpy.array([line["eval/loss"] for line in evaluations])
-    # The first update of a merge of four steps comes after the first evaluation.
+    # The first update of an accumulation of four steps comes after the first evaluation.
     known = [0] if "merge" in mesh else [2, 4, 5]
     case.compare(f"{mesh}: evaluations", {"losses": found[:len(known)]}, {"losses": expected[known]}, 0, case.TOLERANCE)
     if mesh != MESHES[0]:

@@ -22,15 +22,15 @@ data {{ axes: "dp" }}
 zero {{ axes: "dp" stage: 3 {zero} }}
 {more}
 """
-SLICED = f"gradient_merge {{ slices: {SLICES} }}"
+SLICED = f"gradient_accumulation {{ slices: {SLICES} }}"
 KEEP = "keep: STEP"
 INPUTS = {"mlp": ["x", "y"], "scan-gpt": ["ids"]}
 # Per case the network, what train has, what zero has beside keep, the rest of the strategy, whether pipeline keeps, and the bytes of an element that travels.
 CASES = {
     "slices": ("mlp", SLICED, "", "", False, 8),
     "bf16": ("mlp", SLICED + " precision { compute: BF16 }", "", "eval { every: 1 }", False, 2),
-    "merge": ("mlp", "gradient_merge { slices: 2 steps: 3 }", "", "", False, 8),
-    "every": ("mlp", "gradient_merge { slices: 2 reduce: EVERY_STEP }", "segment { megabytes: 0.001 }", "", False, 8),
+    "merge": ("mlp", "gradient_accumulation { slices: 2 steps: 3 }", "", "", False, 8),
+    "every": ("mlp", "gradient_accumulation { slices: 2 reduce: EVERY_STEP }", "segment { megabytes: 0.001 }", "", False, 8),
     "whole": ("mlp", SLICED, "ownership: WHOLE", "", False, 8),
     "scan": ("scan-gpt", SLICED, "", "", False, 8),
     "host": ("mlp", SLICED, "", 'offload { match: "p.*" }', False, 8),
@@ -40,7 +40,7 @@ CASES = {
 
 
 def get_steps(name):
-    """Those of a merge, or so many that a parameter that is fetched once is fetched again."""
+    """Those of an accumulation, or so many that a parameter that is fetched once is fetched again."""
     return 3 if name == "merge" else 2
 
 

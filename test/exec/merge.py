@@ -2,7 +2,7 @@
 # RUN: %python %s %tmp
 """Tests what merging gradients means: several steps on a batch each are one step on all of them, where the loss is a mean, for embedding tables too.
 
-A merge with a gradient that is not finite, whichever of its steps makes it, is skipped as a whole, counted once, and leaves nothing behind
+An accumulation with a gradient that is not finite, whichever of its steps makes it, is skipped as a whole, counted once, and leaves nothing behind
 in the sums; the next update is that of its own steps. `average: false` updates with the sum. On one rank, and distributed with gradients
 reduced in the update or in every step, by slices and by owners.
 """
@@ -103,7 +103,7 @@ def check_one_batch():
     # Two steps have no step between the first and the last.
     for name, steps in [(name, STEPS) for name in CASES] + [("dp4", 2), ("owners", 2)]:
         mesh, every = CASES[name]
-        merge = f"gradient_merge {{ steps: {steps} {'reduce: EVERY_STEP' if every else ''} }}"
+        merge = f"gradient_accumulation {{ steps: {steps} {'reduce: EVERY_STEP' if every else ''} }}"
         batch = STEPS * BATCH // steps
         found, merged = train(make_graph(batch), f"{mesh} {inputs} train {{ {adam} {merge} }}", cut(batch))
         for variable, value in whole.items():
@@ -116,14 +116,14 @@ def check_skipped():
     rng = np.random.default_rng(2)
     batches = [{"x": rng.standard_normal((8, 8)).astype("f4")} for _ in range(3 * STEPS)]
     means = np.array([batch["x"].astype("f8").mean(axis=0) for batch in batches]).reshape(3, STEPS, 8)
-    # The second step of the first merge, and the last one of the second.
+    # The second step of the first accumulation, and the last one of the second.
     for step in (1, 2 * STEPS - 1):
         batches[step]["x"][3, 5] = np.inf
     scale = "precision { loss_scale { dynamic { initial: 1024 window: 1000 } } }"
     for average, expected in ((True, 1 - means[2].mean(axis=0)), (False, 1 - means[2].sum(axis=0))):
         for name in ("serial", "dp4", "owners"):
             mesh, every = CASES[name]
-            merge = f"gradient_merge {{ steps: {STEPS} average: {str(average).lower()} {'reduce: EVERY_STEP' if every else ''} }}"
+            merge = f"gradient_accumulation {{ steps: {STEPS} average: {str(average).lower()} {'reduce: EVERY_STEP' if every else ''} }}"
             strategy = f'{mesh} model {{ parameters: "*" batch {{ inputs: "x" }} }} train {{ sgd {{ lr {{ constant: 1 }} }} {scale} {merge} }}'
             found, metrics = train(LINEAR, strategy, batches)
             check_equal(f"{name}: w", found["w"], expected, 1e-5)

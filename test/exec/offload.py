@@ -31,8 +31,8 @@ class Run:
     def __init__(self, folder, name, strategy, options, checks):
         self.folder = folder / name
         self.folder.mkdir()
-        # With gradients merged, an update and half of another.
-        self.steps = 6 if "gradient_merge" in strategy else 3
+        # With gradients accumulated, an update and half of another.
+        self.steps = 6 if "gradient_accumulation" in strategy else 3
         for step in range(self.steps):
             (self.folder / f"batch{step}.safetensors").symlink_to(REFERENCE / f"batch{step % 5}.safetensors")
         (self.folder / "strategy.textproto").write_text(strategy)

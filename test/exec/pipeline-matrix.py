@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """Trains GPT-2 in pipelines beside every other parallelism with all that a step can have at once: clipping by the global norm, 16-bit products, a dynamic
-loss scale, and two steps merged into an update. (Adam's first updates are signs of gradients, which 16 bits do not settle where these are small, with and without a pipeline.) Every step of four is compared with the serial program by `dist-run --check-serial`. --all adds the other ownership of every stage of ZeRO.
+loss scale, and two steps accumulated into an update. (Adam's first updates are signs of gradients, which 16 bits do not settle where these are small, with and without a pipeline.) Every step of four is compared with the serial program by `dist-run --check-serial`. --all adds the other ownership of every stage of ZeRO.
 """
 import pathlib
 import sys
@@ -41,7 +41,7 @@ def main():
             f'mesh {{ {mesh} }} model {{ parameters: "p.*" batch {{ inputs: "ids" }} range {{ input: "ids" max: 128 }} }}\n'
             'init { match: "*.scale" constant: 1 } init { match: "*.bias" constant: 0 } init { match: "*" normal { stddev: 0.02 } }\n'
             "train { momentum { lr { constant: 0.1 } momentum: 0.9 } clip { global_norm: 0.5 } "
-            f"{PRECISIONS[precision]} gradient_merge {{ steps: 2 }} }}\n"
+            f"{PRECISIONS[precision]} gradient_accumulation {{ steps: 2 }} }}\n"
             f'pipeline {{ axis: "pp" micro_batches: 4 schedule: {order} }}\n{text}\n')
         run("dist-opt", GRAPH, f"--strategy={folder}/strategy.textproto", f"--emit={folder}/package", "--quiet")
         run("dist-run", folder / "package", f"--data=ids={folder}/ids.npy", "--steps=4", "--check-serial", "--quiet")

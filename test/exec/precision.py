@@ -35,7 +35,7 @@ MESHES["pp2xdp2xtp2-zero2"] = ('mesh { axes { name: "pp" size: 2 } axes { name: 
 MESHES["pp2xdp2-zero3whole"] = ('mesh { axes { name: "pp" size: 2 } axes { name: "dp" size: 2 } } data { axes: "dp" } '
                                 'zero { axes: "dp" stage: 3 ownership: WHOLE } ' + PIPELINE % (2, "ONE_F_ONE_B"))
 # Further settings of `train` for some of them.
-TRAIN = {"slices": "gradient_merge { slices: 4 }"}
+TRAIN = {"slices": "gradient_accumulation { slices: 4 }"}
 DYNAMIC, CONSTANT = "dynamic { initial: 1024 window: 2 hysteresis: 2 minimum: 64 }", "constant: 512"
 
 

@@ -29,7 +29,7 @@ MESHES = {
     "tp2-zero2": DP2TP2 + 'zero { axes: "dp" stage: 2 }',
     "pp2xtp2": 'mesh { axes { name: "pp" size: 2 } axes { name: "tp" size: 2 } } pipeline { axis: "pp" micro_batches: 2 schedule: ZB_H1 } ' +
                SPLITS.replace("SEQUENCE", ""),
-    # For blocks that are the trips of a loop.
+    # For blocks that are the iterations of a loop.
     "scan-dp2xtp2": 'mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 2 } } data { axes: "dp" } ' + SCAN_SPLITS,
     "scan-zero3": DP4 + 'zero { axes: "dp" stage: 3 }',
 }
@@ -40,7 +40,7 @@ POLICIES = {
     "cheap": "policy: KEEP_CHEAP",
     "anchors": 'anchors: "transformer.h.0.in" anchors: "transformer.h.0.out" anchors: "transformer.h.1.out"',
     "repeat": "repeat_conversions: true",
-    "trips": 'blocks: "while.body"',
+    "iterations": 'blocks: "while.body"',
 }
 # Graph, batches, precision.
 GRAPHS = {
@@ -74,7 +74,7 @@ def train(folder, graph, mesh, recompute):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    blocks = [policy for policy in POLICIES if policy != "trips"]
+    blocks = [policy for policy in POLICIES if policy != "iterations"]
     everything = "--all" in sys.argv
     # Every policy on one rank, and one on each mesh.
     cases = [("f64", mesh, policy) for number, mesh in enumerate(mesh for mesh in MESHES if not mesh.startswith("scan"))
@@ -82,9 +82,9 @@ def main():
     cases += [("bf16", mesh, policy) for mesh in ("serial", "zero3") for policy in (("nothing", "cheap") if everything else ("cheap",))]
     # Random numbers are the same ones again.
     cases += [("dropout", "serial", "nothing"), ("dropout", "dp2xtp2", "nothing"), ("rbg", "dp4", "nothing")]
-    cases += [("scan", "serial", "products"), ("scan", "scan-dp2xtp2", "cheap"), ("scan", "scan-zero3", "trips"), ("scan-bf16", "serial", "trips")]
+    cases += [("scan", "serial", "products"), ("scan", "scan-dp2xtp2", "cheap"), ("scan", "scan-zero3", "iterations"), ("scan-bf16", "serial", "iterations")]
     if everything:
-        cases += [("scan", "serial", "trips"), ("scan", "serial", "cheap"), ("scan", "scan-dp2xtp2", "trips"), ("scan", "scan-dp2xtp2", "products")]
+        cases += [("scan", "serial", "iterations"), ("scan", "serial", "cheap"), ("scan", "scan-dp2xtp2", "iterations"), ("scan", "scan-dp2xtp2", "products")]
     known = {}
     for graph, mesh, policy in cases:
         if (graph, mesh) not in known:

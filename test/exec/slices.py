@@ -36,7 +36,7 @@ func.func @step(%x: tensor<8x3xf64> {net.name = "x"}, %mask: tensor<8xi32> {net.
 }
 """
 STRATEGY = """{mesh} model {{ batch {{ inputs: "x" }} batch {{ inputs: "mask" }} }}
-train {{ sgd {{}} gradient_merge {{ slices: {slices} }} }}
+train {{ sgd {{}} gradient_accumulation {{ slices: {slices} }} }}
 """
 TYPES = {"float64": "F64", "int32": "I32"}
 NUMPY = {"F64": "<f8", "I32": "<i4", "BOOL": "?"}

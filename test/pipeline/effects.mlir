@@ -88,9 +88,9 @@ train { sgd {} }
 mesh { axes { name: "dp" size: 2 } }
 model { parameters: "p.*" batch { inputs: "x" } }
 data { axes: "dp" }
-# CHECK: fields.textproto:[[@LINE+2]]:{{[0-9]+}}: warning: train.gradient_merge.average has no effect: gradients of one step are merged
+# CHECK: fields.textproto:[[@LINE+2]]:{{[0-9]+}}: warning: train.gradient_accumulation.average has no effect: gradients of one step are accumulated
 # CHECK: fields.textproto:[[@LINE+1]]:{{[0-9]+}}: warning: train.precision.keep_f32 has no effect: compute is WRITTEN, so that everything keeps its type
-train { sgd {} gradient_merge { average: false } precision { keep_f32: "tanh" } }
+train { sgd {} gradient_accumulation { average: false } precision { keep_f32: "tanh" } }
 
 //--- globs.textproto
 mesh { axes { name: "dp" size: 2 } }

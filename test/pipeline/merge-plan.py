@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %fixtures %source/examples/gpt2 %tmp
-"""Tests how often a merge of four steps sends what, of the exported GPT-2.
+"""Tests how often an accumulation of four steps sends what, of the exported GPT-2.
 
-Gradients are reduced over the axes of the batch once, in the type that the strategy names, so that a merge sends what one step without it does; the loss
+Gradients are reduced over the axes of the batch once, in the type that the strategy names, so that an accumulation sends what one step without it does; the loss
 and what forward exchanges travel in every step; updated parameters are gathered once, fetched ones in every step. Programs of steps that do
 not update issue none of the update's launches.
 """
@@ -33,7 +33,7 @@ def compile_plan(name, train="", more=""):
 
 
 def merge(more=""):
-    return f"gradient_merge {{ steps: {STEPS} {more} }}"
+    return f"gradient_accumulation {{ steps: {STEPS} {more} }}"
 
 
 def is_gradient(conversion):
@@ -42,7 +42,7 @@ def is_gradient(conversion):
 
 
 def sum_bytes(plan, wanted):
-    """The bytes that a merge sends, or a step without one."""
+    """The bytes that an accumulation sends, or a step without one."""
     program, = plan["programs"]
     return sum(conversion["bytes"] * conversion.get("times", 1) for conversion in program["conversions"] if wanted(conversion))
 
@@ -58,9 +58,9 @@ for name, more in [("dp2", ""), ("dp2-tp2", ""), ("dp2-tp2-sequence", ""), ("dp2
     check(f"{what}: bytes of gradients", sum_bytes(merged, is_gradient), sum_bytes(plain, is_gradient))
     check(f"{what}: forward travels so often", {c["times"] for c in program["conversions"] if c["role"] == "forward"}, {STEPS})
     total = merged["totals"]
-    check(f"{what}: totals", round(total["merge"]["bytes"]), round(sum_bytes(merged, lambda _: True)))
-    check(f"{what}: mean", round(total["bytes"] * STEPS), round(total["merge"]["bytes"]))
-    check(f"{what}: conversions", total["merge"]["conversions"], sum(c["times"] for c in program["conversions"]))
+    check(f"{what}: totals", round(total["accumulation"]["bytes"]), round(sum_bytes(merged, lambda _: True)))
+    check(f"{what}: mean", round(total["bytes"] * STEPS), round(total["accumulation"]["bytes"]))
+    check(f"{what}: conversions", total["accumulation"]["conversions"], sum(c["times"] for c in program["conversions"]))
     variants = program["variants"]
     check(f"{what}: programs", [(v["first_step"], v["last_step"]) for v in variants], [(0, 0), (1, 2), (3, 3)])
     check(f"{what}: launches before the update", variants[0]["launches"], variants[1]["launches"])

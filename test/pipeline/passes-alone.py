@@ -23,7 +23,7 @@ FOLDERS = ["dialects", "Import", "Train", "Annotate", "Complete", "Partition", "
 STAGES = ["import", "train", "annotate", "complete", "partition", "optimize", "schedule"]
 TRAIN = "train { adamw { lr { constant: 1e-3 } } clip { global_norm: 1.0 }"
 NETWORKS = {
-    "mlp-tiny": f'mesh {{ axes {{ name: "dp" size: 2 }} }} data {{ axes: "dp" }} zero {{ axes: "dp" stage: 3 }} {TRAIN} gradient_merge {{ steps: 2 }} }}',
+    "mlp-tiny": f'mesh {{ axes {{ name: "dp" size: 2 }} }} data {{ axes: "dp" }} zero {{ axes: "dp" stage: 3 }} {TRAIN} gradient_accumulation {{ steps: 2 }} }}',
     "scan-gpt-tiny-f64": f'mesh {{ axes {{ name: "dp" size: 2 }} }} data {{ axes: "dp" }} {TRAIN} }}',
     "gpt2-tiny": f'mesh {{ axes {{ name: "pp" size: 2 }} axes {{ name: "dp" size: 2 }} }} data {{ axes: "dp" }} {TRAIN} }}'
                  ' pipeline { axis: "pp" micro_batches: 2 schedule: ZB_H1 stages { balanced: COST } }',

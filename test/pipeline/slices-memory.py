@@ -9,7 +9,7 @@ import sys
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 STRATEGY = """mesh {{ axes {{ name: "dp" size: 2 }} }}
 model {{ parameters: "p.*" batch {{ inputs: "ids" }} range {{ input: "ids" min: 0 max: 97 }} }}
-train {{ adamw {{ lr {{ constant: 1e-3 }} }} gradient_merge {{ slices: {slices} reduce: {reduce} }} }}
+train {{ adamw {{ lr {{ constant: 1e-3 }} }} gradient_accumulation {{ slices: {slices} reduce: {reduce} }} }}
 data {{ axes: "dp" }}
 {more}"""
 

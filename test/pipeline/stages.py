@@ -72,7 +72,7 @@ check(make_expected(2, "8x16x32xf16", "97x32xf16", "97x32xf32"), "gpt2-tiny.mlir
 check(make_expected(2, "8x16x32xf16", "97x32xf16", "97x32xf32"), "gpt2-dropout-tiny-f64.mlir",
       make_strategy(["ids"], 2, F16))
 check(make_expected(2, "8x16x32xf64", "97x32xf64", "97x32xf64"), "gpt2-rbg-tiny-f64.mlir",
-      make_strategy(["ids"], 2, TRAIN + "gradient_merge { steps: 2 }", "stages { balanced: COST }"))
+      make_strategy(["ids"], 2, TRAIN + "gradient_accumulation { steps: 2 }", "stages { balanced: COST }"))
 check(make_expected(2, "8x16x32xf32", "89x32xbf16", "89x32xf32"), "bert-tiny.mlir",
       make_strategy(["ids", "mask", "labels"], 2, BF16))
 # The gradients of the embeddings are made in their stage, though they are smaller than what they are made of.

@@ -55,7 +55,7 @@ for zero in ("", 'zero { axes: "dp" stage: 1 }', 'zero { axes: "dp" stage: 3 }')
         sys.exit(f"clipped momentum, {zero}: a loss is trained with {ours}, the step has {theirs}")
 
 for text, path in (("train { sgd { lr { constant: 1 } } }", "train.sgd"), ("train { clip { value: 1 } }", "train.clip"), ("train { ema { } }", "train.ema"),
-                   ("train { gradient_merge { steps: 2 } }", "train.gradient_merge.steps"), (f"{MESH} train {{ }} reduce {{ scale: BEFORE }}", "reduce.scale"),
+                   ("train { gradient_accumulation { steps: 2 } }", "train.gradient_accumulation.steps"), (f"{MESH} train {{ }} reduce {{ scale: BEFORE }}", "reduce.scale"),
                    (f"{MESH} train {{ }} reduce {{ communicate: F32 }}", "reduce.communicate")):
     fail(f"error: {path} is of a step that train makes of a loss, but the graph is a whole training step", text)
     fail("note: it assigns state.", text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests that a run can stop in the middle of a merge and go on, on the same mesh or another one.
+"""Tests that a run can stop in the middle of an accumulation and go on, on the same mesh or another one.
 
 The packages made by hand compute with multiples of 1/32, so that every mesh gives the same bits.
 """
@@ -77,20 +77,20 @@ assert index["merge"] == {"position": 2, "steps": 3}
 assert [(entry["name"], entry.get("addends")) for entry in index["variables"]] == [("w", None), ("accumulator/w", 2)]
 assert [part["addend"] for part in index["variables"][1]["parts"]] == [0, 1]
 
-# Between merges accumulators are not saved, and a merge of any length goes on.
+# Between accumulations accumulators are not saved, and an accumulation of any length goes on.
 call(*command("dp2", 3, f"--checkpoint={folder}/whole"))
 assert "accumulator" not in (folder / "whole" / "step-000000000003" / "index.json").read_text()
 call(*command("of-2", 5, f"--resume={folder}/whole", f"--metrics={folder}/metrics"))
 assert [json.loads(line)["update"] for line in (folder / "metrics").read_text().splitlines()] == [False, True]
 message = call(*command("of-2", 5, f"--resume={half}"), expect=1)
-assert "is after 2 of 3 steps of a merge, but the package merges 2; where no merge is under way any number goes on" in message
+assert "is after 2 of 3 steps of an accumulation, but the package accumulates 2; where no accumulation is under way any number goes on" in message
 
 # The tools know.
 listed = call("dist-ckpt", "list", half)
-assert "step 2 after 2 of 3 steps of a merge, data position 2" in listed
+assert "step 2 after 2 of 3 steps of an accumulation, data position 2" in listed
 assert "accumulator/w: 4x8xf32, accumulator, sum of 2 addends, 2 parts" in listed
 message = call("dist-ckpt", "export", half, folder / "one.safetensors")
-assert "is after 2 of 3 steps of a merge; what they accumulated is left out" in message
+assert "is after 2 of 3 steps of an accumulation; what they accumulated is left out" in message
 assert list(plain_safetensors.read(folder / "one.safetensors")) == ["w"]
 call("dist-ckpt", "import", folder / "one.safetensors", folder / "imported", "--step=2")
 call(*command("dp4", 5, f"--resume={folder}/imported", f"--metrics={folder}/metrics"))
@@ -98,8 +98,8 @@ assert [json.loads(line)["update"] for line in (folder / "metrics").read_text().
 
 # The results of a run that ends in the middle are those that are known, and it says so.
 message = call(*command("dp2", 2, f"--save={folder}/middle", f"--outputs={folder}/middle-outputs"))
-assert "the last step is 1 of a merge of 3: --outputs leaves out 2 of 3 outputs" in message
-assert "the run ends after 2 of 3 steps of a merge: --save leaves out what they accumulated" in message
+assert "the last step is 1 of an accumulation of 3: --outputs leaves out 2 of 3 outputs" in message
+assert "the run ends after 2 of 3 steps of an accumulation: --save leaves out what they accumulated" in message
 assert list(plain_safetensors.read(folder / "middle-outputs")) == ["loss"]
 
 # Killed at any moment, a run goes on from a complete checkpoint and ends with the same bits.
@@ -123,7 +123,7 @@ peaks = [json.loads((folder / name).read_text().splitlines()[-1])["peak_bytes"] 
 assert peaks[1] == peaks[0] + 128, peaks
 assert "1 variables of 128 bytes" in call("dist-ckpt", "list", folder / "micro-batches.checkpoints")
 
-# Nothing is allocated once a merge was run.
+# Nothing is allocated once an accumulation was run.
 call(*command("micro", 9, f"--metrics={folder}/metrics"))
 lines = [json.loads(line) for line in (folder / "metrics").read_text().splitlines()]
 assert all(line["allocations"] == 0 for line in lines[3:]), lines

@@ -56,17 +56,18 @@ static std::string describe(const Checkpoint &checkpoint) {
   for (const CheckpointVariable &variable : index.variables)
     for (const CheckpointPart &part : variable.parts)
       files.insert(part.file);
-  std::string merge = index.mergePosition == 0
-                          ? ""
-                          : fmt::format(" after {} of {} steps of a merge", index.mergePosition, index.mergeSteps);
+  std::string accumulation = index.accumulationPosition == 0
+                                 ? ""
+                                 : fmt::format(" after {} of {} steps of an accumulation", index.accumulationPosition,
+                                               index.accumulationSteps);
   std::string finite =
       index.isFinite()
           ? ""
           : fmt::format(", not finite: \"{}\"{}", index.nonFinite->front(),
                         index.nonFinite->size() == 1 ? "" : fmt::format(" and {} more", index.nonFinite->size() - 1));
   return fmt::format("{}: step {}{}, data position {}, seed {}, {} variables of {} bytes in {} files{}",
-                     checkpoint.getFolder(), index.step, merge, index.dataPosition, index.seed, index.variables.size(),
-                     countBytes(index), files.size(), finite);
+                     checkpoint.getFolder(), index.step, accumulation, index.dataPosition, index.seed,
+                     index.variables.size(), countBytes(index), files.size(), finite);
 }
 
 static Status list(const std::string &path) {
@@ -189,9 +190,10 @@ static Status exportCheckpoint(const CheckpointOptions &options) {
     if (options.parameters ? kind == "parameter" || kind == "buffer" : !index.variables[i].isAccumulator())
       variables.push_back(i);
   }
-  if (index.mergePosition != 0 && !options.parameters)
-    fmt::print(stderr, "dist-ckpt: warning: {} is after {} of {} steps of a merge; what they accumulated is left out\n",
-               checkpoint.getFolder(), index.mergePosition, index.mergeSteps);
+  if (index.accumulationPosition != 0 && !options.parameters)
+    fmt::print(stderr,
+               "dist-ckpt: warning: {} is after {} of {} steps of an accumulation; what they accumulated is left out\n",
+               checkpoint.getFolder(), index.accumulationPosition, index.accumulationSteps);
   if (options.parameters && variables.empty())
     return inputError("{} does not say which of its {} variables are parameters", checkpoint.getFolder(),
                       checkpoint.getIndex().variables.size());

@@ -113,7 +113,7 @@ Result<StepMetrics> meshwright::tool::readMetrics(Session &session, const Checkp
   StepMetrics metrics;
   metrics.step = step;
   metrics.position = reading.position;
-  if (session.getPackage().getMergeSteps() > 1)
+  if (session.getPackage().getAccumulationSteps() > 1)
     metrics.update = reading.isUpdate;
   metrics.costs = reading.costs;
   std::vector<std::string> names = listNames(message);

@@ -35,7 +35,7 @@ struct StepMetrics {
   runtime::StepCosts costs;
   double modelFlops = 0;
   int64_t tokens = 0;
-  /// Its position in its merge, and what was planned for such a step, where a link is modelled.
+  /// Its position in its accumulation, and what was planned for such a step, where a link is modelled.
   uint32_t position = 0;
   const runtime::StepPlan *plan = nullptr;
 

@@ -21,10 +21,10 @@ std::optional<double> PlannedVariant::getMeasured() const {
   return sorted[sorted.size() / 2];
 }
 
-std::string meshwright::tool::describe(const StepVariant &variant, uint32_t mergeSteps) {
+std::string meshwright::tool::describe(const StepVariant &variant, uint32_t accumulationSteps) {
   if (variant.begin + 1 == variant.end)
-    return fmt::format("step {} of a merge of {}", variant.begin, mergeSteps);
-  return fmt::format("steps {} to {} of a merge of {}", variant.begin, variant.end - 1, mergeSteps);
+    return fmt::format("step {} of an accumulation of {}", variant.begin, accumulationSteps);
+  return fmt::format("steps {} to {} of an accumulation of {}", variant.begin, variant.end - 1, accumulationSteps);
 }
 
 Result<std::vector<PlannedVariant>> meshwright::tool::planVariants(Session &session) {
@@ -85,9 +85,9 @@ std::vector<PlannedTask> meshwright::tool::listTasks(std::span<const StepSpan> s
   return tasks;
 }
 
-bool meshwright::tool::hasWorks(std::span<const StepSpan> spans) {
-  std::map<int64_t, uint32_t> works;
+bool meshwright::tool::hasActions(std::span<const StepSpan> spans) {
+  std::map<int64_t, uint32_t> actions;
   return std::any_of(spans.begin(), spans.end(), [&](const StepSpan &span) {
-    return works.try_emplace(span.rank, span.task->work()).first->second != span.task->work();
+    return actions.try_emplace(span.rank, span.task->action()).first->second != span.task->action();
   });
 }

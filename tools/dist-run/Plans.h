@@ -44,10 +44,10 @@ struct PlannedTask {
 /// The tasks of a step but the transfers, in the order of their beginnings on every rank. A rank is in one at a time.
 std::vector<PlannedTask> listTasks(std::span<const runtime::StepSpan> spans);
 /// True if the step has several actions for a micro-batch, as in a pipeline.
-bool hasWorks(std::span<const runtime::StepSpan> spans);
+bool hasActions(std::span<const runtime::StepSpan> spans);
 
-/// As in messages: `step 3 of a merge of 4`, `steps 1 to 2 of a merge of 4`.
-std::string describe(const runtime::StepVariant &variant, uint32_t mergeSteps);
+/// As in messages: `step 3 of an accumulation of 4`, `steps 1 to 2 of an accumulation of 4`.
+std::string describe(const runtime::StepVariant &variant, uint32_t accumulationSteps);
 
 } // namespace meshwright::tool
 

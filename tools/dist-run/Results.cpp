@@ -18,10 +18,11 @@ static std::vector<size_t> findKnown(const Session &session, Progress &progress)
     if (session.isKnown(i))
       known.push_back(i);
   if (known.size() != outputs.size())
-    progress.warn(fmt::format("the last step is {} of a merge of {}: --outputs leaves out {} of {} outputs, which the "
-                              "last one of a merge makes",
-                              session.getMergePosition() - 1, session.getPackage().getMergeSteps(),
-                              outputs.size() - known.size(), outputs.size()));
+    progress.warn(
+        fmt::format("the last step is {} of an accumulation of {}: --outputs leaves out {} of {} outputs, which the "
+                    "last one of an accumulation makes",
+                    session.getAccumulationPosition() - 1, session.getPackage().getAccumulationSteps(),
+                    outputs.size() - known.size(), outputs.size()));
   return known;
 }
 
@@ -33,9 +34,10 @@ static std::vector<size_t> findSaved(const Session &session, Progress &progress)
     if (variables[i].kind() != Variable::ACCUMULATOR)
       saved.push_back(static_cast<size_t>(i));
   if (!session.isUpdated())
-    progress.warn(fmt::format("the run ends after {} of {} steps of a merge: --save leaves out what they accumulated, "
-                              "--checkpoint would not",
-                              session.getMergePosition(), session.getPackage().getMergeSteps()));
+    progress.warn(
+        fmt::format("the run ends after {} of {} steps of an accumulation: --save leaves out what they accumulated, "
+                    "--checkpoint would not",
+                    session.getAccumulationPosition(), session.getPackage().getAccumulationSteps()));
   return saved;
 }
 

@@ -127,7 +127,7 @@ static std::string describeMove(const Program &program, const Instruction &instr
 
 /// Prints the collectives of a step in order; in a pipeline with their micro-batches.
 static void showCommunication(const Program &program, uint32_t position, const Mesh &mesh) {
-  bool isPipeline = hasWorks(program);
+  bool isPipeline = hasActions(program);
   forEachInstruction(program, position, [&](const Instruction &instruction, const ScheduleItem &item) {
     if (std::string move = describeMove(program, instruction, mesh); !move.empty())
       fmt::print("    {}{}\n", move, isPipeline ? fmt::format(", of micro-batch {}", item.micro_batch()) : "");
@@ -155,7 +155,8 @@ static void showSchedule(const Program &program, const LoadedPackage &package, c
     fmt::print("  task \"{}\": {} instructions, {:.3g} GFLOP\n", task.name(), task.instructions_size(),
                countFlops(task) / 1e9);
   for (const StepVariant &variant : package.getVariants()) {
-    fmt::print("  {}: {}\n", package.getMergeSteps() == 1 ? "step" : describe(variant, package.getMergeSteps()),
+    fmt::print("  {}: {}\n",
+               package.getAccumulationSteps() == 1 ? "step" : describe(variant, package.getAccumulationSteps()),
                getItems(program, variant.begin));
     showCommunication(program, variant.begin, mesh);
   }
@@ -288,8 +289,8 @@ Status meshwright::tool::show(const LoadedPackage &package) {
     fmt::print("made by {}\n", message.producer());
   fmt::print("hash {}\n", formatHash(package.getHash()));
   fmt::print("mesh [{}], {} ranks\n", fmt::join(axes, ", "), mesh.getNumRanks());
-  if (package.getMergeSteps() != 1)
-    fmt::print("merges {} steps into one update\n", package.getMergeSteps());
+  if (package.getAccumulationSteps() != 1)
+    fmt::print("accumulates {} steps into one update\n", package.getAccumulationSteps());
   showPrograms(package);
   if (const LoadedPackage *evaluation = package.getEvaluation()) {
     uint32_t every = message.evaluate_every();

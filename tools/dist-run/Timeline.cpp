@@ -124,7 +124,7 @@ public:
                    double seconds) {
     for (int64_t rank = 0; !name.empty() && rank != numRanks; ++rank)
       MW_TRY(write(getEvent(name, "step", lane, rank, 0, offset, seconds)));
-    if (hasWorks(spans))
+    if (hasActions(spans))
       for (const PlannedTask &task : listTasks(spans))
         MW_TRY(write(getEvent(fmt::format("{} of micro-batch {}", task.task->name(), task.microBatch), "task", lane,
                               task.rank, 0, offset + task.begin, task.end - task.begin)));

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows the steps of a merge and remembers for every byte which instruction wrote it last, through which buffer, and
-// when it was read last. What the rules are, and why all correct packages keep them, is in docs/reference/verify.md.
+// Follows the steps of an accumulation and remembers for every byte which instruction wrote it last, through which
+// buffer, and when it was read last. What the rules are, and why all correct packages keep them, is in
+// docs/reference/verify.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +46,8 @@ public:
         addKept(static_cast<uint32_t>(buffer));
   }
 
-  /// Follows the step at a position; `isFirst` where nothing of the merge was done before, `isLast` where it is its
-  /// end.
+  /// Follows the step at a position; `isFirst` where nothing of the accumulation was done before, `isLast` where it is
+  /// its end.
   void follow(uint32_t at, bool isFirst, bool isLast) {
     position = at;
     begin(isFirst);
@@ -104,7 +105,7 @@ private:
       if (buffer == -1)
         continue;
       bool accumulates = program.package->variables(i).kind() == Variable::ACCUMULATOR;
-      // Before the first step of a merge an accumulator has what the merge before left.
+      // Before the first step of an accumulation an accumulator has what the accumulation before left.
       if (!accumulates)
         define(Writer::Variable, static_cast<uint32_t>(buffer));
       else if (!isFirst)
@@ -123,7 +124,7 @@ private:
     note(addWriter({.kind = kind, .buffer = buffer, .place = place}), place);
   }
 
-  /// Those bytes of an accumulator that a step of the merge has written.
+  /// Those bytes of an accumulator that a step of the accumulation has written.
   void defineAgain(uint32_t buffer, WriterMap &before) {
     Range place = getArray(program.getBuffer(buffer));
     uint32_t number = addWriter({.kind = Writer::Variable, .buffer = buffer, .place = place});
@@ -479,11 +480,11 @@ void verify::checkDefinitions(const CheckedProgram &program, const std::vector<u
   report.device.where = report.host.where = getWhere(program, 0);
   StepFollower follower(program, report, findings);
   for (size_t i = 0; i != variants.size(); ++i) {
-    uint32_t end = i + 1 == variants.size() ? program.mergeSteps : variants[i + 1];
-    follower.follow(variants[i], variants[i] == 0, end == variants[i] + 1 && end == program.mergeSteps);
+    uint32_t end = i + 1 == variants.size() ? program.accumulationSteps : variants[i + 1];
+    follower.follow(variants[i], variants[i] == 0, end == variants[i] + 1 && end == program.accumulationSteps);
     follower.listUnread(variants[i]);
-    // The last step of a merge, where it is one of many alike: outputs are known then.
-    if (end == program.mergeSteps && end != variants[i] + 1)
+    // The last step of an accumulation, where it is one of many alike: outputs are known then.
+    if (end == program.accumulationSteps && end != variants[i] + 1)
       follower.follow(end - 1, false, true);
   }
 }

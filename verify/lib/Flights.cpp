@@ -162,7 +162,7 @@ private:
       isMeaningful = false;
       return fail(getWhere(program, position, executed), "waits for collective #{}, which {}",
                   executed.instruction->wait().tag(),
-                  name ? "is not in flight" : "no work, or more than one, starts for it");
+                  name ? "is not in flight" : "no action, or more than one, starts for it");
     }
     uint64_t which = number->second;
     finish(which);

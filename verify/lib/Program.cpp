@@ -76,8 +76,8 @@ uint64_t verify::getAddress(const CheckedProgram &program, uint32_t index, const
   uint64_t address = getAddress(buffer);
   if (buffer.slots() > 1)
     address += executed.item->micro_batch() % buffer.slots() * buffer.slot_bytes();
-  for (int i = 0; i != buffer.trip_bytes_size(); ++i)
-    address += buffer.trip_bytes(i) * (*executed.trips)[static_cast<size_t>(i)];
+  for (int i = 0; i != buffer.iteration_bytes_size(); ++i)
+    address += buffer.iteration_bytes(i) * (*executed.iterations)[static_cast<size_t>(i)];
   return address;
 }
 
@@ -94,9 +94,9 @@ Where verify::getWhere(const CheckedProgram &program, uint32_t position, const E
   where.task = program.program->tasks(static_cast<int>(executed.task)).name();
   where.instruction = executed.index;
   where.name = executed.instruction->name();
-  if (!executed.trips->empty()) {
+  if (!executed.iterations->empty()) {
     std::string numbers;
-    for (uint64_t number : *executed.trips)
+    for (uint64_t number : *executed.iterations)
       numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", number);
     where.name += fmt::format(" [{}]", numbers);
   }
@@ -119,7 +119,7 @@ FlightNames::FlightNames(const CheckedProgram &program) : program(program), numT
       if (waited.contains(tag))
         own.insert({static_cast<uint32_t>(number), tag});
       else
-        left[tag].insert(task.work());
+        left[tag].insert(task.action());
     }
   }
 }
@@ -127,8 +127,8 @@ FlightNames::FlightNames(const CheckedProgram &program) : program(program), numT
 FlightNames::Name FlightNames::getStarted(const Executed &executed) const {
   uint32_t tag = executed.instruction->collective().tag();
   bool isOwn = own.contains({executed.task, tag});
-  uint64_t work = program.program->tasks(static_cast<int>(executed.task)).work();
-  return {isOwn ? executed.task : (uint64_t(1) << 32) + work, getTag(tag, executed), executed.item->micro_batch()};
+  uint64_t action = program.program->tasks(static_cast<int>(executed.task)).action();
+  return {isOwn ? executed.task : (uint64_t(1) << 32) + action, getTag(tag, executed), executed.item->micro_batch()};
 }
 
 std::optional<FlightNames::Name> FlightNames::findWaited(const Executed &executed) const {
@@ -136,9 +136,9 @@ std::optional<FlightNames::Name> FlightNames::findWaited(const Executed &execute
   Name name{executed.task, getTag(tag, executed), executed.item->micro_batch()};
   if (own.contains({executed.task, tag}))
     return name;
-  auto works = left.find(tag);
-  if (works == left.end() || works->second.size() != 1)
+  auto actions = left.find(tag);
+  if (actions == left.end() || actions->second.size() != 1)
     return std::nullopt;
-  name.owner = (uint64_t(1) << 32) + *works->second.begin();
+  name.owner = (uint64_t(1) << 32) + *actions->second.begin();
   return name;
 }

@@ -68,10 +68,10 @@ struct CheckedProgram {
   std::string name, ranksText;
   std::vector<int64_t> ranks;
   bool isSerial = false;
-  uint32_t microBatches = 1, mergeSteps = 1;
+  uint32_t microBatches = 1, accumulationSteps = 1;
   /// By task and instruction.
   std::vector<std::vector<CheckedInstruction>> tasks;
-  /// One more than the largest tag of the package: what tags of further trips are counted by.
+  /// One more than the largest tag of the package: what tags of further iterations are counted by.
   uint64_t numTags = 1;
 
   const Buffer &getBuffer(uint32_t index) const { return program->buffers(static_cast<int>(index)); }
@@ -85,9 +85,9 @@ struct Executed {
   int index;
   const Instruction *instruction;
   const CheckedInstruction *checked;
-  /// The numbers of the trips of the loops around it, the outermost first; trips of them that came before; those of
-  /// all.
-  const std::vector<uint64_t> *trips;
+  /// The numbers of the iterations of the loops around it, the outermost first; iterations of them that came before;
+  /// those of all.
+  const std::vector<uint64_t> *iterations;
   uint64_t before = 0;
 };
 
@@ -108,9 +108,9 @@ inline bool runsAt(const ScheduleItem &item, uint32_t position) {
   return item.first_step() <= position && position < item.end_step();
 }
 
-/// Calls fn(executed) for what a step at a position of a merge executes, in order; loops are gone through.
+/// Calls fn(executed) for what a step at a position of an accumulation executes, in order; loops are gone through.
 template <typename Fn> void forEachExecuted(const CheckedProgram &program, uint32_t position, Fn &&fn) {
-  struct Trip {
+  struct Iteration {
     uint64_t count, done;
     bool reverse;
     int first;
@@ -121,29 +121,29 @@ template <typename Fn> void forEachExecuted(const CheckedProgram &program, uint3
     if (!runsAt(item, position))
       continue;
     const Task &task = program.program->tasks(static_cast<int>(item.task()));
-    std::vector<Trip> trips;
+    std::vector<Iteration> iterations;
     auto setNumber = [&] {
-      const Trip &trip = trips.back();
-      numbers.back() = trip.reverse ? trip.count - 1 - trip.done : trip.done;
+      const Iteration &iteration = iterations.back();
+      numbers.back() = iteration.reverse ? iteration.count - 1 - iteration.done : iteration.done;
     };
     for (int i = 0; i != task.instructions_size(); ++i) {
       const Instruction &instruction = task.instructions(i);
       if (instruction.has_loop()) {
-        trips.push_back({instruction.loop().count(), 0, instruction.loop().reverse(), i});
+        iterations.push_back({instruction.loop().count(), 0, instruction.loop().reverse(), i});
         numbers.push_back(0);
         setNumber();
       } else if (instruction.has_end_loop()) {
-        if (++trips.back().done == trips.back().count) {
-          trips.pop_back();
+        if (++iterations.back().done == iterations.back().count) {
+          iterations.pop_back();
           numbers.pop_back();
         } else {
-          i = trips.back().first;
+          i = iterations.back().first;
           setNumber();
         }
       } else {
         uint64_t before = 0;
-        for (const Trip &trip : trips)
-          before = before * trip.count + trip.done;
+        for (const Iteration &iteration : iterations)
+          before = before * iteration.count + iteration.done;
         fn(Executed{&item, number, item.task(), i, &instruction, &program.tasks[item.task()][static_cast<size_t>(i)],
                     &numbers, before});
       }
@@ -155,7 +155,7 @@ template <typename Fn> void forEachExecuted(const CheckedProgram &program, uint3
 /// Finds the start that a Wait refers to: one of its own task, or of the one action that leaves it to other actions.
 class FlightNames {
 public:
-  /// The task, or a work above all tasks; the tag with that of the trip; the micro-batch.
+  /// The task, or an action above all tasks; the tag with that of the iteration; the micro-batch.
   struct Name {
     uint64_t owner, tag;
     uint32_t microBatch;
@@ -163,7 +163,7 @@ public:
   };
   explicit FlightNames(const CheckedProgram &program);
   Name getStarted(const Executed &executed) const;
-  /// Nothing where there is not exactly one work, or no start at all.
+  /// Nothing where there is not exactly one action, or no start at all.
   std::optional<Name> findWaited(const Executed &executed) const;
 
 private:
@@ -171,7 +171,7 @@ private:
 
   const CheckedProgram &program;
   uint64_t numTags;
-  /// Tasks with the tags that they start and wait for; works that leave a tag to others.
+  /// Tasks with the tags that they start and wait for; actions that leave a tag to others.
   std::set<std::pair<uint32_t, uint32_t>> own;
   std::map<uint32_t, std::set<uint32_t>> left;
 };
@@ -180,8 +180,8 @@ private:
 
 /// Fills in the rest of a program that has its package, mesh and ranks. False where it cannot be followed.
 bool checkStructure(CheckedProgram &program, uint64_t constantsBytes, Findings &findings);
-/// The positions of a merge at which one program or another begins to run other items; the first is 0. Empty where they
-/// are too many to be followed.
+/// The positions of an accumulation at which one program or another begins to run other items; the first is 0. Empty
+/// where they are too many to be followed.
 std::vector<uint32_t> listVariants(const Package &package);
 /// Property::Definition, and the peaks, over one step of each variant.
 void checkDefinitions(const CheckedProgram &program, const std::vector<uint32_t> &variants, ProgramReport &report,

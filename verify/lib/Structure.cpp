@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Indices name something, ranges lie in their arenas, loops end, and a step does every work for each of its
+// Indices name something, ranges lie in their arenas, loops end, and a step does every action for each of its
 // micro-batches. The other parts of the proof rely on it.
 //
 //===----------------------------------------------------------------------===//
@@ -92,7 +92,7 @@ private:
         continue;
       if (!exists(places[i]))
         fail("{} {} is in buffer {} where the program has {}", what, i, places[i], program.buffers_size());
-      else if (program.buffers(places[i]).slots() != 0 || program.buffers(places[i]).trip_bytes_size() != 0)
+      else if (program.buffers(places[i]).slots() != 0 || program.buffers(places[i]).iteration_bytes_size() != 0)
         fail("{} {} is in buffer {}, which has several places", what, i, places[i]);
       else if (what[0] != 'v' && program.buffers(places[i]).memory() == HOST)
         fail("{} {} is in buffer {}, in the memory of the host", what, i, places[i]);
@@ -111,7 +111,7 @@ private:
       const Buffer &buffer = program.buffers(static_cast<int>(constant.buffer()));
       uint64_t bytes = 0, end;
       countBytes(buffer.shape(), buffer.dtype(), bytes);
-      if (buffer.slots() != 0 || buffer.trip_bytes_size() != 0 || buffer.memory() == HOST)
+      if (buffer.slots() != 0 || buffer.iteration_bytes_size() != 0 || buffer.memory() == HOST)
         fail("a constant is in buffer {}, which has several places or is the host's", constant.buffer());
       if (bytes != 0 && (__builtin_add_overflow(constant.file_offset(), bytes, &end) || end > constantsBytes))
         fail("a constant has {} bytes at {} of constants.bin, which has {}", bytes, constant.file_offset(),
@@ -163,7 +163,7 @@ private:
         uint64_t times;
         if (instruction.loop().count() == 0 ||
             __builtin_mul_overflow(counts.back(), instruction.loop().count(), &times) || times > maxExecuted)
-          return fail("the loop has {} trips, where {} in all can be followed", instruction.loop().count(),
+          return fail("the loop has {} iterations, where {} in all can be followed", instruction.loop().count(),
                       maxExecuted);
         loops.push_back(i);
         counts.push_back(times);
@@ -217,11 +217,12 @@ private:
     const Buffer &buffer = program.buffers(static_cast<int>(index));
     if (buffer.memory() == HOST && !instruction.has_copy())
       return fail("names buffer {} in the memory of the host, which only copies reach", index);
-    if (static_cast<size_t>(buffer.trip_bytes_size()) > loops.size())
-      return fail("buffer {} moves with {} loops where {} are around", index, buffer.trip_bytes_size(), loops.size());
+    if (static_cast<size_t>(buffer.iteration_bytes_size()) > loops.size())
+      return fail("buffer {} moves with {} loops where {} are around", index, buffer.iteration_bytes_size(),
+                  loops.size());
     uint64_t moved = buffer.slots() > 1 ? (buffer.slots() - 1) * buffer.slot_bytes() : 0, by;
-    for (int i = 0; i != buffer.trip_bytes_size(); ++i)
-      if (__builtin_mul_overflow(buffer.trip_bytes(i),
+    for (int i = 0; i != buffer.iteration_bytes_size(); ++i)
+      if (__builtin_mul_overflow(buffer.iteration_bytes(i),
                                  task.instructions(loops[static_cast<size_t>(i)]).loop().count() - 1, &by) ||
           __builtin_add_overflow(moved, by, &moved))
         return fail("buffer {} moves by more bytes than there are", index);
@@ -256,15 +257,15 @@ private:
     return findings.count() == before;
   }
 
-  /// Every work that a step does is done for each of its micro-batches, in their order.
+  /// Every action that a step does is done for each of its micro-batches, in their order.
   void checkSchedule() {
     uint64_t executed = 0;
     for (const ScheduleItem &item : program.schedule()) {
       if (item.task() >= static_cast<uint32_t>(program.tasks_size()) || item.micro_batch() >= checked.microBatches ||
-          item.first_step() >= item.end_step() || item.end_step() > checked.mergeSteps)
+          item.first_step() >= item.end_step() || item.end_step() > checked.accumulationSteps)
         return fail("the schedule runs task {} for micro-batch {} in the steps [{}, {}), where there are {}, {} and {}",
                     item.task(), item.micro_batch(), item.first_step(), item.end_step(), program.tasks_size(),
-                    checked.microBatches, checked.mergeSteps);
+                    checked.microBatches, checked.accumulationSteps);
       executed += executedByTask[item.task()];
       if (executed > maxExecuted)
         return fail("a step executes more than {} instructions", maxExecuted);
@@ -276,28 +277,28 @@ private:
   }
 
   void checkStep(uint32_t position) {
-    struct Work {
+    struct Action {
       uint32_t next, end;
     };
-    std::map<uint32_t, Work> works;
+    std::map<uint32_t, Action> actions;
     where = getWhere(checked, position);
     for (const ScheduleItem &item : program.schedule()) {
       if (!runsAt(item, position))
         continue;
       const Task &task = program.tasks(static_cast<int>(item.task()));
-      Work all{task.runs() == Task::LAST ? checked.microBatches - 1 : 0,
-               task.runs() == Task::FIRST ? 1 : checked.microBatches};
-      Work &work = works.try_emplace(task.work(), all).first->second;
-      if (item.micro_batch() != work.next || work.next >= work.end || all.end != work.end)
+      Action all{task.runs() == Task::LAST ? checked.microBatches - 1 : 0,
+                 task.runs() == Task::FIRST ? 1 : checked.microBatches};
+      Action &action = actions.try_emplace(task.action(), all).first->second;
+      if (item.micro_batch() != action.next || action.next >= action.end || all.end != action.end)
         return fail("task \"{}\" is done for micro-batch {} where {} of {} is next", task.name(), item.micro_batch(),
-                    work.next, work.end);
-      ++work.next;
+                    action.next, action.end);
+      ++action.next;
     }
-    if (works.empty())
+    if (actions.empty())
       fail("the step does nothing");
-    for (const auto &[number, work] : works)
-      if (work.next != work.end && !(checked.isSerial && work.next == 1))
-        fail("work {} is done for {} of {} micro-batches", number, work.next, work.end);
+    for (const auto &[number, action] : actions)
+      if (action.next != action.end && !(checked.isSerial && action.next == 1))
+        fail("action {} is done for {} of {} micro-batches", number, action.next, action.end);
   }
 
   CheckedProgram &checked;
@@ -305,7 +306,7 @@ private:
   uint64_t constantsBytes;
   Findings &findings;
   Where where = getWhere(checked, 0);
-  /// Instructions with those of further trips.
+  /// Instructions with those of further iterations.
   std::vector<uint64_t> executedByTask;
 };
 
@@ -316,7 +317,7 @@ std::vector<uint32_t> verify::listVariants(const Package &package) {
   auto add = [&](const Program &program) {
     for (const ScheduleItem &item : program.schedule())
       for (uint32_t cut : {item.first_step(), item.end_step()})
-        if (cut < std::max(package.merge_steps(), 1u) && cuts.size() <= maxVariants)
+        if (cut < std::max(package.accumulation_steps(), 1u) && cuts.size() <= maxVariants)
           cuts.insert(cut);
   };
   for (const Program &program : package.programs())

@@ -137,7 +137,7 @@ private:
       checked.name = prefix + name;
       checked.isSerial = &programs == &part.serial;
       checked.microBatches = std::max(package.micro_batches(), 1u);
-      checked.mergeSteps = std::max(package.merge_steps(), 1u);
+      checked.accumulationSteps = std::max(package.accumulation_steps(), 1u);
       checked.numTags = tags;
       return &checked;
     };

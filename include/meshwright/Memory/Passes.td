@@ -29,9 +29,9 @@ def MaterializeCopiesPass : Pass<"dist-schedule-materialize-copies", "mlir::Modu
     net.assign @m, %1 : tensor<4xf32>
     // becomes
     %0 = net.read @m : tensor<4xf32>
-    %f = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+    %f = dist.copy %0 to device : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
     …
-    %old = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %old = dist.wait %f : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     %1 = dist.kernel(%old, %g) { … } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %new = dist.copy %1 to host : (tensor<4xf32>) -> tensor<4xf32>
     net.assign @m, %new : tensor<4xf32>

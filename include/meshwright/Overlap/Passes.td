@@ -40,9 +40,9 @@ def CommunicateInLoopsPass : Pass<"dist-schedule-communicate-in-loops", "mlir::M
     ```mlir
     %i = net.loop count = 3
     %t = net.take %w in %i : tensor<3x2xf32> -> tensor<2xf32>
-    %f = dist.collective c_allgather(%t) axes ["dp"] : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
+    %f = dist.collective c_allgather(%t) axes ["dp"] : (tensor<2xf32>) -> !dist.handle<tensor<4xf32>>
     …
-    %g = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %g = dist.wait %f : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     %y = dist.kernel(%g) { … } : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
@@ -81,9 +81,9 @@ def CommunicatePass : Pass<"dist-schedule-communicate", "mlir::ModuleOp"> {
     %1 = dist.collective c_reducescatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> tensor<2xf32>
     %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
     // becomes
-    %f = dist.collective c_reducescatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> !dist.flight<tensor<2xf32>>
+    %f = dist.collective c_reducescatter sum(%0) axes ["dp"] : (tensor<4xf32>) -> !dist.handle<tensor<2xf32>>
     …
-    %1 = dist.wait %f : (!dist.flight<tensor<2xf32>>) -> tensor<2xf32>
+    %1 = dist.wait %f : (!dist.handle<tensor<2xf32>>) -> tensor<2xf32>
     %2 = dist.kernel(%1) { … } : (tensor<2xf32>) -> tensor<2xf32>
     ```
   }];
@@ -109,10 +109,10 @@ def KeepAcrossSlicesPass : Pass<"dist-schedule-keep-across-slices", "mlir::Modul
 
     Example: in four slices
     ```mlir
-    %f = dist.collective c_allgather(%w) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, …} : (tensor<2xf32>) -> !dist.flight<tensor<4xf32>>
-    %1 = dist.wait %f : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %f = dist.collective c_allgather(%w) axes ["dp"] {dist.on = {micro = array<i64: 0>}, dist.once, …} : (tensor<2xf32>) -> !dist.handle<tensor<4xf32>>
+    %1 = dist.wait %f : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     // becomes, with %3 in the place of %1
-    %1 = dist.wait %f {dist.on = {micro = array<i64: 0>}} : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+    %1 = dist.wait %f {dist.on = {micro = array<i64: 0>}} : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
     net.assign @"kept/w", %1 {dist.on = {micro = array<i64: 0>}} : tensor<4xf32>
     %2 = net.read @"kept/w" : tensor<4xf32>
     %3 = dist.either %1 on {micro = array<i64: 0>} else %2 : tensor<4xf32>

@@ -12,19 +12,19 @@ include "mlir/Pass/PassBase.td"
 def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
   let summary = "cuts a pipelined step into one function per task";
   let description = [{
-    On a mesh with an axis of stages, divides the function into one function per work (`dist.work`): the forward of a
+    On a mesh with an axis of stages, divides the function into one function per action (`dist.action`): the forward of a
     stage (`0F`), its backward (`0B`) or its two halves (`0I`, `0W`: the gradient that the previous stage waits for, and
     those that only the update reads), each transfer between stages (`send7`), and the update. A value that passes from
-    one work to another is kept in a variable within the step, with as many slots (`dist.slots`) as micro-batches are
+    one action to another is kept in a variable within the step, with as many slots (`dist.slots`) as micro-batches are
     alive at once. Values made of inputs and constants alone are recomputed where they are read, unless that takes long;
     so are layout operations. The update reads a sum over micro-batches from its accumulator.
 
-    `dist.schedule` lists the works of the ranks in order: tasks as in `dist.task_order`, and between them the starts
+    `dist.schedule` lists the actions of the ranks in order: tasks as in `dist.task_order`, and between them the starts
     and waits of transfers. No order needs a buffer: a transfer takes place once both sides have started it.
 
     Example: the forward of the first of two stages, on a mesh with `dist.stage_axis = "pp"`
     ```mlir
-    func.func @step_0F(%x: tensor<4x8xf32>) attributes {dist.work = "0F"} {
+    func.func @step_0F(%x: tensor<4x8xf32>) attributes {dist.action = "0F"} {
       %0 = net.read @w : tensor<8x8xf32>
       %1 = net.dot %x, %0 … {dist.stage = 0} : …
       net.assign @"within/h", %1 : tensor<4x8xf32>
@@ -33,7 +33,7 @@ def CutTasksPass : Pass<"dist-schedule-cut-tasks", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];
-  let statistics = [Statistic<"numCrossings", "crossings", "Values that one work makes and another reads">];
+  let statistics = [Statistic<"numCrossings", "crossings", "Values that one action makes and another reads">];
 }
 
 def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
@@ -50,10 +50,10 @@ def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
 
     Example: over four steps, the last of which updates
     ```mlir
-    %1 = net.accumulate %0, %g over "merge" : tensor<4xf32>
+    %1 = net.accumulate %0, %g over "accumulation" : tensor<4xf32>
     // becomes
-    %s = net.add %0, %g {dist.on = {merge = array<i64: 1, 2, 3>}} : tensor<4xf32>
-    %1 = dist.either %g on {merge = array<i64: 0>} else %s : tensor<4xf32>
+    %s = net.add %0, %g {dist.on = {accumulation = array<i64: 1, 2, 3>}} : tensor<4xf32>
+    %1 = dist.either %g on {accumulation = array<i64: 0>} else %s : tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::meshwright::dist::DistDialect", "::meshwright::net::NetDialect"];

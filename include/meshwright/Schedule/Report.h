@@ -30,7 +30,7 @@ struct Event {
   /// The segment that a fetch serves.
   std::optional<int64_t> segment;
   /// Number of executions per step: the product of the iterations of the loops around the event.
-  int64_t trips = 1;
+  int64_t iterations = 1;
 };
 
 /// The collectives and copies of a scheduled function in the order of their starts and waits.

@@ -1,4 +1,4 @@
-//===- CountedLoop.h - loops with a constant trip count ---------*- C++ -*-===//
+//===- CountedLoop.h - loops with a constant iteration count ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,12 +12,12 @@
 
 namespace meshwright::importer {
 
-/// A `stablehlo.while` that counts from a constant to a constant in constant steps, so that its trip count is known at
-/// compile time.
+/// A `stablehlo.while` that counts from a constant to a constant in constant steps, so that its iteration count is
+/// known at compile time.
 class CountedLoop {
 public:
-  /// The largest supported trip count.
-  static constexpr int64_t kMaxTrips = 10'000'000;
+  /// The largest supported iteration count.
+  static constexpr int64_t kMaxIterations = 10'000'000;
 
   /// Analyzes `op`; emits an error at it and returns nothing if it is not such a loop.
   static std::optional<CountedLoop> create(mlir::Operation *op);
@@ -29,8 +29,8 @@ public:
   /// The value that the body passes to the next iteration as value `index`.
   mlir::Value getNext(unsigned index) const { return getBody().back().getOperand(index); }
 
-  /// The trip count.
-  int64_t getTrips() const { return trips; }
+  /// The iteration count.
+  int64_t getIterations() const { return iterations; }
   /// The index of the counter among the loop's values, its initial value and its step.
   unsigned getCounter() const { return counter; }
   const llvm::APSInt &getFirst() const { return first; }
@@ -45,10 +45,10 @@ private:
   bool hasForm() const;
   std::optional<llvm::APSInt> getConstant(mlir::Value value) const;
   bool findCounter();
-  bool countTrips();
+  bool countIterations();
 
   mlir::Operation *op;
-  int64_t trips = 0;
+  int64_t iterations = 0;
   unsigned counter = 0;
   llvm::APSInt first, step, bound;
   llvm::StringRef direction;

@@ -62,7 +62,7 @@ private:
   mlir::LogicalResult checkTopology(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkAxes(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkTrain(mlir::MLIRContext *context) const;
-  mlir::LogicalResult checkMerge(mlir::MLIRContext *context) const;
+  mlir::LogicalResult checkAccumulation(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkZero(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkReduce(mlir::MLIRContext *context) const;
   mlir::LogicalResult checkOffload(mlir::MLIRContext *context) const;

@@ -19,11 +19,11 @@ namespace meshwright::train {
 enum class ReduceScale { Loss, Before, After };
 
 /// The type in which gradients are reduced: their own or another one.
-enum class TravelType { Gradient, F32, BF16, F16 };
+enum class ReduceType { Gradient, F32, BF16, F16 };
 
 /// The time at which gradients under gradient accumulation are reduced over the ranks that share the batch: after they
 /// are accumulated, or in every step.
-enum class MergeReduce { AtUpdate, EveryStep };
+enum class AccumulationReduce { AtUpdate, EveryStep };
 
 /// The type in which forward and backward compute: that of the network, or one of 16 bits.
 enum class ComputeType { Written, BF16, F16 };
@@ -49,7 +49,7 @@ struct Options {
   AssignPrecisionPassOptions precision;
   DifferentiatePassOptions differentiate;
   ReduceGradientsPassOptions reduce;
-  MergeGradientsPassOptions merge;
+  AccumulateGradientsPassOptions accumulation;
   OptimizerPassOptions optimizer;
   SkipUpdatesPassOptions skip;
   FetchOptions fetch;

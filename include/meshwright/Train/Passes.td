@@ -90,14 +90,14 @@ def ReduceGradientsPass : Pass<"dist-train-reduce-gradients", "::mlir::ModuleOp"
     are converted to another type, reduced in it and converted back.
 
     All of this is part of the serial program. Operations that a partial gradient passes before its reduction
-    carry `dist.travels` (deferred reduction); a reduction is never moved before one of them. The last
+    carry `dist.defer_reduction` (deferred reduction); a reduction is never moved before one of them. The last
     operation has the name `grad/…`.
 
     Example: after `--dist-train-reduce-gradients="scale=before replicas=4 communicate=f16"`
     ```mlir
     %n = net.constant dense<2.5e-01> : tensor<8xf32>
-    %scaled = net.multiply %n, %g {dist.travels} : tensor<8xf32>
-    %narrow = net.convert %scaled {dist.travels} : tensor<8xf32> -> tensor<8xf16>
+    %scaled = net.multiply %n, %g {dist.defer_reduction} : tensor<8xf32>
+    %narrow = net.convert %scaled {dist.defer_reduction} : tensor<8xf32> -> tensor<8xf16>
     %gradient = net.convert %narrow {net.name = "grad/w"} : tensor<8xf16> -> tensor<8xf32>
     ```
   }];
@@ -110,20 +110,20 @@ def ReduceGradientsPass : Pass<"dist-train-reduce-gradients", "::mlir::ModuleOp"
              clEnumValN(::meshwright::train::ReduceScale::Before, "before", "at every gradient, before its reduction"),
              clEnumValN(::meshwright::train::ReduceScale::After, "after", "at every gradient, after its reduction"))}]>,
     Option<"replicas", "replicas", "int64_t", "1", "N, the number of ranks that share the batch">,
-    Option<"communicate", "communicate", "::meshwright::train::TravelType", "::meshwright::train::TravelType::Gradient",
+    Option<"communicate", "communicate", "::meshwright::train::ReduceType", "::meshwright::train::ReduceType::Gradient",
            "The type in which gradients are reduced",
            [{::llvm::cl::values(
-             clEnumValN(::meshwright::train::TravelType::Gradient, "gradient", "the type of the gradient"),
-             clEnumValN(::meshwright::train::TravelType::F32, "f32", "32 bits"),
-             clEnumValN(::meshwright::train::TravelType::BF16, "bf16", "16 bits, 8 of them for the exponent"),
-             clEnumValN(::meshwright::train::TravelType::F16, "f16", "16 bits, 5 of them for the exponent"))}]>
+             clEnumValN(::meshwright::train::ReduceType::Gradient, "gradient", "the type of the gradient"),
+             clEnumValN(::meshwright::train::ReduceType::F32, "f32", "32 bits"),
+             clEnumValN(::meshwright::train::ReduceType::BF16, "bf16", "16 bits, 8 of them for the exponent"),
+             clEnumValN(::meshwright::train::ReduceType::F16, "f16", "16 bits, 5 of them for the exponent"))}]>
   ];
   let statistics = [
     Statistic<"numRewritten", "rewritten", "Gradients that are scaled or converted">
   ];
 }
 
-def MergeGradientsPass : Pass<"dist-train-merge-gradients", "::mlir::ModuleOp"> {
+def AccumulateGradientsPass : Pass<"dist-train-accumulate-gradients", "::mlir::ModuleOp"> {
   let summary = "accumulates the gradients of several steps";
   let description = [{
     Gradient accumulation. Adds an axis of times to the mesh, whose coordinates are the `steps` that
@@ -133,31 +133,31 @@ def MergeGradientsPass : Pass<"dist-train-merge-gradients", "::mlir::ModuleOp"> 
     step; `dist-train-put-off-updates` moves the operations that need it there.
 
     If gradients are reduced after accumulation, they pass all operations up to the mean, including
-    conversions to a wider type, as partial sums (`dist.travels`).
+    conversions to a wider type, as partial sums (`dist.defer_reduction`).
 
-    Example: after `--dist-train-merge-gradients=steps=4`
+    Example: after `--dist-train-accumulate-gradients=steps=4`
     ```mlir
-    dist.mesh @mesh <[steps "merge" = 4]>
+    dist.mesh @mesh <[steps "accumulation" = 4]>
     net.variable accumulator @"accumulator/w" : tensor<8xf32> = #net.init<constant, 0.0, 0.0> like @w
     …
     %before = net.read @"accumulator/w" : tensor<8xf32>
-    %sum = net.accumulate %before, %g over "merge" : tensor<8xf32>
-    %gradient = net.multiply %sum, %quarter {dist.travels, net.name = "grad/w"} : tensor<8xf32>
-    net.assign @"accumulator/w", %sum {dist.during = {merge = array<i64: 0, 1, 2>}} : tensor<8xf32>
+    %sum = net.accumulate %before, %g over "accumulation" : tensor<8xf32>
+    %gradient = net.multiply %sum, %quarter {dist.defer_reduction, net.name = "grad/w"} : tensor<8xf32>
+    net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
     ```
   }];
   let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
   let options = [
-    FieldOption<"steps", "steps", GradientMerge_steps>,
-    FieldOption<"average", "average", GradientMerge_average>,
-    Option<"reduce", "reduce", "::meshwright::train::MergeReduce", "::meshwright::train::MergeReduce::AtUpdate",
+    FieldOption<"steps", "steps", GradientAccumulation_steps>,
+    FieldOption<"average", "average", GradientAccumulation_average>,
+    Option<"reduce", "reduce", "::meshwright::train::AccumulationReduce", "::meshwright::train::AccumulationReduce::AtUpdate",
            "The time of the reduction over the ranks that share the batch",
            [{::llvm::cl::values(
-             clEnumValN(::meshwright::train::MergeReduce::AtUpdate, "at-update", "once per update, after accumulation"),
-             clEnumValN(::meshwright::train::MergeReduce::EveryStep, "every-step", "in every step, before accumulation"))}]>
+             clEnumValN(::meshwright::train::AccumulationReduce::AtUpdate, "at-update", "once per update, after accumulation"),
+             clEnumValN(::meshwright::train::AccumulationReduce::EveryStep, "every-step", "in every step, before accumulation"))}]>
   ];
   let statistics = [
-    Statistic<"numMerged", "merged", "Gradients that are accumulated">
+    Statistic<"numAccumulated", "accumulated", "Gradients that are accumulated">
   ];
 }
 
@@ -170,7 +170,7 @@ def PutOffUpdatesPass : Pass<"dist-train-put-off-updates", "::mlir::ModuleOp"> {
 
     Example:
     ```mlir
-    net.assign @w, %next {dist.during = {merge = array<i64: 3>}, net.role = #net.role<optimize>} : tensor<8xf32>
+    net.assign @w, %next {dist.during = {accumulation = array<i64: 3>}, net.role = #net.role<optimize>} : tensor<8xf32>
     ```
   }];
   let statistics = [
@@ -193,7 +193,7 @@ def OptimizerPass : Pass<"dist-train-optimizer", "::mlir::ModuleOp"> {
     `ema/p.w`, starts at the value before the first update.
 
     With a bound on the norm of all gradients (`grad_norm`), an update sees `g / norm * bound` unless the norm
-    is below the bound. The additions of squared norms are marked `dist.travels`, so that a distributed
+    is below the bound. The additions of squared norms are marked `dist.defer_reduction`, so that a distributed
     program reduces the sum once.
 
     Example: after `--dist-train-optimizer="train={sgd {lr {constant: 0.1}}}"`
@@ -220,7 +220,7 @@ def UnscaleGradientsPass : Pass<"dist-train-unscale-gradients", "::mlir::ModuleO
   let summary = "divides gradients by the loss scale and detects overflow";
   let description = [{
     Applies if the loss was multiplied by a value named `loss_scale`. The value `found_inf` is 1 if an element
-    of a gradient is infinite or NaN, and 0 otherwise. Its maxima are marked `dist.travels`, so that a
+    of a gradient is infinite or NaN, and 0 otherwise. Its maxima are marked `dist.defer_reduction`, so that a
     distributed program reduces it once.
 
     Example: `dist-opt model.mlir --dist-train-differentiate=loss-scale=128 --dist-train-unscale-gradients`
@@ -265,12 +265,12 @@ def MarkNormsPass : Pass<"dist-train-mark-norms", "::mlir::ModuleOp"> {
   let summary = "marks norms in an exported update to be reduced once";
   let description = [{
     Applies to a graph that was exported as a whole training step. Marks additions of scalars of role optimize
-    that sum reductions of floats with `dist.travels`, as Train does for its own norm of all gradients:
+    that sum reductions of floats with `dist.defer_reduction`, as Train does for its own norm of all gradients:
     however the gradients are split, the sum is reduced once.
 
     Example:
     ```mlir
-    %sum = net.add %first, %second {dist.travels, net.role = #net.role<optimize>} : tensor<f32>
+    %sum = net.add %first, %second {dist.defer_reduction, net.role = #net.role<optimize>} : tensor<f32>
     ```
   }];
   let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];

@@ -86,7 +86,7 @@ static FailureOr<Cotangents> differentiateGather(GatherOp op, Context c) {
   Value result = c.build.convert(scattered, element);
   // A rank rounds its part: what travels between ranks is in 16 bit.
   if (isWidened)
-    dist::setTravels(result.getDefiningOp());
+    dist::setDefersReduction(result.getDefiningOp());
   return Cotangents{result, Value()};
 }
 

@@ -99,7 +99,7 @@ struct Rounding {
       return;
     if (keepsNumbers(from, to))
       Monotone::add(op, rule);
-    if (dist::travels(op))
+    if (dist::defersReduction(op))
       rule.partials.push_back({ReduceKind::Sum, {0}});
   }
 };

@@ -16,23 +16,23 @@ using namespace meshwright::dist;
 using namespace meshwright::net;
 
 /// A value of `shape` per iteration; the index that is read beside it is a scalar.
-static ShardingRule perTrip(ArrayRef<int64_t> shape) {
+static ShardingRule perIteration(ArrayRef<int64_t> shape) {
   ShardingRule rule = ShardingRule::elementwise(shape, 1);
   rule.operands.emplace_back();
   return rule;
 }
 
 /// Gives `stack` the factors of `element` for each of `count` iterations.
-static void addTrips(ShardingRule &rule, TensorRule &stack, int64_t count) {
-  unsigned trips = rule.addFactor(count);
-  rule.factors[trips].splittable = false;
-  stack.dims.insert(stack.dims.begin(), SmallVector<FactorUse, 1>{FactorUse{trips, count}});
+static void addIterations(ShardingRule &rule, TensorRule &stack, int64_t count) {
+  unsigned iterations = rule.addFactor(count);
+  rule.factors[iterations].splittable = false;
+  stack.dims.insert(stack.dims.begin(), SmallVector<FactorUse, 1>{FactorUse{iterations, count}});
 }
 
 namespace {
 
 struct CarrySharding : ShardingOpInterface::ExternalModel<CarrySharding, CarryOp> {
-  ShardingRule getShardingRule(Operation *op) const { return perTrip(sharding::shapeOf(op->getResult(0))); }
+  ShardingRule getShardingRule(Operation *op) const { return perIteration(sharding::shapeOf(op->getResult(0))); }
 };
 
 struct NextSharding : ShardingOpInterface::ExternalModel<NextSharding, NextOp> {
@@ -43,16 +43,16 @@ struct NextSharding : ShardingOpInterface::ExternalModel<NextSharding, NextOp> {
 
 struct TakeSharding : ShardingOpInterface::ExternalModel<TakeSharding, TakeOp> {
   ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule = perTrip(sharding::shapeOf(op->getResult(0)));
-    addTrips(rule, rule.operands[0], sharding::shapeOf(op->getOperand(0)).front());
+    ShardingRule rule = perIteration(sharding::shapeOf(op->getResult(0)));
+    addIterations(rule, rule.operands[0], sharding::shapeOf(op->getOperand(0)).front());
     return rule;
   }
 };
 
 struct StackSharding : ShardingOpInterface::ExternalModel<StackSharding, StackOp> {
   ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule = perTrip(sharding::shapeOf(op->getOperand(0)));
-    addTrips(rule, rule.results[0], sharding::shapeOf(op->getResult(0)).front());
+    ShardingRule rule = perIteration(sharding::shapeOf(op->getOperand(0)));
+    addIterations(rule, rule.results[0], sharding::shapeOf(op->getResult(0)).front());
     sharding::passEveryReduction(rule, {0});
     return rule;
   }
@@ -60,7 +60,7 @@ struct StackSharding : ShardingOpInterface::ExternalModel<StackSharding, StackOp
 
 struct TotalSharding : ShardingOpInterface::ExternalModel<TotalSharding, TotalOp> {
   ShardingRule getShardingRule(Operation *op) const {
-    ShardingRule rule = perTrip(sharding::shapeOf(op->getResult(0)));
+    ShardingRule rule = perIteration(sharding::shapeOf(op->getResult(0)));
     rule.partials.push_back({ReduceKind::Sum, {0}});
     return rule;
   }

@@ -32,20 +32,20 @@ dist.mesh @mesh_c2_ranks <["dp" = 65536, "tp" = 65536]>
 // -----
 
 // Tests mesh_c2: more times than 31 bits count.
-// expected-error @below {{axis "merge" has size 65536; sizes are positive and the number of times is at most 2147483647}}
-dist.mesh @mesh_c2_times <["dp" = 65536, slices "micro" = 65536, steps "merge" = 65536]>
+// expected-error @below {{axis "accumulation" has size 65536; sizes are positive and the number of times is at most 2147483647}}
+dist.mesh @mesh_c2_times <["dp" = 65536, slices "micro" = 65536, steps "accumulation" = 65536]>
 
 // -----
 
 // Tests mesh_c3: times before ranks.
 // expected-error @below {{has axes in another order than those of ranks, one of slices, one of steps}}
-dist.mesh @mesh_c3 <[steps "merge" = 2, "dp" = 2]>
+dist.mesh @mesh_c3 <[steps "accumulation" = 2, "dp" = 2]>
 
 // -----
 
 // Tests mesh_c3: two axes of steps.
 // expected-error @below {{has axes in another order than those of ranks, one of slices, one of steps}}
-dist.mesh @mesh_c3_twice <[steps "merge" = 2, steps "again" = 2]>
+dist.mesh @mesh_c3_twice <[steps "accumulation" = 2, steps "again" = 2]>
 
 // -----
 

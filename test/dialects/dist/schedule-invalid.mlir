@@ -175,7 +175,7 @@ func.func @collective_c3_inputs(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c4(%x: tensor<4xf32>) {
   // expected-error @below {{starts some parts and finishes others}}
-  %0:2 = dist.collective c_allreduce sum(%x, %x) axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, !dist.flight<tensor<4xf32>>)
+  %0:2 = dist.collective c_allreduce sum(%x, %x) axes ["tp"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, !dist.handle<tensor<4xf32>>)
   return
 }
 
@@ -183,18 +183,18 @@ func.func @collective_c4(%x: tensor<4xf32>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c5(%x: tensor<4xf32>) {
-  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
   // expected-error @below {{takes a flight that something else takes too}}
-  %1 = dist.collective c_allreduce sum(%0) axes ["tp"] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
-  %2 = dist.wait %0 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %1 = dist.collective c_allreduce sum(%0) axes ["tp"] : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
+  %2 = dist.wait %0 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   return
 }
 
 // -----
 
-func.func @wait_c1_unstarted(%flight: !dist.flight<tensor<4xf32>>) {
+func.func @wait_c1_unstarted(%flight: !dist.handle<tensor<4xf32>>) {
   // expected-error @below {{waits for nothing that was started}}
-  %0 = dist.wait %flight : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  %0 = dist.wait %flight : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   return
 }
 
@@ -202,10 +202,10 @@ func.func @wait_c1_unstarted(%flight: !dist.flight<tensor<4xf32>>) {
 
 dist.mesh @mesh <["tp" = 2]>
 func.func @wait_c1(%x: tensor<4xf32>) {
-  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %1 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  %1 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
   // expected-error @below {{waits for several launches, or for what something else takes too}}
-  %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  %2:2 = dist.wait %0, %1 : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
 
@@ -238,10 +238,10 @@ func.func @copy_c1(%a: tensor<4xf32>) -> tensor<2x2xf32> {
 // -----
 
 func.func @wait_c1_two_copies(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = dist.copy %a to host : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %1 = dist.copy %a to host : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
+  %0 = dist.copy %a to host : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  %1 = dist.copy %a to host : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
   // expected-error @below {{waits for several launches, or for what something else takes too}}
-  %2:2 = dist.wait %0, %1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
+  %2:2 = dist.wait %0, %1 : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<4xf32>>) -> (tensor<4xf32>, tensor<4xf32>)
   return %2#0, %2#1 : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -293,18 +293,18 @@ func.func @collective_c3_to(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @below {{has work "0F" twice}}
-dist.schedule on {pp = array<i64: 0>} works ["0F", "0F"] items [0, 0]
+// expected-error @below {{has action "0F" twice}}
+dist.schedule on {pp = array<i64: 0>} actions ["0F", "0F"] items [0, 0]
 
 // -----
 
-// expected-error @below {{has 3 numbers, which are no pairs of a work and a micro-batch}}
-dist.schedule on {pp = array<i64: 0>} works ["0F"] items [0, 0, 0]
+// expected-error @below {{has 3 numbers, which are no pairs of an action and a micro-batch}}
+dist.schedule on {pp = array<i64: 0>} actions ["0F"] items [0, 0, 0]
 
 // -----
 
-// expected-error @below {{has work 1 of 1 in micro-batch 0}}
-dist.schedule on {pp = array<i64: 0>} works ["0F"] items [-2, 0]
+// expected-error @below {{has action 1 of 1 in micro-batch 0}}
+dist.schedule on {pp = array<i64: 0>} actions ["0F"] items [-2, 0]
 
 // -----
 

@@ -30,12 +30,12 @@ func.func @operations(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2xf32>
 
 // CHECK-LABEL: @launches
 func.func @launches(%a: tensor<4xf32>, %b: tensor<1xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<4xf32>) {
-  // CHECK: %[[REDUCED:.*]]:2 = dist.collective c_reduce sum(%arg0, %arg1) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
-  %0:2 = dist.collective c_reduce sum(%a, %b) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
+  // CHECK: %[[REDUCED:.*]]:2 = dist.collective c_reduce sum(%arg0, %arg1) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>)
+  %0:2 = dist.collective c_reduce sum(%a, %b) roots [1, 0] axes ["tp"] : (tensor<4xf32>, tensor<1xf32>) -> (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>)
   // CHECK: %[[SPREAD:.*]]:2 = dist.collective c_broadcast(%[[REDUCED]]#0, %[[REDUCED]]#1) roots [1, 0] axes ["tp"]
-  %1:2 = dist.collective c_broadcast(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>)
-  // CHECK: dist.wait %[[SPREAD]]#0, %[[SPREAD]]#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
-  %2:2 = dist.wait %1#0, %1#1 : (!dist.flight<tensor<4xf32>>, !dist.flight<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
+  %1:2 = dist.collective c_broadcast(%0#0, %0#1) roots [1, 0] axes ["tp"] : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>) -> (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>)
+  // CHECK: dist.wait %[[SPREAD]]#0, %[[SPREAD]]#1 : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
+  %2:2 = dist.wait %1#0, %1#1 : (!dist.handle<tensor<4xf32>>, !dist.handle<tensor<1xf32>>) -> (tensor<4xf32>, tensor<1xf32>)
   // CHECK: dist.collective c_send(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
   %5 = dist.collective c_send(%2#0) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK: dist.collective c_send(%{{.*}}) roots [1] to 0 axes ["tp"] : (tensor<4xf32>) -> ()
@@ -55,15 +55,15 @@ net.variable optimizer_state @m : tensor<4xf32> {dist.memory = #dist<memory host
 // CHECK-LABEL: @copies
 func.func @copies() {
   %0 = net.read @m : tensor<4xf32>
-  // CHECK: %[[FETCH:.*]] = dist.copy %{{.*}} to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.flight<tensor<4xf32>>
-  // CHECK: dist.wait %[[FETCH]] : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
-  %2 = dist.wait %1 : (!dist.flight<tensor<4xf32>>) -> tensor<4xf32>
+  // CHECK: %[[FETCH:.*]] = dist.copy %{{.*}} to device : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  %1 = dist.copy %0 to device : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
+  // CHECK: dist.wait %[[FETCH]] : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
+  %2 = dist.wait %1 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   // CHECK: dist.copy %{{.*}} to host : (tensor<4xf32>) -> tensor<4xf32>
   %3 = dist.copy %2 to host : (tensor<4xf32>) -> tensor<4xf32>
   net.assign @m, %3 : tensor<4xf32>
   return
 }
 
-// CHECK: dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, -2, 0]
-dist.schedule on {pp = array<i64: 0>} works ["0F", "send0"] items [0, 0, 1, 0, -2, 0]
+// CHECK: dist.schedule on {pp = array<i64: 0>} actions ["0F", "send0"] items [0, 0, 1, 0, -2, 0]
+dist.schedule on {pp = array<i64: 0>} actions ["0F", "send0"] items [0, 0, 1, 0, -2, 0]

@@ -2,12 +2,12 @@
 // RUN: dist-opt %s -split-input-file -verify-diagnostics
 
 // Tests accumulate_c1: operands of different types.
-dist.mesh @mesh <[steps "merge" = 4]>
+dist.mesh @mesh <[steps "accumulation" = 4]>
 net.variable accumulator @"accumulator/w" : tensor<4xf32>
 func.func @accumulate_c1(%g: tensor<4xbf16>) {
   %0 = net.read @"accumulator/w" : tensor<4xf32>
   // expected-error @below {{requires the same type for all operands and results}}
-  %1 = "net.accumulate"(%0, %g) {axis = "merge"} : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
+  %1 = "net.accumulate"(%0, %g) {axis = "accumulation"} : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
   return
 }
 
@@ -17,8 +17,8 @@ func.func @accumulate_c1(%g: tensor<4xbf16>) {
 net.variable accumulator @"accumulator/w" : tensor<4xf32>
 func.func @accumulate_c2(%g: tensor<4xf32>) {
   %0 = net.read @"accumulator/w" : tensor<4xf32>
-  // expected-error @below {{names axis "merge", which is no axis of times of the module's mesh}}
-  %1 = net.accumulate %0, %g over "merge" : tensor<4xf32>
+  // expected-error @below {{names axis "accumulation", which is no axis of times of the module's mesh}}
+  %1 = net.accumulate %0, %g over "accumulation" : tensor<4xf32>
   return
 }
 

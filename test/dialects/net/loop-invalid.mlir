@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --dist-train-simplify -split-input-file -verify-diagnostics
 
-// Tests loop_c1: a loop of no trips.
+// Tests loop_c1: a loop of no iterations.
 func.func @loop_c1() {
-  // expected-error @below {{has 0 trips, not 1 to 2147483647}}
+  // expected-error @below {{has 0 iterations, not 1 to 2147483647}}
   %i = net.loop count = 0
   net.end_loop %i
   return
@@ -39,7 +39,7 @@ func.func @loop_c3_behind(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = net.tanh %c : tensor<4xf32>
   %z = net.next %y for %c : tensor<4xf32>
   net.end_loop %i
-  // expected-error @below {{reads after a loop what net.tanh makes in a trip}}
+  // expected-error @below {{reads after a loop what net.tanh makes in an iteration}}
   return %y : tensor<4xf32>
 }
 
@@ -53,7 +53,7 @@ func.func @loop_c3_nested(%x: tensor<2xf32>) -> tensor<f32> {
   %s = net.total %t in %j : tensor<f32>
   net.end_loop %j
   net.end_loop %i
-  // expected-error @below {{reads after a loop what net.total makes in a trip}}
+  // expected-error @below {{reads after a loop what net.total makes in an iteration}}
   return %s : tensor<f32>
 }
 
@@ -89,10 +89,10 @@ func.func @carry_c1(%x: tensor<4xf32>, %i: tensor<i32>) {
 
 // -----
 
-// Tests take_c2: another number of elements than trips.
+// Tests take_c2: another number of elements than iterations.
 func.func @take_c2(%x: tensor<4xf32>) {
   %i = net.loop count = 2
-  // expected-error @below {{has a stack of 'tensor<4xf32>', but its loop has 2 trips of 'tensor<f32>'}}
+  // expected-error @below {{has a stack of 'tensor<4xf32>', but its loop has 2 iterations of 'tensor<f32>'}}
   %y = net.take %x in %i : tensor<4xf32> -> tensor<f32>
   net.end_loop %i
   return
@@ -145,10 +145,10 @@ func.func @next_c1(%x: tensor<4xf32>) {
 
 // -----
 
-// Tests stack_c2: another number of elements than trips.
+// Tests stack_c2: another number of elements than iterations.
 func.func @stack_c2(%x: tensor<4xf32>) -> tensor<3x4xf32> {
   %i = net.loop count = 2
-  // expected-error @below {{has a stack of 'tensor<3x4xf32>', but its loop has 2 trips of 'tensor<4xf32>'}}
+  // expected-error @below {{has a stack of 'tensor<3x4xf32>', but its loop has 2 iterations of 'tensor<4xf32>'}}
   %s = net.stack %x in %i : tensor<4xf32> -> tensor<3x4xf32>
   net.end_loop %i
   return %s : tensor<3x4xf32>

@@ -4,16 +4,16 @@
 
 // Tests that axes of times and sums over them print as they are written.
 
-// CHECK: dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "merge" = 8]>
-dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "merge" = 8]>
+// CHECK: dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "accumulation" = 8]>
+dist.mesh @mesh <["dp" = 2, slices "micro" = 4, steps "accumulation" = 8]>
 net.variable accumulator @"accumulator/w" : tensor<4xf32>
 
 // CHECK-LABEL: @accumulate
 func.func @accumulate(%gradient: tensor<4xf32>) {
   %before = net.read @"accumulator/w" : tensor<4xf32>
-  // CHECK: %[[SUM:.*]] = net.accumulate %{{.*}}, %{{.*}} over "merge" : tensor<4xf32>
-  %sum = net.accumulate %before, %gradient over "merge" : tensor<4xf32>
-  // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
-  net.assign @"accumulator/w", %sum {dist.during = {merge = array<i64: 0, 1>}} : tensor<4xf32>
+  // CHECK: %[[SUM:.*]] = net.accumulate %{{.*}}, %{{.*}} over "accumulation" : tensor<4xf32>
+  %sum = net.accumulate %before, %gradient over "accumulation" : tensor<4xf32>
+  // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
+  net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   return
 }

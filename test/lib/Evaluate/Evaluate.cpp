@@ -66,7 +66,7 @@ FailureOr<Tensors> Program::run(ArrayRef<Tensor> inputs) {
   }
   std::map<std::string, Tensor> assigned;
   std::optional<Tensors> results;
-  auto visit = [&](Operation *op, Trip trip) -> LogicalResult {
+  auto visit = [&](Operation *op, Iteration iteration) -> LogicalResult {
     SmallVector<const Tensor *> operands;
     for (Value operand : op->getOperands())
       operands.push_back(&values.find(operand)->second);
@@ -80,7 +80,7 @@ FailureOr<Tensors> Program::run(ArrayRef<Tensor> inputs) {
         results->push_back(*operand);
       return success();
     }
-    FailureOr<Tensors> computed = compute(op, operands, trip, values);
+    FailureOr<Tensors> computed = compute(op, operands, iteration, values);
     if (failed(computed))
       return failure();
     for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *computed))
@@ -96,7 +96,7 @@ FailureOr<Tensors> Program::run(ArrayRef<Tensor> inputs) {
   return *results;
 }
 
-FailureOr<Tensors> Program::compute(Operation *op, ArrayRef<const Tensor *> operands, Trip trip,
+FailureOr<Tensors> Program::compute(Operation *op, ArrayRef<const Tensor *> operands, Iteration iteration,
                                     const llvm::DenseMap<Value, Tensor> &values) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     auto found = variables.find(read.getVariable().str());
@@ -106,7 +106,7 @@ FailureOr<Tensors> Program::compute(Operation *op, ArrayRef<const Tensor *> oper
   }
   auto before = values.find(getBefore(op));
   if (std::optional<Tensor> result =
-          evaluateLoop(op, operands, trip, before == values.end() ? nullptr : &before->second))
+          evaluateLoop(op, operands, iteration, before == values.end() ? nullptr : &before->second))
     return Tensors{std::move(*result)};
   return evaluateOperation(op, operands);
 }

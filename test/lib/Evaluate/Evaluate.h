@@ -41,22 +41,22 @@ double minimum(double x, double y);
 Element getNeutral(dist::ReduceKind kind, const Tensor &x);
 Element combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right);
 
-/// One time that an operation is done: the number of the trip of the innermost loop around it, and whether it is the
-/// first of the loop.
-struct Trip {
+/// One time that an operation is done: the number of the iteration of the innermost loop around it, and whether it is
+/// the first of the loop.
+struct Iteration {
   int64_t index = 0;
   bool isFirst = true;
 };
 
 /// Calls `visit` for the operations of `block` in the order in which they are done: those of a loop, `net.loop` among
-/// them, in every trip, and never its end. Emits an error where loops are not as they should be.
+/// them, in every iteration, and never its end. Emits an error where loops are not as they should be.
 mlir::LogicalResult forEachDone(mlir::Block &block,
-                                llvm::function_ref<mlir::LogicalResult(mlir::Operation *, Trip)> visit);
-/// The value whose last one `op`, of a loop, goes on from in the next trip; null where it needs none.
+                                llvm::function_ref<mlir::LogicalResult(mlir::Operation *, Iteration)> visit);
+/// The value whose last one `op`, of a loop, goes on from in the next iteration; null where it needs none.
 mlir::Value getBefore(mlir::Operation *op);
 /// Computes one of the operations that make up a loop; nothing for any other. `before` is the last value of
-/// `getBefore(op)`, which is not looked at in the first trip.
-std::optional<Tensor> evaluateLoop(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Trip trip,
+/// `getBefore(op)`, which is not looked at in the first iteration.
+std::optional<Tensor> evaluateLoop(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Iteration iteration,
                                    const Tensor *before);
 
 /// A program with the state of its variables.
@@ -74,7 +74,7 @@ public:
   std::map<std::string, Tensor> variables;
 
 private:
-  mlir::FailureOr<Tensors> compute(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Trip trip,
+  mlir::FailureOr<Tensors> compute(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands, Iteration iteration,
                                    const llvm::DenseMap<mlir::Value, Tensor> &values);
 
   mlir::func::FuncOp func;

@@ -16,21 +16,21 @@ namespace {
 /// Goes through operations in the order in which they are done.
 struct Walker {
   const net::LoopNest &nest;
-  llvm::function_ref<LogicalResult(Operation *, Trip)> visit;
+  llvm::function_ref<LogicalResult(Operation *, Iteration)> visit;
 
-  /// The operations from `first` on, up to `last`, in a trip of the loop around them.
-  LogicalResult walk(Block::iterator first, Block::iterator last, Trip trip) {
+  /// The operations from `first` on, up to `last`, in an iteration of the loop around them.
+  LogicalResult walk(Block::iterator first, Block::iterator last, Iteration iteration) {
     for (; first != last; ++first) {
       auto loop = dyn_cast<net::LoopOp>(*first);
       if (!loop) {
-        if (failed(visit(&*first, trip)))
+        if (failed(visit(&*first, iteration)))
           return failure();
         continue;
       }
       Block::iterator end(nest.getEnd(loop));
       int64_t count = loop.getCount();
       for (int64_t number = 0; number < count; ++number) {
-        Trip inner{loop.getReverse() ? count - 1 - number : number, number == 0};
+        Iteration inner{loop.getReverse() ? count - 1 - number : number, number == 0};
         if (failed(visit(loop, inner)) || failed(walk(std::next(first), end, inner)))
           return failure();
       }
@@ -42,7 +42,7 @@ struct Walker {
 
 } // namespace
 
-LogicalResult evaluate::forEachDone(Block &block, llvm::function_ref<LogicalResult(Operation *, Trip)> visit) {
+LogicalResult evaluate::forEachDone(Block &block, llvm::function_ref<LogicalResult(Operation *, Iteration)> visit) {
   FailureOr<net::LoopNest> nest = net::LoopNest::find(block);
   if (failed(nest))
     return failure();
@@ -78,22 +78,23 @@ static Tensor add(Tensor sum, const Tensor &term) {
   return sum;
 }
 
-std::optional<Tensor> evaluate::evaluateLoop(Operation *op, ArrayRef<const Tensor *> operands, Trip trip,
+std::optional<Tensor> evaluate::evaluateLoop(Operation *op, ArrayRef<const Tensor *> operands, Iteration iteration,
                                              const Tensor *before) {
   if (!isa<net::LoopOp, net::CarryOp, net::NextOp, net::TakeOp, net::StackOp, net::TotalOp>(op))
     return std::nullopt;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (isa<net::LoopOp>(op)) {
     Tensor number(type);
-    number.data[0].i = trip.index;
+    number.data[0].i = iteration.index;
     return number;
   }
   if (isa<net::CarryOp>(op))
-    return trip.isFirst ? *operands[0] : *before;
+    return iteration.isFirst ? *operands[0] : *before;
   if (isa<net::NextOp>(op))
     return *operands[0];
   if (isa<net::TakeOp>(op))
-    return take(type, *operands[0], trip.index);
-  Tensor sofar = trip.isFirst ? Tensor(type) : *before;
-  return isa<net::StackOp>(op) ? put(std::move(sofar), *operands[0], trip.index) : add(std::move(sofar), *operands[0]);
+    return take(type, *operands[0], iteration.index);
+  Tensor sofar = iteration.isFirst ? Tensor(type) : *before;
+  return isa<net::StackOp>(op) ? put(std::move(sofar), *operands[0], iteration.index)
+                               : add(std::move(sofar), *operands[0]);
 }

@@ -240,7 +240,7 @@ FailureOr<RankTensors> Simulator::accumulate(net::AccumulateOp op, const RankTen
   return fromNumbers(cast<RankedTensorType>(op.getResult().getType()), sums, runs);
 }
 
-FailureOr<RankTensors> Simulator::simulate(Operation *op, Trip trip, ArrayRef<const RankTensors *> operands) {
+FailureOr<RankTensors> Simulator::simulate(Operation *op, Iteration iteration, ArrayRef<const RankTensors *> operands) {
   if (auto conversion = dyn_cast<ConversionOpInterface>(op))
     return convert(conversion, *operands[0]);
   if (auto maskOp = dyn_cast<MaskOp>(op))
@@ -269,7 +269,7 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, Trip trip, ArrayRef<co
     }
     SmallVector<const Tensor *> local =
         llvm::map_to_vector(operands, [&](const RankTensors *operand) { return &(*operand)[rank]; });
-    FailureOr<Tensors> computed = compute(op, trip, rank, local);
+    FailureOr<Tensors> computed = compute(op, iteration, rank, local);
     if (failed(computed))
       return failure();
     llvm::append_range(results, *computed);
@@ -278,16 +278,17 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, Trip trip, ArrayRef<co
 }
 
 /// Computes `op` on `rank`.
-FailureOr<Tensors> Simulator::compute(Operation *op, Trip trip, int64_t rank, ArrayRef<const Tensor *> operands) {
+FailureOr<Tensors> Simulator::compute(Operation *op, Iteration iteration, int64_t rank,
+                                      ArrayRef<const Tensor *> operands) {
   auto before = values.find(getBefore(op));
   if (std::optional<Tensor> result =
-          evaluateLoop(op, operands, trip, before == values.end() ? nullptr : &before->second[rank]))
+          evaluateLoop(op, operands, iteration, before == values.end() ? nullptr : &before->second[rank]))
     return Tensors{std::move(*result)};
   return evaluateOperation(op, operands);
 }
 
 /// Runs an operation that is not the last and keeps what it computes.
-LogicalResult Simulator::step(Operation *op, Trip trip) {
+LogicalResult Simulator::step(Operation *op, Iteration iteration) {
   if (auto read = dyn_cast<net::ReadOp>(op)) {
     auto found = variables.find(read.getVariable().str());
     if (found == variables.end())
@@ -297,7 +298,7 @@ LogicalResult Simulator::step(Operation *op, Trip trip) {
   }
   SmallVector<const RankTensors *> operands =
       llvm::map_to_vector(op->getOperands(), [&](Value operand) -> const RankTensors * { return &values[operand]; });
-  FailureOr<RankTensors> results = simulate(op, trip, operands);
+  FailureOr<RankTensors> results = simulate(op, iteration, operands);
   if (failed(results))
     return failure();
   // Several results of one operation lie rank by rank.
@@ -384,10 +385,10 @@ LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
     values[func.getArgument(index)] = distribute(input, placed->second);
   }
   std::map<std::string, RankTensors> assigned;
-  auto visit = [&](Operation *op, Trip trip) -> LogicalResult {
+  auto visit = [&](Operation *op, Iteration iteration) -> LogicalResult {
     auto assign = dyn_cast<net::AssignOp>(op);
     if (!assign)
-      return op->hasTrait<OpTrait::IsTerminator>() ? success() : step(op, trip);
+      return op->hasTrait<OpTrait::IsTerminator>() ? success() : step(op, iteration);
     if (!isOn(kDuringAttr.get(op), 0))
       return success();
     // Ranks that do not keep the variable store nothing, whatever the value is.

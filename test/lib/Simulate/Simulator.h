@@ -34,9 +34,9 @@ public:
   mlir::FailureOr<evaluate::Tensors> run(llvm::ArrayRef<evaluate::Tensor> inputs);
 
 private:
-  mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, evaluate::Trip trip,
+  mlir::FailureOr<RankTensors> simulate(mlir::Operation *op, evaluate::Iteration iteration,
                                         llvm::ArrayRef<const RankTensors *> operands);
-  mlir::FailureOr<evaluate::Tensors> compute(mlir::Operation *op, evaluate::Trip trip, int64_t rank,
+  mlir::FailureOr<evaluate::Tensors> compute(mlir::Operation *op, evaluate::Iteration iteration, int64_t rank,
                                              llvm::ArrayRef<const evaluate::Tensor *> operands);
   mlir::FailureOr<RankTensors> convert(dist::ConversionOpInterface op, const RankTensors &input);
   mlir::LogicalResult checkHeld(mlir::Operation *op, const RankTensors &input, llvm::function_ref<bool(int64_t)> reads);
@@ -44,7 +44,7 @@ private:
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> exchange(dist::CollectiveOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> accumulate(net::AccumulateOp op, const RankTensors &before, const RankTensors &addend);
-  mlir::LogicalResult step(mlir::Operation *op, evaluate::Trip trip);
+  mlir::LogicalResult step(mlir::Operation *op, evaluate::Iteration iteration);
   mlir::LogicalResult runSlice(llvm::ArrayRef<evaluate::Tensor> inputs);
   void clearAccumulators();
   /// True if `on` includes `rank` and the present slice.

@@ -111,7 +111,7 @@ static bool redirect(Package &package, Random &random) {
     for (int i = 0; i != program.buffers_size(); ++i) {
       const Buffer &other = program.buffers(i);
       if (other.dtype() == old.dtype() && other.bytes() == old.bytes() && other.offset() != old.offset() &&
-          other.memory() == old.memory() && other.slots() == old.slots() && other.trip_bytes_size() == 0)
+          other.memory() == old.memory() && other.slots() == old.slots() && other.iteration_bytes_size() == 0)
         others.push_back(static_cast<uint32_t>(i));
     }
     if (others.empty())

@@ -77,7 +77,7 @@ TEST_P(CudaReadings, AreThoseOfTheStep) {
     for (size_t step = 0; step != wanted.size(); ++step) {
       SCOPED_TRACE(step);
       EXPECT_EQ(readings[step].scalars, wanted[step].scalars);
-      EXPECT_EQ(readings[step].position, step % package->getMergeSteps());
+      EXPECT_EQ(readings[step].position, step % package->getAccumulationSteps());
       EXPECT_EQ(readings[step].isUpdate, wanted[step].isUpdate);
       EXPECT_GT(readings[step].costs.seconds, 0);
       EXPECT_EQ(readings[step].costs.libraryAllocations, 0u);
@@ -90,7 +90,7 @@ TEST_P(CudaReadings, AreThoseOfTheStep) {
 
 TEST_P(CudaReadings, LetTheDeviceGoOn) {
   std::unique_ptr<Session> session = start(makeStubOptions(StubMode::Recorded));
-  for (uint32_t step = 0; step != package->getMergeSteps() + 1; ++step)
+  for (uint32_t step = 0; step != package->getAccumulationSteps() + 1; ++step)
     ASSERT_TRUE(session->step().ok());
   read(*session);
   stub.record();
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Packages, CudaReadings, testing::ValuesIn(getStubPackag
 TEST(CudaReadingsOfMany, ForgetTheOldest) {
   Stub stub;
   TempFolder folder;
-  ASSERT_TRUE(writePackage(makeMergePackage({2, 2, 3, 2}), folder / "p"));
+  ASSERT_TRUE(writePackage(makeAccumulationPackage({2, 2, 3, 2}), folder / "p"));
   LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
   auto session = std::move(*Session::create(package, makeStubOptions(StubMode::Issued)));
   ASSERT_TRUE(session->prepareReadings(listValues(package)).ok());
@@ -140,7 +140,7 @@ TEST(CudaReadingsOfMany, ForgetTheOldest) {
 static Package makeFedPackage(int64_t elements) {
   Package package;
   package.set_version(runtime::schemaVersion);
-  package.set_merge_steps(1);
+  package.set_accumulation_steps(1);
   describe(package.add_inputs(), "x", {elements});
   Port *y = package.add_outputs();
   describe(y, "y", {elements});

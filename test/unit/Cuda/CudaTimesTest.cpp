@@ -71,9 +71,9 @@ int getRow(const StepSpan &span) {
 
 TEST_P(CudaTimes, AreThoseOfTheSchedule) {
   std::unique_ptr<Session> session = start(makeStubOptions(StubMode::Recorded));
-  for (uint32_t step = 0; step != 2 * package->getMergeSteps(); ++step) {
+  for (uint32_t step = 0; step != 2 * package->getAccumulationSteps(); ++step) {
     SCOPED_TRACE(step);
-    uint32_t position = session->getMergePosition();
+    uint32_t position = session->getAccumulationPosition();
     auto trace = traceStep(*session);
     ASSERT_TRUE(trace.ok()) << trace.status().message();
     std::map<StepSpan::Kind, size_t> counts;

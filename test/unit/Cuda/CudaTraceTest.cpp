@@ -54,12 +54,12 @@ void expectEqual(const std::vector<ExpectedCall> &actual, const std::vector<Expe
 
 TEST_P(CudaTrace, IsTheSchedule) {
   start(StubMode::Issued);
-  for (uint32_t stepNumber = 0; stepNumber != 2 * package->getMergeSteps(); ++stepNumber) {
+  for (uint32_t stepNumber = 0; stepNumber != 2 * package->getAccumulationSteps(); ++stepNumber) {
     Trace trace = step();
     for (size_t rank = 0; rank != handles.size(); ++rank) {
       SCOPED_TRACE(fmt::format("step {}, rank {}", stepNumber, rank));
       expectEqual(readCalls(trace, handles[rank]).calls,
-                  expectCalls(*package, static_cast<int64_t>(rank), stepNumber % package->getMergeSteps()));
+                  expectCalls(*package, static_cast<int64_t>(rank), stepNumber % package->getAccumulationSteps()));
     }
   }
 }
@@ -78,7 +78,7 @@ TEST_P(CudaTrace, IsRecordedAsTheSchedule) {
     }
     expectEqual(readCalls(first, handles[rank]).calls, twice);
   }
-  for (uint32_t position = 1; position != package->getMergeSteps(); ++position)
+  for (uint32_t position = 1; position != package->getAccumulationSteps(); ++position)
     step();
   Trace again = step();
   for (size_t rank = 0; rank != handles.size(); ++rank)
@@ -93,11 +93,11 @@ TEST_P(CudaTrace, HasNoRaces) {
   ASSERT_TRUE(writePackage(GetParam().make(), folder / "p"));
   package.emplace(std::move(*LoadedPackage::open(folder / "p")));
   for (int64_t rank = 0; rank != package->getMesh().getNumRanks(); ++rank) {
-    // The calls of two rounds of a merge, which are those of the trace.
+    // The calls of two rounds of an accumulation, which are those of the trace.
     std::vector<ExpectedCall> calls;
-    for (uint32_t i = 0; i != 2 * package->getMergeSteps(); ++i) {
+    for (uint32_t i = 0; i != 2 * package->getAccumulationSteps(); ++i) {
       size_t begin = calls.size();
-      for (ExpectedCall &call : expectCalls(*package, rank, i % package->getMergeSteps())) {
+      for (ExpectedCall &call : expectCalls(*package, rank, i % package->getAccumulationSteps())) {
         call.record += begin;
         calls.push_back(std::move(call));
       }
@@ -114,7 +114,7 @@ TEST_P(CudaTrace, MakesNothingAndWaitsForNothingAfterTheFirstSteps) {
                                          "ncclBroadcast",    "ncclReduce",     "ncclSend",          "ncclRecv"};
   for (StubMode mode : {StubMode::Issued, StubMode::Recorded}) {
     start(mode);
-    for (uint32_t position = 0; position != package->getMergeSteps(); ++position)
+    for (uint32_t position = 0; position != package->getAccumulationSteps(); ++position)
       step();
     for (int more = 0; more != 3; ++more)
       for (const RecordedCall &call : step())

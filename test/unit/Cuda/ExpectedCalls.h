@@ -39,7 +39,7 @@ struct ExpectedCall {
 /// The program of a rank.
 const Program &getProgram(const runtime::LoadedPackage &package, int64_t rank);
 
-/// The calls of the step at a position of a merge.
+/// The calls of the step at a position of an accumulation.
 std::vector<ExpectedCall> expectCalls(const runtime::LoadedPackage &package, int64_t rank, uint32_t position);
 
 /// A rank's streams and arenas as the trace of its preparation shows them.

@@ -26,7 +26,7 @@ static void addCopy(ProgramBuilder &builder, uint32_t from, uint32_t to, std::op
 Package meshwright::test::makeOffloadPackage() {
   Package package;
   package.set_version(runtime::schemaVersion);
-  package.set_merge_steps(1);
+  package.set_accumulation_steps(1);
   Variable *m = package.add_variables();
   describe(m, "m", {count});
   m->mutable_init();

@@ -36,7 +36,8 @@ protected:
       Status status = session->step();
       EXPECT_TRUE(status.ok()) << status.message();
       size_t begin = calls.size();
-      for (ExpectedCall &call : readSharedCalls(stub.getTrace(), ranks, *package, step % package->getMergeSteps())) {
+      for (ExpectedCall &call :
+           readSharedCalls(stub.getTrace(), ranks, *package, step % package->getAccumulationSteps())) {
         call.record += begin;
         calls.push_back(std::move(call));
       }
@@ -57,7 +58,7 @@ class OneGpuTrace : public OneGpuRaces, public testing::WithParamInterface<Named
 
 TEST_P(OneGpuTrace, HasNoRaces) {
   start(GetParam().make());
-  std::vector<ExpectedCall> calls = run(2 * package->getMergeSteps());
+  std::vector<ExpectedCall> calls = run(2 * package->getAccumulationSteps());
   for (auto [first, second] : findRaces(calls))
     ADD_FAILURE() << "#" << first << " " << describe(calls[first]) << " races #" << second << " "
                   << describe(calls[second]);

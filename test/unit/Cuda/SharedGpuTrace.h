@@ -17,9 +17,9 @@ namespace meshwright::test {
 /// The streams and arenas of ranks that share a GPU, as the trace of their preparation shows them.
 std::vector<RankHandles> findSharedHandles(const Trace &trace, const runtime::LoadedPackage &package);
 
-/// The calls of all ranks for the step at a position of a merge, in the order of the trace. The stream of a call is
-/// rank * NumStreams + role. What a kernel of the package or a product reads and writes is known from the package, what
-/// a collective does from its call.
+/// The calls of all ranks for the step at a position of an accumulation, in the order of the trace. The stream of a
+/// call is rank * NumStreams + role. What a kernel of the package or a product reads and writes is known from the
+/// package, what a collective does from its call.
 std::vector<ExpectedCall> readSharedCalls(const Trace &trace, const std::vector<RankHandles> &ranks,
                                           const runtime::LoadedPackage &package, uint32_t position);
 

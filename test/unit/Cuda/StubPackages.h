@@ -21,8 +21,8 @@ struct NamedPackage {
   std::function<Package()> make;
 };
 
-/// Collectives that are executed and started, roots and owners, merges and micro-batches, sends between stages with
-/// slots, copies between the memories, and products with epilogues.
+/// Collectives that are executed and started, roots and owners, accumulation and micro-batches, sends between stages
+/// with slots, copies between the memories, and products with epilogues.
 inline std::vector<NamedPackage> getStubPackages() {
   auto makePipeline = [](schedule::OrderKind kind) {
     schedule::OrderShape shape;
@@ -33,7 +33,7 @@ inline std::vector<NamedPackage> getStubPackages() {
   return {{"Plain", [] { return makePackage(); }},
           {"Overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},
           {"Owned", [] { return makePackage(Fault::None, Style::Owned); }},
-          {"Merge", [] { return makeMergePackage({2, 2, 3, 2}); }},
+          {"Accumulation", [] { return makeAccumulationPackage({2, 2, 3, 2}); }},
           {"Pipeline", [=] { return makePipeline(schedule::OrderKind::OneForwardOneBackward); }},
           {"Offload", [] { return makeOffloadPackage(); }},
           {"Epilogue", [] { return makeEpiloguePackage(); }}};

@@ -29,7 +29,7 @@ TEST(Mesh, numbersRanksWithTheFirstAxisSlowest) {
 // Tests that times come one after the other on the same ranks: they make no more ranks and move none.
 TEST(Mesh, doesNotCountTimesAsRanks) {
   using enum AxisKind;
-  Mesh mesh({"dp", "tp", "micro", "merge"}, {2, 3, 5, 7}, {Ranks, Ranks, Slices, Steps});
+  Mesh mesh({"dp", "tp", "micro", "accumulation"}, {2, 3, 5, 7}, {Ranks, Ranks, Slices, Steps});
   EXPECT_EQ(mesh.getNumAxes(), 4u);
   EXPECT_EQ(mesh.getNumRankAxes(), 2u);
   EXPECT_EQ(mesh.getNumRanks(), 6);
@@ -42,13 +42,13 @@ TEST(Mesh, doesNotCountTimesAsRanks) {
     EXPECT_EQ(mesh.getCoordinate(rank, 3), 0);
     EXPECT_EQ(mesh.getRank({rank / 3, rank % 3, 4, 6}), rank);
   }
-  EXPECT_EQ(Mesh({"merge"}, {4}, {Steps}).getNumRanks(), 1);
+  EXPECT_EQ(Mesh({"accumulation"}, {4}, {Steps}).getNumRanks(), 1);
 }
 
 TEST(Mesh, joinsAxesOfTimesToThoseOfRanks) {
-  Mesh ranks({"dp", "tp"}, {2, 3}), steps({"merge"}, {4}, {AxisKind::Steps});
+  Mesh ranks({"dp", "tp"}, {2, 3}), steps({"accumulation"}, {4}, {AxisKind::Steps});
   EXPECT_EQ(joinAxes(ranks, steps),
-            Mesh({"dp", "tp", "merge"}, {2, 3, 4}, {AxisKind::Ranks, AxisKind::Ranks, AxisKind::Steps}));
+            Mesh({"dp", "tp", "accumulation"}, {2, 3, 4}, {AxisKind::Ranks, AxisKind::Ranks, AxisKind::Steps}));
   EXPECT_EQ(joinAxes(Mesh(), steps), steps);
 }
 

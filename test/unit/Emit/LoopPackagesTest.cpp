@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// That a package is as large for many trips as for few, and does what the network says. Random loops, in random
+// That a package is as large for many iterations as for few, and does what the network says. Random loops, in random
 // placements, are among the networks of RandomPackagesTest.
 //
 //===----------------------------------------------------------------------===//
@@ -27,8 +27,8 @@ using evaluate::Tensors;
 
 namespace {
 
-/// A recurrent network with a loop in its loop. Hidden states and the numbers of the trips are stacked; three numbers,
-/// too few for 64 bytes, change their signs.
+/// A recurrent network with a loop in its loop. Hidden states and the numbers of the iterations are stacked; three
+/// numbers, too few for 64 bytes, change their signs.
 constexpr const char *kText = R"(
 net.variable parameter @w : tensor<16x16xf64> = #net.init<constant, 0.1, 0.0>
 func.func @step(%x: tensor<TRIPSx16xf64>, %y: tensor<TRIPSx3xf64>)
@@ -62,13 +62,14 @@ func.func @step(%x: tensor<TRIPSx16xf64>, %y: tensor<TRIPSx3xf64>)
 
 class LoopPackages : public EmitTest {
 protected:
-  OwningOpRef<ModuleOp> parse(int64_t trips) {
-    return parseSourceString<ModuleOp>(std::regex_replace(kText, std::regex("TRIPS"), std::to_string(trips)), &context);
+  OwningOpRef<ModuleOp> parse(int64_t iterations) {
+    return parseSourceString<ModuleOp>(std::regex_replace(kText, std::regex("TRIPS"), std::to_string(iterations)),
+                                       &context);
   }
 
   /// Compiles the network to a package and reads what that says.
-  Package compile(int64_t trips, const std::string &path) {
-    OwningOpRef<ModuleOp> module = parse(trips);
+  Package compile(int64_t iterations, const std::string &path) {
+    OwningOpRef<ModuleOp> module = parse(iterations);
     PassManager manager(&context);
     schedule::buildPipeline(manager);
     emit::EmitOptions options;
@@ -84,7 +85,7 @@ protected:
   TempFolder folder;
 };
 
-TEST_F(LoopPackages, AreAsLargeForManyTripsAsForFew) {
+TEST_F(LoopPackages, AreAsLargeForManyIterationsAsForFew) {
   Package few = compile(3, folder / "few"), many = compile(300, folder / "many");
   const Program &left = few.programs(0), &right = many.programs(0);
   ASSERT_EQ(left.tasks_size(), 1);
@@ -98,17 +99,17 @@ TEST_F(LoopPackages, AreAsLargeForManyTripsAsForFew) {
 }
 
 TEST_F(LoopPackages, DoWhatTheNetworkSays) {
-  for (int64_t trips : {1, 3, 40}) {
-    SCOPED_TRACE(trips);
-    std::string path = folder / std::to_string(trips);
-    compile(trips, path);
-    OwningOpRef<ModuleOp> module = parse(trips);
+  for (int64_t iterations : {1, 3, 40}) {
+    SCOPED_TRACE(iterations);
+    std::string path = folder / std::to_string(iterations);
+    compile(iterations, path);
+    OwningOpRef<ModuleOp> module = parse(iterations);
     auto reference = evaluate::Program::create(*module);
     ASSERT_TRUE(succeeded(reference));
     auto program = PackageProgram::open(path);
     ASSERT_TRUE(static_cast<bool>(program)) << llvm::toString(program.takeError());
     func::FuncOp func = reference->getFunction();
-    Random random(trips);
+    Random random(iterations);
     Tensors inputs;
     for (Type type : func.getArgumentTypes())
       inputs.push_back(makeTensor(random, type));

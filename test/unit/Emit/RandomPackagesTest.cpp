@@ -60,7 +60,7 @@ public:
           isInexact = variables.contains(read.getVariable());
         if (auto assign = dyn_cast<net::AssignOp>(op); assign && isInexact)
           changed |= variables.insert(assign.getVariable()).second;
-        // The next trip goes on from it.
+        // The next iteration goes on from it.
         if (auto next = dyn_cast<net::NextOp>(op); next && isInexact)
           changed |= inexact.insert(next.getCarry()).second;
         if (isInexact)

@@ -258,8 +258,8 @@ TEST(Evaluate, VariablesAreReadAtTheEntryAndAssignedAtTheExit) {
   EXPECT_EQ(program->variables["n"].data[0].i, 12);
 }
 
-TEST(Evaluate, LoopsGoOnFromTripToTrip) {
-  // c = 10 c + w[i], with what c was before in every trip.
+TEST(Evaluate, LoopsGoOnFromIterationToIteration) {
+  // c = 10 c + w[i], with what c was before in every iteration.
   std::string start = constant("x", "7", "tensor<i32>") + constant("ten", "10", "tensor<i32>") +
                       constant("w", "[1, 2, 3]", "tensor<3xi32>");
   auto makeLoop = [&](const std::string &direction, const std::string &all) {

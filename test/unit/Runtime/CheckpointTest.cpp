@@ -100,11 +100,11 @@ TEST(Checkpoint, WhatDoesNotFitIsAnError) {
   expect([](auto &w) { w.type = U8; }, "has 2x2xi8 but the part at [0] is 2x2xu8");
 }
 
-/// An accumulator that two ranks hold addends of, in the middle of a merge.
+/// An accumulator that two ranks hold addends of, in the middle of an accumulation.
 static CheckpointIndex makeSumIndex() {
   CheckpointIndex index = makeIndex();
-  index.mergePosition = 2;
-  index.mergeSteps = 4;
+  index.accumulationPosition = 2;
+  index.accumulationSteps = 4;
   index.variables[0].kind = "accumulator";
   index.variables[0].shape = {2, 2};
   index.variables[0].digits = {{}, {}};
@@ -128,8 +128,8 @@ TEST(Checkpoint, AddendsAreKeptApartAndAdded) {
   folder.write("index.json", index.toJson());
   auto checkpoint = Checkpoint::open(folder / ".");
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
-  EXPECT_EQ(checkpoint->getIndex().mergePosition, 2u);
-  EXPECT_EQ(checkpoint->getIndex().mergeSteps, 4u);
+  EXPECT_EQ(checkpoint->getIndex().accumulationPosition, 2u);
+  EXPECT_EQ(checkpoint->getIndex().accumulationSteps, 4u);
   std::string whole(4, 0);
   checkpoint->readWhole(0, std::as_writable_bytes(std::span(whole)));
   EXPECT_EQ(whole, "\6\10\12\203");
@@ -156,8 +156,8 @@ TEST(Checkpoint, WrongSumsAreErrors) {
     return getSumError([&](CheckpointIndex &index) { change(index.variables[0]); });
   };
   EXPECT_EQ(getSumError([](CheckpointIndex &) {}), "");
-  EXPECT_EQ(getSumError([](CheckpointIndex &i) { i.mergePosition = 4; }),
-            "a merge of 4 steps is said to be under way after 4");
+  EXPECT_EQ(getSumError([](CheckpointIndex &i) { i.accumulationPosition = 4; }),
+            "an accumulation of 4 steps is said to be under way after 4");
   EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.kind = "parameter"; }),
             "variable \"w\": it is a sum of addends, but its kind is \"parameter\" and its type i8");
   EXPECT_EQ(getVariableError([](CheckpointVariable &w) { w.addends = 0; }),

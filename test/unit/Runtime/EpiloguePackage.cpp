@@ -36,7 +36,7 @@ static void addProduct(ProgramBuilder &builder, Program &program, uint32_t lhs, 
 Package meshwright::test::makeEpiloguePackage() {
   Package package;
   package.set_version(runtime::schemaVersion);
-  package.set_merge_steps(1);
+  package.set_accumulation_steps(1);
   Program &program = *package.add_programs();
   ProgramBuilder builder(program);
   auto addVariable = [&](const std::string &name, std::vector<int64_t> shape) {

@@ -125,8 +125,8 @@ TEST(Epilogue, WritesNothingThatIsRead) {
   EXPECT_EQ(place([](Matmul &m) { return std::pair(m.epilogue().preactivation(), m.out()); }), "");
 }
 
-/// A trip of a loop has an epilogue of its own.
-TEST(Epilogue, MovesWithTrips) {
+/// An iteration of a loop has an epilogue of its own.
+TEST(Epilogue, MovesWithIterations) {
   Package package = makeEpiloguePackage();
   Program &program = *package.mutable_programs(0);
   Task &task = *program.mutable_tasks(0);
@@ -139,17 +139,17 @@ TEST(Epilogue, MovesWithTrips) {
   auto getBuffer = [&](uint32_t index) -> Buffer & { return *program.mutable_buffers(static_cast<int>(index)); };
   const Epilogue epilogue = product.matmul().epilogue();
   for (uint32_t index : {epilogue.bias(), epilogue.preactivation(), epilogue.out()})
-    getBuffer(index).add_trip_bytes(1 << 20);
+    getBuffer(index).add_iteration_bytes(1 << 20);
   ASSERT_TRUE(expandLoops(package).ok());
   ASSERT_EQ(task.instructions_size(), 4);
-  for (int trip : {0, 1}) {
-    const Matmul &matmul = task.instructions(2 * trip).matmul();
-    const Kernel &behind = task.instructions(2 * trip + 1).kernel();
+  for (int iteration : {0, 1}) {
+    const Matmul &matmul = task.instructions(2 * iteration).matmul();
+    const Kernel &behind = task.instructions(2 * iteration + 1).kernel();
     EXPECT_EQ(behind.arguments(0), matmul.out());
     EXPECT_EQ(behind.arguments(1), matmul.epilogue().bias());
     EXPECT_EQ(behind.arguments(2), matmul.epilogue().preactivation());
     EXPECT_EQ(behind.arguments(3), matmul.epilogue().out());
     EXPECT_EQ(getBuffer(matmul.epilogue().out()).offset(),
-              getBuffer(epilogue.out()).offset() + static_cast<uint64_t>(trip) * (1 << 20));
+              getBuffer(epilogue.out()).offset() + static_cast<uint64_t>(iteration) * (1 << 20));
   }
 }

@@ -54,7 +54,7 @@ std::string describe(const Package &package) {
 
 std::string getError(Package package) { return expandLoops(package).message(); }
 
-TEST(ExpandLoops, TripsComeOneAfterTheOther) {
+TEST(ExpandLoops, IterationsComeOneAfterTheOther) {
   Package package = makeLoops([](ProgramBuilder &builder) {
     uint32_t stack = builder.addBuffer("stack", {3, 16}), value = builder.addBuffer("value", {16});
     uint32_t part = builder.addBuffer("part", {16});
@@ -75,16 +75,16 @@ TEST(ExpandLoops, TripsComeOneAfterTheOther) {
   });
   Program &program = *package.mutable_programs(0);
   for (uint64_t bytes : {1000, 64})
-    program.mutable_buffers(0)->add_trip_bytes(bytes);
+    program.mutable_buffers(0)->add_iteration_bytes(bytes);
   // The buffer that moves is accessed only inside the first loop.
-  program.mutable_buffers(2)->add_trip_bytes(64);
+  program.mutable_buffers(2)->add_iteration_bytes(64);
   program.mutable_tasks(0)->mutable_instructions(0)->mutable_copy()->set_to(1);
   ASSERT_EQ(expandLoops(package).message(), "");
   EXPECT_EQ(describe(package), "before 192->192; up [0] 256->192; up [1] 320->192; up [2] 384->192; "
                                "nested [1, 0] 1000->192; nested [1, 1] 1064->192; nested [0, 0] 0->192; "
                                "nested [0, 1] 64->192");
   for (const Buffer &buffer : package.programs(0).buffers())
-    EXPECT_EQ(buffer.trip_bytes_size(), 0);
+    EXPECT_EQ(buffer.iteration_bytes_size(), 0);
   // One buffer for each place, and the first place has one already.
   EXPECT_EQ(package.programs(0).buffers_size(), 3 + 2 + 3);
 }
@@ -123,7 +123,7 @@ TEST(ExpandLoops, LoopsThatDoNotMatchAreErrors) {
               addLoop(builder, 0);
               endLoop(builder);
             })),
-            "a program: instruction 0 of task \"step\" begins a loop of 0 trips");
+            "a program: instruction 0 of task \"step\" begins a loop of 0 iterations");
 }
 
 TEST(ExpandLoops, MovedPlacesAreChecked) {
@@ -136,12 +136,13 @@ TEST(ExpandLoops, MovedPlacesAreChecked) {
       if (inLoop)
         endLoop(builder);
     });
-    package.mutable_programs(0)->mutable_buffers(0)->add_trip_bytes(bytes);
+    package.mutable_programs(0)->mutable_buffers(0)->add_iteration_bytes(bytes);
     return package;
   };
   EXPECT_EQ(getError(build(64, true)), "");
-  EXPECT_EQ(getError(build(64, false)), "a program: task \"step\": instruction 0 (k): buffer 0 moves with the trips of "
-                                        "1 loops, but 0 are around the instruction");
+  EXPECT_EQ(getError(build(64, false)),
+            "a program: task \"step\": instruction 0 (k): buffer 0 moves with the iterations of "
+            "1 loops, but 0 are around the instruction");
   EXPECT_EQ(getError(build(uint64_t(1) << 63, true)),
             "a program: task \"step\": instruction 1 (k): buffer 0 moves by more bytes than there are");
 }

@@ -101,7 +101,7 @@ TEST(FlightRecorder, WritesWhatWasDoneAndWhatIsNext) {
   EXPECT_EQ(json["waits_in"], "c_allreduce #5 (loss)");
   EXPECT_EQ(json["members"], Json({0, 1}));
   EXPECT_EQ(json["last"], "kernel \"forward.0\" (model.mlir:1) of task \"forward\", micro-batch 0");
-  // The rest of the task, and the other one, which runs at this position of the merge.
+  // The rest of the task, and the other one, which runs at this position of the accumulation.
   ASSERT_EQ(json["next"].size(), 3u);
   EXPECT_EQ(json["next"][0]["name"], "forward.1");
   EXPECT_EQ(json["next"][1]["name"], "update.0");

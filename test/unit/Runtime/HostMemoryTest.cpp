@@ -26,7 +26,7 @@ using namespace meshwright::test;
 static meshwright::Package makePackage() {
   meshwright::Package package;
   package.set_version(runtime::schemaVersion);
-  package.set_merge_steps(1);
+  package.set_accumulation_steps(1);
   for (const char *name : {"m", "n"}) {
     Variable *variable = package.add_variables();
     describe(variable, name, {16});

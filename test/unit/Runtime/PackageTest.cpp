@@ -580,7 +580,8 @@ TEST(Package, ArenaBeyondMemoryIsAnError) {
 TEST(Package, DamagedOnesAreErrorsAndNotCrashes) {
   // Kernels may do what they want with the buffers they are given, so what survives the checks is not run.
   TempFolder folder;
-  const Package packages[] = {makePackage(), makePackage(Fault::None, Style::Owned), makeMergePackage({2, 2, 3, 2})};
+  const Package packages[] = {makePackage(), makePackage(Fault::None, Style::Owned),
+                              makeAccumulationPackage({2, 2, 3, 2})};
   Random random;
   int refused = 0;
   for (int round = 0; round != 2100; ++round) {

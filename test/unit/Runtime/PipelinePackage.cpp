@@ -208,14 +208,14 @@ private:
   uint32_t getTask(const Entry &entry) {
     bool isFirst = entry.kind == Entry::Compute && entry.microBatch == 0;
     auto key = std::tuple(entry.kind, entry.stage, entry.isForward, entry.task);
-    uint32_t work = works.try_emplace(key, static_cast<uint32_t>(works.size())).first->second;
-    auto [known, isNew] = tasks.try_emplace({work, isFirst}, program.tasks_size());
+    uint32_t action = actions.try_emplace(key, static_cast<uint32_t>(actions.size())).first->second;
+    auto [known, isNew] = tasks.try_emplace({action, isFirst}, program.tasks_size());
     if (!isNew)
       return known->second;
     auto describe = [&](const std::string &name, Task::Kind kind) {
       builder.addTask(name);
       task = program.mutable_tasks(program.tasks_size() - 1);
-      task->set_work(work);
+      task->set_action(action);
       task->set_kind(kind);
     };
     std::string stage = std::to_string(entry.stage);
@@ -320,7 +320,7 @@ private:
   /// By stage: the variable and its gradient; what the stage takes and makes, forward (operand, result) and backward
   /// (above, below).
   Buffers w, gradient, operand, result, above, below;
-  std::map<std::tuple<Entry::Kind, int64_t, bool, TaskKind>, uint32_t> works;
+  std::map<std::tuple<Entry::Kind, int64_t, bool, TaskKind>, uint32_t> actions;
   std::map<std::pair<uint32_t, bool>, uint32_t> tasks;
 };
 

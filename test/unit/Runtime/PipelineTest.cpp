@@ -158,7 +158,7 @@ TEST(Pipeline, SlotsHaveWhatIsReadFromThem) {
             "slot has nothing of one");
 }
 
-TEST(Pipeline, EveryWorkIsDoneForEachMicroBatch) {
+TEST(Pipeline, EveryActionIsDoneForEachMicroBatch) {
   EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_schedule()->DeleteSubrange(findItem(p, "1F", 3), 1); }),
             "the step runs 3 of 4 micro-batches of task \"1F\"");
   EXPECT_EQ(getError([](Program &p, Buffer &) { p.mutable_schedule(findItem(p, "1F", 2))->set_micro_batch(1); }),
@@ -171,7 +171,7 @@ TEST(Pipeline, EveryWorkIsDoneForEachMicroBatch) {
             "the step runs micro-batch 3 of task \"update\" where 0 is next");
 }
 
-TEST(Pipeline, WaitsMeanOneWork) {
+TEST(Pipeline, WaitsMeanOneAction) {
   // The send of stage 0 gets the tag of another send, so that no task starts the transfer that is waited for.
   auto setTag = [](Program &p) {
     p.mutable_tasks(findTask(p, "send 0 forward"))->mutable_instructions(0)->mutable_collective()->set_tag(2);
@@ -180,11 +180,12 @@ TEST(Pipeline, WaitsMeanOneWork) {
       getError([&](Program &p, Buffer &) { setTag(p); }),
       "task \"wait 0 forward\", instruction 0 (wait, hand.mlir:1) waits for collective #0, which no task starts for "
       "it");
-  EXPECT_EQ(getError([&](Program &p, Buffer &) {
-              setTag(p);
-              p.mutable_tasks(findTask(p, "wait 0 forward"))->mutable_instructions(0)->mutable_wait()->set_tag(2);
-            }),
-            "task \"wait 0 forward\", instruction 0 (wait, hand.mlir:1) waits for collective #2, which 2 works start");
+  EXPECT_EQ(
+      getError([&](Program &p, Buffer &) {
+        setTag(p);
+        p.mutable_tasks(findTask(p, "wait 0 forward"))->mutable_instructions(0)->mutable_wait()->set_tag(2);
+      }),
+      "task \"wait 0 forward\", instruction 0 (wait, hand.mlir:1) waits for collective #2, which 2 actions start");
 }
 
 TEST(Pipeline, RanksThatWaitForEachOtherAreNamed) {
@@ -223,7 +224,8 @@ TEST(Pipeline, DamagedOnesAreErrorsAndNotCrashes) {
 namespace {
 
 /// Changes one thing of a pipeline's order: an item of a schedule, or a send. What kernels add up over micro-batches is
-/// known to them alone, so that the update stays the last item of its rank and variants of a work stay where they are.
+/// known to them alone, so that the update stays the last item of its rank and variants of an action stay where they
+/// are.
 class Edit {
 public:
   Edit(Package &package, Random &random)
@@ -244,8 +246,8 @@ public:
     case 3:
       return item.set_micro_batch(static_cast<uint32_t>(pick(6)));
     case 4: {
-      uint32_t work = program.tasks(static_cast<int>(item.task())).work();
-      while (program.tasks(static_cast<int>(item.task())).work() == work)
+      uint32_t action = program.tasks(static_cast<int>(item.task())).action();
+      while (program.tasks(static_cast<int>(item.task())).action() == action)
         item.set_task(static_cast<uint32_t>(pick(program.tasks_size())));
       return;
     }
@@ -254,7 +256,7 @@ public:
     case 6:
       return findSend().clear_instructions();
     default:
-      // Not far, so that the micro-batches of a work keep their order.
+      // Not far, so that the micro-batches of an action keep their order.
       return move(program, place, std::clamp(place + pick(13) - 6, 0, numItems - 1));
     }
   }

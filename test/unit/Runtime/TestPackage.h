@@ -34,15 +34,16 @@ enum class Style { Plain, Overlapped, Owned };
 /// The message. Faults are those of the plain style.
 Package makePackage(Fault fault = Fault::None, Style style = Style::Plain);
 
-/// A merge of several steps, and micro-batches of a step, on a mesh dp x tp. Gradients are added up in accumulator/w, a
-/// sum over dp as long as the merge is under way, and reduced and taken off w at its end. Beside it the serial program.
-struct MergeOptions {
+/// An accumulation of several steps, and micro-batches of a step, on a mesh dp x tp. Gradients are added up in
+/// accumulator/w, a sum over dp as long as the accumulation is under way, and reduced and taken off w at its end.
+/// Beside it the serial program.
+struct AccumulationOptions {
   int64_t dp = 2, tp = 1;
   uint32_t steps = 3, microBatches = 1;
 };
 /// Its outputs are `loss`, and after an update `grad/w` and the sum of its elements, `total`. The tasks are those of
 /// the times that differ.
-Package makeMergePackage(const MergeOptions &options = {});
+Package makeAccumulationPackage(const AccumulationOptions &options = {});
 
 /// The kernels of all these packages: for the CPU, and as GPUs would run them.
 void addLibraries(Package &package);

@@ -155,12 +155,12 @@ int main(int argc, char **argv) {
       {"large", [] { return makeLarge(false); }},
       {"large-replicated", [] { return makeLarge(true); }},
       {"overlapped", [] { return makePackage(Fault::None, Style::Overlapped); }},
-      {"merge", [] { return makeMergePackage(); }},
-      {"merge-2x2", [] { return makeMergePackage({2, 2}); }},
-      {"merge-4", [] { return makeMergePackage({4, 1}); }},
-      {"merge-of-2", [] { return makeMergePackage({2, 1, 2}); }},
-      {"merge-of-micro-batches", [] { return makeMergePackage({2, 1, 3, 2}); }},
-      {"micro-batches", [] { return makeMergePackage({2, 1, 1, 2}); }},
+      {"merge", [] { return makeAccumulationPackage(); }},
+      {"merge-2x2", [] { return makeAccumulationPackage({2, 2}); }},
+      {"merge-4", [] { return makeAccumulationPackage({4, 1}); }},
+      {"merge-of-2", [] { return makeAccumulationPackage({2, 1, 2}); }},
+      {"merge-of-micro-batches", [] { return makeAccumulationPackage({2, 1, 3, 2}); }},
+      {"micro-batches", [] { return makeAccumulationPackage({2, 1, 1, 2}); }},
       {"owned", [] { return makePackage(Fault::None, Style::Owned); }}};
   std::string kind = argc > 2 ? argv[2] : "none";
   if (argc < 2 || (!others.contains(kind) && !faults.contains(kind))) {

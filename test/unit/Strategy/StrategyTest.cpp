@@ -206,28 +206,30 @@ std::string withZero(StringRef zero, StringRef train = "train { sgd {} }") {
 
 } // namespace
 
-// Tests how many steps are merged, and that a sum which is reduced in every step needs something that keeps it reduced.
-TEST_F(StrategyTest, GradientMerge) {
-  StrategyFile file = parse("train { sgd {} gradient_merge { } }");
-  EXPECT_EQ(file.get().train().gradient_merge().steps(), 1);
-  EXPECT_TRUE(file.get().train().gradient_merge().average());
-  EXPECT_EQ(file.get().train().gradient_merge().reduce(), GradientMerge::AT_UPDATE);
-  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 4 average: false } }"), "");
-  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 0 } }"),
-            "train.gradient_merge.steps is 0; it is at least 1 and at most 65536");
-  EXPECT_EQ(check("train { sgd {} gradient_merge { steps: 65537 } }"),
-            "train.gradient_merge.steps is 65537; it is at least 1 and at most 65536");
-  EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { steps: 4 } }"),
-            "axis \"merge\" has the name of the axis of train.gradient_merge.steps");
-  EXPECT_EQ(check("mesh { axes { name: \"merge\" size: 2 } } train { sgd {} gradient_merge { } }"), "");
-  std::string every = "train { sgd {} gradient_merge { steps: 4 reduce: EVERY_STEP } }";
-  EXPECT_EQ(check(every),
-            "train.gradient_merge.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but "
-            "there is no zero; it needs stage 2 or 3");
+// Tests how many steps are accumulated, and that a sum which is reduced in every step needs something that keeps it
+// reduced.
+TEST_F(StrategyTest, GradientAccumulation) {
+  StrategyFile file = parse("train { sgd {} gradient_accumulation { } }");
+  EXPECT_EQ(file.get().train().gradient_accumulation().steps(), 1);
+  EXPECT_TRUE(file.get().train().gradient_accumulation().average());
+  EXPECT_EQ(file.get().train().gradient_accumulation().reduce(), GradientAccumulation::AT_UPDATE);
+  EXPECT_EQ(check("train { sgd {} gradient_accumulation { steps: 4 average: false } }"), "");
+  EXPECT_EQ(check("train { sgd {} gradient_accumulation { steps: 0 } }"),
+            "train.gradient_accumulation.steps is 0; it is at least 1 and at most 65536");
+  EXPECT_EQ(check("train { sgd {} gradient_accumulation { steps: 65537 } }"),
+            "train.gradient_accumulation.steps is 65537; it is at least 1 and at most 65536");
   EXPECT_EQ(
-      check(withZero("zero { axes: \"sp\" }", every)),
-      "train.gradient_merge.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but zero.stage is "
-      "1; it needs stage 2 or 3");
+      check("mesh { axes { name: \"accumulation\" size: 2 } } train { sgd {} gradient_accumulation { steps: 4 } }"),
+      "axis \"accumulation\" has the name of the axis of train.gradient_accumulation.steps");
+  EXPECT_EQ(check("mesh { axes { name: \"accumulation\" size: 2 } } train { sgd {} gradient_accumulation { } }"), "");
+  std::string every = "train { sgd {} gradient_accumulation { steps: 4 reduce: EVERY_STEP } }";
+  EXPECT_EQ(check(every),
+            "train.gradient_accumulation.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but "
+            "there is no zero; it needs stage 2 or 3");
+  EXPECT_EQ(check(withZero("zero { axes: \"sp\" }", every)),
+            "train.gradient_accumulation.reduce is EVERY_STEP, which accumulates gradients where zero keeps them, but "
+            "zero.stage is "
+            "1; it needs stage 2 or 3");
   EXPECT_EQ(check(withZero("zero { axes: \"sp\" stage: 2 }", every)), "");
 }
 
@@ -253,11 +255,11 @@ TEST_F(StrategyTest, Aliases) {
     EXPECT_EQ(getSchedule(name), Pipeline::ONE_F_ONE_B) << name.str();
   EXPECT_EQ(getSchedule("INTERLEAVED_1F1B"), Pipeline::INTERLEAVED);
   // Neither comments nor other strings have aliases.
-  StrategyFile file = parse("train { # gradient_accumulation {\n gradient_accumulation { steps: 3 } }\n"
-                            "fetch: \"gradient_accumulation\"");
-  EXPECT_EQ(file.get().train().gradient_merge().steps(), 3);
-  EXPECT_EQ(file.get().fetch(0), "gradient_accumulation");
-  std::string text = "train { gradient_accumulation { steps: 3 } } data { axes: \"dp\" }";
+  StrategyFile file = parse("train { # gradient_merge {\n gradient_merge { steps: 3 } }\n"
+                            "fetch: \"gradient_merge\"");
+  EXPECT_EQ(file.get().train().gradient_accumulation().steps(), 3);
+  EXPECT_EQ(file.get().fetch(0), "gradient_merge");
+  std::string text = "train { gradient_merge { steps: 3 } } data { axes: \"dp\" }";
   EXPECT_EQ(locate(parse(text), "data.axes[0]").second, text.find("axes") + 1);
 }
 
@@ -303,9 +305,11 @@ TEST_F(StrategyTest, PipelineMicroBatches) {
   EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 0")),
             "pipeline.micro_batches is 0; it is at least 1 and at most 65536");
   EXPECT_EQ(
-      check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { slices: 2 } }")),
-      "pipeline splits the batch into 8 micro-batches and train.gradient_merge into 2 slices; set only one of them");
-  EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_merge { steps: 2 } }")), "");
+      check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_accumulation { slices: 2 } }")),
+      "pipeline splits the batch into 8 micro-batches and train.gradient_accumulation into 2 slices; set only one of "
+      "them");
+  EXPECT_EQ(check(withPipeline("axis: \"pp\" micro_batches: 8", "train { sgd {} gradient_accumulation { steps: 2 } }")),
+            "");
   EXPECT_EQ(check("mesh { axes { name: \"pp\" size: 2 } } train { sgd {} } pipeline { axis: \"pp\" micro_batches: 2 }"),
             "pipeline.micro_batches splits a batch; model.batch names the inputs and their batch dimension");
   EXPECT_EQ(

@@ -429,7 +429,8 @@ TEST(Derivatives, Cholesky) {
 //===----------------------------------------------------------------------===//
 
 TEST(Derivatives, LoopsOverLayers) {
-  // A carried value, layers taken from a stack, a parameter that all trips read, and the trips' values as a stack.
+  // A carried value, layers taken from a stack, a parameter that all iterations read, and the iterations' values as a
+  // stack.
   for (const char *order : {"", " reverse"})
     check({"layers",
            {{3, 4}, {5, 4, 4}, {4}},

@@ -246,8 +246,8 @@ TEST_F(VerifyTest, StridedProductsTouchTheirRunsAlone) {
   EXPECT_TRUE(verify().ok()) << formatText(verify());
 }
 
-TEST_F(VerifyTest, AccumulatorsHaveNothingBeforeAMerge) {
-  package.set_merge_steps(2);
+TEST_F(VerifyTest, AccumulatorsHaveNothingBeforeAnAccumulation) {
+  package.set_accumulation_steps(2);
   package.mutable_variables(0)->set_kind(Variable::ACCUMULATOR);
   addKernel({0, 1}, {0});
   program().mutable_schedule(0)->set_end_step(2);
@@ -271,7 +271,7 @@ TEST_F(VerifyTest, SlotsHoldTheirMicroBatch) {
   addKernel({1}, {a});
   Task &second = *program().add_tasks();
   second.set_name("second");
-  second.set_work(1);
+  second.set_action(1);
   addKernel({a}, {b}, &second);
   auto schedule = [&](std::vector<std::pair<uint32_t, uint32_t>> items) {
     program().clear_schedule();
@@ -312,7 +312,7 @@ TEST_F(VerifyTest, WritesTheOperandOfALaunch) {
 
 TEST_F(VerifyTest, WaitsForNothing) {
   addWait(3);
-  expectFinding(Property::Flight, "waits for collective #3, which no work, or more than one, starts for it");
+  expectFinding(Property::Flight, "waits for collective #3, which no action, or more than one, starts for it");
 }
 
 TEST_F(VerifyTest, NeverWaits) {
@@ -368,7 +368,7 @@ TEST_F(VerifyTest, RanksWaitForEachOther) {
 
 TEST_F(VerifyTest, FollowsLoops) {
   uint32_t moved = addBuffer(128), whole = addBuffer(128, 64), b = addBuffer(512);
-  program().mutable_buffers(static_cast<int>(moved))->add_trip_bytes(64);
+  program().mutable_buffers(static_cast<int>(moved))->add_iteration_bytes(64);
   task().add_instructions()->mutable_loop()->set_count(4);
   addKernel({1}, {moved});
   task().add_instructions()->mutable_end_loop();
@@ -377,7 +377,7 @@ TEST_F(VerifyTest, FollowsLoops) {
   task().mutable_instructions(0)->mutable_loop()->set_count(3);
   expectFinding(Property::Definition, "reads bytes [320, 384) of buffer 3, which nothing has written");
   task().mutable_instructions(0)->mutable_loop()->set_count(1u << 30);
-  expectFinding(Property::Structure, "the loop has 1073741824 trips");
+  expectFinding(Property::Structure, "the loop has 1073741824 iterations");
 }
 
 TEST_F(VerifyTest, EvaluationKeepsWhatIsTrained) {
@@ -466,8 +466,8 @@ TEST_F(VerifyTest, OutputsAreWritten) {
   program().add_output_buffers(static_cast<int>(loss));
   addKernel({1}, {0});
   expectFinding(Property::Definition, "output \"loss\": reads bytes [128, 132) of buffer 2, which nothing has written");
-  // Outputs of updates are known after the last step of a merge alone.
-  package.set_merge_steps(2);
+  // Outputs of updates are known after the last step of an accumulation alone.
+  package.set_accumulation_steps(2);
   port.set_at_update(true);
   Task last = task();
   *last.add_instructions() = addKernel({1}, {loss});
@@ -603,7 +603,7 @@ TEST_F(VerifyTest, RefusesMoreRunsThanItCanFollow) {
 }
 
 TEST_F(VerifyTest, RefusesMoreVariantsThanItCanFollow) {
-  package.set_merge_steps(65);
+  package.set_accumulation_steps(65);
   program().clear_schedule();
   for (uint32_t step = 0; step != 65; ++step) {
     ScheduleItem &item = *program().add_schedule();
@@ -629,7 +629,8 @@ TEST_F(VerifyTest, StructureIsCheckedFirst) {
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_offset(130); }, "no multiple of the 4 bytes");
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_shape(0, -1); }, "does not fit its 64 bytes");
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_slots(2); }, "has 2 slots for 1 micro-batches");
-  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->add_trip_bytes(64); }, "moves with 1 loops where 0");
+  check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->add_iteration_bytes(64); },
+        "moves with 1 loops where 0");
   check([](Package &, Program &p, Task &) { p.mutable_buffers(2)->set_memory(static_cast<Memory>(9)); },
         "buffer 2 is in memory 9, which is unknown");
   check(
@@ -656,7 +657,7 @@ TEST_F(VerifyTest, StructureIsCheckedFirst) {
         p.mutable_schedule(0)->set_micro_batch(1);
       },
       "task \"step\" is done for micro-batch 1 where 0 of 2 is next");
-  check([](Package &p, Program &, Task &) { p.set_merge_steps(2); }, "the step does nothing");
+  check([](Package &p, Program &, Task &) { p.set_accumulation_steps(2); }, "the step does nothing");
   check(
       [](Package &p, Program &, Task &) {
         Package copy = p;

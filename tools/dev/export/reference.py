@@ -158,7 +158,7 @@ def train_merged(gradient, optimizer, parameters, batches):
         parameters = optax.apply_updates(parameters, updates)
         losses.append(loss)
     jax.effects_barrier()
-    # MultiSteps asks the optimizer in every step, and takes its answer in the last of each merge.
+    # MultiSteps asks the optimizer in every step, and takes its answer in the last of each accumulation.
     return parameters, {"losses": np.asarray(losses), "norms": np.asarray(norms[MERGED - 1::MERGED])}
 
 

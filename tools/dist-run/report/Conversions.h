@@ -26,7 +26,7 @@ struct ConversionCount {
   double bytes = 0;
 };
 
-/// The conversions of a step at that position of a merge.
+/// The conversions of a step at that position of an accumulation.
 std::map<ConversionKey, ConversionCount> countConversions(const Program &program, uint32_t position,
                                                           const runtime::Mesh &mesh);
 

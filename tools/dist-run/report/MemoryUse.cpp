@@ -81,12 +81,12 @@ private:
 
   /// Values that one action leaves to another count as alive all the time, with all their slots.
   void findBetween() {
-    std::map<uint32_t, uint32_t> works;
+    std::map<uint32_t, uint32_t> actions;
     for (const Task &task : program.tasks())
       for (const Instruction &instruction : task.instructions())
         forEachAccess(instruction, [&](uint32_t buffer, bool) {
           const Buffer &place = program.buffers(static_cast<int>(buffer));
-          bool isOther = works.try_emplace(buffer, task.work()).first->second != task.work();
+          bool isOther = actions.try_emplace(buffer, task.action()).first->second != task.action();
           if (isOwn(place) && (isOther || place.slots() > 0))
             between.insert(buffer);
         });

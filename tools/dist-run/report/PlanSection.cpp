@@ -63,7 +63,7 @@ std::string meshwright::tool::listConversions(const Session &session, bool seria
   auto list = [&](const std::string &title, const Program &program, const Mesh &mesh) {
     for (const StepVariant &variant : package.getVariants())
       text += ::listConversions(
-          package.getVariants().size() == 1 ? title : title + ", " + describe(variant, package.getMergeSteps()),
+          package.getVariants().size() == 1 ? title : title + ", " + describe(variant, package.getAccumulationSteps()),
           program, variant.begin, mesh);
   };
   if (serial)
@@ -160,7 +160,7 @@ std::string meshwright::tool::drawTimelines(const Session &session, const std::v
       "<span><i class=\"c4\"></i>waiting for them</span></p>\n";
   for (const PlannedVariant &planned : plans) {
     if (plans.size() > 1)
-      text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getMergeSteps()));
+      text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getAccumulationSteps()));
     std::optional<double> measured = planned.getMeasured();
     text +=
         fmt::format("<p>{:.6f} s planned, {:.6f} s of computation, {:.6f} s of communication, of which {:.6f} s exposed"

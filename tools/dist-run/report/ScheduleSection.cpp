@@ -150,8 +150,8 @@ std::string drawLegend() {
 std::string meshwright::tool::drawSchedules(const Session &session, bool serial,
                                             const std::vector<PlannedVariant> &plans) {
   const auto &programs = session.getPackage().message().programs();
-  if (serial ||
-      std::none_of(programs.begin(), programs.end(), [](const Program &program) { return runtime::hasWorks(program); }))
+  if (serial || std::none_of(programs.begin(), programs.end(),
+                             [](const Program &program) { return runtime::hasActions(program); }))
     return "";
   auto all = getPlans(session, plans);
   if (!all.ok())
@@ -164,7 +164,7 @@ std::string meshwright::tool::drawSchedules(const Session &session, bool serial,
   for (const PlannedVariant &planned : *all) {
     std::vector<PlannedTask> tasks = listTasks(planned.plan.spans);
     if (all->size() > 1)
-      text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getMergeSteps()));
+      text += fmt::format("<h3>{}</h3>\n", describe(planned.variant, session.getPackage().getAccumulationSteps()));
     text += drawRows(planned.plan, tasks, session.getNumRanks());
     text += listFigures(planned.plan, getFigures(planned.plan, tasks, session.getNumRanks()));
   }

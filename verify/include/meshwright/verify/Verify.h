@@ -35,7 +35,7 @@ struct Where {
   std::string task;
   int instruction = -1; ///< its number in the task
   std::string name, location;
-  uint32_t position = 0;   ///< of the step in its merge
+  uint32_t position = 0;   ///< of the step in its accumulation
   uint32_t microBatch = 0; ///< of the item of the schedule
 };
 

@@ -74,8 +74,9 @@ struct CheckpointState {
 };
 
 struct CheckpointIndex : CheckpointState {
-  /// Steps that were done since the last update, of so many that a merge has: accumulators are there where it is not 0.
-  uint32_t mergePosition = 0, mergeSteps = 1;
+  /// Steps that were done since the last update, of so many that an accumulation has: accumulators are there where it
+  /// is not 0.
+  uint32_t accumulationPosition = 0, accumulationSteps = 1;
   std::vector<CheckpointVariable> variables;
 
   /// Parses an index that may be hostile. Shapes, types, digits and coordinates are checked, files are not looked at.

@@ -23,8 +23,8 @@ public:
                                                           uint64_t keep);
   ~CheckpointWriter();
 
-  /// Copies the variables (accumulators only while a merge is under way) and starts to write them; first waits until
-  /// the checkpoint before is written. Errors are of either.
+  /// Copies the variables (accumulators only while an accumulation is under way) and starts to write them; first waits
+  /// until the checkpoint before is written. Errors are of either.
   Status save(CheckpointState state);
   /// Between steps, on all processes: tells the first one what this one has written by now, which may complete a
   /// checkpoint.
@@ -41,9 +41,10 @@ private:
 };
 
 /// Gives every variable of the session its value from a checkpoint of any mesh, and the session its position in the
-/// merge. The variables of both are the same, with the same types and shapes; errors name both. Checksums are compared
-/// before anything is copied. Between merges accumulators are zero. While one is under way it has to have the package's
-/// number of steps; an accumulator that is a sum of as many addends has them as they were, any other one their sum.
+/// accumulation. The variables of both are the same, with the same types and shapes; errors name both. Checksums are
+/// compared before anything is copied. Between accumulations accumulators are zero. While one is under way it has to
+/// have the package's number of steps; an accumulator that is a sum of as many addends has them as they were, any other
+/// one their sum.
 Status restore(Session &session, const Checkpoint &checkpoint);
 
 } // namespace meshwright::runtime

@@ -62,7 +62,7 @@ public:
   const CollectiveCall *findCollective(uint32_t number) const {
     return number < calls.size() ? &calls[number] : nullptr;
   }
-  /// The position in the merge of the step that it began last.
+  /// The position in the accumulation of the step that it began last.
   uint32_t getPosition() const { return position.load(std::memory_order_relaxed); }
   /// How long it waited in collectives.
   double getWaitingSeconds() const { return static_cast<double>(waiting.load(std::memory_order_relaxed)) * 1e-9; }

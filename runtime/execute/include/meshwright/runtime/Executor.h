@@ -71,8 +71,8 @@ public:
   /// Waits for the step whose readings are in that place, and returns what it cost. From any thread.
   Result<StepCosts> finishReadings(uint32_t place);
 
-  /// Runs the step at that position of a merge once; a GPU may still be at it on return. Its readings, if there are
-  /// any, go to a place. Errors name the rank.
+  /// Runs the step at that position of an accumulation once; a GPU may still be at it on return. Its readings, if there
+  /// are any, go to a place. Errors name the rank.
   Status runStep(uint32_t position, uint32_t place);
   /// Runs it once and measures, in seconds of CPU time, what each instruction costs in the order of the step:
   /// collectives and copies by what they cost this rank, wherever they run. The communicator's backend profiles.

@@ -22,22 +22,22 @@ public:
 
   /// The flight of what `task` starts with that tag.
   uint32_t getStarted(uint32_t task, uint32_t tag) const;
-  /// The flight that a Wait in `task` means: that of the task's own start or, where it has none, that of the one work
-  /// that starts the tag and does not wait. Nothing where there is no such work, or several.
+  /// The flight that a Wait in `task` means: that of the task's own start or, where it has none, that of the one action
+  /// that starts the tag and does not wait. Nothing where there is no such action, or several.
   std::optional<uint32_t> findWaited(uint32_t task, uint32_t tag) const;
   /// True if the task itself waits for the collective that it starts with that tag.
   bool isOwn(uint32_t task, uint32_t tag) const { return own.contains({task, tag}); }
-  /// The number of works that start the tag and leave the wait to another work.
-  size_t countWorks(uint32_t tag) const;
+  /// The number of actions that start the tag and leave the wait to another action.
+  size_t countActions(uint32_t tag) const;
 
-  /// A task that starts a flight; variants of one work do so for the same micro-batches.
+  /// A task that starts a flight; variants of one action do so for the same micro-batches.
   uint32_t getTask(uint32_t flight) const { return tasks[flight]; }
 
 private:
-  std::vector<uint32_t> works;
+  std::vector<uint32_t> actions;
   /// Flights of starts by task and tag, where the task waits itself.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> own;
-  /// Flights of the others, by tag, then by work: variants of a work share one.
+  /// Flights of the others, by tag, then by action: variants of an action share one.
   std::map<uint32_t, std::map<uint32_t, uint32_t>> left;
   /// By flight.
   std::vector<uint32_t> tasks;

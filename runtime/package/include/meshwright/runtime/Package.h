@@ -21,7 +21,7 @@ struct ProgramLayouts {
   std::vector<Layout> variables, inputs, outputs;
 };
 
-/// Steps of a merge in which every program runs the same items of its schedule: positions `begin` to `end` - 1.
+/// Steps of an accumulation in which every program runs the same items of its schedule: positions `begin` to `end` - 1.
 struct StepVariant {
   uint32_t begin, end;
 };
@@ -31,13 +31,13 @@ inline bool runsAt(const ScheduleItem &item, uint32_t position) {
   return item.first_step() <= position && position < item.end_step();
 }
 
-/// True if a program has several works, as in a pipeline.
-inline bool hasWorks(const Program &program) {
+/// True if a program has several actions, as in a pipeline.
+inline bool hasActions(const Program &program) {
   return std::any_of(program.tasks().begin(), program.tasks().end(),
-                     [&](const Task &task) { return task.work() != program.tasks(0).work(); });
+                     [&](const Task &task) { return task.action() != program.tasks(0).action(); });
 }
 
-/// Calls fn(instruction, item) for what a step at that position of a merge runs, in order.
+/// Calls fn(instruction, item) for what a step at that position of an accumulation runs, in order.
 template <typename Fn> void forEachInstruction(const Program &program, uint32_t position, Fn &&fn) {
   for (const ScheduleItem &item : program.schedule())
     if (runsAt(item, position))
@@ -67,11 +67,11 @@ public:
   std::span<const std::byte> getConstants() const {
     return constants ? constants->bytes() : std::span<const std::byte>();
   }
-  /// So many steps are merged into one update.
-  uint32_t getMergeSteps() const { return variants.back().end; }
+  /// So many steps are accumulated into one update.
+  uint32_t getAccumulationSteps() const { return variants.back().end; }
   /// So many micro-batches a step goes through.
   uint32_t getMicroBatches() const { return std::max(content->micro_batches(), 1u); }
-  /// The variants of the step, by their positions; together they are the steps of a merge.
+  /// The variants of the step, by their positions; together they are the steps of an accumulation.
   const std::vector<StepVariant> &getVariants() const { return variants; }
   /// The index of the variant that runs at a position.
   size_t getVariant(uint32_t position) const;

@@ -31,8 +31,8 @@ public:
 
   /// The place of the next step's scalars.
   uint32_t getNextPlace() const { return static_cast<uint32_t>(numRun % numPlaces); }
-  /// A step was run at a position of a merge, in so many seconds by the host's clock. Of more than two that are not
-  /// read the oldest is forgotten.
+  /// A step was run at a position of an accumulation, in so many seconds by the host's clock. Of more than two that are
+  /// not read the oldest is forgotten.
   void noteStep(uint32_t position, double seconds);
   size_t getNumUnread() const { return std::min<uint64_t>(numRun - numRead, numPlaces); }
   /// The place of the oldest step that is not read.

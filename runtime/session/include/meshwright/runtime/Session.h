@@ -70,7 +70,7 @@ struct RankMemory {
 struct StepReading {
   /// In the order of the names; nothing where no value of one element is called so, or the step did not say what it is.
   std::vector<std::optional<double>> scalars;
-  /// The step's position in its merge, and whether it is the last one.
+  /// The step's position in its accumulation, and whether it is the last one.
   uint32_t position = 0;
   bool isUpdate = false;
   StepCosts costs;
@@ -131,22 +131,22 @@ public:
   /// processes.
   Status forEachRank(const std::function<Status(int64_t)> &work);
 
-  /// The steps that were run since the last update: the position in the merge of the next step.
-  uint32_t getMergePosition() const;
-  /// Goes on at a position below the package's number of merged steps.
-  void setMergePosition(uint32_t position);
+  /// The steps that were run since the last update: the position in the accumulation of the next step.
+  uint32_t getAccumulationPosition() const;
+  /// Goes on at a position below the package's number of accumulated steps.
+  void setAccumulationPosition(uint32_t position);
   /// True if variable i is an accumulator whose value is not needed now: no gradient accumulation is under way.
   bool isIdle(size_t i) const;
   /// True if the last step was the last one of a gradient accumulation.
-  bool isUpdated() const { return getMergePosition() == 0; }
+  bool isUpdated() const { return getAccumulationPosition() == 0; }
   /// True if the last step computed output i.
   bool isKnown(size_t i) const;
 
   /// Lets every step from now on keep the scalars of these names, for `readStep`. Once.
   Status prepareReadings(std::span<const std::string> names);
-  /// Runs one step on all ranks, and goes on to the next position in the merge. An error is that of a rank of this
-  /// process; those of others come with what they leave undone. GPUs may still be at it, and at no step before the one
-  /// before it, if that was read.
+  /// Runs one step on all ranks, and goes on to the next position in the accumulation. An error is that of a rank of
+  /// this process; those of others come with what they leave undone. GPUs may still be at it, and at no step before the
+  /// one before it, if that was read.
   Status step();
   /// True if steps return while devices still execute them.
   bool runsAhead() const;
@@ -161,8 +161,9 @@ public:
   Status synchronize();
   /// The same, noting what the ranks of this process did and when, in their order.
   Result<std::vector<RankTrace>> traceStep();
-  /// Runs the step at a position of a merge once to warm up and then `steps` times to measure it: the median of each
-  /// instruction. No link delays them. Variables change as in any step; the position does not. In a run of one process.
+  /// Runs the step at a position of an accumulation once to warm up and then `steps` times to measure it: the median of
+  /// each instruction. No link delays them. Variables change as in any step; the position does not. In a run of one
+  /// process.
   Result<StepProfile> profile(uint32_t position, int steps);
 
 private:

@@ -21,8 +21,8 @@ struct StepPlan {
   std::vector<StepSpan> spans;
 };
 
-/// Plans the step at a position of a merge of a session's distributed programs from a profile of it, on the links of
-/// the session's options. `cores` is how many pieces of work go on at a time.
+/// Plans the step at a position of an accumulation of a session's distributed programs from a profile of it, on the
+/// links of the session's options. `cores` is how many pieces of work go on at a time.
 Result<StepPlan> planStep(const Session &session, uint32_t position, const StepProfile &profile, size_t cores);
 /// The same on a machine, whose model says what instructions and collectives take. `hosts` has that of every rank.
 Result<StepPlan> planStep(const Session &session, uint32_t position, const MachineModel &machine,

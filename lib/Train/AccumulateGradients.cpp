@@ -1,4 +1,4 @@
-//===- MergeGradients.cpp - gradient accumulation -------------------------===//
+//===- AccumulateGradients.cpp - gradient accumulation -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,7 +10,7 @@
 //                                                 | the last step
 //
 // If the reduction happens once per update, the gradient stays a partial sum up to the mean; the operations on the way
-// are marked `dist.travels`.
+// are marked `dist.defer_reduction`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@
 #include "dialects/Net/NetBuilder.h"
 #include "meshwright/Train/Passes.h"
 
-#define DEBUG_TYPE "dist-train-merge-gradients"
+#define DEBUG_TYPE "dist-train-accumulate-gradients"
 
 namespace meshwright::train {
-#define GEN_PASS_DEF_MERGEGRADIENTSPASS
+#define GEN_PASS_DEF_ACCUMULATEGRADIENTSPASS
 #include "meshwright/Train/Passes.h.inc"
 } // namespace meshwright::train
 
@@ -37,7 +37,7 @@ static Type getSumType(Type own) { return own.getIntOrFloatBitWidth() < 32 ? Flo
 /// Marks the operation of `value` as one that partial sums pass, unless `value` is `from` itself.
 static void letPass(Value value, Value from) {
   if (value != from)
-    dist::setTravels(value.getDefiningOp());
+    dist::setDefersReduction(value.getDefiningOp());
 }
 
 /// The operand of the reshapes and transposes that `gradient` is a result of.
@@ -53,8 +53,8 @@ static Value skipLayout(Value gradient) {
 
 namespace {
 
-struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPass> {
-  using MergeGradientsPassBase::MergeGradientsPassBase;
+struct AccumulateGradientsPass : train::impl::AccumulateGradientsPassBase<AccumulateGradientsPass> {
+  using AccumulateGradientsPassBase::AccumulateGradientsPassBase;
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> func = findStep(getOperation());
@@ -68,7 +68,7 @@ struct MergeGradientsPass : train::impl::MergeGradientsPassBase<MergeGradientsPa
     auto gradients = collectGradients(*func);
     if (steps == 1 || gradients.empty())
       return;
-    if (failed(addSteps()) || failed(merge(*func, gradients)))
+    if (failed(addSteps()) || failed(accumulate(*func, gradients)))
       signalPassFailure();
   }
 
@@ -76,11 +76,11 @@ private:
   /// Adds an axis of steps to the mesh of the module, or creates a mesh with only that axis.
   LogicalResult addSteps() {
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    dist::Mesh mesh({dist::kMergeAxis.str()}, {steps}, {dist::AxisKind::Steps});
+    dist::Mesh mesh({dist::kAccumulationAxis.str()}, {steps}, {dist::AxisKind::Steps});
     dist::MeshOp old = dist::findMesh(getOperation());
     if (old) {
-      if (old.getMesh().find(dist::kMergeAxis) || old.getMesh().find(dist::AxisKind::Steps))
-        return old.emitError() << "the mesh has an axis \"" << dist::kMergeAxis << "\" or one of steps already";
+      if (old.getMesh().find(dist::kAccumulationAxis) || old.getMesh().find(dist::AxisKind::Steps))
+        return old.emitError() << "the mesh has an axis \"" << dist::kAccumulationAxis << "\" or one of steps already";
       mesh = dist::joinAxes(old.getMesh(), mesh);
     }
     auto made = dist::MeshOp::create(builder, old ? old.getLoc() : getOperation().getLoc(), "mesh", mesh);
@@ -91,7 +91,7 @@ private:
     return success();
   }
 
-  LogicalResult merge(func::FuncOp func, const llvm::MapVector<StringRef, Value> &gradients) {
+  LogicalResult accumulate(func::FuncOp func, const llvm::MapVector<StringRef, Value> &gradients) {
     // After a reduction in every step, accumulation is local and belongs to the update.
     RoleBuilder builder(func, reducesLate() ? net::Role::Backward : net::Role::Optimize);
     SymbolTable symbols(getOperation());
@@ -106,7 +106,7 @@ private:
       if (failed(accumulator))
         return failure();
       sums.push_back({*accumulator, rewrite(func, builder, *accumulator, gradient)});
-      ++numMerged;
+      ++numAccumulated;
     }
     // At the end of the function, together with the other assignments.
     builder.setInsertionPoint(func.getBody().front().getTerminator());
@@ -118,20 +118,20 @@ private:
     return success();
   }
 
-  bool reducesLate() const { return reduce == MergeReduce::AtUpdate; }
+  bool reducesLate() const { return reduce == AccumulationReduce::AtUpdate; }
 
   /// The attribute for the first `count` steps.
   DictionaryAttr getTimes(int64_t count) {
     Builder builder(&getContext());
     return builder.getDictionaryAttr(builder.getNamedAttr(
-        dist::kMergeAxis, builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(count)))));
+        dist::kAccumulationAxis, builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(count)))));
   }
 
   FailureOr<net::VariableOp> makeAccumulator(SymbolTable &symbols, net::VariableOp parameter, Value gradient) {
     std::string name = (net::kAccumulatorPrefix + parameter.getSymName()).str();
     if (Operation *other = symbols.lookup(name)) {
       auto diagnostic = parameter.emitError()
-                        << "merging its gradients needs a variable @" << name << ", which exists already";
+                        << "accumulating its gradients needs a variable @" << name << ", which exists already";
       diagnostic.attachNote(other->getLoc()) << "it is here";
       return failure();
     }
@@ -158,19 +158,19 @@ private:
     net::NetBuilder build(builder, gradient.getLoc());
     Type own = net::elementTypeOf(gradient), wide = net::elementTypeOf(before);
     Value addend = build.convert(gradient, wide);
-    Value sum = net::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kMergeAxis);
+    Value sum = net::AccumulateOp::create(builder, gradient.getLoc(), before, addend, dist::kAccumulationAxis);
     // With a name of its own the sum cannot take the gradient's name when Simplify merges the two.
     net::kNameAttr.set(sum.getDefiningOp(), accumulator.getSymNameAttr());
     Value mean = average ? build.scale(sum, 1.0 / static_cast<double>(steps)) : sum;
     if (reducesLate()) {
-      Widening(skipLayout(gradient)).setTravels();
+      Widening(skipLayout(gradient)).setDefersReduction();
       letPass(addend, gradient);
       letPass(mean, sum);
     }
-    Value merged = build.convert(mean, own);
-    if (merged == sum)
-      merged = net::ReshapeOp::create(builder, sum.getLoc(), sum.getType(), sum);
-    net::kNameAttr.set(merged.getDefiningOp(), net::kNameAttr.get(op));
+    Value accumulated = build.convert(mean, own);
+    if (accumulated == sum)
+      accumulated = net::ReshapeOp::create(builder, sum.getLoc(), sum.getType(), sum);
+    net::kNameAttr.set(accumulated.getDefiningOp(), net::kNameAttr.get(op));
     net::kNameAttr.remove(op);
     return sum;
   }

@@ -1,10 +1,10 @@
-//===- Works.h - assigns operations to the works of a pipeline ---*- C++ -*===//
+//===- Actions.h - assigns operations to the actions of a pipeline ---*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A step of a pipeline consists of *works*. A stage has works for its forward and backward (or forward and the two
-// halves of backward), each done for every micro-batch. Every transfer between ranks is a work that is started and
-// waited for. One more work holds the update and everything else after the last micro-batch, and one at the beginning
+// A step of a pipeline consists of *actions*. A stage has actions for its forward and backward (or forward and the two
+// halves of backward), each done for every micro-batch. Every transfer between ranks is an action that is started and
+// waited for. One more action holds the update and everything else after the last micro-batch, and one at the beginning
 // the values that exist before the first, but not on all ranks.
 //
 //===----------------------------------------------------------------------===//
@@ -30,9 +30,9 @@ struct PipelineAxis {
   static mlir::FailureOr<std::optional<PipelineAxis>> find(mlir::ModuleOp module);
 };
 
-using WorkIndex = int;
+using ActionIndex = int;
 
-struct Work {
+struct Action {
   enum class Kind { Begin, Task, Transfer, Update } kind;
   std::string name;
   /// For tasks only: stage and kind.
@@ -41,32 +41,33 @@ struct Work {
   llvm::SmallVector<mlir::Operation *, 0> ops = {};
 };
 
-/// The works of a function. Everything here is linear in the operations.
-class Works {
+/// The actions of a function. Everything here is linear in the operations.
+class Actions {
 public:
-  static constexpr WorkIndex kBegin = 0, kUpdate = 1;
+  static constexpr ActionIndex kBegin = 0, kUpdate = 1;
 
-  static mlir::FailureOr<Works> find(mlir::func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline);
+  static mlir::FailureOr<Actions> find(mlir::func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline);
 
-  llvm::ArrayRef<Work> get() const { return works; }
-  /// The work that does `op`; none where it is done again by whichever work reads it: what is made of inputs and
+  llvm::ArrayRef<Action> get() const { return actions; }
+  /// The action that does `op`; none where it is done again by whichever action reads it: what is made of inputs and
   /// constants in few operations.
-  std::optional<WorkIndex> find(mlir::Operation *op) const;
+  std::optional<ActionIndex> find(mlir::Operation *op) const;
   /// The assignment that keeps `value` from one micro-batch to the next, as sums over them are: others read it there.
   /// Null where it is none.
   net::AssignOp getKeeper(mlir::Value value) const { return keepers.lookup(value); }
-  /// The work that does a task; none where the order has no such task.
-  std::optional<WorkIndex> find(StageTask task) const;
-  /// True if a work is done once, before the first micro-batch, and depends on none.
-  bool isOnceAtBegin(WorkIndex work) const;
-  /// True if `op` only moves the elements of its one operand: other works then keep the operand instead of the result.
+  /// The action that does a task; none where the order has no such task.
+  std::optional<ActionIndex> find(StageTask task) const;
+  /// True if an action is done once, before the first micro-batch, and depends on none.
+  bool isOnceAtBegin(ActionIndex action) const;
+  /// True if `op` only moves the elements of its one operand: other actions then keep the operand instead of the
+  /// result.
   static bool isLayout(mlir::Operation *op);
 
 private:
   /// The phase in which a value is known: before all micro-batches, in each of them, or after the last.
   enum class Phase { Early, Each, Late };
 
-  Works(const dist::Mesh &mesh, const PipelineAxis &pipeline);
+  Actions(const dist::Mesh &mesh, const PipelineAxis &pipeline);
 
   void findKeepers(mlir::Block &block);
   Phase getPhase(mlir::Value value) const;
@@ -84,13 +85,13 @@ private:
 
   const dist::Mesh &mesh;
   const PipelineAxis &pipeline;
-  llvm::SmallVector<Work, 0> works;
-  llvm::DenseMap<mlir::Operation *, WorkIndex> workOf;
+  llvm::SmallVector<Action, 0> actions;
+  llvm::DenseMap<mlir::Operation *, ActionIndex> actionOf;
   llvm::DenseMap<mlir::Operation *, Phase> phases;
   llvm::DenseMap<mlir::Value, net::AssignOp> keepers;
-  /// The number of operations outside works that recomputing an operation takes; counting stops just above the limit.
+  /// The number of operations outside actions that recomputing an operation takes; counting stops just above the limit.
   llvm::DenseMap<mlir::Operation *, int64_t> lengths;
-  llvm::DenseMap<std::pair<int, int64_t>, WorkIndex> tasks;
+  llvm::DenseMap<std::pair<int, int64_t>, ActionIndex> tasks;
 };
 
 } // namespace meshwright::schedule

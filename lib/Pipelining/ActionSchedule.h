@@ -1,4 +1,4 @@
-//===- WorkSchedule.h - orders the works of a pipeline's ranks ----*- C++ -*===//
+//===- ActionSchedule.h - orders the actions of a pipeline's ranks ----*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,23 +7,23 @@
 #ifndef MESHWRIGHT_LIB_PIPELINING_WORKSCHEDULE_H
 #define MESHWRIGHT_LIB_PIPELINING_WORKSCHEDULE_H
 
-#include "Works.h"
+#include "Actions.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace meshwright::schedule {
 
-/// A value that one work makes and others read, in the variable that holds it between them.
+/// A value that one action makes and others read, in the variable that holds it between them.
 struct Crossing {
   net::VariableOp variable;
-  WorkIndex maker;
-  llvm::SmallSetVector<WorkIndex, 2> readers;
+  ActionIndex maker;
+  llvm::SmallSetVector<ActionIndex, 2> readers;
   /// The ranks that have it.
   mlir::DictionaryAttr on;
 };
 
 /// Adds a `dist.schedule` for every coordinate of the pipeline, and states for every crossing that is made for each
 /// micro-batch how many of them are there at once.
-void addSchedules(mlir::ModuleOp module, const PipelineAxis &pipeline, const Works &works,
+void addSchedules(mlir::ModuleOp module, const PipelineAxis &pipeline, const Actions &actions,
                   llvm::ArrayRef<Crossing> crossings);
 
 } // namespace meshwright::schedule

@@ -1,4 +1,4 @@
-//===- TripValues.cpp - stacks values of loops for backward ---------------===//
+//===- IterationValues.cpp - stacks values of loops for backward ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TripValues.h"
+#include "IterationValues.h"
 #include "dialects/Dist/Dist.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::complete;
 
-TripValues::TripValues(Block &block, const net::LoopNest &loops) : loops(loops) {
+IterationValues::IterationValues(Block &block, const net::LoopNest &loops) : loops(loops) {
   llvm::DenseSet<Operation *> hasSeveral;
   for (auto stack : block.getOps<net::StackOp>()) {
     net::LoopOp forward = loops.getLoop(stack);
@@ -49,9 +49,9 @@ TripValues::TripValues(Block &block, const net::LoopNest &loops) : loops(loops) 
   stacks.remove_if([&](const auto &entry) { return !twins.contains(loops.getLoop(entry.second)); });
 }
 
-bool TripValues::isForBackward(net::StackOp stack) const { return stacks.lookup(stack.getValue()) == stack; }
+bool IterationValues::isForBackward(net::StackOp stack) const { return stacks.lookup(stack.getValue()) == stack; }
 
-SmallVector<OpOperand *> TripValues::getReads(Value value) const {
+SmallVector<OpOperand *> IterationValues::getReads(Value value) const {
   SmallVector<OpOperand *> reads;
   if (net::StackOp stack = stacks.lookup(value))
     for (Operation *take : stack->getUsers())
@@ -60,13 +60,13 @@ SmallVector<OpOperand *> TripValues::getReads(Value value) const {
   return reads;
 }
 
-net::LoopOp TripValues::getForward(Value value) const {
+net::LoopOp IterationValues::getForward(Value value) const {
   Operation *maker = value.getDefiningOp();
   net::LoopOp loop = maker && !net::leavesLoop(maker) ? loops.getLoop(maker) : net::LoopOp();
   return loop && twins.contains(loop) ? loop : net::LoopOp();
 }
 
-Operation *TripValues::getPlace(Operation *reader) const {
+Operation *IterationValues::getPlace(Operation *reader) const {
   Operation *place = reader;
   for (net::LoopOp loop = loops.getLoop(reader); loop && loops.getParent(loop); loop = loops.getParent(loop))
     place = loop;
@@ -74,7 +74,7 @@ Operation *TripValues::getPlace(Operation *reader) const {
 }
 
 /// The mapping of a stack whose parts have `mapping`; iterations are not split.
-static dist::MappingAttr addTrips(dist::MappingAttr mapping) {
+static dist::MappingAttr addIterations(dist::MappingAttr mapping) {
   Builder builder(mapping.getContext());
   SmallVector<Attribute> dims{builder.getArrayAttr({})};
   llvm::append_range(dims, mapping.getDims());
@@ -87,7 +87,7 @@ static void place(Operation *op, dist::MappingAttr part) {
   if (!part)
     return;
   Builder builder(op->getContext());
-  dist::MappingAttr whole = addTrips(part), index = dist::MappingAttr::getReplicated(op->getContext(), 0);
+  dist::MappingAttr whole = addIterations(part), index = dist::MappingAttr::getReplicated(op->getContext(), 0);
   bool takes = isa<net::TakeOp>(op);
   dist::kOperandsAttr.set(op, builder.getArrayAttr({takes ? whole : part, index}));
   dist::kResultsAttr.set(op, builder.getArrayAttr({takes ? part : whole}));
@@ -100,7 +100,7 @@ static void describe(Operation *op, net::Role role, Operation *like) {
 }
 
 /// The stack of the values of all iterations of `forward`.
-Value TripValues::getStack(OpResult value, net::LoopOp forward) {
+Value IterationValues::getStack(OpResult value, net::LoopOp forward) {
   net::StackOp &stack = stacks[value];
   if (!stack) {
     auto element = cast<RankedTensorType>(value.getType());
@@ -114,7 +114,7 @@ Value TripValues::getStack(OpResult value, net::LoopOp forward) {
   return stack.getResult();
 }
 
-Value TripValues::bring(Value value) {
+Value IterationValues::bring(Value value) {
   net::LoopOp forward = getForward(value);
   if (!forward)
     return value;
@@ -141,7 +141,7 @@ Value TripValues::bring(Value value) {
   return known = made->getResult(0);
 }
 
-void TripValues::eraseUnread() {
+void IterationValues::eraseUnread() {
   for (auto [value, stack] : stacks) {
     for (Operation *take : llvm::make_early_inc_range(stack->getUsers()))
       if (take->use_empty())

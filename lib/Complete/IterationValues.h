@@ -1,4 +1,4 @@
-//===- TripValues.h - forward values of loops for backward ------*- C++ -*-===//
+//===- IterationValues.h - forward values of loops for backward ------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,9 +18,9 @@
 namespace meshwright::complete {
 
 /// Covers the outermost loops of a block. The nest must outlive this object.
-class TripValues {
+class IterationValues {
 public:
-  TripValues(mlir::Block &block, const net::LoopNest &loops);
+  IterationValues(mlir::Block &block, const net::LoopNest &loops);
 
   /// The backward loop of `forward`; null if there is none or more than one.
   net::LoopOp getTwin(net::LoopOp forward) const { return twins.lookup(forward); }

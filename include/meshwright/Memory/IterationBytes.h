@@ -1,4 +1,4 @@
-//===- TripBytes.h - places of values that move with loop iterations -*- C++ -*===//
+//===- IterationBytes.h - places of values that move with loop iterations -*- C++ -*===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,10 +17,10 @@ bool hasAlignedParts(mlir::Value part);
 
 /// The number of bytes by which the place of `value` moves from one iteration to the next, for each loop around its
 /// maker, outermost first; trailing zeros are left out. Places are stated for iteration 0.
-llvm::SmallVector<int64_t> getTripBytes(mlir::Value value, const net::LoopNest &nest);
+llvm::SmallVector<int64_t> getIterationBytes(mlir::Value value, const net::LoopNest &nest);
 /// The same for the part of `stack`, of the type of `part`, that belongs to the iteration of `op`.
-llvm::SmallVector<int64_t> getPartTripBytes(mlir::Operation *op, mlir::Value stack, mlir::Value part,
-                                            const net::LoopNest &nest);
+llvm::SmallVector<int64_t> getPartIterationBytes(mlir::Operation *op, mlir::Value stack, mlir::Value part,
+                                                 const net::LoopNest &nest);
 
 } // namespace meshwright::schedule
 

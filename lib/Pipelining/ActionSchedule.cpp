@@ -1,13 +1,13 @@
-//===- WorkSchedule.cpp - orders the works of a pipeline's ranks ----------===//
+//===- ActionSchedule.cpp - orders the actions of a pipeline's ranks ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Takes the task order of the mesh, adds the transfers between works as `orderTransfers` places them, and writes one
-// `dist.schedule` per set of ranks. The number of slots of a variable between works follows from the same rows.
+// Takes the task order of the mesh, adds the transfers between actions as `orderTransfers` places them, and writes one
+// `dist.schedule` per set of ranks. The number of slots of a variable between actions follows from the same rows.
 //
 //===----------------------------------------------------------------------===//
 
-#include "WorkSchedule.h"
+#include "ActionSchedule.h"
 #include <map>
 
 using namespace mlir;
@@ -16,25 +16,25 @@ using namespace meshwright::schedule;
 
 namespace {
 
-/// The items of the ranks at one coordinate, by the numbers of `works`.
+/// The items of the ranks at one coordinate, by the numbers of `actions`.
 struct Row {
   struct Item {
-    WorkIndex work;
+    ActionIndex action;
     bool isWait;
     int64_t microBatch;
   };
   SmallVector<Item, 0> items;
 
-  /// The positions at which a work starts and is over for a micro-batch; absent if this rank does not run it.
-  std::map<std::pair<WorkIndex, int64_t>, std::pair<int64_t, int64_t>> places;
+  /// The positions at which an action starts and is over for a micro-batch; absent if this rank does not run it.
+  std::map<std::pair<ActionIndex, int64_t>, std::pair<int64_t, int64_t>> places;
 
-  void add(WorkIndex work, bool isWait, int64_t microBatch);
+  void add(ActionIndex action, bool isWait, int64_t microBatch);
 };
 
 class Scheduler {
 public:
-  Scheduler(ModuleOp module, const PipelineAxis &pipeline, const Works &works, ArrayRef<Crossing> crossings)
-      : module(module), pipeline(pipeline), works(works), crossings(crossings) {}
+  Scheduler(ModuleOp module, const PipelineAxis &pipeline, const Actions &actions, ArrayRef<Crossing> crossings)
+      : module(module), pipeline(pipeline), actions(actions), crossings(crossings) {}
 
   void run();
 
@@ -46,41 +46,41 @@ private:
 
   ModuleOp module;
   const PipelineAxis &pipeline;
-  const Works &works;
+  const Actions &actions;
   ArrayRef<Crossing> crossings;
-  /// The transfers, and which works they are.
+  /// The transfers, and which actions they are.
   std::vector<Transfer> transfers;
-  SmallVector<WorkIndex> workOfTransfer;
+  SmallVector<ActionIndex> actionOfTransfer;
   std::vector<Row> rows;
 };
 
 } // namespace
 
-void Row::add(WorkIndex work, bool isWait, int64_t microBatch) {
+void Row::add(ActionIndex action, bool isWait, int64_t microBatch) {
   auto place = static_cast<int64_t>(items.size());
-  auto [known, isNew] = places.try_emplace({work, microBatch}, place, place);
+  auto [known, isNew] = places.try_emplace({action, microBatch}, place, place);
   known->second.second = place;
-  items.push_back({work, isWait, microBatch});
+  items.push_back({action, isWait, microBatch});
 }
 
-/// Collects the transfers: sent value, making and reading works.
+/// Collects the transfers: sent value, making and reading actions.
 void Scheduler::collectTransfers() {
-  llvm::DenseMap<WorkIndex, size_t> known;
-  for (auto [index, work] : llvm::enumerate(works.get())) {
-    if (work.kind != Work::Kind::Transfer)
+  llvm::DenseMap<ActionIndex, size_t> known;
+  for (auto [index, action] : llvm::enumerate(actions.get())) {
+    if (action.kind != Action::Kind::Transfer)
       continue;
-    auto send = cast<dist::CollectiveOp>(work.ops.front());
+    auto send = cast<dist::CollectiveOp>(action.ops.front());
     known[index] = transfers.size();
-    workOfTransfer.push_back(index);
+    actionOfTransfer.push_back(index);
     transfers.push_back({std::nullopt, send.getRoots()->front(), static_cast<int64_t>(*send.getTo()), {}});
   }
   for (const Crossing &crossing : crossings) {
-    const Work &maker = works.get()[crossing.maker];
-    for (WorkIndex reader : crossing.readers) {
-      const Work &read = works.get()[reader];
-      if (maker.kind == Work::Kind::Task && read.kind == Work::Kind::Transfer)
+    const Action &maker = actions.get()[crossing.maker];
+    for (ActionIndex reader : crossing.readers) {
+      const Action &read = actions.get()[reader];
+      if (maker.kind == Action::Kind::Task && read.kind == Action::Kind::Transfer)
         transfers[known[reader]].from = maker.task;
-      if (maker.kind == Work::Kind::Transfer && read.kind == Work::Kind::Task)
+      if (maker.kind == Action::Kind::Transfer && read.kind == Action::Kind::Task)
         transfers[known[crossing.maker]].readers.push_back(read.task);
     }
   }
@@ -91,31 +91,31 @@ void Scheduler::makeRows() {
   auto items = orderTransfers(pipeline.order, simulate(pipeline.order, times), times, transfers);
   for (auto [rank, ofRank] : llvm::enumerate(items)) {
     Row &row = rows.emplace_back();
-    if (!works.get()[Works::kBegin].ops.empty())
-      row.add(Works::kBegin, false, 0);
+    if (!actions.get()[Actions::kBegin].ops.empty())
+      row.add(Actions::kBegin, false, 0);
     for (const RankItem &item : ofRank) {
       if (item.kind != RankItem::Kind::Task) {
-        row.add(workOfTransfer[item.index], item.kind == RankItem::Kind::Wait, item.microBatch);
+        row.add(actionOfTransfer[item.index], item.kind == RankItem::Kind::Wait, item.microBatch);
         continue;
       }
       Task task = pipeline.order.ranks[rank][item.index];
-      WorkIndex work = *works.find(StageTask{task.kind, task.stage});
-      if (!works.get()[work].ops.empty())
-        row.add(work, false, task.microBatch);
+      ActionIndex action = *actions.find(StageTask{task.kind, task.stage});
+      if (!actions.get()[action].ops.empty())
+        row.add(action, false, task.microBatch);
     }
-    row.add(Works::kUpdate, false, pipeline.order.numMicroBatches - 1);
+    row.add(Actions::kUpdate, false, pipeline.order.numMicroBatches - 1);
   }
 }
 
 void Scheduler::write(int64_t coordinate) {
   OpBuilder builder(module.getContext());
-  llvm::MapVector<WorkIndex, int32_t> numbers;
+  llvm::MapVector<ActionIndex, int32_t> numbers;
   SmallVector<Attribute> names;
   SmallVector<int32_t> items;
   for (const Row::Item &item : rows[coordinate].items) {
-    auto [known, isNew] = numbers.insert({item.work, names.size()});
+    auto [known, isNew] = numbers.insert({item.action, names.size()});
     if (isNew)
-      names.push_back(builder.getStringAttr(works.get()[item.work].name));
+      names.push_back(builder.getStringAttr(actions.get()[item.action].name));
     items.push_back(item.isWait ? -1 - known->second : known->second);
     items.push_back(static_cast<int32_t>(item.microBatch));
   }
@@ -133,7 +133,7 @@ int64_t Scheduler::countSlots(const Crossing &crossing, const Row &row) const {
     if (made == row.places.end())
       continue;
     int64_t last = made->second.second;
-    for (WorkIndex reader : crossing.readers)
+    for (ActionIndex reader : crossing.readers)
       if (auto read = row.places.find({reader, microBatch}); read != row.places.end())
         last = std::max(last, read->second.second);
     ++changes[made->second.first];
@@ -152,7 +152,7 @@ void Scheduler::run() {
     write(coordinate);
   for (const Crossing &crossing : crossings) {
     auto holders = crossing.on ? crossing.on.getAs<DenseI64ArrayAttr>(pipeline.axis) : DenseI64ArrayAttr();
-    if (!holders || works.isOnceAtBegin(crossing.maker))
+    if (!holders || actions.isOnceAtBegin(crossing.maker))
       continue;
     int64_t slots = countSlots(crossing, rows[holders[0]]);
     Operation *variable = crossing.variable;
@@ -160,7 +160,7 @@ void Scheduler::run() {
   }
 }
 
-void schedule::addSchedules(ModuleOp module, const PipelineAxis &pipeline, const Works &works,
+void schedule::addSchedules(ModuleOp module, const PipelineAxis &pipeline, const Actions &actions,
                             ArrayRef<Crossing> crossings) {
-  Scheduler(module, pipeline, works, crossings).run();
+  Scheduler(module, pipeline, actions, crossings).run();
 }

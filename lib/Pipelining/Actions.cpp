@@ -1,14 +1,14 @@
-//===- Works.cpp - assigns operations to the works of a pipeline ----------===//
+//===- Actions.cpp - assigns operations to the actions of a pipeline ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Visits operations in order. The stage of an operation and its direction give its task, the phase of its operands
 // (before, in, or after the micro-batches) decides between tasks, the update and the beginning. Short operations made
-// of inputs and constants get no work: every reader recomputes them.
+// of inputs and constants get no action: every reader recomputes them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Works.h"
+#include "Actions.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
@@ -70,14 +70,14 @@ FailureOr<std::optional<PipelineAxis>> PipelineAxis::find(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 /// Finds the variables that keep a value from one micro-batch to the next.
-void Works::findKeepers(Block &block) {
+void Actions::findKeepers(Block &block) {
   SymbolTable symbols(block.getParentOp()->getParentOfType<ModuleOp>());
   for (auto assign : block.getOps<net::AssignOp>())
     if (dist::kWithinStepAttr.isOn(symbols.lookup(assign.getVariable())))
       keepers[assign.getValue()] = assign;
 }
 
-Works::Phase Works::getPhase(Value value) const {
+Actions::Phase Actions::getPhase(Value value) const {
   if (Operation *op = value.getDefiningOp())
     return phases.lookup(op);
   // The input is the whole batch, from which a micro-batch is taken by its number.
@@ -86,7 +86,7 @@ Works::Phase Works::getPhase(Value value) const {
 
 /// The phase in which the last operand of `op` becomes known. A sum over micro-batches is known after the last one,
 /// except to the assignment that keeps it until then.
-Works::Phase Works::getOperandPhase(Operation *op) const {
+Actions::Phase Actions::getOperandPhase(Operation *op) const {
   Phase phase = Phase::Early;
   for (Value operand : op->getOperands()) {
     net::AssignOp keeper = getKeeper(operand);
@@ -96,109 +96,109 @@ Works::Phase Works::getOperandPhase(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Works
+// Actions
 //===----------------------------------------------------------------------===//
 
-Works::Works(const dist::Mesh &mesh, const PipelineAxis &pipeline) : mesh(mesh), pipeline(pipeline) {
-  works.push_back({Work::Kind::Begin, "begin"});
-  works.push_back({Work::Kind::Update, "update"});
+Actions::Actions(const dist::Mesh &mesh, const PipelineAxis &pipeline) : mesh(mesh), pipeline(pipeline) {
+  actions.push_back({Action::Kind::Begin, "begin"});
+  actions.push_back({Action::Kind::Update, "update"});
   // In the order in which a stage first does them.
   for (const std::vector<Task> &ofRank : pipeline.order.ranks)
     for (Task task : ofRank) {
-      auto [known, isNew] = tasks.try_emplace({static_cast<int>(task.kind), task.stage}, works.size());
+      auto [known, isNew] = tasks.try_emplace({static_cast<int>(task.kind), task.stage}, actions.size());
       if (isNew) {
         std::string name = toString(task);
-        works.push_back({Work::Kind::Task,
-                         name.substr(0, name.size() - std::to_string(task.microBatch).size()),
-                         {task.kind, task.stage}});
+        actions.push_back({Action::Kind::Task,
+                           name.substr(0, name.size() - std::to_string(task.microBatch).size()),
+                           {task.kind, task.stage}});
       }
     }
 }
 
-std::optional<WorkIndex> Works::find(Operation *op) const {
-  auto known = workOf.find(op);
-  return known == workOf.end() ? std::nullopt : std::optional(known->second);
+std::optional<ActionIndex> Actions::find(Operation *op) const {
+  auto known = actionOf.find(op);
+  return known == actionOf.end() ? std::nullopt : std::optional(known->second);
 }
 
-std::optional<WorkIndex> Works::find(StageTask task) const {
+std::optional<ActionIndex> Actions::find(StageTask task) const {
   auto known = tasks.find({static_cast<int>(task.kind), task.stage});
   return known == tasks.end() ? std::nullopt : std::optional(known->second);
 }
 
-bool Works::isOnceAtBegin(WorkIndex work) const {
-  return work == kBegin ||
-         (works[work].kind == Work::Kind::Transfer && phases.lookup(works[work].ops.front()) == Phase::Early);
+bool Actions::isOnceAtBegin(ActionIndex action) const {
+  return action == kBegin ||
+         (actions[action].kind == Action::Kind::Transfer && phases.lookup(actions[action].ops.front()) == Phase::Early);
 }
 
-bool Works::isLayout(Operation *op) { return net::movesWhole(op); }
+bool Actions::isLayout(Operation *op) { return net::movesWhole(op); }
 
-bool Works::isTransfer(Operation *op) const {
+bool Actions::isTransfer(Operation *op) const {
   auto send = dyn_cast<dist::CollectiveOp>(op);
   return send && send.getKind() == dist::CollectiveKind::Send && send.getAxes().size() == 1 &&
          send.getAxes()[0] == pipeline.axis;
 }
 
-/// The work that makes a kept value assigns it.
-LogicalResult Works::assignKeeper(net::AssignOp op) {
+/// The action that makes a kept value assigns it.
+LogicalResult Actions::assignKeeper(net::AssignOp op) {
   Operation *maker = op.getValue().getDefiningOp();
-  std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
-  if (!work)
+  std::optional<ActionIndex> action = maker ? find(maker) : std::nullopt;
+  if (!action)
     return op.emitOpError() << "sums over micro-batches a value that no stage of the pipeline computes";
-  workOf[op] = *work;
+  actionOf[op] = *action;
   return success();
 }
 
 /// True if a staged operation belongs to backward: recomputed operations do, and operations without a role do if their
 /// operands do.
-bool Works::isBackward(Operation *op) const {
+bool Actions::isBackward(Operation *op) const {
   if (std::optional<net::Role> role = net::getRole(op))
     return role == net::Role::Backward || net::kRecomputesAttr.isOn(op);
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
-    std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
-    return work && works[*work].kind == Work::Kind::Task && works[*work].task.kind != TaskKind::Forward;
+    std::optional<ActionIndex> action = maker ? find(maker) : std::nullopt;
+    return action && actions[*action].kind == Action::Kind::Task && actions[*action].task.kind != TaskKind::Forward;
   });
 }
 
 /// An operation of forward or backward. Whether a backward in halves has it in the first of them is decided later.
-LogicalResult Works::assignStaged(Operation *op, int64_t stage) {
+LogicalResult Actions::assignStaged(Operation *op, int64_t stage) {
   bool isBackward = this->isBackward(op);
   for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward, TaskKind::WeightGradient}) {
-    std::optional<WorkIndex> work = find(StageTask{kind, stage});
-    if (isBackward == (kind == TaskKind::Forward) || !work)
+    std::optional<ActionIndex> action = find(StageTask{kind, stage});
+    if (isBackward == (kind == TaskKind::Forward) || !action)
       continue;
-    workOf[op] = *work;
+    actionOf[op] = *action;
     return success();
   }
   return op->emitOpError() << "is of stage " << stage << " of a pipeline that has " << pipeline.order.getNumStages();
 }
 
-void Works::assignTransfer(Operation *op) {
+void Actions::assignTransfer(Operation *op) {
   // A value kept on the host is brought to the device first, and stays there until it has been sent.
   if (auto read = op->getOperand(0).getDefiningOp<net::ReadOp>())
     if (dist::isOnHost(SymbolTable::lookupNearestSymbolFrom(read, read.getVariableAttr())))
-      workOf[read] = kBegin;
-  workOf[op] = works.size();
-  works.push_back({Work::Kind::Transfer, "send" + std::to_string(works.size())});
+      actionOf[read] = kBegin;
+  actionOf[op] = actions.size();
+  actions.push_back({Action::Kind::Transfer, "send" + std::to_string(actions.size())});
   if (getOperandPhase(op) == Phase::Early)
     moveToBegin(op);
 }
 
 /// Lets what `op`, which is done once at the beginning, reads be made there too.
-void Works::moveToBegin(Operation *op) {
+void Actions::moveToBegin(Operation *op) {
   SmallVector<Operation *> next{op};
   while (!next.empty())
     for (Value operand : next.pop_back_val()->getOperands()) {
       Operation *maker = operand.getDefiningOp();
-      std::optional<WorkIndex> work = maker ? find(maker) : std::nullopt;
-      if (!work || works[*work].kind != Work::Kind::Task)
+      std::optional<ActionIndex> action = maker ? find(maker) : std::nullopt;
+      if (!action || actions[*action].kind != Action::Kind::Task)
         continue;
-      workOf[maker] = kBegin;
+      actionOf[maker] = kBegin;
       next.push_back(maker);
     }
 }
 
-LogicalResult Works::visit(Operation *op) {
+LogicalResult Actions::visit(Operation *op) {
   auto coordinate = dyn_cast<dist::CoordinateOp>(op);
   if (dist::isAlwaysAvailable(op)) {
     bool isSlice = coordinate && mesh.getKind(*mesh.find(coordinate.getAxis())) == dist::AxisKind::Slices;
@@ -210,7 +210,7 @@ LogicalResult Works::visit(Operation *op) {
   if (assign && getKeeper(assign.getValue()) == assign)
     return assignKeeper(assign);
   if (phase == Phase::Late || net::getRole(op) == net::Role::Optimize || net::isOutput(op)) {
-    workOf[op] = kUpdate;
+    actionOf[op] = kUpdate;
     return success();
   }
   if (isTransfer(op)) {
@@ -218,7 +218,7 @@ LogicalResult Works::visit(Operation *op) {
     return success();
   }
   if (dist::kOnceAttr.isOn(op) && phase == Phase::Early) {
-    workOf[op] = kBegin;
+    actionOf[op] = kBegin;
     moveToBegin(op);
     return success();
   }
@@ -227,7 +227,7 @@ LogicalResult Works::visit(Operation *op) {
   // Results of the whole batch that ranks exchange, or that are sums over it, are not recomputed for each of its
   // slices; other operations are cheaper to repeat than to keep.
   if (isa<dist::CollectiveOp, net::ReduceOp>(op) && phase == Phase::Early) {
-    workOf[op] = kBegin;
+    actionOf[op] = kBegin;
     moveToBegin(op);
     return success();
   }
@@ -238,60 +238,61 @@ LogicalResult Works::visit(Operation *op) {
 }
 
 /// Gives what takes long and is read by one stage alone to its forward, which keeps it for backward.
-void Works::stageLong(Block &block) {
+void Actions::stageLong(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
     if (lengths.lookup(&op) <= kLongest)
       continue;
     std::optional<int64_t> stage;
     bool isOne = true;
     for (Operation *user : op.getUsers()) {
-      std::optional<WorkIndex> work = find(user);
-      isOne &= work && works[*work].kind == Work::Kind::Task &&
-               stage.value_or(works[*work].task.stage) == works[*work].task.stage;
+      std::optional<ActionIndex> action = find(user);
+      isOne &= action && actions[*action].kind == Action::Kind::Task &&
+               stage.value_or(actions[*action].task.stage) == actions[*action].task.stage;
       if (isOne)
-        stage = works[*work].task.stage;
+        stage = actions[*action].task.stage;
     }
     if (isOne && stage)
-      workOf[&op] = *find(StageTask{TaskKind::Forward, *stage});
+      actionOf[&op] = *find(StageTask{TaskKind::Forward, *stage});
   }
 }
 
 /// True if another stage than `stage` waits for the result of `op`.
-bool Works::isForOthers(Operation *op, int64_t stage) const {
+bool Actions::isForOthers(Operation *op, int64_t stage) const {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    std::optional<WorkIndex> work = find(user);
-    if (!work)
+    std::optional<ActionIndex> action = find(user);
+    if (!action)
       return false;
-    const Work &reader = works[*work];
-    return reader.kind == Work::Kind::Transfer ||
-           (reader.kind == Work::Kind::Task &&
+    const Action &reader = actions[*action];
+    return reader.kind == Action::Kind::Transfer ||
+           (reader.kind == Action::Kind::Task &&
             (reader.task.stage != stage || reader.task.kind == TaskKind::InputGradient));
   });
 }
 
 /// With split backwards, moves the operations that the previous stage waits for into the first half.
-void Works::splitBackward(Block &block) {
+void Actions::splitBackward(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
-    std::optional<WorkIndex> work = find(&op);
-    if (!work || works[*work].kind != Work::Kind::Task || works[*work].task.kind != TaskKind::WeightGradient)
+    std::optional<ActionIndex> action = find(&op);
+    if (!action || actions[*action].kind != Action::Kind::Task ||
+        actions[*action].task.kind != TaskKind::WeightGradient)
       continue;
-    int64_t stage = works[*work].task.stage;
+    int64_t stage = actions[*action].task.stage;
     if (isForOthers(&op, stage))
-      workOf[&op] = *find(StageTask{TaskKind::InputGradient, stage});
+      actionOf[&op] = *find(StageTask{TaskKind::InputGradient, stage});
   }
 }
 
-FailureOr<Works> Works::find(func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline) {
-  Works works(mesh, pipeline);
+FailureOr<Actions> Actions::find(func::FuncOp func, const dist::Mesh &mesh, const PipelineAxis &pipeline) {
+  Actions actions(mesh, pipeline);
   Block &block = func.getBody().front();
-  works.findKeepers(block);
+  actions.findKeepers(block);
   for (Operation &op : block)
-    if (failed(works.visit(&op)))
+    if (failed(actions.visit(&op)))
       return failure();
-  works.stageLong(block);
-  works.splitBackward(block);
+  actions.stageLong(block);
+  actions.splitBackward(block);
   for (Operation &op : block)
-    if (std::optional<WorkIndex> work = works.find(&op))
-      works.works[*work].ops.push_back(&op);
-  return works;
+    if (std::optional<ActionIndex> action = actions.find(&op))
+      actions.actions[*action].ops.push_back(&op);
+  return actions;
 }

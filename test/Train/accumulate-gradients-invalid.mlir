@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-train-differentiate --dist-train-merge-gradients=steps=4
+// RUN: dist-opt %s -split-input-file -verify-diagnostics --dist-train-differentiate --dist-train-accumulate-gradients=steps=4
 
 // expected-note @below {{it is here}}
 net.variable buffer @"accumulator/w" : tensor<f32>
-// expected-error @below {{merging its gradients needs a variable @accumulator/w, which exists already}}
+// expected-error @below {{accumulating its gradients needs a variable @accumulator/w, which exists already}}
 net.variable parameter @w : tensor<f32>
 func.func @name_is_taken() -> tensor<f32> {
   %w = net.read @w : tensor<f32>
@@ -13,7 +13,7 @@ func.func @name_is_taken() -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{the mesh has an axis "merge" or one of steps already}}
+// expected-error @below {{the mesh has an axis "accumulation" or one of steps already}}
 dist.mesh @mesh <["merge" = 2]>
 net.variable parameter @w : tensor<f32>
 func.func @axis_is_taken() -> tensor<f32> {
@@ -24,7 +24,7 @@ func.func @axis_is_taken() -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{the mesh has an axis "merge" or one of steps already}}
+// expected-error @below {{the mesh has an axis "accumulation" or one of steps already}}
 dist.mesh @mesh <[steps "again" = 2]>
 net.variable parameter @w : tensor<f32>
 func.func @merged_twice() -> tensor<f32> {

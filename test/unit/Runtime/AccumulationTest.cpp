@@ -1,9 +1,9 @@
-//===- MergeTest.cpp - several steps are one update -----------------------===//
+//===- AccumulationTest.cpp - several steps are one update -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The merging package made by hand, against the same steps in plain loops: multiples of 1/8 of small integers, so that
-// every order of the sums gives the same.
+// The accumulating package made by hand, against the same steps in plain loops: multiples of 1/8 of small integers, so
+// that every order of the sums gives the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,9 @@ struct Fixture {
   TempFolder folder;
   std::optional<LoadedPackage> package;
 
-  explicit Fixture(const MergeOptions &options, const std::function<void(Package &)> &change = [](Package &) {}) {
-    Package message = makeMergePackage(options);
+  explicit Fixture(
+      const AccumulationOptions &options, const std::function<void(Package &)> &change = [](Package &) {}) {
+    Package message = makeAccumulationPackage(options);
     change(message);
     EXPECT_TRUE(writePackage(message, folder / "p"));
     auto opened = LoadedPackage::open(folder / "p");
@@ -79,7 +80,7 @@ std::vector<float> getArray(const Session &session, const std::string &variable,
   return values;
 }
 
-/// The merge in plain loops.
+/// The accumulation in plain loops.
 struct PlainLoops {
   std::vector<float> w, accumulator;
   PlainLoops() : w(depth * columns), accumulator(depth * columns) {
@@ -110,7 +111,7 @@ struct PlainLoops {
 };
 
 /// Seven steps, against plain loops.
-void checkSteps(const MergeOptions &options, bool serial) {
+void checkSteps(const AccumulationOptions &options, bool serial) {
   SCOPED_TRACE(fmt::format("dp={} tp={}, {} steps, {} micro-batches{}", options.dp, options.tp, options.steps,
                            options.microBatches, serial ? ", serial" : ""));
   Fixture fixture(options);
@@ -118,7 +119,7 @@ void checkSteps(const MergeOptions &options, bool serial) {
   Feeder feeder = fixture.makeFeeder(*session);
   PlainLoops plain;
   for (int step = 0; step != 7; ++step) {
-    EXPECT_EQ(session->getMergePosition(), step % options.steps);
+    EXPECT_EQ(session->getAccumulationPosition(), step % options.steps);
     ASSERT_TRUE(feeder.load(step).ok());
     feeder.scatter(*session);
     Status status = session->step();
@@ -140,25 +141,26 @@ void checkSteps(const MergeOptions &options, bool serial) {
 
 } // namespace
 
-TEST(Merge, StepsAreWhatPlainLoopsCompute) {
-  for (MergeOptions options : {MergeOptions{2, 1, 3}, MergeOptions{2, 2, 3}, MergeOptions{4, 1, 2},
-                               MergeOptions{2, 1, 1, 2}, MergeOptions{2, 2, 3, 2}, MergeOptions{2, 1, 1}})
+TEST(Accumulation, StepsAreWhatPlainLoopsCompute) {
+  for (AccumulationOptions options :
+       {AccumulationOptions{2, 1, 3}, AccumulationOptions{2, 2, 3}, AccumulationOptions{4, 1, 2},
+        AccumulationOptions{2, 1, 1, 2}, AccumulationOptions{2, 2, 3, 2}, AccumulationOptions{2, 1, 1}})
     for (bool serial : {false, true})
       checkSteps(options, serial);
 }
 
-TEST(Merge, VariantsAreFew) {
+TEST(Accumulation, VariantsAreFew) {
   Fixture fixture({2, 1, 1000});
   const std::vector<StepVariant> &variants = fixture.package->getVariants();
   ASSERT_EQ(variants.size(), 3u);
   EXPECT_EQ(variants[1].begin, 1u);
   EXPECT_EQ(variants[1].end, 999u);
-  EXPECT_EQ(fixture.package->getMergeSteps(), 1000u);
+  EXPECT_EQ(fixture.package->getAccumulationSteps(), 1000u);
   for (auto [position, variant] : {std::pair(0, 0), {1, 1}, {998, 1}, {999, 2}})
     EXPECT_EQ(fixture.package->getVariant(position), static_cast<size_t>(variant));
 }
 
-TEST(Merge, RanksHoldAddends) {
+TEST(Accumulation, RanksHoldAddends) {
   Fixture fixture({2, 1, 3});
   auto session = fixture.start();
   Feeder feeder = fixture.makeFeeder(*session);
@@ -204,8 +206,8 @@ static std::vector<CheckReport> runChecked(Fixture &fixture, int every = 1) {
   return reports;
 }
 
-TEST(Merge, AccumulatorsAreCheckedAsSumsWhileTheyMatter) {
-  for (MergeOptions options : {MergeOptions{2, 1, 3}, MergeOptions{2, 2, 3, 2}})
+TEST(Accumulation, AccumulatorsAreCheckedAsSumsWhileTheyMatter) {
+  for (AccumulationOptions options : {AccumulationOptions{2, 1, 3}, AccumulationOptions{2, 2, 3, 2}})
     for (int every : {1, 2}) {
       Fixture fixture(options);
       std::vector<CheckReport> reports = runChecked(fixture, every);
@@ -216,7 +218,7 @@ TEST(Merge, AccumulatorsAreCheckedAsSumsWhileTheyMatter) {
         EXPECT_EQ(reports[i].outputs, update ? 3u : 1u);
       }
     }
-  // A merge within the step leaves the serial program nothing to accumulate.
+  // An accumulation within the step leaves the serial program nothing to accumulate.
   Fixture within({2, 1, 1, 2}, [](Package &p) { p.mutable_serial()->set_variable_buffers(1, -1); });
   for (const CheckReport &report : runChecked(within)) {
     EXPECT_TRUE(report.agrees()) << report.toString();
@@ -235,7 +237,7 @@ TEST(Merge, AccumulatorsAreCheckedAsSumsWhileTheyMatter) {
   EXPECT_EQ(reports[1].name, "accumulator/w");
 }
 
-TEST(Merge, PositionsAreProfiledByThemselves) {
+TEST(Accumulation, PositionsAreProfiledByThemselves) {
   Fixture fixture({2, 1, 3});
   auto session = fixture.start();
   Feeder feeder = fixture.makeFeeder(*session);
@@ -248,17 +250,18 @@ TEST(Merge, PositionsAreProfiledByThemselves) {
     EXPECT_EQ(profile->seconds[0].size(),
               static_cast<size_t>(fixture.package->message().programs(0).tasks(task).instructions_size()));
   }
-  EXPECT_EQ(session->getMergePosition(), 0u);
+  EXPECT_EQ(session->getAccumulationPosition(), 0u);
 }
 
 //===----------------------------------------------------------------------===//
 // Invalid packages
 //===----------------------------------------------------------------------===//
 
-/// The error of opening the package of a merge of 3 steps on 2 ranks with a change made to it; empty if there is none.
-static std::string getError(const std::function<void(Package &)> &change, const MergeOptions &options = {}) {
+/// The error of opening the package of an accumulation of 3 steps on 2 ranks with a change made to it; empty if there
+/// is none.
+static std::string getError(const std::function<void(Package &)> &change, const AccumulationOptions &options = {}) {
   TempFolder folder;
-  Package message = makeMergePackage(options);
+  Package message = makeAccumulationPackage(options);
   change(message);
   EXPECT_TRUE(writePackage(message, folder / "p"));
   auto package = LoadedPackage::open(folder / "p");
@@ -267,28 +270,28 @@ static std::string getError(const std::function<void(Package &)> &change, const 
 
 static ScheduleItem &getItem(Package &package, int i) { return *package.mutable_programs(0)->mutable_schedule(i); }
 
-TEST(Merge, EveryStepIsRunOnce) {
+TEST(Accumulation, EveryStepIsRunOnce) {
   EXPECT_EQ(getError([](Package &) {}), "");
   EXPECT_EQ(getError([](Package &p) { getItem(p, 1).set_first_step(2), getItem(p, 1).set_end_step(2); }),
-            "program 0: the schedule runs task 1 in the steps [2, 2) of a merge of 3");
+            "program 0: the schedule runs task 1 in the steps [2, 2) of an accumulation of 3");
   EXPECT_EQ(getError([](Package &p) { getItem(p, 2).set_end_step(4); }),
-            "program 0: the schedule runs task 2 in the steps [2, 4) of a merge of 3");
-  EXPECT_EQ(getError([](Package &p) { p.set_merge_steps(4); }),
-            "program 0: step 3 of a merge of 4 runs 0 of 1 micro-batches");
+            "program 0: the schedule runs task 2 in the steps [2, 4) of an accumulation of 3");
+  EXPECT_EQ(getError([](Package &p) { p.set_accumulation_steps(4); }),
+            "program 0: step 3 of an accumulation of 4 runs 0 of 1 micro-batches");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_schedule()->DeleteSubrange(1, 1); }),
-            "program 0: step 1 of a merge of 3 runs 0 of 1 micro-batches");
+            "program 0: step 1 of an accumulation of 3 runs 0 of 1 micro-batches");
   EXPECT_EQ(getError([](Package &p) { p.mutable_serial()->mutable_schedule()->DeleteSubrange(0, 1); }),
-            "serial program: step 0 of a merge of 3 runs 0 of 1 micro-batches");
+            "serial program: step 0 of an accumulation of 3 runs 0 of 1 micro-batches");
   EXPECT_EQ(getError([](Package &p) { getItem(p, 1).set_end_step(3); }),
-            "program 0: step 2 of a merge of 3 runs micro-batch 0 where none is next");
+            "program 0: step 2 of an accumulation of 3 runs micro-batch 0 where none is next");
   EXPECT_EQ(getError([](Package &p) { getItem(p, 0).set_micro_batch(1); }),
-            "program 0: step 0 of a merge of 3 runs micro-batch 1 where 0 is next");
+            "program 0: step 0 of an accumulation of 3 runs micro-batch 1 where 0 is next");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_tasks(2)->set_runs(Task::LAST); }),
-            "program 0: tasks \"first\" and \"last\" are one work, 0, but are not done for the same micro-batches");
+            "program 0: tasks \"first\" and \"last\" are one action, 0, but are not done for the same micro-batches");
   EXPECT_EQ(getError([](Package &p) { p.mutable_programs(0)->mutable_tasks(2)->set_runs(static_cast<Task::Runs>(9)); }),
             "program 0: task \"last\" is done for micro-batches of an unknown kind, 9");
   EXPECT_EQ(getError([](Package &p) { p.set_micro_batches(2); }),
-            "program 0: step 0 of a merge of 3 runs 1 of 2 micro-batches");
+            "program 0: step 0 of an accumulation of 3 runs 1 of 2 micro-batches");
   EXPECT_EQ(getError([](Package &p) {
               for (uint32_t step = 1; step != 99; ++step) {
                 ScheduleItem &item = *p.mutable_programs(0)->add_schedule();
@@ -296,12 +299,12 @@ TEST(Merge, EveryStepIsRunOnce) {
                 item.set_first_step(step);
                 item.set_end_step(step + 1);
               }
-              p.set_merge_steps(100);
+              p.set_accumulation_steps(100);
             }),
             "the schedules have 65 variants of the step or more, where this runtime knows 64");
 }
 
-TEST(Merge, MembersOfAGroupIssueTheSameInEveryStep) {
+TEST(Accumulation, MembersOfAGroupIssueTheSameInEveryStep) {
   auto change = [](const std::function<void(Program &)> &fn) {
     return getError([&](Package &p) {
       *p.add_programs() = p.programs(0);
@@ -313,7 +316,7 @@ TEST(Merge, MembersOfAGroupIssueTheSameInEveryStep) {
   // Rank 1 has its last step as step 1.
   EXPECT_EQ(change([](Program &p) { p.mutable_schedule(1)->set_task(2); }),
             "ranks 0 and 1 are in one group, but where rank 0 issues nothing, rank 1 issues c_allreduce #2 (grad/w, "
-            "hand.mlir:8) of 32 f32, in step 1 of a merge");
+            "hand.mlir:8) of 32 f32, in step 1 of an accumulation");
   // Its loss has another tag in the last step.
   EXPECT_EQ(change([](Program &p) {
               for (Instruction &instruction : *p.mutable_tasks(2)->mutable_instructions())
@@ -321,10 +324,10 @@ TEST(Merge, MembersOfAGroupIssueTheSameInEveryStep) {
                   instruction.mutable_collective()->set_tag(9);
             }),
             "ranks 0 and 1 are in one group, but where rank 0 issues c_allreduce #1 (loss, hand.mlir:5) of 1 f32, rank "
-            "1 issues c_allreduce #9 (loss, hand.mlir:5) of 1 f32, in step 2 of a merge");
+            "1 issues c_allreduce #9 (loss, hand.mlir:5) of 1 f32, in step 2 of an accumulation");
 }
 
-TEST(Merge, WaitsMeanTheirOwnTask) {
+TEST(Accumulation, WaitsMeanTheirOwnTask) {
   // In the last two steps the loss is started and waited for.
   auto getWaitError = [](const std::function<void(Program &)> &fn) {
     return getError([&](Package &p) {
@@ -348,7 +351,7 @@ TEST(Merge, WaitsMeanTheirOwnTask) {
             "program 0: task \"first\", instruction 5 () waits for collective #1, which no task starts for it");
 }
 
-TEST(Merge, SumsOverAxesAreChecked) {
+TEST(Accumulation, SumsOverAxesAreChecked) {
   auto change = [](const std::function<void(Placement &)> &fn) {
     return getError([&](Package &p) { fn(*p.mutable_variables(1)->mutable_placement()); });
   };

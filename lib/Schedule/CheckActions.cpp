@@ -1,13 +1,13 @@
-//===- CheckWorks.cpp - checks that a pipeline's schedule is complete -----===//
+//===- CheckActions.cpp - checks that a pipeline's schedule is complete -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two checks of the schedules of all ranks: every work reads the values of its own micro-batch from the slots of
-// variables between works, and both ends of every transfer are started in an order that can complete.
+// Two checks of the schedules of all ranks: every action reads the values of its own micro-batch from the slots of
+// variables between actions, and both ends of every transfer are started in an order that can complete.
 //
 //===----------------------------------------------------------------------===//
 
-#include "CheckWorks.h"
+#include "CheckActions.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
 #include "dialects/Net/Net.h"
@@ -21,18 +21,18 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 //===----------------------------------------------------------------------===//
-// Values between works
+// Values between actions
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Simulates the works of one program's ranks, and tracks the contents of the variables between them.
+/// Simulates the actions of one program's ranks, and tracks the contents of the variables between them.
 class HolderChecker {
 public:
   HolderChecker(ArrayRef<func::FuncOp> variants, dist::ScheduleOp schedule, const SymbolTable &symbols)
       : schedule(schedule), symbols(symbols) {
     for (func::FuncOp func : variants)
-      works[dist::kWorkAttr.get(func)].push_back(func);
+      actions[dist::kActionAttr.get(func)].push_back(func);
   }
 
   LogicalResult run();
@@ -42,7 +42,7 @@ private:
   struct State {
     /// The micro-batch of the value; nullopt before the first.
     std::optional<int64_t> microBatch;
-    /// The work that sends it, or receives into it, and has not been waited for.
+    /// The action that sends it, or receives into it, and has not been waited for.
     Attribute inFlight;
     bool isReceived = false;
   };
@@ -58,7 +58,7 @@ private:
 
   dist::ScheduleOp schedule;
   const SymbolTable &symbols;
-  llvm::DenseMap<Attribute, SmallVector<func::FuncOp, 3>> works;
+  llvm::DenseMap<Attribute, SmallVector<func::FuncOp, 3>> actions;
   /// 0 for variables that outlive the step; −1 for what is there once for all micro-batches.
   llvm::DenseMap<StringAttr, int64_t> numSlots;
   std::map<std::pair<const void *, int64_t>, State> states;
@@ -66,9 +66,9 @@ private:
 
 } // namespace
 
-/// The function that does the work of `item`; null where these ranks have no part in it.
+/// The function that does the action of `item`; null where these ranks have no part in it.
 func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
-  for (func::FuncOp func : works[schedule.getWorks()[item.work]]) {
+  for (func::FuncOp func : actions[schedule.getActions()[item.action]]) {
     auto slices = dist::getOn(func.getOperation()).getAs<DenseI64ArrayAttr>(dist::kSlicesAxis);
     if (!slices || llvm::is_contained(slices.asArrayRef(), item.microBatch))
       return func;
@@ -76,7 +76,7 @@ func::FuncOp HolderChecker::findFunction(const dist::ScheduleOp::Item &item) {
   return {};
 }
 
-/// True if a variable passes values from work to work, or from one micro-batch of a work to the next.
+/// True if a variable passes values from action to action, or from one micro-batch of an action to the next.
 bool HolderChecker::isBetween(StringAttr variable) {
   auto [known, isNew] = numSlots.try_emplace(variable, 0);
   if (isNew) {
@@ -87,15 +87,15 @@ bool HolderChecker::isBetween(StringAttr variable) {
   return known->second != 0;
 }
 
-/// The slot of `variable`, one between works, for a micro-batch.
+/// The slot of `variable`, one between actions, for a micro-batch.
 HolderChecker::State &HolderChecker::getState(StringAttr variable, int64_t microBatch) {
   int64_t slots = numSlots[variable];
   return states[{variable.getAsOpaquePointer(), slots > 0 ? microBatch % slots : 0}];
 }
 
 InFlightDiagnostic HolderChecker::error(const dist::ScheduleOp::Item &item) {
-  return schedule.emitOpError() << "does " << schedule.getWorks()[item.work] << " for micro-batch " << item.microBatch
-                                << " where ";
+  return schedule.emitOpError() << "does " << schedule.getActions()[item.action] << " for micro-batch "
+                                << item.microBatch << " where ";
 }
 
 LogicalResult HolderChecker::read(net::ReadOp op, const dist::ScheduleOp::Item &item, bool isStart) {
@@ -110,7 +110,7 @@ LogicalResult HolderChecker::read(net::ReadOp op, const dist::ScheduleOp::Item &
   if (state.inFlight && state.isReceived)
     return error(item) << variable << " is still being received";
   if (isStart)
-    state.inFlight = schedule.getWorks()[item.work];
+    state.inFlight = schedule.getActions()[item.action];
   return success();
 }
 
@@ -121,7 +121,7 @@ LogicalResult HolderChecker::assign(net::AssignOp op, const dist::ScheduleOp::It
   State &state = getState(variable, item.microBatch);
   if (state.inFlight)
     return error(item) << "its slot of " << variable << " is still being " << (state.isReceived ? "received" : "sent");
-  state = {item.microBatch, isStart ? schedule.getWorks()[item.work] : Attribute(), isStart};
+  state = {item.microBatch, isStart ? schedule.getActions()[item.action] : Attribute(), isStart};
   return success();
 }
 
@@ -136,7 +136,7 @@ void HolderChecker::wait(func::FuncOp func, const dist::ScheduleOp::Item &item) 
     if (!variable || !isBetween(variable))
       continue;
     State &state = getState(variable, item.microBatch);
-    if (state.inFlight == schedule.getWorks()[item.work])
+    if (state.inFlight == schedule.getActions()[item.action])
       state.inFlight = {};
   }
 }
@@ -191,9 +191,9 @@ private:
   std::map<int64_t, unsigned> next;
   std::map<int64_t, std::deque<Instance>> rows;
   std::set<std::pair<const void *, int32_t>> over;
-  /// The sending and the receiving stage of a work that sends.
+  /// The sending and the receiving stage of an action that sends.
   llvm::DenseMap<Attribute, std::pair<int64_t, int64_t>> ends;
-  /// Works in which ranks of one stage exchange values: these come after all earlier transfers.
+  /// Actions in which ranks of one stage exchange values: these come after all earlier transfers.
   llvm::DenseSet<Attribute> exchanging;
 };
 
@@ -205,11 +205,11 @@ SendChecker::SendChecker(ModuleOp module) {
       schedules[cast<DenseI64ArrayAttr>(entry.getValue())[0]] = schedule;
   for (auto func : module.getOps<func::FuncOp>())
     for (auto op : func.getOps<dist::CollectiveOp>()) {
-      Attribute work = dist::kWorkAttr.get(func);
+      Attribute action = dist::kActionAttr.get(func);
       if (dist::kStartsAttr.isOn(func))
-        ends[work] = {op.getRoots()->front(), *op.getTo()};
+        ends[action] = {op.getRoots()->front(), *op.getTo()};
       else
-        exchanging.insert(work);
+        exchanging.insert(action);
     }
 }
 
@@ -220,13 +220,13 @@ bool SendChecker::step(int64_t coordinate) {
   if (index == schedule.getNumItems())
     return false;
   dist::ScheduleOp::Item item = schedule.getItem(index);
-  Attribute work = schedule.getWorks()[item.work];
-  if (item.isWait && !over.contains({work.getAsOpaquePointer(), item.microBatch}))
+  Attribute action = schedule.getActions()[item.action];
+  if (item.isWait && !over.contains({action.getAsOpaquePointer(), item.microBatch}))
     return false;
-  if (exchanging.contains(work) && !rows[coordinate].empty())
+  if (exchanging.contains(action) && !rows[coordinate].empty())
     return false;
-  if (!item.isWait && ends.contains(work))
-    rows[coordinate].push_back({work, item.microBatch});
+  if (!item.isWait && ends.contains(action))
+    rows[coordinate].push_back({action, item.microBatch});
   ++index;
   return true;
 }
@@ -260,7 +260,7 @@ LogicalResult SendChecker::explain() {
     note << "coordinate " << coordinate;
     if (!isAtEnd) {
       dist::ScheduleOp::Item item = schedule.getItem(next[coordinate]);
-      note << " waits for " << schedule.getWorks()[item.work] << " of micro-batch " << item.microBatch;
+      note << " waits for " << schedule.getActions()[item.action] << " of micro-batch " << item.microBatch;
     }
     if (!rows[coordinate].empty())
       note << (isAtEnd ? "" : ",") << " has next in its row " << rows[coordinate].front().first << " of micro-batch "
@@ -282,7 +282,7 @@ LogicalResult SendChecker::run() {
   return explain();
 }
 
-LogicalResult schedule::checkWorks(ModuleOp module) {
+LogicalResult schedule::checkActions(ModuleOp module) {
   auto schedules = llvm::to_vector(module.getOps<dist::ScheduleOp>());
   if (schedules.empty())
     return success();

@@ -1,10 +1,10 @@
-//===- TripBytes.cpp - places of values that move with loop iterations ----===//
+//===- IterationBytes.cpp - places of values that move with loop iterations ----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Memory/TripBytes.h"
+#include "meshwright/Memory/IterationBytes.h"
 #include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Bytes.h"
 
@@ -26,22 +26,23 @@ static SmallVector<int64_t> add(SmallVector<int64_t> bytes, net::LoopOp loop, in
   return bytes;
 }
 
-SmallVector<int64_t> schedule::getTripBytes(Value value, const net::LoopNest &nest) {
+SmallVector<int64_t> schedule::getIterationBytes(Value value, const net::LoopNest &nest) {
   auto result = dyn_cast<OpResult>(value);
   Operation *op = value.getDefiningOp();
   if (!result || !nest.getLoop(op))
     return {};
   if (auto view = dyn_cast<dist::ViewOp>(op))
-    return getTripBytes(view.getInput(), nest);
+    return getIterationBytes(view.getInput(), nest);
   if (auto wait = dyn_cast<dist::WaitOp>(op))
-    return getTripBytes(wait.getFlights()[result.getResultNumber()], nest);
+    return getIterationBytes(wait.getHandles()[result.getResultNumber()], nest);
   if (auto take = dyn_cast<net::TakeOp>(op); take && hasAlignedParts(value))
-    return getPartTripBytes(take, take.getStack(), value, nest);
-  auto own = dist::kTripBytesAttr.get(op);
+    return getPartIterationBytes(take, take.getStack(), value, nest);
+  auto own = dist::kIterationBytesAttr.get(op);
   return own ? add({}, nest.getLoop(op), own[result.getResultNumber()], nest) : SmallVector<int64_t>();
 }
 
-SmallVector<int64_t> schedule::getPartTripBytes(Operation *op, Value stack, Value part, const net::LoopNest &nest) {
+SmallVector<int64_t> schedule::getPartIterationBytes(Operation *op, Value stack, Value part,
+                                                     const net::LoopNest &nest) {
   int64_t bytes = getBytes(cast<RankedTensorType>(part.getType()));
-  return add(getTripBytes(stack, nest), nest.getLoop(op), bytes, nest);
+  return add(getIterationBytes(stack, nest), nest.getLoop(op), bytes, nest);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: dist-opt %s --from=schedule --to=schedule -o %t
 // RUN: dist-opt %t --dist-schedule-verify -o /dev/null
-// RUN: sed 's/works \["send6", "1F", "update"\] items .*/works ["send6", "1F", "update"] items [0, 0, 1, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=RECEIVED
-// RUN: sed 's/works \["send6", "1F", "update"\] items .*/works ["send6", "1F", "update"] items [1, 0, 0, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/actions \["send6", "1F", "update"\] items .*/actions ["send6", "1F", "update"] items [0, 0, 1, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=RECEIVED
+// RUN: sed 's/actions \["send6", "1F", "update"\] items .*/actions ["send6", "1F", "update"] items [1, 0, 0, 0, -1, 0, 0, 1, -1, 1, 1, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/dist.slots = 2/dist.slots = 1/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=SENT
 // RUN: sed 's/items \[0, 0, 1, 0, 0, 1, 1, 1, -2, 0, -2, 1, 2, 1\]/items [0, 0, 0, 1, 1, 1, 1, 0, -2, 0, -2, 1, 2, 1]/' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=STUCK
 // RUN: grep -v 'dist.schedule on {pp = array<i64: 1>}' %t | not dist-opt - --dist-schedule-verify 2>&1 | FileCheck %s --check-prefix=MISSING
@@ -18,7 +18,7 @@
 // STUCK: note: coordinate 0 waits for "send6" of micro-batch 0, has next in its row "send6" of micro-batch 1
 // STUCK: note: coordinate 1 waits for "send6" of micro-batch 0, has next in its row "send6" of micro-batch 0
 // MISSING: is of a pipeline, but no dist.schedule is for its ranks
-// EMIT: the works of a pipeline have no schedule
+// EMIT: the actions of a pipeline have no schedule
 
 dist.mesh @mesh <["pp" = 2, slices "micro" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F1,0B0,0B1\0A1F0,1B0,1F1,1B1\0A"}
 net.variable parameter @w : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>}

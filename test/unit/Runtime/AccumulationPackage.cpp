@@ -1,4 +1,4 @@
-//===- MergePackage.cpp - a package that merges steps, made by hand -------===//
+//===- AccumulationPackage.cpp - a package that accumulates steps, made by hand -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -27,10 +27,10 @@ struct Time {
   auto key() const { return std::tuple(firstOfStep, lastOfStep, first, last); }
 };
 
-class MergeBuilder {
+class AccumulationBuilder {
 public:
   /// The serial program takes the batch whole.
-  MergeBuilder(Program &program, const MergeOptions &options, bool isSerial)
+  AccumulationBuilder(Program &program, const AccumulationOptions &options, bool isSerial)
       : options(options), isSerial(isSerial), builder(program), program(program) {
     if (isSerial) {
       this->options.dp = this->options.tp = 1;
@@ -120,7 +120,7 @@ private:
       builder.addAllReduce("total", total, 1, {1}, 3);
   }
 
-  MergeOptions options;
+  AccumulationOptions options;
   bool isSerial;
   ProgramBuilder builder;
   Program &program;
@@ -131,7 +131,7 @@ private:
   std::map<decltype(Time().key()), uint32_t> tasks;
 };
 
-void describeValues(Package &package, const MergeOptions &options) {
+void describeValues(Package &package, const AccumulationOptions &options) {
   for (const char *name : {"w", "accumulator/w"}) {
     Variable *variable = package.add_variables();
     describe(variable, name, {depth, columns});
@@ -158,10 +158,10 @@ void describeValues(Package &package, const MergeOptions &options) {
 
 } // namespace
 
-Package meshwright::test::makeMergePackage(const MergeOptions &options) {
+Package meshwright::test::makeAccumulationPackage(const AccumulationOptions &options) {
   Package package;
   package.set_version(runtime::schemaVersion);
-  package.set_merge_steps(options.steps);
+  package.set_accumulation_steps(options.steps);
   package.set_micro_batches(options.microBatches);
   for (auto [name, size] : {std::pair("dp", options.dp), std::pair("tp", options.tp)}) {
     Axis *axis = package.add_axes();
@@ -169,10 +169,10 @@ Package meshwright::test::makeMergePackage(const MergeOptions &options) {
     axis->set_size(size);
   }
   describeValues(package, options);
-  MergeBuilder(*package.add_programs(), options, false).make();
+  AccumulationBuilder(*package.add_programs(), options, false).make();
   for (int64_t rank = 0; rank != options.dp * options.tp; ++rank)
     package.add_program_of_rank(0);
-  MergeBuilder(*package.mutable_serial(), options, true).make();
+  AccumulationBuilder(*package.mutable_serial(), options, true).make();
   addLibraries(package);
   return package;
 }
