@@ -23,6 +23,10 @@ using namespace meshwright::dist;
 #include "dialects/Dist/DistConversionInterface.cpp.inc"
 #include "dialects/Dist/DistDialect.cpp.inc"
 #include "dialects/Dist/DistEnums.cpp.inc"
+// Called by the generated code.
+static ParseResult parseDigits(AsmParser &parser, SmallVectorImpl<DigitAttr> &digits);
+static void printDigits(AsmPrinter &printer, ArrayRef<DigitAttr> digits);
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Dist/DistAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
@@ -93,37 +97,75 @@ RankedTensorType meshwright::dist::getTensorType(Type type) {
 // MappingAttr
 //===----------------------------------------------------------------------===//
 
+/// Parses what a digit is: an axis name, optionally with the size of its parts, or a number.
+static ParseResult parseDigit(AsmParser &parser, DigitAttr &digit) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringAttr name;
+  std::optional<int64_t> size;
+  std::string axis;
+  OptionalParseResult number = parser.parseOptionalInteger(size.emplace());
+  if (number.has_value()) {
+    if (failed(*number))
+      return failure();
+  } else {
+    size.reset();
+    if (parser.parseString(&axis))
+      return failure();
+    name = parser.getBuilder().getStringAttr(axis);
+    if (succeeded(parser.parseOptionalKeyword("by")) && parser.parseInteger(size.emplace()))
+      return failure();
+  }
+  digit = DigitAttr::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), name, size);
+  return success(digit != nullptr);
+}
+
+static void printDigit(AsmPrinter &printer, DigitAttr digit) {
+  if (digit.isPlain())
+    printer << *digit.getSize();
+  else
+    printer << digit.getAxis();
+  if (!digit.isPlain() && digit.getSize())
+    printer << " by " << *digit.getSize();
+}
+
+Attribute DigitAttr::parse(AsmParser &parser, Type) {
+  DigitAttr digit;
+  return parser.parseLess() || parseDigit(parser, digit) || parser.parseGreater() ? DigitAttr() : digit;
+}
+
+void DigitAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printDigit(printer, *this);
+  printer << ">";
+}
+
+LogicalResult DigitAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr axis,
+                                std::optional<int64_t> size) {
+  // digit_c1
+  if (!axis && !size)
+    return emitError() << "a digit of the dims mapping has neither an axis nor a size";
+  if (size && *size <= 0)
+    return emitError() << "digit " << *size << " of the dims mapping is not positive";
+  return success();
+}
+
+static ParseResult parseDigits(AsmParser &parser, SmallVectorImpl<DigitAttr> &digits) {
+  return parser.parseCommaSeparatedList([&] { return parseDigit(parser, digits.emplace_back()); });
+}
+
+static void printDigits(AsmPrinter &printer, ArrayRef<DigitAttr> digits) {
+  llvm::interleaveComma(digits, printer, [&](DigitAttr digit) { printDigit(printer, digit); });
+}
+
 MappingAttr MappingAttr::getReplicated(MLIRContext *context, unsigned rank) {
   Builder builder(context);
-  SmallVector<Attribute> dims(rank, builder.getArrayAttr({}));
-  return get(context, builder.getArrayAttr(dims), ReduceKind::Sum, builder.getArrayAttr({}),
-             builder.getDictionaryAttr({}));
+  SmallVector<DigitsAttr> dims(rank, DigitsAttr::get(context, {}));
+  return get(context, dims, ReduceKind::Sum, builder.getArrayAttr({}), builder.getDictionaryAttr({}));
 }
 
 bool MappingAttr::isReplicated() const {
-  auto isEmpty = [](Attribute digits) { return cast<ArrayAttr>(digits).empty(); };
-  return getPartialAxes().empty() && getSupport().empty() && llvm::all_of(getDims(), isEmpty);
-}
-
-/// Parses one digit: an axis name, optionally with the size of its parts, or a number.
-static ParseResult parseDigit(AsmParser &parser, Attribute &digit) {
-  Builder &builder = parser.getBuilder();
-  int64_t number;
-  OptionalParseResult parsed = parser.parseOptionalInteger(number);
-  if (parsed.has_value()) {
-    digit = builder.getI64IntegerAttr(number);
-    return *parsed;
-  }
-  std::string axis;
-  if (parser.parseString(&axis))
-    return failure();
-  digit = builder.getStringAttr(axis);
-  if (failed(parser.parseOptionalKeyword("by")))
-    return success();
-  if (parser.parseInteger(number))
-    return failure();
-  digit = builder.getArrayAttr({digit, builder.getI64IntegerAttr(number)});
-  return success();
+  return getPartialAxes().empty() && getSupport().empty() &&
+         llvm::all_of(getDims(), [](DigitsAttr digits) { return digits.empty(); });
 }
 
 static ParseResult parseAxes(AsmParser &parser, SmallVectorImpl<Attribute> &axes) {
@@ -154,15 +196,16 @@ static ParseResult parseSupport(AsmParser &parser, NamedAttrList &support) {
 
 Attribute MappingAttr::parse(AsmParser &parser, Type) {
   Builder &builder = parser.getBuilder();
-  SmallVector<Attribute> dims, partialAxes;
+  SmallVector<DigitsAttr> dims;
+  SmallVector<Attribute> partialAxes;
   NamedAttrList support;
   ReduceKind kind = ReduceKind::Sum;
   auto parseDim = [&]() -> ParseResult {
-    SmallVector<Attribute> digits;
+    SmallVector<DigitAttr> digits;
     if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                        [&] { return parseDigit(parser, digits.emplace_back()); }))
       return failure();
-    dims.push_back(builder.getArrayAttr(digits));
+    dims.push_back(DigitsAttr::get(parser.getContext(), digits));
     return success();
   };
   SMLoc loc = parser.getCurrentLocation();
@@ -182,24 +225,15 @@ Attribute MappingAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), builder.getArrayAttr(dims), kind,
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims, kind,
                     builder.getArrayAttr(partialAxes), support.getDictionary(parser.getContext()));
-}
-
-static void printDigit(AsmPrinter &printer, Attribute digit) {
-  if (auto number = dyn_cast<IntegerAttr>(digit))
-    printer << number.getInt();
-  else if (auto pair = dyn_cast<ArrayAttr>(digit))
-    printer << pair[0] << " by " << cast<IntegerAttr>(pair[1]).getInt();
-  else
-    printer << digit;
 }
 
 void MappingAttr::print(AsmPrinter &printer) const {
   printer << "<dims = [";
-  llvm::interleaveComma(getDims(), printer, [&](Attribute dim) {
+  llvm::interleaveComma(getDims(), printer, [&](DigitsAttr digits) {
     printer << "[";
-    llvm::interleaveComma(cast<ArrayAttr>(dim), printer, [&](Attribute digit) { printDigit(printer, digit); });
+    printDigits(printer, digits.getList());
     printer << "]";
   });
   printer << "]";
@@ -217,7 +251,7 @@ void MappingAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult MappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayAttr dims, ReduceKind,
+LogicalResult MappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<DigitsAttr> dims, ReduceKind,
                                   ArrayAttr partialAxes, DictionaryAttr support) {
   llvm::StringSet<> seen;
   // mapping_c1
@@ -227,30 +261,14 @@ LogicalResult MappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
       return emitError() << "axis " << axis << " stands twice in the dims mapping";
     return success();
   };
-  // mapping_c2
-  auto checkPositive = [&](Attribute number) -> LogicalResult {
-    auto integer = dyn_cast<IntegerAttr>(number);
-    if (!integer || integer.getInt() <= 0)
-      return emitError() << "digit " << number << " of the dims mapping is not positive";
-    return success();
-  };
-  for (Attribute dim : dims) {
-    auto digits = dyn_cast<ArrayAttr>(dim);
-    if (!digits)
-      return emitError() << "dimension " << dim << " of the dims mapping is not a list of digits";
-    for (Attribute digit : digits) {
-      auto pair = dyn_cast<ArrayAttr>(digit);
-      if (pair && pair.size() != 2)
-        return emitError() << "digit " << digit << " of the dims mapping is not an axis and its part";
-      if (pair ? failed(see(pair[0])) || failed(checkPositive(pair[1]))
-               : failed(isa<StringAttr>(digit) ? see(digit) : checkPositive(digit)))
+  for (DigitsAttr digits : dims)
+    for (DigitAttr digit : digits)
+      if (!digit.isPlain() && failed(see(digit.getAxis())))
         return failure();
-    }
-  }
   for (Attribute axis : partialAxes)
     if (failed(see(axis)))
       return failure();
-  // mapping_c3
+  // mapping_c2
   for (NamedAttribute entry : support) {
     auto coordinates = dyn_cast<DenseI64ArrayAttr>(entry.getValue());
     if (!coordinates || coordinates.empty())

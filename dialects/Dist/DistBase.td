@@ -67,6 +67,43 @@ class Dist_Attr<string name, string mnem> : AttrDef<Dist_Dialect, name> {
   let mnemonic = mnem;
 }
 
+def Dist_DigitAttr : Dist_Attr<"Digit", "digit"> {
+  let summary = "a factor of a dimension: split over an axis, or not split";
+  let description = [{
+    An axis splits what the digits before it leave; a size with it is that of the parts. Without an axis the size is the
+    number of values of a digit that is not split.
+
+    - **C1**: a size is positive, and there is one without an axis.
+
+    Example: `#dist.digit<"tp">`, `#dist.digit<"tp" by 12>`, `#dist.digit<3>`
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$axis, OptionalParameter<"std::optional<int64_t>">:$size);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static DigitAttr getPlain(::mlir::MLIRContext *context, int64_t size) { return get(context, nullptr, size); }
+    static DigitAttr getAxis(::mlir::StringAttr axis, std::optional<int64_t> part = std::nullopt) {
+      return get(axis.getContext(), axis, part);
+    }
+    /// True if the digit is not split.
+    bool isPlain() const { return !getAxis(); }
+  }];
+}
+
+def Dist_DigitsAttr : Dist_Attr<"Digits", "digits"> {
+  let summary = "the digits of a dimension, the most significant one first";
+  let description = [{
+    Example: `#dist.digits<3, "tp">`
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"DigitAttr">:$list);
+  let assemblyFormat = "`<` custom<Digits>($list) `>`";
+  let extraClassDeclaration = [{
+    bool empty() const { return getList().empty(); }
+    auto begin() const { return getList().begin(); }
+    auto end() const { return getList().end(); }
+  }];
+}
+
 def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
   let summary = "the placement of a value: its dims mapping";
   let description = [{
@@ -78,12 +115,11 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
     the only coordinates that hold the value.
 
     - **C1**: an axis is mentioned at most once, in a dimension or as partial.
-    - **C2**: plain digits and parts are positive.
-    - **C3**: the coordinates of a support increase, and there is at least one.
+    - **C2**: the coordinates of a support increase, and there is at least one.
 
     Example: `#dist.mapping<dims = [["dp"], [3, "tp"]], partial = sum ["sp"], on {"pp" = [0, 3]}>`
   }];
-  let parameters = (ins "::mlir::ArrayAttr":$dims, "::meshwright::dist::ReduceKind":$partialKind,
+  let parameters = (ins OptionalArrayRefParameter<"DigitsAttr">:$dims, "::meshwright::dist::ReduceKind":$partialKind,
                         "::mlir::ArrayAttr":$partialAxes, "::mlir::DictionaryAttr":$support);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -74,19 +74,10 @@ FailureOr<Placement> Placement::resolve(MappingAttr mapping, const Mesh &mesh, A
   Placement placement = replicated(shape.size());
   for (auto [dim, digits] : llvm::enumerate(mapping.getDims())) {
     DimResolver resolver(mesh, dim, shape[dim], emitError);
-    for (Attribute digit : cast<ArrayAttr>(digits)) {
-      LogicalResult added = success();
-      if (auto count = dyn_cast<IntegerAttr>(digit))
-        added = resolver.addPlain(count.getInt());
-      else if (auto name = dyn_cast<StringAttr>(digit))
-        added = resolver.addAxis(name, std::nullopt, placement.dims[dim]);
-      else {
-        auto pair = cast<ArrayAttr>(digit);
-        added = resolver.addAxis(cast<StringAttr>(pair[0]), cast<IntegerAttr>(pair[1]).getInt(), placement.dims[dim]);
-      }
-      if (failed(added))
+    for (DigitAttr digit : digits)
+      if (failed(digit.isPlain() ? resolver.addPlain(*digit.getSize())
+                                 : resolver.addAxis(digit.getAxis(), digit.getSize(), placement.dims[dim])))
         return failure();
-    }
   }
   auto findAxis = [&](StringRef name) -> FailureOr<Axis> {
     if (std::optional<Axis> axis = mesh.find(name))
@@ -118,21 +109,19 @@ FailureOr<Placement> Placement::resolve(MappingAttr mapping, const Mesh &mesh, A
 
 MappingAttr Placement::toAttr(MLIRContext *context, const Mesh &mesh, ArrayRef<int64_t> shape) const {
   Builder builder(context);
-  SmallVector<Attribute> dimAttrs;
+  SmallVector<DigitsAttr> dimAttrs;
   for (auto [dim, splits] : llvm::enumerate(dims)) {
-    SmallVector<Attribute> digits;
+    SmallVector<DigitAttr> digits;
     int64_t extent = shape[dim];
     for (const Split &split : splits) {
       if (split.extent != extent)
-        digits.push_back(builder.getI64IntegerAttr(extent / split.extent));
-      StringAttr name = builder.getStringAttr(mesh.getName(split.axis));
-      if (split.stride == std::max<int64_t>(divideCeil(split.extent, mesh.getSize(split.axis)), 1))
-        digits.push_back(name);
-      else
-        digits.push_back(builder.getArrayAttr({name, builder.getI64IntegerAttr(split.stride)}));
+        digits.push_back(DigitAttr::getPlain(context, extent / split.extent));
+      bool isEven = split.stride == std::max<int64_t>(divideCeil(split.extent, mesh.getSize(split.axis)), 1);
+      digits.push_back(DigitAttr::getAxis(builder.getStringAttr(mesh.getName(split.axis)),
+                                          isEven ? std::nullopt : std::optional(split.stride)));
       extent = split.stride;
     }
-    dimAttrs.push_back(builder.getArrayAttr(digits));
+    dimAttrs.push_back(DigitsAttr::get(context, digits));
   }
   SmallVector<Attribute> partial;
   for (Axis axis : partialAxes)
@@ -140,7 +129,7 @@ MappingAttr Placement::toAttr(MLIRContext *context, const Mesh &mesh, ArrayRef<i
   SmallVector<NamedAttribute> holders;
   for (const auto &[axis, coordinates] : support)
     holders.push_back(builder.getNamedAttr(mesh.getName(axis), builder.getDenseI64ArrayAttr(coordinates)));
-  return MappingAttr::get(context, builder.getArrayAttr(dimAttrs), partial.empty() ? ReduceKind::Sum : partialKind,
+  return MappingAttr::get(context, dimAttrs, partial.empty() ? ReduceKind::Sum : partialKind,
                           builder.getArrayAttr(partial), builder.getDictionaryAttr(holders));
 }
 

@@ -62,11 +62,11 @@ private:
   LogicalResult placeLike();
   MappingAttr getMapping(const Target &target) const;
   /// Adds the digits in `dims`, one list per dimension, to the placement of `target`.
-  LogicalResult place(const Target &target, ArrayRef<Attribute> dims, Location loc);
-  FailureOr<SmallVector<Attribute>> parseDims(StringRef text, Location loc);
+  LogicalResult place(const Target &target, ArrayRef<DigitsAttr> dims, Location loc);
+  FailureOr<SmallVector<DigitsAttr>> parseDims(StringRef text, Location loc);
   void warnOfEmptyParts(const Target &target, const Placement &placement, Location loc);
   Location getLoc(const Twine &path) { return file.getLoc(context, path.str()); }
-  Attribute axisDigit(StringRef axis) { return StringAttr::get(context, axis); }
+  DigitAttr axisDigit(StringRef axis) { return DigitAttr::getAxis(StringAttr::get(context, axis)); }
 
   ModuleOp module;
   MLIRContext *context;
@@ -142,22 +142,22 @@ MappingAttr Annotator::getMapping(const Target &target) const {
   return dist::getMapping(target.value);
 }
 
-LogicalResult Annotator::place(const Target &target, ArrayRef<Attribute> dims, Location loc) {
+LogicalResult Annotator::place(const Target &target, ArrayRef<DigitsAttr> dims, Location loc) {
   if (static_cast<int64_t>(dims.size()) != target.type.getRank())
     return emitError(loc) << "the placement has " << dims.size() << " dimensions but \"" << target.name << "\" has "
                           << target.type.getRank();
   MappingAttr existing = getMapping(target);
   // New digits follow existing ones.
-  SmallVector<Attribute> merged;
+  SmallVector<DigitsAttr> joined;
   for (auto [dim, digits] : llvm::enumerate(dims)) {
-    SmallVector<Attribute> all;
+    SmallVector<DigitAttr> all;
     if (existing)
-      llvm::append_range(all, cast<ArrayAttr>(existing.getDims()[dim]));
-    llvm::append_range(all, cast<ArrayAttr>(digits));
-    merged.push_back(ArrayAttr::get(context, all));
+      llvm::append_range(all, existing.getDims()[dim]);
+    llvm::append_range(all, digits);
+    joined.push_back(DigitsAttr::get(context, all));
   }
   auto error = [&] { return emitError(loc) << "\"" << target.name << "\" of " << target.type << ": "; };
-  auto mapping = MappingAttr::getChecked(error, context, ArrayAttr::get(context, merged), ReduceKind::Sum,
+  auto mapping = MappingAttr::getChecked(error, context, ArrayRef<DigitsAttr>(joined), ReduceKind::Sum,
                                          ArrayAttr::get(context, {}), DictionaryAttr::get(context, {}));
   if (!mapping)
     return failure();
@@ -199,13 +199,13 @@ LogicalResult Annotator::placeBatch(const Target &input, int64_t dim, Location l
                           << input.type.getRank();
   if (failed(checkSlices(input, input.type.getDimSize(dim))))
     return failure();
-  SmallVector<Attribute> digits;
+  SmallVector<DigitAttr> digits;
   for (const std::string &axis : file.get().data().axes())
     digits.push_back(axisDigit(axis));
   if (std::optional<Axis> slices = mesh.find(AxisKind::Slices))
     digits.push_back(axisDigit(mesh.getName(*slices)));
-  SmallVector<Attribute> dims(input.type.getRank(), ArrayAttr::get(context, {}));
-  dims[dim] = ArrayAttr::get(context, digits);
+  SmallVector<DigitsAttr> dims(input.type.getRank(), DigitsAttr::get(context, {}));
+  dims[dim] = DigitsAttr::get(context, digits);
   return place(input, dims, loc);
 }
 
@@ -260,12 +260,12 @@ LogicalResult Annotator::placeSplits() {
       if (rule.dim() < 0 || rule.dim() >= variable.type.getRank())
         return emitError(loc) << "splits dimension " << rule.dim() << " of \"" << variable.name << "\", which has rank "
                               << variable.type.getRank();
-      SmallVector<Attribute> digits;
+      SmallVector<DigitAttr> digits;
       if (rule.groups() > 1)
-        digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), rule.groups()));
+        digits.push_back(DigitAttr::getPlain(context, rule.groups()));
       digits.push_back(axisDigit(tensor.axis()));
-      SmallVector<Attribute> dims(variable.type.getRank(), ArrayAttr::get(context, {}));
-      dims[rule.dim()] = ArrayAttr::get(context, digits);
+      SmallVector<DigitsAttr> dims(variable.type.getRank(), DigitsAttr::get(context, {}));
+      dims[rule.dim()] = DigitsAttr::get(context, digits);
       if (failed(place(variable, dims, loc)))
         return failure();
     }
@@ -292,8 +292,8 @@ LogicalResult Annotator::placeSequence() {
                 "sequence by hand with place";
     auto [value, dim] = *found;
     auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<Attribute> dims(type.getRank(), ArrayAttr::get(context, {}));
-    dims[dim] = ArrayAttr::get(context, {axisDigit(tensor.axis())});
+    SmallVector<DigitsAttr> dims(type.getRank(), DigitsAttr::get(context, {}));
+    dims[dim] = DigitsAttr::get(context, axisDigit(tensor.axis()));
     if (failed(place({"the input of the first block", nullptr, value, type}, dims, getLoc("tensor.sequence"))))
       return failure();
   }
@@ -304,41 +304,44 @@ LogicalResult Annotator::placeSequence() {
 // By hand
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Attribute>> Annotator::parseDims(StringRef text, Location loc) {
+FailureOr<SmallVector<DigitsAttr>> Annotator::parseDims(StringRef text, Location loc) {
   StringRef body = text.trim();
   if (!body.consume_front("[") || !body.consume_back("]"))
     return emitError(loc) << "\"" << text << "\" is not a list of dimensions; an example is \"[3 tp, -]\"";
-  SmallVector<Attribute> dims;
+  SmallVector<DigitsAttr> dims;
   SmallVector<StringRef> parts;
+  auto error = [&] { return emitError(loc); };
   if (!body.trim().empty())
     body.split(parts, ',');
   for (StringRef part : parts) {
     SmallVector<StringRef> words;
-    SmallVector<Attribute> digits;
+    SmallVector<DigitAttr> digits;
     part.trim().split(words, ' ', -1, /*KeepEmpty=*/false);
     for (size_t index = 0; index < words.size(); ++index) {
       int64_t number;
-      Attribute name = axisDigit(words[index]);
+      auto name = StringAttr::get(context, words[index]);
       bool by = index + 2 < words.size() && words[index + 1] == "by";
       if (words[index] == "-" && words.size() == 1)
         continue;
       if (by && !words[index + 2].getAsInteger(10, number)) {
-        digits.push_back(ArrayAttr::get(context, {name, IntegerAttr::get(IntegerType::get(context, 64), number)}));
+        digits.push_back(DigitAttr::getChecked(error, context, name, std::optional<int64_t>(number)));
         index += 2;
       } else if (!words[index].getAsInteger(10, number)) {
-        digits.push_back(IntegerAttr::get(IntegerType::get(context, 64), number));
+        digits.push_back(DigitAttr::getChecked(error, context, StringAttr(), std::optional<int64_t>(number)));
       } else if (file.get().has_pipeline() && words[index] == file.get().pipeline().axis()) {
         return emitError(loc) << "axis \"" << words[index]
                               << "\" is the axis of the pipeline; no value can be split over it";
       } else if (file.getMesh().find(words[index])) {
-        digits.push_back(name);
+        digits.push_back(DigitAttr::getAxis(name));
       } else {
         return emitError(loc) << "the mesh has no axis \"" << words[index] << "\"";
       }
+      if (!digits.back())
+        return failure();
     }
     if (words.empty())
       return emitError(loc) << "\"" << text << "\" has an empty dimension; one that is not split is \"-\"";
-    dims.push_back(ArrayAttr::get(context, digits));
+    dims.push_back(DigitsAttr::get(context, digits));
   }
   return dims;
 }
@@ -347,7 +350,7 @@ LogicalResult Annotator::placeByHand() {
   for (int index = 0; index < file.get().place_size(); ++index) {
     const auto &rule = file.get().place(index);
     Location loc = getLoc("place[" + Twine(index) + "]");
-    FailureOr<SmallVector<Attribute>> dims = parseDims(rule.dims(), loc);
+    FailureOr<SmallVector<DigitsAttr>> dims = parseDims(rule.dims(), loc);
     if (failed(dims))
       return failure();
     bool any = false, changes = false;

@@ -26,11 +26,11 @@ static void placeVariables(ModuleOp module, const llvm::MapVector<StringAttr, in
     if (stage == stages.end())
       continue;
     auto kept = kMappingAttr.get(variable);
-    SmallVector<Attribute> dims(variable.getTensorType().getRank(), ArrayAttr::get(context, {}));
+    SmallVector<DigitsAttr> dims(variable.getTensorType().getRank(), DigitsAttr::get(context, {}));
     auto support = DictionaryAttr::get(
         context, NamedAttribute(StringAttr::get(context, axis),
                                 DenseI64ArrayAttr::get(context, {order.rankOfStage[stage->second]})));
-    kMappingAttr.set(variable, MappingAttr::get(context, kept ? kept.getDims() : ArrayAttr::get(context, dims),
+    kMappingAttr.set(variable, MappingAttr::get(context, kept ? kept.getDims() : ArrayRef<DigitsAttr>(dims),
                                                 ReduceKind::Sum, ArrayAttr::get(context, {}), support));
   }
 }

@@ -75,11 +75,10 @@ Operation *IterationValues::getPlace(Operation *reader) const {
 
 /// The mapping of a stack whose parts have `mapping`; iterations are not split.
 static dist::MappingAttr addIterations(dist::MappingAttr mapping) {
-  Builder builder(mapping.getContext());
-  SmallVector<Attribute> dims{builder.getArrayAttr({})};
+  SmallVector<dist::DigitsAttr> dims{dist::DigitsAttr::get(mapping.getContext(), {})};
   llvm::append_range(dims, mapping.getDims());
-  return dist::MappingAttr::get(mapping.getContext(), builder.getArrayAttr(dims), mapping.getPartialKind(),
-                                mapping.getPartialAxes(), mapping.getSupport());
+  return dist::MappingAttr::get(mapping.getContext(), dims, mapping.getPartialKind(), mapping.getPartialAxes(),
+                                mapping.getSupport());
 }
 
 /// Places `op`, a stack or take of parts with the placement `part`; does nothing in a program without placements.

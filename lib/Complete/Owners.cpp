@@ -96,12 +96,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 bool AxisOfMappings::isUsedBy(MappingAttr mapping) const {
-  auto isAxis = [&](Attribute attribute) {
-    auto pair = dyn_cast<ArrayAttr>(attribute);
-    return (pair ? pair[0] : attribute) == name;
-  };
-  return llvm::any_of(mapping.getPartialAxes(), isAxis) || llvm::any_of(mapping.getDims(), [&](Attribute digits) {
-           return llvm::any_of(cast<ArrayAttr>(digits), isAxis);
+  return llvm::is_contained(mapping.getPartialAxes(), name) || llvm::any_of(mapping.getDims(), [&](DigitsAttr digits) {
+           return llvm::any_of(digits, [&](DigitAttr digit) { return digit.getAxis() == name; });
          });
 }
 

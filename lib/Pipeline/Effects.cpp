@@ -245,7 +245,10 @@ public:
 
 private:
   void addMapping(MappingAttr mapping) {
-    add(mapping.getDims());
+    for (dist::DigitsAttr digits : mapping.getDims())
+      for (dist::DigitAttr digit : digits)
+        if (!digit.isPlain())
+          names.insert(digit.getAxis().getValue());
     add(mapping.getPartialAxes());
     for (NamedAttribute entry : mapping.getSupport())
       names.insert(entry.getName().getValue());

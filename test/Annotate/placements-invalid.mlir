@@ -260,7 +260,7 @@ place { match: "x" dims: "[-, dp]" }
 
 //--- place-digit-zero.textproto
 mesh { axes { name: "dp" size: 2 } axes { name: "tp" size: 4 } }
-# CHECK: place-digit-zero.textproto:[[@LINE+1]]:1: error: "x" of 'tensor<4x6xf32>': digit 0 : i64 of the dims mapping is not positive
+# CHECK: place-digit-zero.textproto:[[@LINE+1]]:1: error: digit 0 of the dims mapping is not positive
 place { match: "x" dims: "[0 dp, -]" }
 
 //--- place-parts.textproto

@@ -32,7 +32,7 @@ mesh { axes { name: "dp" size: 2 } }
 model { batch { inputs: "ids" } }
 train { sgd {} gradient_accumulation { slices: 4 } }
 data { axes: "dp" }
-# ERROR: undivided.textproto:3:33: error: 4 slices on each of 2 ranks do not divide the 12 samples of "ids"
+# ERROR: undivided.textproto:3:40: error: 4 slices on each of 2 ranks do not divide the 12 samples of "ids"
 
 //--- by-hand.textproto
 model { batch { inputs: "ids" } }

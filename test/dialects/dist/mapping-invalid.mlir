@@ -17,25 +17,25 @@ func.func private @mapping_c1_support() attributes {m = #dist.mapping<dims = [[]
 
 // -----
 
-// Tests mapping_c2: digits and parts that are not positive.
-// expected-error @below {{digit 0 : i64 of the dims mapping is not positive}}
-func.func private @mapping_c2_digit() attributes {m = #dist.mapping<dims = [[0, "dp"]]>}
+// Tests digit_c1: digits and parts that are not positive.
+// expected-error @below {{digit 0 of the dims mapping is not positive}}
+func.func private @digit_c1_plain() attributes {m = #dist.mapping<dims = [[0, "dp"]]>}
 
 // -----
 
-// expected-error @below {{digit -3 : i64 of the dims mapping is not positive}}
-func.func private @mapping_c2_part() attributes {m = #dist.mapping<dims = [["dp" by -3]]>}
+// expected-error @below {{digit -3 of the dims mapping is not positive}}
+func.func private @digit_c1_part() attributes {m = #dist.mapping<dims = [["dp" by -3]]>}
 
 // -----
 
-// Tests mapping_c3: holders that are no list of coordinates in increasing order.
+// Tests mapping_c2: holders that are no list of coordinates in increasing order.
 // expected-error @below {{support of axis "dp" is empty}}
-func.func private @mapping_c3_empty() attributes {m = #dist.mapping<dims = [[]], on {"dp" = []}>}
+func.func private @mapping_c2_empty() attributes {m = #dist.mapping<dims = [[]], on {"dp" = []}>}
 
 // -----
 
 // expected-error @below {{support of axis "dp" has coordinate 1 after 1}}
-func.func private @mapping_c3_twice() attributes {m = #dist.mapping<dims = [[]], on {"dp" = [1, 1]}>}
+func.func private @mapping_c2_twice() attributes {m = #dist.mapping<dims = [[]], on {"dp" = [1, 1]}>}
 
 // -----
 

@@ -184,7 +184,7 @@ func.func @collective_c4(%x: tensor<4xf32>) {
 dist.mesh @mesh <["tp" = 2]>
 func.func @collective_c5(%x: tensor<4xf32>) {
   %0 = dist.collective c_allreduce sum(%x) axes ["tp"] : (tensor<4xf32>) -> !dist.handle<tensor<4xf32>>
-  // expected-error @below {{takes a flight that something else takes too}}
+  // expected-error @below {{takes a handle that something else takes too}}
   %1 = dist.collective c_allreduce sum(%0) axes ["tp"] : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   %2 = dist.wait %0 : (!dist.handle<tensor<4xf32>>) -> tensor<4xf32>
   return

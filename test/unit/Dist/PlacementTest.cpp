@@ -68,22 +68,21 @@ struct Case {
 
   MappingAttr getAttr() const {
     Builder builder(&context);
-    SmallVector<Attribute> dimAttrs;
+    SmallVector<DigitsAttr> dimAttrs;
     for (const Dim &dim : dims) {
-      SmallVector<Attribute> digits;
+      SmallVector<DigitAttr> digits;
       for (const Digit &digit : dim.digits) {
         if (!digit.axis) {
-          digits.push_back(builder.getI64IntegerAttr(digit.count));
+          digits.push_back(DigitAttr::getPlain(&context, digit.count));
           continue;
         }
-        Attribute name = builder.getStringAttr(mesh.getName(*digit.axis));
-        digits.push_back(digit.by ? Attribute(builder.getArrayAttr({name, builder.getI64IntegerAttr(digit.stride)}))
-                                  : name);
+        digits.push_back(DigitAttr::getAxis(builder.getStringAttr(mesh.getName(*digit.axis)),
+                                            digit.by ? std::optional(digit.stride) : std::nullopt));
       }
-      dimAttrs.push_back(builder.getArrayAttr(digits));
+      dimAttrs.push_back(DigitsAttr::get(&context, digits));
     }
-    return MappingAttr::get(&context, builder.getArrayAttr(dimAttrs), ReduceKind::Sum,
-                            builder.getArrayAttr(partialAxes), builder.getDictionaryAttr({}));
+    return MappingAttr::get(&context, dimAttrs, ReduceKind::Sum, builder.getArrayAttr(partialAxes),
+                            builder.getDictionaryAttr({}));
   }
 };
 
@@ -157,14 +156,16 @@ protected:
     return succeeded(placement) ? *placement : Placement::replicated(shape.size());
   }
   /// A mapping of one dimension.
-  MappingAttr makeMapping(ArrayRef<Attribute> digits) {
+  MappingAttr makeMapping(ArrayRef<DigitAttr> digits) {
     Builder builder(&context);
-    return MappingAttr::get(&context, builder.getArrayAttr({builder.getArrayAttr(digits)}), ReduceKind::Sum,
-                            builder.getArrayAttr({}), builder.getDictionaryAttr({}));
+    return MappingAttr::get(&context, DigitsAttr::get(&context, digits), ReduceKind::Sum, builder.getArrayAttr({}),
+                            builder.getDictionaryAttr({}));
   }
-  Attribute axis(StringRef name) { return StringAttr::get(&context, name); }
-  Attribute plain(int64_t count) { return Builder(&context).getI64IntegerAttr(count); }
-  Attribute by(StringRef name, int64_t count) { return Builder(&context).getArrayAttr({axis(name), plain(count)}); }
+  DigitAttr axis(StringRef name) { return by(name, std::nullopt); }
+  DigitAttr plain(int64_t count) { return DigitAttr::getPlain(&context, count); }
+  DigitAttr by(StringRef name, std::optional<int64_t> part) {
+    return DigitAttr::getAxis(StringAttr::get(&context, name), part);
+  }
 
   MLIRContext context;
 };
@@ -317,7 +318,7 @@ TEST_F(PlacementTest, refusesWhatDoesNotFit) {
       "0 of size 12");
   Builder builder(&context);
   auto support = builder.getDictionaryAttr(builder.getNamedAttr("a", builder.getDenseI64ArrayAttr({0, 2})));
-  auto attr = MappingAttr::get(&context, builder.getArrayAttr({}), ReduceKind::Sum, builder.getArrayAttr({}), support);
+  auto attr = MappingAttr::get(&context, {}, ReduceKind::Sum, builder.getArrayAttr({}), support);
   EXPECT_EQ(message(attr, {}), "axis \"a\" of size 2 has no coordinate 2");
 }
 

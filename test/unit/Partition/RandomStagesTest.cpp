@@ -202,7 +202,7 @@ void RandomStages::count(ModuleOp module) {
   std::set<std::pair<const void *, const void *>> seen;
   module.walk([&](SendOp op) {
     ++sends;
-    splitSends += llvm::any_of(op.getFrom().getDims(), [](Attribute dim) { return !cast<ArrayAttr>(dim).empty(); });
+    splitSends += llvm::any_of(op.getFrom().getDims(), [](dist::DigitsAttr digits) { return !digits.empty(); });
     EXPECT_TRUE(seen.insert({op.getInput().getAsOpaquePointer(), op.getTo().getAsOpaquePointer()}).second)
         << print(module);
   });
