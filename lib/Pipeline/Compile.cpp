@@ -15,7 +15,9 @@
 #include "Evaluation.h"
 #include "Fit.h"
 #include "Metrics.h"
-#include "Plan.h"
+#include "PlanPrinter.h"
+#include "PlanPrograms.h"
+#include "PlanSegments.h"
 #include "RankProgram.h"
 #include "StrategyChecks.h"
 #include "StrategyOptions.h"
@@ -288,9 +290,9 @@ LogicalResult Compiler::annotate() {
     return failure();
   if (!options.emit.empty() && options.serial)
     serial = module->clone();
-  plan.addSerial(*module);
+  addSerial(plan, *module);
   describeMetrics(*module, emitOptions.metrics);
-  emitOptions.metrics.modelFlopsPerStep = plan.getSerialFlops();
+  emitOptions.metrics.modelFlopsPerStep = plan.serialFlops;
   if (failed(annotateStep()))
     return failure();
   return evaluation ? annotateEvaluation() : success();
@@ -307,7 +309,7 @@ LogicalResult Compiler::annotateEvaluation() {
 LogicalResult Compiler::complete() {
   if (failed(runPasses([&](OpPassManager &manager) { complete::buildPipeline(manager, completeOptions); })))
     return failure();
-  plan.addSegments(*module, options.optimize && getOptimizeOptions(strategy).keepFetches);
+  addSegments(plan, *module, options.optimize && getOptimizeOptions(strategy).keepFetches);
   warnOfUnusedAxes(*module, strategy);
   return success();
 }
@@ -316,9 +318,9 @@ LogicalResult Compiler::optimize() {
   auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(strategy)); };
   if (options.optimize && failed(runPasses(build)))
     return failure();
-  plan.addProgram(*module);
+  addProgram(plan, *module);
   if (runs(Stage::Annotate))
-    warnOfReplicatedWork(&context, strategy, plan.getFlopsOfRanks(), plan.getSerialFlops());
+    warnOfReplicatedWork(&context, strategy, getFlopsOfRanks(plan), plan.serialFlops);
   return success();
 }
 
@@ -388,7 +390,7 @@ LogicalResult Compiler::compileCopy(llvm::function_ref<LogicalResult()> complete
   for (Stage stage : {Stage::Partition, Stage::Optimize, Stage::Schedule})
     compiled = success(succeeded(compiled) && succeeded(runStage(stage)));
   if (succeeded(compiled))
-    plan.addMemory(*module);
+    addMemory(plan, *module);
   module = std::move(before);
   serial = std::move(serialBefore);
   evaluation = std::move(evaluationBefore);
@@ -413,13 +415,13 @@ LogicalResult Compiler::fit() {
     if (failed(tryChoice(search.getChoice())))
       return failure();
     if (search.getNumTried() == 0) {
-      for (const auto &[name, block] : plan.getBlocks())
+      for (const auto &[name, block] : getBlocks(plan))
         if (!name.empty() && block.forwardFlops > 0)
           fitBlocks.push_back({name, block.keptBytes, block.forwardFlops});
       sortByGain(fitBlocks);
       search.setBlocks(fitBlocks.size());
     }
-    search.report(plan.getPeakBytes());
+    search.report(getPeakBytes(plan));
     plan = before;
   }
   setRecompute(completeOptions.recompute, search.getChoice(), fitBlocks);
@@ -457,7 +459,7 @@ LogicalResult Compiler::annotateStep() {
     }
     if (failed(compileCopy([&] { return runStage(Stage::Complete); })))
       return failure();
-    int64_t peak = plan.getPeakBytes();
+    int64_t peak = getPeakBytes(plan);
     plan = planBefore;
     if (peak <= limit)
       return success();
@@ -519,14 +521,14 @@ LogicalResult Compiler::finish() {
     return failure();
   if (!options.plan.empty() || !options.explain.empty()) {
     if (options.to == Stage::Partition)
-      plan.addProgram(*module);
-    plan.addMemory(*module);
+      addProgram(plan, *module);
+    addMemory(plan, *module);
     if (evaluation)
-      plan.addEvaluation(*evaluation);
+      addEvaluation(plan, *evaluation);
     if ((!options.plan.empty() &&
-         failed(writeFile(options.plan, [&](llvm::raw_ostream &out) { plan.printJson(out); }))) ||
+         failed(writeFile(options.plan, [&](llvm::raw_ostream &out) { printJson(out, plan); }))) ||
         (!options.explain.empty() &&
-         failed(writeFile(options.explain, [&](llvm::raw_ostream &out) { plan.printText(out); }))))
+         failed(writeFile(options.explain, [&](llvm::raw_ostream &out) { printText(out, plan); }))))
       return failure();
   }
   return isPrinting() || rank ? printModule() : success();

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The plan is collected in stages of the compilation, from the programs as they are then, and printed as JSON
-// (`--plan`) or text (`--explain`).
+// The data of a plan. PlanPrograms.h and PlanSegments.h note it in stages of the compilation, from the programs as they
+// are then; PlanPrinter.h prints it as JSON (`--plan`) or text (`--explain`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -128,51 +128,8 @@ struct PlannedProgram {
   std::vector<PlannedVariant> variants;
 };
 
-/// The costs of a compiled step, read off the program itself and not off the intentions of passes.
-class Plan {
-public:
-  /// Notes what the serial step costs; before Partition.
-  void addSerial(mlir::ModuleOp module);
-  /// Notes the segments and fetches of parameters; after Complete. With `keepsFetches` slices after the first one find
-  /// all of them alive in every segment.
-  void addSegments(mlir::ModuleOp module, bool keepsFetches);
-  /// Notes the conversions, operations and variables of the rank program; after Optimize.
-  void addProgram(mlir::ModuleOp module);
-  /// Notes the memory of the rank program; after Schedule.
-  void addMemory(mlir::ModuleOp module);
-  /// Adds the arenas of the programs that evaluate, which run in those of the others: a rank has the larger of both.
-  void addEvaluation(mlir::ModuleOp module);
-
-  double getSerialFlops() const { return serialFlops; }
-  /// The floating-point operations of all ranks in a step; after `addProgram`.
-  double getFlopsOfRanks() const;
-  /// The bytes of the largest arena; after `addMemory`.
-  int64_t getPeakBytes() const;
-  /// The blocks that recompute may choose among, over all programs, each with its highest costs.
-  PlannedBlocks getBlocks() const;
-
-  void printJson(llvm::raw_ostream &out) const;
-  void printText(llvm::raw_ostream &out) const;
-
-private:
-  struct Total {
-    int64_t count = 0;
-    /// Bytes that a rank sends in a step, and the share of these in groups that span several nodes.
-    double bytes = 0, bytesBetweenNodes = 0;
-  };
-  std::map<std::string, Total> getTotals() const;
-  std::optional<int64_t> getAccumulatedSteps() const;
-  bool hasNodes() const;
-  void printTotals(llvm::json::OStream &json) const;
-  void printTotals(llvm::raw_ostream &out) const;
-  void addFetch(mlir::Operation *op, bool isKept);
-  int64_t getFetchedPeak() const;
-  void printSegments(llvm::json::OStream &json) const;
-  void printSegments(llvm::raw_ostream &out) const;
-  void addPrograms(mlir::ModuleOp module);
-  void printProgram(llvm::json::OStream &json, const PlannedProgram &program) const;
-  void printProgram(llvm::raw_ostream &out, const PlannedProgram &program) const;
-
+/// The costs of a compiled step, read off the programs of its stages and not off the intentions of passes.
+struct Plan {
   dist::Mesh mesh;
   std::vector<PlannedVariable> variables;
   std::vector<PlannedConversion> conversions;
@@ -186,6 +143,13 @@ private:
   std::vector<PlannedProgram> programs;
   std::optional<PlannedPipeline> pipeline;
 };
+
+/// The floating-point operations of all ranks in a step; after `addProgram`.
+double getFlopsOfRanks(const Plan &plan);
+/// The bytes of the largest arena; after `addMemory`.
+int64_t getPeakBytes(const Plan &plan);
+/// The blocks that recompute may choose among, over all programs, each with its highest costs.
+PlannedBlocks getBlocks(const Plan &plan);
 
 } // namespace meshwright
 

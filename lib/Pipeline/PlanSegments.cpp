@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "PlanSegments.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Uses.h"
@@ -50,14 +50,14 @@ static std::set<int64_t> findUses(Value fetched) {
   return uses;
 }
 
-void Plan::addFetch(Operation *op, bool isKept) {
+static void addFetch(Plan &plan, Operation *op, bool isKept) {
   net::ReadOp read = findRead(op);
   MappingAttr mapping = getMapping(op->getResult(0));
   Value fetched = findFetched(op);
   auto type = cast<RankedTensorType>(fetched.getType());
   if (!read || !mapping)
     return;
-  auto placement = Placement::resolve(mapping, mesh, type.getShape(), [&] { return op->emitError(); });
+  auto placement = Placement::resolve(mapping, plan.mesh, type.getShape(), [&] { return op->emitError(); });
   if (failed(placement))
     return;
   PlannedFetch fetch;
@@ -70,33 +70,33 @@ void Plan::addFetch(Operation *op, bool isKept) {
     fetch.reason = reason.str();
   for (int64_t segment : findUses(fetched)) {
     fetch.last = std::max(fetch.last, segment);
-    segments[segment].volume += fetch.bytes;
+    plan.segments[segment].volume += fetch.bytes;
   }
-  for (auto [number, segment] : llvm::enumerate(segments))
+  for (auto [number, segment] : llvm::enumerate(plan.segments))
     if (int64_t index = number; isKept || (fetch.start <= index && index <= fetch.last))
       segment.liveBytes += fetch.bytes;
-  fetches.push_back(std::move(fetch));
+  plan.fetches.push_back(std::move(fetch));
 }
 
-void Plan::addSegments(ModuleOp module, bool keepsFetches) {
+void meshwright::addSegments(Plan &plan, ModuleOp module, bool keepsFetches) {
   MeshOp meshOp = findMesh(module);
   if (!meshOp)
     return;
-  mesh = meshOp.getMesh();
-  std::optional<Axis> slices = mesh.find(AxisKind::Slices);
-  bool isKept = keepsFetches && !kStageAxisAttr.isOn(meshOp) && slices && mesh.getSize(*slices) > 1;
+  plan.mesh = meshOp.getMesh();
+  std::optional<Axis> slices = plan.mesh.find(AxisKind::Slices);
+  bool isKept = keepsFetches && !kStageAxisAttr.isOn(meshOp) && slices && plan.mesh.getSize(*slices) > 1;
   SmallVector<Operation *> found;
   for (auto func : module.getOps<func::FuncOp>())
     func.walk([&](Operation *op) {
       auto number = kSegmentAttr.get(op);
       if (!number)
         return;
-      segments.resize(std::max<size_t>(segments.size(), number.getInt() + 1));
+      plan.segments.resize(std::max<size_t>(plan.segments.size(), number.getInt() + 1));
       if (kFetchAtAttr.isOn(op)) {
         found.push_back(op);
         return;
       }
-      PlannedSegment &segment = segments[number.getInt()];
+      PlannedSegment &segment = plan.segments[number.getInt()];
       if (std::optional<net::Role> role = net::getRole(op))
         segment.role = net::stringifyRole(*role).str();
       segment.last = describeLocation(op->getLoc());
@@ -104,20 +104,20 @@ void Plan::addSegments(ModuleOp module, bool keepsFetches) {
         segment.first = segment.last;
     });
   for (Operation *op : found)
-    addFetch(op, isKept);
+    addFetch(plan, op, isKept);
 }
 
-int64_t Plan::getFetchedPeak() const {
+static int64_t getFetchedPeak(const Plan &plan) {
   int64_t peak = 0;
-  for (const PlannedSegment &segment : segments)
+  for (const PlannedSegment &segment : plan.segments)
     peak = std::max(peak, segment.liveBytes);
   return peak;
 }
 
-void Plan::printSegments(llvm::json::OStream &json) const {
-  json.attribute("fetched_peak_bytes", getFetchedPeak());
+void meshwright::printSegments(llvm::json::OStream &json, const Plan &plan) {
+  json.attribute("fetched_peak_bytes", getFetchedPeak(plan));
   json.attributeArray("fetches", [&] {
-    for (const PlannedFetch &fetch : fetches)
+    for (const PlannedFetch &fetch : plan.fetches)
       json.object([&] {
         json.attribute("bytes", fetch.bytes);
         json.attribute("dtype", fetch.dtype);
@@ -130,17 +130,17 @@ void Plan::printSegments(llvm::json::OStream &json) const {
   });
 }
 
-void Plan::printSegments(llvm::raw_ostream &out) const {
-  if (segments.empty())
+void meshwright::printSegments(llvm::raw_ostream &out, const Plan &plan) {
+  if (plan.segments.empty())
     return;
-  out << segments.size() << " segments, " << fetches.size() << " fetches, at most " << formatBytes(getFetchedPeak())
-      << " of fetched parameters alive\n";
-  auto fetch = fetches.begin();
-  for (size_t number = 0; number < segments.size(); ++number) {
-    const PlannedSegment &segment = segments[number];
+  out << plan.segments.size() << " segments, " << plan.fetches.size() << " fetches, at most "
+      << formatBytes(getFetchedPeak(plan)) << " of fetched parameters alive\n";
+  auto fetch = plan.fetches.begin();
+  for (size_t number = 0; number < plan.segments.size(); ++number) {
+    const PlannedSegment &segment = plan.segments[number];
     out << "segment " << number << " (" << segment.role << ") from " << segment.first << " to " << segment.last
         << ": uses " << formatBytes(segment.volume) << ", " << formatBytes(segment.liveBytes) << " alive\n";
-    for (; fetch != fetches.end() && fetch->segment == static_cast<int64_t>(number); ++fetch)
+    for (; fetch != plan.fetches.end() && fetch->segment == static_cast<int64_t>(number); ++fetch)
       out << "    " << formatBytes(fetch->bytes) << ": " << fetch->variable << "\n        " << fetch->reason << "\n";
   }
   out << "\n";

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "PlanTotals.h"
 #include "meshwright/Support/Units.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,16 +13,16 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::dist;
 
-std::map<std::string, Plan::Total> Plan::getTotals() const {
-  std::map<std::string, Total> totals;
-  for (const PlannedConversion &conversion : conversions) {
-    Total &total = totals[conversion.kind];
+std::map<std::string, ConversionTotal> meshwright::getTotals(const Plan &plan) {
+  std::map<std::string, ConversionTotal> totals;
+  for (const PlannedConversion &conversion : plan.conversions) {
+    ConversionTotal &total = totals[conversion.kind];
     ++total.count;
-    // The mean over all ranks of the mesh: groups that take no part send nothing.
+    // The mean over all ranks of the plan.mesh: groups that take no part send nothing.
     double groups = static_cast<double>(conversion.ranks) / static_cast<double>(conversion.participants);
     double bytes = conversion.bytes * static_cast<double>(conversion.group) * groups /
-                   static_cast<double>(mesh.getNumRanks()) * static_cast<double>(conversion.times) /
-                   static_cast<double>(getAccumulatedSteps().value_or(1));
+                   static_cast<double>(plan.mesh.getNumRanks()) * static_cast<double>(conversion.times) /
+                   static_cast<double>(getAccumulatedSteps(plan).value_or(1));
     total.bytes += bytes;
     total.bytesBetweenNodes += conversion.nodes > 1 ? bytes : 0;
   }
@@ -30,22 +30,22 @@ std::map<std::string, Plan::Total> Plan::getTotals() const {
 }
 
 /// Over how many steps gradients are accumulated, where they are.
-std::optional<int64_t> Plan::getAccumulatedSteps() const {
-  std::optional<Axis> axis = mesh.find(AxisKind::Steps);
-  return axis ? std::optional(mesh.getSize(*axis)) : std::nullopt;
+std::optional<int64_t> meshwright::getAccumulatedSteps(const Plan &plan) {
+  std::optional<Axis> axis = plan.mesh.find(AxisKind::Steps);
+  return axis ? std::optional(plan.mesh.getSize(*axis)) : std::nullopt;
 }
 
 /// True if the strategy states the size of a node.
-bool Plan::hasNodes() const { return !conversions.empty() && conversions.front().nodes != 0; }
+static bool hasNodes(const Plan &plan) { return !plan.conversions.empty() && plan.conversions.front().nodes != 0; }
 
-void Plan::printTotals(llvm::json::OStream &json) const {
+void meshwright::printTotals(llvm::json::OStream &json, const Plan &plan) {
   double bytes = 0, betweenNodes = 0;
-  int64_t count = 0, countOfMerge = 0;
+  int64_t count = 0, countOfSteps = 0;
   json.attributeObject("by_kind", [&] {
-    for (const auto &[kind, total] : getTotals())
+    for (const auto &[kind, total] : getTotals(plan))
       json.attributeObject(kind, [&, kind = kind, total = total] {
         json.attribute("bytes", total.bytes);
-        if (hasNodes())
+        if (hasNodes(plan))
           json.attribute("bytes_between_nodes", total.bytesBetweenNodes);
         json.attribute("count", total.count);
         bytes += total.bytes;
@@ -54,17 +54,17 @@ void Plan::printTotals(llvm::json::OStream &json) const {
       });
   });
   json.attribute("bytes", bytes);
-  if (hasNodes())
+  if (hasNodes(plan))
     json.attribute("bytes_between_nodes", betweenNodes);
   json.attribute("conversions", count);
-  std::optional<int64_t> steps = getAccumulatedSteps();
+  std::optional<int64_t> steps = getAccumulatedSteps(plan);
   if (!steps)
     return;
-  for (const PlannedConversion &conversion : conversions)
-    countOfMerge += conversion.times;
+  for (const PlannedConversion &conversion : plan.conversions)
+    countOfSteps += conversion.times;
   json.attributeObject("accumulation", [&] {
     json.attribute("bytes", bytes * static_cast<double>(*steps));
-    json.attribute("conversions", countOfMerge);
+    json.attribute("conversions", countOfSteps);
     json.attribute("steps", *steps);
   });
 }
@@ -76,17 +76,17 @@ static void printTotal(llvm::raw_ostream &out, StringRef kind, std::optional<siz
       << llvm::right_justify(formatBytes(bytes), kBytesWidth) << after << "\n";
 }
 
-void Plan::printTotals(llvm::raw_ostream &out) const {
+void meshwright::printTotals(llvm::raw_ostream &out, const Plan &plan) {
   double bytes = 0, betweenNodes = 0;
-  for (const auto &[kind, total] : getTotals()) {
+  for (const auto &[kind, total] : getTotals(plan)) {
     printTotal(out, kind, total.count, total.bytes);
     bytes += total.bytes;
     betweenNodes += total.bytesBetweenNodes;
   }
-  printTotal(out, "total", conversions.size(), bytes, " sent per rank and step");
-  if (hasNodes())
+  printTotal(out, "total", plan.conversions.size(), bytes, " sent per rank and step");
+  if (hasNodes(plan))
     printTotal(out, "", std::nullopt, betweenNodes, " of it in groups of several nodes");
-  if (std::optional<int64_t> steps = getAccumulatedSteps())
+  if (std::optional<int64_t> steps = getAccumulatedSteps(plan))
     printTotal(out, "", std::nullopt, bytes * static_cast<double>(*steps),
                " sent per rank and accumulation of " + Twine(*steps) + " steps");
   out << "\n";
