@@ -459,7 +459,7 @@ func.func @deferred_sum_is_reduced_once() -> tensor<f32> {
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>]
   %abc = net.add %ab, %rc {dist.defer_reduction} : tensor<f32>
   // CHECK: net.add
-  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.operands = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>, #dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.results = [#dist.mapping<dims = []>]
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.defer_reduction, dist.operands = [#dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>, #dist.mapping<dims = [], partial = sum ["dp", "ep", "tp"]>], dist.results = [#dist.mapping<dims = []>]
   %abcd = net.add %abc, %rd {dist.defer_reduction} : tensor<f32>
   %norm = net.sqrt %abcd : tensor<f32>
   return %norm : tensor<f32>
@@ -477,7 +477,7 @@ func.func @deferred_before_it_is_scattered(%x: tensor<8x4xf32> {dist.mapping = #
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
   %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
   // CHECK: net.convert
-  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [["dp"]]>]
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.defer_reduction, dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [["dp"]]>]
   %narrow = net.convert %g {dist.defer_reduction} : tensor<4xf32> -> tensor<4xf16>
   %back = net.convert %narrow : tensor<4xf16> -> tensor<4xf32>
   %two = net.multiply %back, %back : tensor<4xf32>
@@ -496,7 +496,7 @@ func.func @deferred_to_several_uses(%x: tensor<8x4xf32> {dist.mapping = #dist.ma
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp"]>]
   %g = net.reduce sum %x dims = [0] : tensor<8x4xf32> -> tensor<4xf32>
   // CHECK: net.convert
-  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [[]]>]
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.defer_reduction, dist.operands = [#dist.mapping<dims = [[]], partial = sum ["dp"]>], dist.results = [#dist.mapping<dims = [[]]>]
   %narrow = net.convert %g {dist.defer_reduction} : tensor<4xf32> -> tensor<4xf16>
   %half = net.constant dense<0.5> : tensor<4xf32>
   // CHECK: net.multiply

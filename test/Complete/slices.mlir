@@ -77,8 +77,8 @@ func.func @sums_are_kept_in_the_wider_type(%x: tensor<8x4xbf16> {dist.mapping = 
   // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]], partial = sum ["dp", "micro"]>]
   %g = net.reduce sum %y dims = [0] : tensor<8x4xbf16> -> tensor<4xbf16>
   // CHECK: net.convert
-  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp", "micro"]>]
-  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]]>], dist.defer_reduction
+  // CHECK-SAME{LITERAL}: {dist.computes = [#dist.mapping<dims = [[]], partial = sum ["dp", "micro"]>], dist.defer_reduction
+  // CHECK-SAME{LITERAL}: dist.results = [#dist.mapping<dims = [[]]>]
   %wide = net.convert %g : tensor<4xbf16> -> tensor<4xf32>
   // CHECK: net.convert
   // CHECK-NOT: partial

@@ -13,11 +13,11 @@
 // CHECK-NEXT: %[[KEPT:.*]] = dist.either %[[G]] on {accumulation = array<i64: 0>} else %[[SUM]] {dist.on = {accumulation = array<i64: 0, 1, 2>}, net.role = #net.role<backward>} : tensor<4xf32>
 // CHECK-NEXT: %[[MERGED:.*]] = net.add %[[BEFORE]], %[[G]] {dist.on = {accumulation = array<i64: 3>}, net.role = #net.role<backward>} : tensor<4xf32>
 // CHECK-NEXT: %[[ALL:.*]] = dist.collective c_allreduce sum(%[[MERGED]]) axes ["dp"] {dist.on = {accumulation = array<i64: 3>}}
-// CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}}
-// CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}}
+// CHECK-NEXT: %[[SCALED:.*]] = net.multiply %[[ALL]], %[[RATE]] {dist.on = {accumulation = array<i64: 3>, dp = array<i64: 1>}}
+// CHECK-NEXT: %[[NEXT:.*]] = net.subtract %[[W]], %[[SCALED]] {dist.on = {accumulation = array<i64: 3>, dp = array<i64: 1>}}
 // CHECK-NEXT: %[[LATE:.*]] = net.abs %[[ALL]] {dist.on = {accumulation = array<i64: 3>}}
 // CHECK-NEXT: net.assign @"accumulator/w", %[[KEPT]] {dist.on = {accumulation = array<i64: 0, 1, 2>}} : tensor<4xf32>
-// CHECK-NEXT: net.assign @w, %[[NEXT]] {dist.on = {dp = array<i64: 1>, accumulation = array<i64: 3>}} : tensor<4xf32>
+// CHECK-NEXT: net.assign @w, %[[NEXT]] {dist.on = {accumulation = array<i64: 3>, dp = array<i64: 1>}} : tensor<4xf32>
 // CHECK-NEXT: return %[[G]], %[[LATE]]
 dist.mesh @mesh <["dp" = 2, steps "accumulation" = 4]>
 net.variable parameter @w : tensor<4xf32>

@@ -30,12 +30,12 @@
 // CHECK-LABEL: func.func @step_1B
 // CHECK:   net.read @"within/y"
 // CHECK:   net.read @"within/w"
-// CHECK-LABEL: func.func @step_send6({{.*}}) attributes {dist.during = {micro = array<i64: 0>}, dist.starts, dist.action = "send6"}
+// CHECK-LABEL: func.func @step_send6({{.*}}) attributes {dist.action = "send6", dist.during = {micro = array<i64: 0>}, dist.starts}
 // CHECK:   %[[W:.*]] = net.read @w
 // CHECK:   %[[SENT:.*]] = dist.collective c_send(%[[W]]) roots [0] to 1 axes ["pp"]
 // CHECK:   net.assign @"within/w", %[[SENT]] {dist.on = {pp = array<i64: 1>}}
-// CHECK-LABEL: func.func @step_send7({{.*}}) attributes {dist.starts, dist.action = "send7"}
-// CHECK-LABEL: func.func @step_update({{.*}}) attributes {dist.during = {micro = array<i64: 2>}, dist.action = "update"}
+// CHECK-LABEL: func.func @step_send7({{.*}}) attributes {dist.action = "send7", dist.starts}
+// CHECK-LABEL: func.func @step_update({{.*}}) attributes {dist.action = "update", dist.during = {micro = array<i64: 2>}}
 // CHECK:   %[[W:.*]] = net.read @w
 // CHECK:   %[[SUM:.*]] = net.read @"accumulator/w"
 // CHECK:   net.subtract %[[W]], %[[SUM]]

@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[C:.*]] = net.carry %arg0 in %[[I]] {dist.offsets = array<i64: 256>}
 // CHECK-NEXT: %[[W:.*]] = net.take %arg1 in %[[I]] {dist.offsets = array<i64: 64>}
 // CHECK-NEXT: %[[Y:.*]]:2 = dist.kernel(%[[W]], %[[C]]) in_place [1, -1]
-// CHECK: dist.offsets = array<i64: 256, 320>, dist.iteration_bytes = array<i64: 0, 64>
+// CHECK: dist.iteration_bytes = array<i64: 0, 64>, dist.offsets = array<i64: 256, 320>
 // CHECK: net.stack %[[Y]]#1 in %[[I]] {dist.offsets = array<i64: 320>}
 // CHECK: net.next %[[Y]]#0 for %[[C]] {dist.offsets = array<i64: 256>}
 // CHECK-NEXT: net.end_loop %[[I]]

@@ -14,7 +14,7 @@ func.func @name_is_taken() -> tensor<f32> {
 // -----
 
 // expected-error @below {{the mesh has an axis "accumulation" or one of steps already}}
-dist.mesh @mesh <["merge" = 2]>
+dist.mesh @mesh <["accumulation" = 2]>
 net.variable parameter @w : tensor<f32>
 func.func @axis_is_taken() -> tensor<f32> {
   %w = net.read @w : tensor<f32>

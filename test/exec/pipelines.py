@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: %python %s --each --ranks=2,3,4
+# RUN: %python %s --each --ranks=2,4
 """Sends a GPT-2 of 24 blocks through pipelines, and compares two steps with the serial program.
 
 usage: pipelines.py [--each | --sample=N] [--ranks=2,3,4,8] [--order=NAME]

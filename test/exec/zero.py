@@ -4,7 +4,7 @@
 
 usage: zero.py EXAMPLE [--all | --only STAGE/OWNERSHIP/PREFETCH]
 
-EXAMPLE is a strategy of examples/zero. Three distances of prefetching are tried with sharding32, two with the others, all where
+EXAMPLE is a strategy of examples/zero. Three distances of prefetching are tried with sharding32, one with the others, all where
 --all is given. Each variant is compared with the serial program (`dist-run --check-serial`), and its plan with
 formulas of the network, whose parameters are read from the exported graph. With P bytes of parameters on a rank after tensor
 parallelism, n ranks in the group and m outer replicas, a step sends
@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
-    distances = (None, 0, 1, 2, 3) if arguments.all or arguments.only else (None, 0, 3) if arguments.example == "sharding32" else (None, 3)
+    distances = (None, 0, 1, 2, 3) if arguments.all or arguments.only else (None, 0, 3) if arguments.example == "sharding32" else (None,)
     variants = [(stage, ownership, prefetch) for ownership in ("SLICES", "WHOLE") for stage in (1, 2, 3)
                 for prefetch in (distances if stage == 3 else (None,))]
     for ownership in ("SLICES", "WHOLE"):

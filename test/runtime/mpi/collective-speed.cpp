@@ -82,11 +82,11 @@ struct Rank {
   std::vector<Timed> executed, started;
 
   /// Started collectives have a backend of their own, because a second thread changes the speed of synchronous ones.
-  Status prepare(Communicator &plain, Communicator &behind, int64_t rank, int64_t ranks, const Counts &counts) {
+  Status prepare(Communicator &plain, Communicator &asynchronous, int64_t rank, int64_t ranks, const Counts &counts) {
     for (uint64_t count : counts)
       for (Collective::Kind kind : kinds) {
         MW_TRY(executed.emplace_back(kind).prepare(plain, rank, ranks, count, false));
-        MW_TRY(started.emplace_back(kind).prepare(behind, rank, ranks, count, true));
+        MW_TRY(started.emplace_back(kind).prepare(asynchronous, rank, ranks, count, true));
       }
     return {};
   }
@@ -104,13 +104,13 @@ Status compareOnProcesses(World &world, int rounds, const Counts &counts) {
   BackendOptions options;
   options.numRanks = world.getNumProcesses();
   MW_TRY_ASSIGN(std::unique_ptr<Backend> plain, world.createBackend(options));
-  MW_TRY_ASSIGN(std::unique_ptr<Backend> behind, world.createBackend(options));
+  MW_TRY_ASSIGN(std::unique_ptr<Backend> asynchronous, world.createBackend(options));
   Communicator &first = plain->getCommunicator(world.getProcess()),
-               &second = behind->getCommunicator(world.getProcess());
+               &second = asynchronous->getCommunicator(world.getProcess());
   Rank rank;
   MW_TRY(rank.prepare(first, second, world.getProcess(), options.numRanks, counts));
   MW_TRY(connect(*plain, world.getProcess()));
-  MW_TRY(connect(*behind, world.getProcess()));
+  MW_TRY(connect(*asynchronous, world.getProcess()));
   for (size_t i = 0; i != rank.executed.size(); ++i) {
     Timed &own = rank.executed[i], &other = rank.started[i];
     uint64_t count = own.in.size();
@@ -150,11 +150,11 @@ Status compareOnProcesses(World &world, int rounds, const Counts &counts) {
 }
 
 Status measureOnThreads(int64_t ranks, int rounds, const Counts &counts) {
-  auto plain = createInprocBackend(ranks), behind = createInprocBackend(ranks);
+  auto plain = createInprocBackend(ranks), asynchronous = createInprocBackend(ranks);
   std::vector<Rank> all(ranks);
   for (int64_t rank = 0; rank != ranks; ++rank)
-    MW_TRY(all[rank].prepare(plain->getCommunicator(rank), behind->getCommunicator(rank), rank, ranks, counts));
-  if (!connectRanks(*plain, ranks) || !connectRanks(*behind, ranks))
+    MW_TRY(all[rank].prepare(plain->getCommunicator(rank), asynchronous->getCommunicator(rank), rank, ranks, counts));
+  if (!connectRanks(*plain, ranks) || !connectRanks(*asynchronous, ranks))
     return faultError("the threads cannot make their groups");
   for (size_t i = 0; i != all[0].executed.size(); ++i) {
     uint64_t count = all[0].executed[i].in.size();

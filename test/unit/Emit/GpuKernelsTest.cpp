@@ -71,7 +71,7 @@ protected:
 } // namespace
 
 TEST_F(GpuKernels, DoWhatTheCpuDoes) {
-  constexpr int64_t kCases = 60;
+  constexpr int64_t kCases = 30;
   int64_t first = readNumber("MESHWRIGHT_TEST_FIRST", 0), cases = readNumber("MESHWRIGHT_TEST_CASES", kCases);
   const std::vector<Type> reals{Float64Type::get(&context), Float32Type::get(&context), BFloat16Type::get(&context)};
   for (int64_t round = first; round < first + cases; ++round) {

@@ -217,7 +217,7 @@ void RandomPackages::check(Random &random) {
 }
 
 TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
-  constexpr int64_t kCases = 60;
+  constexpr int64_t kCases = 40;
   int64_t first = readNumber("MESHWRIGHT_TEST_FIRST", 0), cases = readNumber("MESHWRIGHT_TEST_CASES", kCases);
   std::string failed;
   int64_t round = first;

@@ -144,11 +144,11 @@ TEST(Epilogue, MovesWithIterations) {
   ASSERT_EQ(task.instructions_size(), 4);
   for (int iteration : {0, 1}) {
     const Matmul &matmul = task.instructions(2 * iteration).matmul();
-    const Kernel &behind = task.instructions(2 * iteration + 1).kernel();
-    EXPECT_EQ(behind.arguments(0), matmul.out());
-    EXPECT_EQ(behind.arguments(1), matmul.epilogue().bias());
-    EXPECT_EQ(behind.arguments(2), matmul.epilogue().preactivation());
-    EXPECT_EQ(behind.arguments(3), matmul.epilogue().out());
+    const Kernel &following = task.instructions(2 * iteration + 1).kernel();
+    EXPECT_EQ(following.arguments(0), matmul.out());
+    EXPECT_EQ(following.arguments(1), matmul.epilogue().bias());
+    EXPECT_EQ(following.arguments(2), matmul.epilogue().preactivation());
+    EXPECT_EQ(following.arguments(3), matmul.epilogue().out());
     EXPECT_EQ(getBuffer(matmul.epilogue().out()).offset(),
               getBuffer(epilogue.out()).offset() + static_cast<uint64_t>(iteration) * (1 << 20));
   }
