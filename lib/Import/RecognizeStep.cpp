@@ -35,24 +35,24 @@ static bool isUpdate(Operation *op) { return op && net::getRole(op) == net::Role
 /// The operations of the update, given the roles that scopes state.
 static SmallVector<Operation *> findUpdate(func::FuncOp func) {
   // Forward pass in program order: operations that depend on backward and are not part of it.
-  llvm::DenseSet<Operation *> behind;
+  llvm::DenseSet<Operation *> dependents;
   for (Operation &op : func.getBody().front().without_terminator())
     if (!isBackward(&op) && llvm::any_of(op.getOperands(), [&](Value operand) {
           Operation *maker = operand.getDefiningOp();
-          return isBackward(maker) || behind.contains(maker);
+          return isBackward(maker) || dependents.contains(maker);
         }))
-      behind.insert(&op);
+      dependents.insert(&op);
   // Reverse pass: operations that a result or backward needs precede the update, unless they depend on backward.
   llvm::DenseSet<Operation *> before;
   auto need = [&](Operation *reader) {
     for (Value operand : reader->getOperands())
-      if (Operation *maker = operand.getDefiningOp(); maker && !behind.contains(maker))
+      if (Operation *maker = operand.getDefiningOp(); maker && !dependents.contains(maker))
         before.insert(maker);
   };
   SmallVector<Operation *> update;
   for (Operation &op : llvm::reverse(func.getBody().front())) {
     // Assignments of forward, such as batch statistics, are not part of the update.
-    bool isForwardAssign = isa<net::AssignOp>(op) && !behind.contains(&op);
+    bool isForwardAssign = isa<net::AssignOp>(op) && !dependents.contains(&op);
     if (isa<func::ReturnOp>(op) || isBackward(&op) || before.contains(&op) || isForwardAssign)
       need(&op);
     else

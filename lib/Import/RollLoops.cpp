@@ -77,9 +77,9 @@ std::optional<bool> Roller::evaluateCompare(Operation *compare) const {
   if (!lhs || !rhs)
     return std::nullopt;
   // A linear function that has one sign at both ends has it in between.
-  int64_t before = lhs->start - rhs->start, behind = before + (lhs->slope - rhs->slope) * (loop.getIterations() - 1);
+  int64_t first = lhs->start - rhs->start, last = first + (lhs->slope - rhs->slope) * (loop.getIterations() - 1);
   auto holds = [&](auto relation) -> std::optional<bool> {
-    return relation(before) == relation(behind) ? std::optional<bool>(relation(before)) : std::nullopt;
+    return relation(first) == relation(last) ? std::optional<bool>(relation(first)) : std::nullopt;
   };
   if (word == "LT")
     return holds([](int64_t x) { return x < 0; });

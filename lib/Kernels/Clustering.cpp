@@ -309,7 +309,7 @@ Clustering Greedy::run() {
     for (const ClusterProblem::Use &use : node.uses)
       if (use.producer >= 0)
         deepest = std::max(deepest, depth[use.producer]);
-    for (unsigned before : node.behind)
+    for (unsigned before : node.predecessors)
       deepest = std::max(deepest, depth[before]);
     unsigned floor = node.trigger < 0 ? deepest : std::max(deepest, depth[node.trigger]);
     if (node.trigger >= 0)
@@ -390,7 +390,7 @@ Sorter::Sorter(const ClusterProblem &problem, ArrayRef<int> clusterOf) {
         ++waiting[item];
     if (node.trigger >= 0 && itemOf[node.trigger] != item && users[itemOf[node.trigger]].insert(item))
       ++waiting[item];
-    for (unsigned before : node.behind)
+    for (unsigned before : node.predecessors)
       if (users[itemOf[before]].insert(item))
         ++waiting[item];
     for (unsigned before : node.after)

@@ -164,7 +164,7 @@ void KernelProblem::addNode(Operation *op) {
   // A loop ends after everything inside it.
   bool isEnd = isa<net::EndLoopOp>(op);
   if (isEnd)
-    node.behind = std::move(bodies[loop]);
+    node.predecessors = std::move(bodies[loop]);
   addTrigger(op, loop, node);
   unsigned index = problem.nodes.size();
   for (const ClusterProblem::Use &use : node.uses)

@@ -217,11 +217,11 @@ void SelfTestRank::checkResult(const SelfTestCase &test, const Prepared &prepare
 }
 
 void SelfTestRank::checkGuard(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
-                              std::span<const std::byte> behind) {
-  auto changed = std::find_if(behind.begin(), behind.end(), [](std::byte byte) { return byte != guard; });
-  if (changed != behind.end())
+                              std::span<const std::byte> guarded) {
+  auto changed = std::find_if(guarded.begin(), guarded.end(), [](std::byte byte) { return byte != guard; });
+  if (changed != guarded.end())
     report(test, prepared, 1,
-           fmt::format("byte {} after the result of part {} was changed", changed - behind.begin(), part));
+           fmt::format("byte {} after the result of part {} was changed", changed - guarded.begin(), part));
 }
 
 void SelfTestRank::checkOperand(const SelfTestCase &test, const Prepared &prepared, uint32_t part,

@@ -56,7 +56,8 @@ private:
   Result<std::span<const std::byte>> fetch(const std::byte *from, uint64_t bytes);
   void checkResult(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
                    std::span<const std::byte> result);
-  void checkGuard(const SelfTestCase &test, const Prepared &prepared, uint32_t part, std::span<const std::byte> behind);
+  void checkGuard(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
+                  std::span<const std::byte> guarded);
   void checkOperand(const SelfTestCase &test, const Prepared &prepared, uint32_t part,
                     std::span<const std::byte> operand);
   void report(const SelfTestCase &test, const Prepared &prepared, uint64_t wrong, const std::string &what);

@@ -52,7 +52,7 @@ struct ClusterProblem {
     int trigger = -1;
     /// Barriers only: nodes that must precede the barrier although it reads none of their results. The end of a loop
     /// lists the loop's body here.
-    llvm::SmallVector<unsigned, 0> behind;
+    llvm::SmallVector<unsigned, 0> predecessors;
     /// Nodes that should run before this one if the order leaves a choice: readers of the memory that it overwrites.
     llvm::SmallVector<unsigned, 0> after;
   };

@@ -108,21 +108,21 @@ static SmallVector<int64_t> windowSizes(ScatterOp op) {
 static Value gatherUpdates(NetBuilder &build, ScatterOp op, Value source, double outside) {
   ScatterDimsAttr dims = op.getDims();
   SmallVector<int64_t> sizes = windowSizes(op), margin(sizes.size(), 0), none(sizes.size(), 0);
-  SmallVector<int64_t> last, behind;
+  SmallVector<int64_t> last, end;
   for (int64_t dim : dims.getScatterDimsToOperandDims()) {
     margin[dim] = sizes[dim];
-    behind.push_back(shapeOf(op.getOperand())[dim]);
-    last.push_back(behind.back() - sizes[dim]);
+    end.push_back(shapeOf(op.getOperand())[dim]);
+    last.push_back(end.back() - sizes[dim]);
   }
   // A window that is partly outside is read from the margin directly after the tensor.
   Value padded = build.pad(source, outside, none, margin, none);
   Value indices = build.convert(op.getIndices(), build.builder.getI64Type());
-  if (!behind.empty()) {
+  if (!end.empty()) {
     int64_t vectorDim = dims.getIndexVectorDim();
     Value isBefore = build.compare(CompareDirection::Lt, indices, build.splatLike(indices, 0));
     Value isBeyond = build.compare(CompareDirection::Gt, indices, componentConstant(build, indices, vectorDim, last));
     Value isOutside = build.binary<OrOp>(isBefore, isBeyond);
-    indices = build.select(isOutside, componentConstant(build, indices, vectorDim, behind), indices);
+    indices = build.select(isOutside, componentConstant(build, indices, vectorDim, end), indices);
   }
   auto gatherDims = GatherDimsAttr::get(op.getContext(), dims.getUpdateWindowDims(), dims.getInsertedDims(),
                                         dims.getOperandBatchingDims(), dims.getIndicesBatchingDims(),
