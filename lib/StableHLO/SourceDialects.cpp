@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SourceDialects.h"
-#include "dialects/Net/Net.h"
 #include "Known.h"
+#include "dialects/Net/Net.h"
 #include "meshwright/StableHLO/Text.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel states each element of its result as an expression in indices, so an operation that only moves elements is an
-// affine map and fuses with its neighbours at no cost. Padding and concatenation select between elements, with indices
-// clamped into the operands, because both sides of a select are read.
+// A kernel states each element of its result as an expression in indices, so an operation that only moves elements is
+// an affine map and fuses with its neighbours at no cost. Padding and concatenation select between elements, with
+// indices clamped into the operands, because both sides of a select are read.
 //
 //===----------------------------------------------------------------------===//
 

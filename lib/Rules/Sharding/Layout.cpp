@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Broadcasts and transpositions keep whole dimensions. A reshape splits the dimensions of both shapes into the smallest
-// groups with equal numbers of elements and factors each group by its common refinement: 6x4 -> 3x8 has the factors 3, 2
-// and 4. Slices, padding and concatenation split only dimensions that they leave whole.
+// groups with equal numbers of elements and factors each group by its common refinement: 6x4 -> 3x8 has the factors 3,
+// 2 and 4. Slices, padding and concatenation split only dimensions that they leave whole.
 //
 //===----------------------------------------------------------------------===//
 

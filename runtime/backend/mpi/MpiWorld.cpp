@@ -125,5 +125,5 @@ static Result<std::string> findMpi() {
   return std::string(text);
 }
 
-const WorldKind meshwright::runtime::mpiKind = {"mpi", "processes with MPI, started by mpirun", false,
-                                                openMpiWorld, findMpi};
+const WorldKind meshwright::runtime::mpiKind = {"mpi", "processes with MPI, started by mpirun", false, openMpiWorld,
+                                                findMpi};

@@ -223,5 +223,5 @@ static Result<std::unique_ptr<Platform>> createCpuPlatform(const LoadedPackage &
   return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(*kernels), options));
 }
 
-const DeviceKind meshwright::runtime::cpuKind = {
-    "cpu", "a thread for each rank", true, false, false, {}, createCpuPlatform};
+const DeviceKind meshwright::runtime::cpuKind = {"cpu", "a thread for each rank", true, false, false,
+                                                 {},    createCpuPlatform};

@@ -134,5 +134,5 @@ static Result<int64_t> countGpus() {
   return int64_t(count);
 }
 
-const DeviceKind meshwright::runtime::cudaKind = {"cuda",   "an NVIDIA GPU for each rank", false,    true, true,
-                                                  backends, createCudaPlatform,         countGpus};
+const DeviceKind meshwright::runtime::cudaKind = {
+    "cuda", "an NVIDIA GPU for each rank", false, true, true, backends, createCudaPlatform, countGpus};
