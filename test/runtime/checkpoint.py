@@ -127,6 +127,12 @@ found = call(*command("plain", STEPS, f"--checkpoint={rows}", "--resume"), expec
 assert f"; the checkpoint before it is {rows}/step-{9:012}, and --resume-intact goes on from the newest that is whole" in found, found
 found = call(*command("plain", 12, f"--resume={rows}", "--resume-intact", f"--checkpoint={folder}/rows-elsewhere"))
 assert f"warning: {rows}/step-{12:012} is damaged and passed over: " in found and (rows / f"step-{12:012}").exists(), found
+# The other name is taken.
+(rows / f"damaged-step-{12:012}").mkdir()
+(rows / f"damaged-step-{12:012}/kept").touch()
+found = call(*command("plain", STEPS, f"--checkpoint={rows}", "--resume", "--resume-intact"), expect=1)
+assert f"error: cannot rename {rows}/step-{12:012} to {rows}/damaged-step-{12:012}: Directory not empty" in found, found
+(rows / f"damaged-step-{12:012}/kept").unlink()
 call(*command("plain", STEPS, f"--checkpoint={rows}", "--keep=4", "--resume", "--resume-intact", f"--save={folder}/rows-end", "--nproc=4"))
 same("rows-end", "expected")
 assert sorted(path.name for path in rows.iterdir()) == [*(f"damaged-step-{step:012}" for step in (9, 12)),

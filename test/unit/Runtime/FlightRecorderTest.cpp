@@ -220,3 +220,9 @@ TEST(FlightRecorder, NamesTheRankThatOthersWaitFor) {
   // A run that took much longer than that has no straggler.
   EXPECT_EQ(found.second, "");
 }
+
+TEST(FlightRecorder, FoldersThatCannotBeMadeAreErrors) {
+  FlightRecorder recorder;
+  EXPECT_EQ(recorder.write("/dev/null/flights", faultError("rank 0 failed")).status().message(),
+            "cannot make the folder /dev/null/flights: Not a directory");
+}
