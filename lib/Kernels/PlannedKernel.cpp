@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Kernels/PlannedKernel.h"
+#include "dialects/Dist/Interfaces.h"
 #include "meshwright/Kernels/KernelBody.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -34,6 +35,11 @@ static void putKeptFirst(ModuleOp module) {
 
 PlannedKernel schedule::planKernel(dist::KernelOp kernel, LoopOrder order) {
   PlannedKernel planned{ModuleOp::create(kernel.getLoc()), nullptr, {}};
+  // The lowering without a plan says which operation it is.
+  if (!llvm::all_of(kernel.getBody().front().without_terminator(), llvm::IsaPred<dist::KernelOpInterface>)) {
+    planned.reason = "an operation has no lowering";
+    return planned;
+  }
   OpBuilder builder = OpBuilder::atBlockEnd(planned.module->getBody());
   SmallVector<Type> inputs;
   for (Value input : kernel.getInputs())
