@@ -30,7 +30,7 @@ public:
   Status post(processes::Message &message, int tag) override;
   Result<bool> test(processes::Message &message) override;
   Result<std::optional<int>> probe(int peer) override;
-  Status finalize() override;
+  void finalize() override;
 
 private:
   MpiTransport(const MwMpiFunctions &functions, const MwMpiProcess &process);

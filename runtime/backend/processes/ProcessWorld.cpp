@@ -61,7 +61,7 @@ ProcessWorld::~ProcessWorld() {
     return;
   }
   lifeline->sayEnd();
-  (void)transport->finalize();
+  transport->finalize();
 }
 
 Result<std::unique_ptr<Backend>> ProcessWorld::createBackend(const BackendOptions &options) {

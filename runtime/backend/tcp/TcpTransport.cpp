@@ -175,10 +175,9 @@ void TcpTransport::abandon() {
 }
 
 /// Every message has been handed over: the lists are empty, and a connection that is closed still delivers.
-Status TcpTransport::finalize() {
+void TcpTransport::finalize() {
   std::lock_guard guard(mutex);
   for (Peer &peer : peers)
     if (peer.socket.isOpen())
       shutdown(peer.socket.get(), SHUT_WR);
-  return {};
 }

@@ -39,7 +39,7 @@ public:
   Result<std::optional<int>> probe(int peer) override;
   void sleep(processes::Patience::Clock::duration pause) override;
   void abandon() override;
-  Status finalize() override;
+  void finalize() override;
 
 private:
   /// Precedes a message's bytes.

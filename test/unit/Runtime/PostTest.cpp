@@ -31,7 +31,7 @@ public:
     return false;
   }
   Result<std::optional<int>> probe(int) override { return fail(); }
-  Status finalize() override { return {}; }
+  void finalize() override {}
 
 private:
   Status fail() {

@@ -78,8 +78,8 @@ public:
   virtual void sleep(Patience::Clock::duration pause);
   /// A process has failed: messages that are under way stay where they are for ever, and are forgotten.
   virtual void abandon() {}
-  /// Ends all of it in this process, when all others do.
-  virtual Status finalize() = 0;
+  /// Ends all of it in this process, when all others do. A failure is not reported: the run is over.
+  virtual void finalize() = 0;
 
   /// Whether that many threads of every process have to share cores.
   bool isCrowded(unsigned threads) const;
