@@ -4,6 +4,7 @@
 #   mw_tablegen(TARGET td-file generator out-file ...)   TableGen outputs, one target
 #   mw_passes(ROOM)                                      the pass declarations of include/meshwright/ROOM/Passes.td
 #   mw_compiler_library(NAME sources... DEPENDS libs...) part of the compiler (MLIR visible, precompiled headers)
+#   mw_compiler_plugin(NAME sources... DEPENDS libs...) a library that mlir-opt loads
 #   mw_runtime_library(NAME folder sources... DEPENDS libs...)  a folder of the runtime (neither MLIR nor LLVM)
 #   mw_runtime_interface(NAME folder DEPENDS libs...)    one that has headers alone
 
@@ -39,14 +40,14 @@ include(MeshwrightSanitize)
 function(mw_tablegen TARGET TD)
   set(args ${ARGN})
   set(outs)
-  file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  file(RELATIVE_PATH rel ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   get_filename_component(room ${rel} NAME)
   while(args)
     list(POP_FRONT args generator out)
-    set(path ${CMAKE_BINARY_DIR}/rooms/${room}.generated/${rel}/${out})
+    set(path ${PROJECT_BINARY_DIR}/rooms/${room}.generated/${rel}/${out})
     separate_arguments(flags UNIX_COMMAND "${generator}")
     add_custom_command(OUTPUT ${path}
-      COMMAND ${MLIR_TBLGEN} ${flags} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR} -I ${CMAKE_SOURCE_DIR}/include
+      COMMAND ${MLIR_TBLGEN} ${flags} -I ${LLVM_PREFIX}/include -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/include
               ${CMAKE_CURRENT_SOURCE_DIR}/${TD} --write-if-changed -o ${path} -d ${path}.d
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${TD} DEPFILE ${path}.d
       COMMENT "TableGen ${rel}/${out}")
@@ -54,23 +55,23 @@ function(mw_tablegen TARGET TD)
   endwhile()
   add_custom_target(${TARGET} DEPENDS ${outs})
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${TARGET})
-  set_property(GLOBAL APPEND PROPERTY MW_GENERATED_ROOTS ${CMAKE_BINARY_DIR}/rooms/${room}.generated)
+  set_property(GLOBAL APPEND PROPERTY MW_GENERATED_ROOTS ${PROJECT_BINARY_DIR}/rooms/${room}.generated)
 endfunction()
 
 # Makes meshwright/ROOM/Passes.h.inc, which declares the passes of a room.
 function(mw_passes ROOM)
   set(dir include/meshwright/${ROOM})
-  set(td ${CMAKE_SOURCE_DIR}/${dir}/Passes.td)
-  set(path ${CMAKE_BINARY_DIR}/rooms/${ROOM}.generated/meshwright/${ROOM}/Passes.h.inc)
+  set(td ${PROJECT_SOURCE_DIR}/${dir}/Passes.td)
+  set(path ${PROJECT_BINARY_DIR}/rooms/${ROOM}.generated/meshwright/${ROOM}/Passes.h.inc)
   add_custom_command(OUTPUT ${path}
-    COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${ROOM} -I ${LLVM_PREFIX}/include -I ${CMAKE_SOURCE_DIR}/include
-            -I ${CMAKE_BINARY_DIR}/rooms/StrategyProto ${td} --write-if-changed -o ${path} -d ${path}.d
-    DEPENDS ${td} ${CMAKE_BINARY_DIR}/rooms/StrategyProto/lib/Strategy/StrategyFields.td DEPFILE ${path}.d
+    COMMAND ${MLIR_TBLGEN} -gen-pass-decls -name ${ROOM} -I ${LLVM_PREFIX}/include -I ${PROJECT_SOURCE_DIR}/include
+            -I ${PROJECT_BINARY_DIR}/rooms/StrategyProto ${td} --write-if-changed -o ${path} -d ${path}.d
+    DEPENDS ${td} ${PROJECT_BINARY_DIR}/rooms/StrategyProto/lib/Strategy/StrategyFields.td DEPFILE ${path}.d
     COMMENT "TableGen ${dir}/Passes.h.inc")
   get_filename_component(folder ${path} DIRECTORY)
   add_custom_command(OUTPUT ${folder}/PassOptions.h.inc
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/pass-options.py ${path} ${folder}/PassOptions.h.inc
-    DEPENDS ${CMAKE_SOURCE_DIR}/cmake/pass-options.py ${path}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/pass-options.py ${path} ${folder}/PassOptions.h.inc
+    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/pass-options.py ${path}
     COMMENT "Generating ${dir}/PassOptions.h.inc")
   add_custom_target(${ROOM}PassesTableGen DEPENDS ${path} ${folder}/PassOptions.h.inc)
   set_property(GLOBAL APPEND PROPERTY MW_TABLEGEN_TARGETS ${ROOM}PassesTableGen)
@@ -79,10 +80,10 @@ endfunction()
 # Precompiles HEADER once, in the object library PCH, and gives it to NAME. Prepares PCH by calling SETUP on it.
 function(_mw_pch NAME PCH HEADER SETUP)
   if(NOT TARGET ${PCH})
-    file(WRITE ${CMAKE_BINARY_DIR}/${PCH}.cpp "// Holds the precompiled header ${HEADER}.\n")
-    add_library(${PCH} OBJECT ${CMAKE_BINARY_DIR}/${PCH}.cpp)
+    file(WRITE ${PROJECT_BINARY_DIR}/${PCH}.cpp "// Holds the precompiled header ${HEADER}.\n")
+    add_library(${PCH} OBJECT ${PROJECT_BINARY_DIR}/${PCH}.cpp)
     cmake_language(CALL ${SETUP} ${PCH})
-    target_precompile_headers(${PCH} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${HEADER})
+    target_precompile_headers(${PCH} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${HEADER})
   endif()
   target_precompile_headers(${NAME} REUSE_FROM ${PCH})
 endfunction()
@@ -110,18 +111,18 @@ endfunction()
 # include/meshwright/ROOM or dialects/ROOM, and a library sees those of its own room and of what it DEPENDS on, because
 # each room has an include root with nothing else in it. An include that no DEPENDS declares does not compile.
 function(_mw_room_includes NAME ROOM PUBLIC_DIR)
-  set(root ${CMAKE_BINARY_DIR}/rooms/${ROOM})
+  set(root ${PROJECT_BINARY_DIR}/rooms/${ROOM})
   get_filename_component(parent ${root}/${PUBLIC_DIR} DIRECTORY)
   file(MAKE_DIRECTORY ${parent} ${root}.generated)
-  if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${ARGV3})
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${ARGV3} ${root}/${PUBLIC_DIR} SYMBOLIC)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${ARGV3})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${ARGV3} ${root}/${PUBLIC_DIR} SYMBOLIC)
   endif()
   target_include_directories(${NAME} PUBLIC ${root} ${root}.generated)
   set_property(GLOBAL APPEND PROPERTY MW_GENERATED_ROOTS ${root}.generated)
 endfunction()
 
 function(_mw_compiler_includes NAME)
-  file(RELATIVE_PATH rel ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  file(RELATIVE_PATH rel ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   if(rel MATCHES "^lib/([^/]+)")
     _mw_room_includes(${NAME} ${CMAKE_MATCH_1} meshwright/${CMAKE_MATCH_1} include/meshwright/${CMAKE_MATCH_1})
   elseif(rel MATCHES "^dialects/([^/]+)")
@@ -130,7 +131,7 @@ function(_mw_compiler_includes NAME)
     # Tools and tests see everything.
     get_property(generated GLOBAL PROPERTY MW_GENERATED_ROOTS)
     list(REMOVE_DUPLICATES generated)
-    target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${generated})
+    target_include_directories(${NAME} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${generated})
   endif()
 endfunction()
 
@@ -149,6 +150,10 @@ function(mw_compiler_library NAME)
   add_library(${NAME} STATIC ${SOURCES})
   _mw_compiler_target(${NAME})
   target_link_libraries(${NAME} PUBLIC ${DEPENDS})
+  file(RELATIVE_PATH rel ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  if(rel MATCHES "^(lib|dialects)/")
+    set_property(GLOBAL APPEND PROPERTY MW_COMPILER_LIBRARIES ${NAME})
+  endif()
 endfunction()
 
 # An executable of the compiler: links the two shared libraries, never MLIR's static components.
@@ -156,6 +161,16 @@ function(mw_compiler_executable NAME)
   _mw_split(${ARGN})
   add_executable(${NAME} ${SOURCES})
   _mw_compiler_target(${NAME})
+  target_link_libraries(${NAME} PRIVATE ${DEPENDS} MLIR LLVM)
+endfunction()
+
+# A library that MLIR's tools load; it exports its own entry points alone.
+function(mw_compiler_plugin NAME)
+  _mw_split(${ARGN})
+  add_library(${NAME} MODULE ${SOURCES})
+  _mw_compiler_target(${NAME})
+  set_target_properties(${NAME} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_link_options(${NAME} PRIVATE LINKER:--exclude-libs,ALL)
   target_link_libraries(${NAME} PRIVATE ${DEPENDS} MLIR LLVM)
 endfunction()
 

@@ -9,9 +9,9 @@ if(NOT MPI_C_FOUND)
 endif()
 message(STATUS "MPI ${MPI_C_VERSION} with ${MPI_C_LIBRARIES}: dist-run gets an MPI backend")
 
-add_library(meshwright_mpi MODULE ${CMAKE_SOURCE_DIR}/runtime/backend/mpi/plugin/Plugin.cpp)
+add_library(meshwright_mpi MODULE ${PROJECT_SOURCE_DIR}/runtime/backend/mpi/plugin/Plugin.cpp)
 target_link_libraries(meshwright_mpi PRIVATE MPI::MPI_C)
 # Whoever can open it has it.
 add_dependencies(MWMpi meshwright_mpi)
 set_target_properties(meshwright_mpi PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)

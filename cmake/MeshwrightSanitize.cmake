@@ -14,5 +14,5 @@ endif()
 add_compile_options(-fsanitize=${MESHWRIGHT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 add_link_options(-fsanitize=${MESHWRIGHT_SANITIZE})
 # Every executable brings the options that it wants, wherever it is started from.
-add_library(mw_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
+add_library(mw_sanitizer_options OBJECT ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
 link_libraries("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:mw_sanitizer_options>>")

@@ -6,7 +6,7 @@
 #   mw_test_tool(TARGET)                                   an executable that lit tests call
 # The target `check` runs all of them; `check-build` builds what it runs.
 
-set(MW_TEST_BIN ${CMAKE_BINARY_DIR}/test/bin)
+set(MW_TEST_BIN ${PROJECT_BINARY_DIR}/test/bin)
 
 function(_mw_register_test PROPERTY NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${MW_TEST_BIN} EXCLUDE_FROM_ALL ON)

@@ -47,6 +47,9 @@ for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPT
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
+# Tests compile the same small kernels over and over.
+config.environment["MESHWRIGHT_KERNEL_CACHE"] = os.path.join(config.test_exec_root, "kernel-cache")
+
 # mpirun needs flags to run more processes than cores, and to run as root.
 config.substitutions.append(("%mpirun", "mpirun --oversubscribe"))
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
@@ -56,6 +59,8 @@ config.available_features |= requirements.NEEDED.keys() - missing.keys()
 
 cuda_stub = os.path.join(config.build_dir, "test", "bin", "libmw_cuda_stub.so")
 libraries = ("MESHWRIGHT_CUDA_LIBRARY", "MESHWRIGHT_CUBLASLT_LIBRARY", "MESHWRIGHT_NCCL_LIBRARY")
+config.substitutions.append(("%plugin", os.path.join(config.build_dir, "lib", "libMeshwrightPlugin.so")))
+config.substitutions.append(("%failing_system", os.path.join(config.build_dir, "test", "bin", "libmw_failing_system.so")))
 config.substitutions.append(("%stub_library", cuda_stub))
 config.substitutions.append(("%cuda_stub", " ".join(["env"] + [f"{name}={cuda_stub}" for name in libraries])))
 

@@ -11,6 +11,7 @@
 #define MESHWRIGHT_DIALECTS_ATTRIBUTES_ATTRIBUTES_TD
 
 include "dialects/Attributes/AttributesBase.td"
+include "dialects/Dist/DistBase.td"
 include "dialects/Net/NetBase.td"
 
 /// One placement per operand or result; a unit for a value whose placement is not decided.
@@ -190,7 +191,7 @@ def MemoryAttribute : Attribute<"dist.memory", Dist_MemoryKindAttr, [OnVariable]
   let from = Annotate;
 }
 
-def GlobalTypeAttribute : Attribute<"dist.global_type", TypeAttrOf<AnyRankedTensor>, [OnVariable, OnArgument, OnResult]> {
+def GlobalTypeAttribute : Attribute<"net.global_type", TypeAttrOf<AnyRankedTensor>, [OnVariable, OnArgument, OnResult]> {
   let meaning = "The type of the whole value, where the type in the program is that of one rank's part.";
   let writtenBy = ["dist-partition-localize-shapes"];
   let readBy = [Partition, Schedule, Emit, Pipeline];

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 
 //===----------------------------------------------------------------------===//

@@ -408,7 +408,7 @@ MeshOp dist::findMesh(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// CoordinateOp, ReshardOp
+// CoordinateOp, ReshardOp, AccumulateOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult CoordinateOp::verify() {
@@ -430,6 +430,16 @@ LogicalResult ReshardOp::verify() {
   auto error = [&] { return emitOpError(); };
   return success(succeeded(Placement::resolve(getFrom(), mesh.getMesh(), shape, error)) &&
                  succeeded(Placement::resolve(getTo(), mesh.getMesh(), shape, error)));
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? findMesh(module) : MeshOp();
+  std::optional<Axis> axis = mesh ? mesh.getMesh().find(getAxis()) : std::nullopt;
+  // accumulate_c2
+  if (!axis || !mesh.getMesh().isTime(*axis))
+    return emitOpError() << "names axis \"" << getAxis() << "\", which is no axis of times of the module's mesh";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,9 +8,10 @@
 #define MESHWRIGHT_DIALECTS_DIST_DIST_H
 
 #include "dialects/Attributes/Attributes.h"
+#include "dialects/Common/ReduceKind.h"
+#include "dialects/Common/Traits.h"
 #include "dialects/Dist/CollectiveKind.h"
 #include "dialects/Dist/Mesh.h"
-#include "dialects/Dist/Traits.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -11,6 +11,7 @@ include "dialects/Dist/Conversions.td"
 include "dialects/Dist/DistBase.td"
 include "dialects/Dist/Schedule.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_Op<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
@@ -43,7 +44,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   }];
 }
 
-def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure, Dist_AlwaysAvailable]> {
+def Dist_CoordinateOp : Dist_Op<"coordinate", [Pure, AlwaysAvailable]> {
   let summary = "the rank's coordinate on an axis, filled in by the runtime";
   let description = [{
     Ranks whose programs differ only in numbers share one program, which computes these numbers from its coordinates.
@@ -77,6 +78,29 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `from` $from `to` $to attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Dist_AccumulateOp : Dist_Op<"accumulate", [Pure, Elementwise, SameOperandsAndResultType,
+                                               DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the running sum over an axis of times";
+  let description = [{
+    One step of gradient accumulation. At coordinate 0 of the axis the result is `addend`, at every other coordinate it
+    is `before` + `addend`. `before` is a read of the accumulator to which the result is assigned; its value at
+    coordinate 0 is not used.
+
+    - **C1**: operands and result have the same type.
+    - **C2**: `axis` is an axis of times of the module's mesh.
+
+    Example:
+    ```mlir
+    %before = net.read @"accumulator/p.w" : tensor<4x8xf32>
+    %sum = dist.accumulate %before, %gradient over "accumulation" : tensor<4x8xf32>
+    net.assign @"accumulator/p.w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$before `,` $addend `over` $axis attr-dict `:` type($result)";
 }
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef MESHWRIGHT_DIALECTS_DIST_DISTBASE_TD
 #define MESHWRIGHT_DIALECTS_DIST_DISTBASE_TD
 
+include "dialects/Common/Common.td"
+include "dialects/Dist/Enums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -35,33 +37,11 @@ def Dist_Dialect : Dialect {
   let hasRegionResultAttrVerify = 1;
 }
 
-// ReduceKind is shared by partial placements, collectives and reductions of the serial network.
-def Dist_ReduceKind : I32Enum<"ReduceKind", "how several values become one", [
-    I32EnumCase<"Sum", 0, "sum">,
-    I32EnumCase<"Product", 1, "product">,
-    I32EnumCase<"Max", 2, "max">,
-    I32EnumCase<"Min", 3, "min">,
-    I32EnumCase<"And", 4, "and">,
-    I32EnumCase<"Or", 5, "or">]> {
-  let cppNamespace = "::meshwright::dist";
-}
-
-def Dist_ReduceKindAttr : EnumAttr<Dist_Dialect, Dist_ReduceKind, "reduce_kind">;
-
-def Dist_MemoryKind : I32Enum<"MemoryKind", "whose memory a value is in", [
-    I32EnumCase<"Device", 0, "device">,
-    I32EnumCase<"Host", 1, "host">]> {
-  let cppNamespace = "::meshwright::dist";
+def Dist_ReduceKindAttr : EnumAttr<Dist_Dialect, ReduceKind, "reduce_kind"> {
+  let cppNamespace = Dist_Dialect.cppNamespace;
 }
 
 def Dist_MemoryKindAttr : EnumAttr<Dist_Dialect, Dist_MemoryKind, "memory">;
-
-// Classes of operations, by which passes choose; see dialects/Dist/Traits.h.
-class Dist_Trait<string name> : NativeOpTrait<name> {
-  let cppNamespace = "::meshwright::dist";
-}
-def Dist_Computation : Dist_Trait<"Computation">;
-def Dist_AlwaysAvailable : Dist_Trait<"AlwaysAvailable">;
 
 class Dist_Attr<string name, string mnem> : AttrDef<Dist_Dialect, name> {
   let mnemonic = mnem;
@@ -119,7 +99,7 @@ def Dist_MappingAttr : Dist_Attr<"Mapping", "mapping"> {
 
     Example: `#dist.mapping<dims = [["dp"], [3, "tp"]], partial = sum ["sp"], on {"pp" = [0, 3]}>`
   }];
-  let parameters = (ins OptionalArrayRefParameter<"DigitsAttr">:$dims, "::meshwright::dist::ReduceKind":$partialKind,
+  let parameters = (ins OptionalArrayRefParameter<"DigitsAttr">:$dims, "::meshwright::ReduceKind":$partialKind,
                         "::mlir::ArrayAttr":$partialAxes, "::mlir::DictionaryAttr":$support);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

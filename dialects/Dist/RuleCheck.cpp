@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 
 namespace {

@@ -12,7 +12,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dist_ProgramOp<string mnem, list<Trait> traits = []> : Op<Dist_Dialect, mnem, traits>;
 
-def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Dist_Computation, IsolatedFromAbove, SingleBlock]> {
+def Dist_KernelOp : Dist_ProgramOp<"kernel", [Pure, Computation, IsolatedFromAbove, SingleBlock]> {
   let summary = "operations that are fused and compiled as one function";
   let description = [{
     The body computes the results from the inputs with operations that have a kernel lowering; kernels with equal
@@ -250,7 +250,7 @@ def Dist_ScheduleOp : Dist_ProgramOp<"schedule"> {
   }];
 }
 
-def Dist_MatmulOp : Dist_ProgramOp<"matmul", [Pure, Dist_Computation]> {
+def Dist_MatmulOp : Dist_ProgramOp<"matmul", [Pure, Computation]> {
   let summary = "a batched GEMM that a library computes";
   let description = [{
     Computes for every index of `batch` the m × n product of an m × k and a k × n matrix. Strides, in elements, say how

@@ -7,7 +7,9 @@
 #ifndef MESHWRIGHT_DIALECTS_NET_NET_H
 #define MESHWRIGHT_DIALECTS_NET_NET_H
 
-#include "dialects/Dist/Dist.h"
+#include "dialects/Attributes/Attributes.h"
+#include "dialects/Common/ReduceKind.h"
+#include "dialects/Common/Traits.h"
 #include "dialects/Net/Traits.h"
 #include "dialects/Net/Window.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"

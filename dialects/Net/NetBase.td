@@ -7,7 +7,7 @@
 #ifndef MESHWRIGHT_DIALECTS_NET_NETBASE_TD
 #define MESHWRIGHT_DIALECTS_NET_NETBASE_TD
 
-include "dialects/Dist/DistBase.td"
+include "dialects/Common/Common.td"
 include "dialects/Net/Enums.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -28,10 +28,13 @@ def Net_Dialect : Dialect {
     error.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let dependentDialects = ["::meshwright::dist::DistDialect"];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
+}
+
+def Net_ReduceKindAttr : EnumAttr<Net_Dialect, ReduceKind, "reduce_kind"> {
+  let cppNamespace = Net_Dialect.cppNamespace;
 }
 
 def Net_VariableKindAttr : EnumAttr<Net_Dialect, Net_VariableKind, "variable_kind">;

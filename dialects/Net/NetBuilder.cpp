@@ -135,7 +135,7 @@ Value NetBuilder::concatenate(ValueRange values, int64_t dim) {
   return ConcatenateOp::create(builder, location, typeOf(values.front()).clone(shape), values, dim);
 }
 
-Value NetBuilder::reduce(dist::ReduceKind kind, Value x, Dims dims) {
+Value NetBuilder::reduce(ReduceKind kind, Value x, Dims dims) {
   if (dims.empty())
     return x;
   SmallVector<int64_t> shape;

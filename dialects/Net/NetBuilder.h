@@ -58,7 +58,7 @@ public:
   Value dynamicSlice(Value x, mlir::ValueRange starts, Dims shape);
   Value dynamicUpdateSlice(Value x, Value box, mlir::ValueRange starts);
   Value concatenate(mlir::ValueRange values, int64_t dim);
-  Value reduce(dist::ReduceKind kind, Value x, Dims dims);
+  Value reduce(ReduceKind kind, Value x, Dims dims);
   Value dot(Value lhs, Value rhs, Dims lhsBatch, Dims rhsBatch, Dims lhsContract, Dims rhsContract,
             mlir::Type elementType);
   /// The index along `dim` of every element of a tensor of `shape`.

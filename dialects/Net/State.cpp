@@ -14,7 +14,7 @@ using namespace meshwright::net;
 /// The global type of the variable. Local types do not serve for comparison, since variables of the same placement may
 /// be stored differently.
 static RankedTensorType getWholeType(VariableOp variable) {
-  if (auto global = dist::kGlobalTypeAttr.get(variable))
+  if (auto global = kGlobalTypeAttr.get(variable))
     if (auto type = dyn_cast<RankedTensorType>(global.getValue()))
       return type;
   return variable.getTensorType();
@@ -81,16 +81,6 @@ static LogicalResult verifyAssignedOnce(AssignOp first) {
     diagnostic.attachNote(entry->second.getLoc()) << "the first assignment is here";
     return diagnostic;
   }
-  return success();
-}
-
-LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto module = (*this)->getParentOfType<ModuleOp>();
-  dist::MeshOp mesh = module ? dist::findMesh(module) : dist::MeshOp();
-  std::optional<dist::Axis> axis = mesh ? mesh.getMesh().find(getAxis()) : std::nullopt;
-  // accumulate_c2
-  if (!axis || !mesh.getMesh().isTime(*axis))
-    return emitOpError() << "names axis \"" << getAxis() << "\", which is no axis of times of the module's mesh";
   return success();
 }
 

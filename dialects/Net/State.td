@@ -32,7 +32,7 @@ def Net_VariableOp : Net_Op<"variable", [Symbol, DeclareOpInterfaceMethods<Symbo
   }];
 }
 
-def Net_ReadOp : Net_Op<"read", [Dist_AlwaysAvailable, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Net_ReadOp : Net_Op<"read", [AlwaysAvailable, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a variable at the entry of the step";
   let description = [{
     - **C1**: the variable exists and has the result's type.
@@ -54,29 +54,6 @@ def Net_AssignOp : Net_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInter
   }];
   let arguments = (ins FlatSymbolRefAttr:$variable, AnyStaticShapeTensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
-}
-
-def Net_AccumulateOp : Net_Op<"accumulate", [Pure, Elementwise, SameOperandsAndResultType,
-                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the running sum over an axis of times";
-  let description = [{
-    One step of gradient accumulation. At coordinate 0 of the axis the result is `addend`, at every other coordinate it
-    is `before` + `addend`. `before` is a read of the accumulator to which the result is assigned; its value at
-    coordinate 0 is not used.
-
-    - **C1**: operands and result have the same type.
-    - **C2**: `axis` is an axis of times of the module's mesh.
-
-    Example:
-    ```mlir
-    %before = net.read @"accumulator/p.w" : tensor<4x8xf32>
-    %sum = net.accumulate %before, %gradient over "accumulation" : tensor<4x8xf32>
-    net.assign @"accumulator/p.w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
-    ```
-  }];
-  let arguments = (ins AnyStaticShapeTensor:$before, AnyStaticShapeTensor:$addend, StrAttr:$axis);
-  let results = (outs AnyStaticShapeTensor:$result);
-  let assemblyFormat = "$before `,` $addend `over` $axis attr-dict `:` type($result)";
 }
 
 #endif

@@ -163,7 +163,7 @@ def Net_ReduceOp : Net_Op<"reduce", [Pure, SameOperandsAndResultElementType]> {
 
     Example: `%1 = net.reduce sum %0 dims = [1] : tensor<2x4xf32> -> tensor<2xf32>`
   }];
-  let arguments = (ins Dist_ReduceKindAttr:$kind, AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Net_ReduceKindAttr:$kind, AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "`` $kind $operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;

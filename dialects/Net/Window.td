@@ -9,7 +9,7 @@
 
 include "dialects/Net/NetBase.td"
 
-def Net_ConvolutionOp : Net_Op<"convolution", [Pure, Dist_Computation]> {
+def Net_ConvolutionOp : Net_Op<"convolution", [Pure, Computation]> {
   let summary = "convolution of a tensor with a kernel";
   let description = [{
     Has the semantics of StableHLO's `convolution`. Along each spatial dimension `lhs` is dilated (`lhs_dilation` − 1
@@ -75,7 +75,7 @@ def Net_ReduceWindowOp : Net_WindowOp<"reduce_window"> {
          base_dilation = [1, 1, 1, 1] window_dilation = [1, 1, 1, 1] : tensor<8x32x32x3xf32> -> tensor<8x16x16x3xf32>
     ```
   }];
-  let arguments = (ins Dist_ReduceKindAttr:$kind, AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$sizes,
+  let arguments = (ins Net_ReduceKindAttr:$kind, AnyStaticShapeTensor:$operand, DenseI64ArrayAttr:$sizes,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                        DenseI64ArrayAttr:$base_dilation, DenseI64ArrayAttr:$window_dilation);
   let results = (outs AnyStaticShapeTensor:$result);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Memory.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Glob.h"
 

@@ -419,13 +419,7 @@ namespace {
 struct PlacementsPass : annotate::impl::PlacementsPassBase<PlacementsPass> {
   using PlacementsPassBase::PlacementsPassBase;
   void runOnOperation() override {
-    std::string text = strategy, name = "<strategy>";
-    if (llvm::sys::fs::is_regular_file(strategy))
-      if (auto buffer = llvm::MemoryBuffer::getFile(strategy)) {
-        text = (*buffer)->getBuffer().str();
-        name = strategy;
-      }
-    FailureOr<StrategyFile> file = StrategyFile::parse(text, name, &getContext());
+    FailureOr<StrategyFile> file = StrategyFile::read(strategy, &getContext());
     if (failed(file) || failed(file->check(ranks, &getContext())) || failed(annotate::annotate(getOperation(), *file)))
       signalPassFailure();
   }

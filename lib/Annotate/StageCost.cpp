@@ -10,6 +10,7 @@
 
 #include "StageCost.h"
 #include "Storage.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Bytes.h"
 
 using namespace mlir;

@@ -10,6 +10,7 @@
 
 #include "Stages.h"
 #include "BackwardStages.h"
+#include "dialects/Dist/Dist.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Storage.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"

@@ -75,8 +75,8 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target) {
 }
 
 /// Compiles one kernel to PTX; its private symbols get the kernel's name as a prefix.
-static LogicalResult compileToPtx(const KernelJob &job, StringRef target, SmallVectorImpl<LaunchedFunction> &launches,
-                                  std::string &ptx) {
+static LogicalResult compileToPtx(const KernelJob &job, StringRef target, const CodeCache &cache,
+                                  SmallVectorImpl<LaunchedFunction> &launches, std::string &ptx) {
   OwningOpRef<ModuleOp> source = buildGpuKernelModule(job.kernel, job.symbol, GpuMachine::getNvidia(), launches);
   if (!source)
     return failure();
@@ -85,20 +85,17 @@ static LogicalResult compileToPtx(const KernelJob &job, StringRef target, SmallV
   if (!module)
     return job.kernel->emitError() << "kernel cannot be translated to LLVM";
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
-  optimizeModule(*module, *machine);
   for (llvm::GlobalValue &value : module->global_values())
     if (value.hasLocalLinkage())
       value.setName(job.symbol + "_" + value.getName());
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return job.kernel->emitError() << "target \"" << target << "\" writes no assembly";
-  codegen.run(*module);
-  if (size_t call = text.find(".extern .func"); call != StringRef::npos)
+  FailureOr<std::string> text = generateCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, cache,
+                                             [&] { return job.kernel->emitError(); });
+  if (failed(text))
+    return failure();
+  ptx = std::move(*text);
+  if (size_t call = ptx.find(".extern .func"); call != StringRef::npos)
     return job.kernel->emitError() << "kernel calls a function that a GPU has not: "
-                                   << text.str().substr(call).take_until([](char c) { return c == ';'; });
-  ptx = text.str();
+                                   << StringRef(ptx).substr(call).take_until([](char c) { return c == ';'; });
   return success();
 }
 
@@ -216,7 +213,7 @@ LogicalResult GpuCompiler::emulate(Target &target) {
     return buildGpuKernelModule(jobs[index].kernel, jobs[index].symbol, GpuMachine::getEmulated(),
                                 target.launches[index]);
   };
-  if (failed(compileSharedObject(jobs.size(), build, kEmulator, folder + "/" + file, location)))
+  if (failed(compileSharedObject(jobs.size(), build, kEmulator, cache, folder + "/" + file, location)))
     return failure();
   addLibrary(target, file, KernelLibrary::SHARED_OBJECT);
   for (const std::string &feature : getCpuFeatures(kEmulator))
@@ -227,7 +224,7 @@ LogicalResult GpuCompiler::emulate(Target &target) {
 LogicalResult GpuCompiler::compileForNvidia(Target &target) {
   std::vector<std::string> parts(jobs.size());
   auto compile = [&](size_t index) {
-    return compileToPtx(jobs[index], target.name, target.launches[index], parts[index]);
+    return compileToPtx(jobs[index], target.name, cache, target.launches[index], parts[index]);
   };
   if (failed(failableParallelForEachN(location.getContext(), 0, jobs.size(), compile)))
     return failure();

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_GPUSEARCH_H
 #define MESHWRIGHT_LIB_CODEGEN_GPUSEARCH_H
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Codegen/GpuMachine.h"
 #include "meshwright/Codegen/GpuPlan.h"

@@ -78,9 +78,8 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std:
       triple, processor, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-void emit::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
+/// Runs LLVM's passes for `machine` over `module`.
+static void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
@@ -95,6 +94,25 @@ void emit::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, graph, modules);
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+FailureOr<std::string> emit::generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                          llvm::CodeGenFileType type, const CodeCache &cache,
+                                          llvm::function_ref<InFlightDiagnostic()> emitError) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  std::string key = cache.getKey(module, machine);
+  if (std::optional<std::string> known = cache.load(key))
+    return std::move(*known);
+  optimizeModule(module, machine);
+  llvm::SmallString<0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager codegen;
+  if (machine.addPassesToEmitFile(codegen, stream, nullptr, type))
+    return emitError() << "processor " << machine.getTargetCPU() << " has no code of this form";
+  codegen.run(module);
+  cache.store(key, code);
+  return code.str().str();
 }
 
 /// Adds `__truncsfbf2`, which rounds f32 to bf16, to nearest and ties to even: LLVM calls it where it selects between
@@ -116,26 +134,32 @@ static void addRounding(llvm::Module &module) {
 }
 
 /// Compiles `module` for `target` to the object file `path`.
-static LogicalResult compileModule(llvm::Module &module, StringRef target, StringRef path,
+static LogicalResult compileModule(llvm::Module &module, StringRef target, const CodeCache &cache, StringRef path,
                                    llvm::function_ref<InFlightDiagnostic()> emitError) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
   if (!machine)
     return emitError() << "no code can be generated for target \"" << target << "\": " << error;
-  optimizeModule(module, *machine);
+  FailureOr<std::string> object =
+      generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, cache, [&] { return emitError(); });
+  if (failed(object))
+    return failure();
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
+  if (!code) {
+    file << *object;
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
   if (code)
     return emitError() << "cannot write " << path << ": " << code.message();
-  llvm::legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, file, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return emitError() << "target \"" << target << "\" writes no object files";
-  codegen.run(module);
   return success();
 }
 
 /// Compiles what `build` builds to the object file `path`.
-static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef target, StringRef path) {
+static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef target, const CodeCache &cache,
+                                   StringRef path) {
   OwningOpRef<ModuleOp> source = build(index);
   if (!source)
     return failure();
@@ -143,7 +167,7 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(*source, context);
   if (!module)
     return source->emitError() << "kernel cannot be translated to LLVM";
-  return compileModule(*module, target, path, [&] { return source->emitError(); });
+  return compileModule(*module, target, cache, path, [&] { return source->emitError(); });
 }
 
 /// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`.
@@ -172,12 +196,13 @@ static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
 }
 
 /// Compiles what kernels call, and their table, to the object file `path`.
-static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef target, StringRef path, Location location) {
+static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef target, const CodeCache &cache,
+                                    StringRef path, Location location) {
   llvm::LLVMContext context;
   llvm::Module module("helpers", context);
   addRounding(module);
   addTable(module, symbols);
-  return compileModule(module, target, path, [&] { return emitError(location); });
+  return compileModule(module, target, cache, path, [&] { return emitError(location); });
 }
 
 /// Links `objects` with the first linker that is there.
@@ -201,15 +226,15 @@ static LogicalResult link(ArrayRef<std::string> objects, StringRef path, Locatio
 }
 
 static LogicalResult compileAndLink(size_t count, ModuleBuilder build, ArrayRef<StringRef> symbols, StringRef target,
-                                    StringRef path, Location location) {
+                                    const CodeCache &cache, StringRef path, Location location) {
   SmallVector<std::string> objects;
   for (size_t index = 0; index < count; ++index)
     objects.push_back((path + "." + Twine(index) + ".o").str());
   objects.push_back((path + ".helpers.o").str());
-  auto compile = [&](size_t index) { return compileObject(build, index, target, objects[index]); };
+  auto compile = [&](size_t index) { return compileObject(build, index, target, cache, objects[index]); };
   LogicalResult result = failableParallelForEachN(location.getContext(), 0, count, compile);
   if (succeeded(result))
-    result = compileHelpers(symbols, target, objects.back(), location);
+    result = compileHelpers(symbols, target, cache, objects.back(), location);
   if (succeeded(result))
     result = link(objects, path, location);
   for (const std::string &object : objects)
@@ -217,13 +242,14 @@ static LogicalResult compileAndLink(size_t count, ModuleBuilder build, ArrayRef<
   return result;
 }
 
-LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, StringRef target, StringRef path,
-                                        Location location) {
-  return compileAndLink(count, build, {}, target, path, location);
+LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, StringRef target, const CodeCache &cache,
+                                        StringRef path, Location location) {
+  return compileAndLink(count, build, {}, target, cache, path, location);
 }
 
-LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, StringRef path, Location location) {
+LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, const CodeCache &cache, StringRef path,
+                                   Location location) {
   auto build = [&](size_t index) { return buildKernelModule(jobs[index].kernel, jobs[index].symbol); };
   auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
-  return compileAndLink(jobs.size(), build, symbols, target, path, location);
+  return compileAndLink(jobs.size(), build, symbols, target, cache, path, location);
 }

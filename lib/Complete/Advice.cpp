@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Units.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"

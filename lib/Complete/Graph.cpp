@@ -189,7 +189,7 @@ LogicalResult Graph::addOp(Operation &op, const Mesh &mesh, SymbolTableCollectio
   entry.layout = isLayout(&op, entry.rule);
   entry.defersReduction = dist::defersReduction(&op);
   entry.stage = meshwright::getStage(&op);
-  entry.accumulates = isa<net::AccumulateOp>(op);
+  entry.accumulates = isa<dist::AccumulateOp>(op);
   entry.carries = isa<net::CarryOp>(op);
   entry.handsOn = isa<net::NextOp>(op);
   if (entry.accumulates && failed(addLike(entry, mesh, symbols)))

@@ -23,15 +23,15 @@ using ValueIndex = int;
 /// The placement of a value on one axis.
 struct State {
   enum class Kind : uint8_t { Replicated, Split, Partial } kind = Kind::Replicated;
-  dist::ReduceKind reduction = dist::ReduceKind::Sum;
+  ReduceKind reduction = ReduceKind::Sum;
   unsigned dim = 0;
   int64_t extent = 0;
   int64_t stride = 0;
 
   static State replicated() { return {}; }
-  static State partial(dist::ReduceKind kind) { return {Kind::Partial, kind, 0, 0, 0}; }
+  static State partial(ReduceKind kind) { return {Kind::Partial, kind, 0, 0, 0}; }
   static State split(unsigned dim, int64_t extent, int64_t stride) {
-    return {Kind::Split, dist::ReduceKind::Sum, dim, extent, stride};
+    return {Kind::Split, ReduceKind::Sum, dim, extent, stride};
   }
   bool isReplicated() const { return kind == Kind::Replicated; }
   bool isSplit() const { return kind == Kind::Split; }

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Owners.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 
 using namespace mlir;

@@ -228,7 +228,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
   /// The names of accumulators whose only use is one accumulation.
   llvm::DenseSet<Attribute> findAccumulators() {
     llvm::DenseSet<Attribute> names;
-    getOperation().walk([&](net::AccumulateOp op) {
+    getOperation().walk([&](dist::AccumulateOp op) {
       auto read = op.getBefore().getDefiningOp<net::ReadOp>();
       if (read && read->hasOneUse())
         names.insert(read.getVariableAttr().getAttr());
@@ -308,7 +308,7 @@ struct PropagatePass : complete::impl::PropagatePassBase<PropagatePass> {
     // Warnings concern axes of ranks, which follow the axis of slices in `plans`.
     size_t numTimes = plans.size();
     for (auto [axis, data] : order)
-      plans.push_back({axis, AxisSolver(*graph, mesh, axis, data, plans).solve()});
+      plans.push_back({axis, solveAxis(AxisProblem(*graph, mesh, axis, data, plans))});
     for (auto [index, entry] : llvm::enumerate(order))
       if (!entry.second)
         warnAboutCosts(*graph, mesh, plans, numTimes + index);

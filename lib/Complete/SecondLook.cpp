@@ -2,123 +2,99 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forward sweep decides an operation by its operands. Here the plan is read from its end: a value that all uses
-// slice is computed in parts; a value on the way to a variable is converted to the storage placement where it is
-// narrowest; a value that most uses slice is kept in parts; and a value is gathered once if several elementwise users
-// are gathered right after. All but the first are annotations for another sweep.
+// The forward sweep decides an operation by its operands. Here the plan is read from its end: a value that most uses
+// slice is kept in parts; a value on the way to a variable is converted to the storage placement where it is
+// narrowest; and a value is gathered once if several elementwise users are gathered right after. All are annotations
+// for another sweep.
 //
 //===----------------------------------------------------------------------===//
 
-#include "AxisSolver.h"
+#include "SecondLook.h"
 
 using namespace meshwright;
 using namespace meshwright::complete;
 using namespace meshwright::dist;
 
-//===----------------------------------------------------------------------===//
-// Reverse sweep
-//===----------------------------------------------------------------------===//
-
-/// The only split state in which uses read the replicated `value`; all other uses are collected in `others`.
-std::optional<State> AxisSolver::slicedTo(ValueIndex value, llvm::SmallVectorImpl<Use> &others) const {
-  std::optional<State> target;
-  for (const Use &use : graph.values[value].uses) {
-    const State &asked = plan.operands[use.op][use.operand];
-    if (!asked.isSplit() || (target && asked != *target))
-      others.push_back(use);
-    else
-      target = asked;
-  }
-  return target;
+/// True if all operands and the result of `rule` have the same dimensions, with one factor each.
+static bool isElementwise(const ShardingRule &rule) {
+  if (rule.results.size() != 1)
+    return false;
+  auto same = [&](const TensorRule &tensor) {
+    const auto &dims = rule.results.front().dims;
+    if (tensor.dims.size() != dims.size())
+      return false;
+    for (auto [mine, theirs] : llvm::zip(tensor.dims, dims))
+      if (mine.size() != 1 || theirs.size() != 1 || mine.front().factor != theirs.front().factor ||
+          mine.front().size != theirs.front().size)
+        return false;
+    return true;
+  };
+  return llvm::all_of(rule.operands, same);
 }
 
-/// Splits the result of `op` if it is replicated and all its uses slice it in the same way.
-void AxisSolver::sinkInto(OpIndex op) {
-  const GraphOp &graphOp = graph.ops[op];
-  if (graphOp.results.size() != 1)
-    return;
-  ValueIndex value = graphOp.results.front();
-  llvm::SmallVector<Use> others;
-  std::optional<State> target = slicedTo(value, others);
-  if (isFixed(value) || !plan.values[value].isReplicated() || !target || !others.empty())
-    return;
-  if (!fitsOthers(value, *target))
-    return;
-  const State &computed = plan.computes[op].front();
-  if (computed.isPartial()) {
-    plan.values[value] = *target;
-    return;
-  }
-  if (!computed.isReplicated())
-    return;
-  std::optional<Candidate> split = splitByResult(op, 0, *target);
-  if (!split || cost(op, *split) > cost(op, makeWhole(op)))
-    return;
-  apply(op, *split);
-  plan.values[value] = *target;
-}
-
-void AxisSolver::sweepBack() {
-  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op)
-    sinkInto(op);
-}
-
-/// Annotates replicated values that some uses slice in the same way, if the other uses would pay little. Returns true
-/// if there was any. Skips values derived from constants and scalars alone: every use takes its part for free, and
-/// unrelated uses that share one, such as the updates of biases of one length, must not affect each other.
-bool AxisSolver::annotateSliced() {
-  bool any = false;
-  for (ValueIndex value = 0; value < static_cast<ValueIndex>(graph.values.size()); ++value) {
-    llvm::SmallVector<Use> others;
-    std::optional<State> target = slicedTo(value, others);
-    if (isFixed(value) || derived[value] || !plan.values[value].isReplicated() || !target || others.empty() ||
-        !fitsOthers(value, *target))
+bool complete::annotateCarried(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
+  bool found = false;
+  for (const GraphOp &op : problem.graph.ops) {
+    if (!op.handsOn)
       continue;
-    const GraphValue &entry = graph.values[value];
-    bool reduced = plan.computes[entry.def][entry.result].isPartial();
-    double limit = bytes[value] * (n - 1) / (4.0 * n) / (reduced ? 2 : 1);
-    plan.values[value] = *target;
+    ValueIndex carried = op.operands[1];
+    const State &next = sweep.made[carried];
+    if (notes.given[carried] || !sweep.plan.values[carried].isReplicated() || !next.isSplit() ||
+        !problem.fitsOthers(carried, next))
+      continue;
+    notes.given[carried] = next;
+    found = true;
+  }
+  return found;
+}
+
+bool complete::annotateSliced(const AxisProblem &problem, AxisSweep &sweep, Annotations &notes) {
+  bool any = false;
+  for (ValueIndex value = 0; value < static_cast<ValueIndex>(problem.graph.values.size()); ++value) {
+    llvm::SmallVector<Use> others;
+    std::optional<State> target = sweep.slicedTo(value, others);
+    if (sweep.isFixed(value) || problem.derived[value] || !sweep.plan.values[value].isReplicated() || !target ||
+        others.empty() || !problem.fitsOthers(value, *target))
+      continue;
+    const GraphValue &entry = problem.graph.values[value];
+    bool reduced = sweep.plan.computes[entry.def][entry.result].isPartial();
+    double limit = problem.bytes[value] * (problem.n - 1) / (4.0 * problem.n) / (reduced ? 2 : 1);
+    sweep.plan.values[value] = *target;
     double paid = 0;
     for (const Use &use : others) {
-      double chosen = 0;
-      if (graph.ops[use.op].sink)
-        chosen = convertBytes(bytes[value], *target, plan.operands[use.op][use.operand]);
-      else
-        choose(use.op, &chosen);
-      paid += chosen;
+      paid += problem.graph.ops[use.op].sink
+                  ? problem.convertBytes(value, *target, sweep.plan.operands[use.op][use.operand])
+                  : sweep.getBestCost(use.op);
       if (paid >= limit)
         break;
     }
-    plan.values[value] = State::replicated();
+    sweep.plan.values[value] = State::replicated();
     if (paid >= limit)
       continue;
-    given[value] = *target;
+    notes.given[value] = *target;
     any = true;
   }
   return any;
 }
 
-//===----------------------------------------------------------------------===//
-// Stored values and gathered values
-//===----------------------------------------------------------------------===//
-
 /// Propagates the wanted state of the result of an elementwise `op` to the operands that would need a conversion. False
 /// if converting them costs more than converting the result.
-bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
-                            llvm::MutableArrayRef<std::optional<State>> wanted) const {
-  const GraphOp &graphOp = graph.ops[op];
+static bool wantBefore(const AxisProblem &problem, const AxisSweep &sweep, OpIndex op, const State &target,
+                       double limit, llvm::MutableArrayRef<std::optional<State>> wanted) {
+  const GraphOp &graphOp = problem.graph.ops[op];
   // A partial value is never reduced before a marked operation.
   if (!isElementwise(graphOp.rule) || graphOp.defersReduction)
     return false;
   llvm::SmallSetVector<ValueIndex, 4> moved;
   for (ValueIndex operand : graphOp.operands)
-    if (convertBytes(bytes[operand], forward[operand], target) > 0)
+    if (problem.convertBytes(operand, sweep.forward[operand], target) > 0)
       moved.insert(operand);
   double paid = 0;
   for (ValueIndex operand : moved) {
-    if (graph.source[operand] || graph.pinned[operand] || (wanted[operand] && *wanted[operand] != target))
+    if (problem.graph.source[operand] || problem.graph.pinned[operand] ||
+        (wanted[operand] && *wanted[operand] != target))
       return false;
-    paid += convertCost(operand, forward[operand], target);
+    paid += problem.convertCost(operand, sweep.forward[operand], target);
   }
   if (moved.empty() || paid > limit)
     return false;
@@ -127,43 +103,25 @@ bool AxisSolver::wantBefore(OpIndex op, const State &target, double limit,
   return true;
 }
 
-/// A carried value that starts replicated, such as zeros, and is passed on split is split from the start, for free.
-bool AxisSolver::annotateCarried() {
-  bool found = false;
-  for (const GraphOp &op : graph.ops) {
-    if (!op.handsOn)
-      continue;
-    ValueIndex carried = op.operands[1];
-    const State &next = made[carried];
-    if (given[carried] || !plan.values[carried].isReplicated() || !next.isSplit() || !fitsOthers(carried, next))
-      continue;
-    given[carried] = next;
-    found = true;
-  }
-  return found;
-}
-
-/// Annotates values that lead to an assignment through elementwise operations with the variable's storage placement, at
-/// the narrowest place: at the gradient, rather than at each moment and parameter computed from it.
-bool AxisSolver::annotateStored() {
+bool complete::annotateStored(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
   bool any = false;
-  llvm::SmallVector<std::optional<State>, 0> wanted(graph.values.size());
-  for (OpIndex op = static_cast<OpIndex>(graph.ops.size()) - 1; op >= 0; --op) {
-    const GraphOp &graphOp = graph.ops[op];
-    if (auto stored = graph.stored(op, axis)) {
+  llvm::SmallVector<std::optional<State>, 0> wanted(problem.graph.values.size());
+  for (OpIndex op = static_cast<OpIndex>(problem.graph.ops.size()) - 1; op >= 0; --op) {
+    const GraphOp &graphOp = problem.graph.ops[op];
+    if (auto stored = problem.graph.stored(op, problem.axis)) {
       wanted[graphOp.operands.front()] = *stored;
       continue;
     }
     if (graphOp.results.size() != 1)
       continue;
     ValueIndex value = graphOp.results.front();
-    if (!wanted[value] || isFixed(value))
+    if (!wanted[value] || sweep.isFixed(value))
       continue;
-    double paid = convertCost(value, forward[value], *wanted[value]);
-    if (paid == 0 || wantBefore(op, *wanted[value], paid, wanted))
+    double paid = problem.convertCost(value, sweep.forward[value], *wanted[value]);
+    if (paid == 0 || wantBefore(problem, sweep, op, *wanted[value], paid, wanted))
       continue;
-    if (fitsOthers(value, *wanted[value])) {
-      given[value] = *wanted[value];
+    if (problem.fitsOthers(value, *wanted[value])) {
+      notes.given[value] = *wanted[value];
       any = true;
     }
   }
@@ -171,47 +129,45 @@ bool AxisSolver::annotateStored() {
 }
 
 /// True if `use` is elementwise on a split value and its result is gathered or reduced right after.
-bool AxisSolver::paysAfter(const Use &use) const {
-  const GraphOp &user = graph.ops[use.op];
-  if (user.results.size() != 1 || !isElementwise(user.rule) || graph.values[user.results.front()].uses.size() != 1)
+static bool paysAfter(const AxisProblem &problem, const AxisSweep &sweep, const Use &use) {
+  const GraphOp &user = problem.graph.ops[use.op];
+  if (user.results.size() != 1 || !isElementwise(user.rule) ||
+      problem.graph.values[user.results.front()].uses.size() != 1)
     return false;
   ValueIndex value = user.results.front();
-  const Use &next = graph.values[value].uses.front();
-  if (!plan.values[value].isSplit())
+  const Use &next = problem.graph.values[value].uses.front();
+  if (!sweep.plan.values[value].isSplit())
     return false;
-  return plan.operands[next.op][next.operand].isReplicated() ||
-         llvm::any_of(plan.computes[next.op], [](const State &state) { return state.isPartial(); });
+  return sweep.plan.operands[next.op][next.operand].isReplicated() ||
+         llvm::any_of(sweep.plan.computes[next.op], [](const State &state) { return state.isPartial(); });
 }
 
-/// If the results of two elementwise uses of a value are converted right after, the value may as well be gathered once:
-/// offers it replicated.
-bool AxisSolver::offerGathered() {
+bool complete::offerGathered(const AxisProblem &problem, const AxisSweep &sweep, Annotations &notes) {
   bool any = false;
-  for (auto [value, entry] : llvm::enumerate(graph.values)) {
-    if (!forward[value].isSplit() || graph.pinned[value] || llvm::is_contained(offered[value], State::replicated()) ||
-        llvm::count_if(entry.uses, [&](const Use &use) { return paysAfter(use); }) < 2)
+  for (auto [value, entry] : llvm::enumerate(problem.graph.values)) {
+    if (!sweep.forward[value].isSplit() || problem.graph.pinned[value] ||
+        llvm::is_contained(notes.offered[value], State::replicated()) ||
+        llvm::count_if(entry.uses, [&](const Use &use) { return paysAfter(problem, sweep, use); }) < 2)
       continue;
-    offered[value].push_back(State::replicated());
+    notes.offered[value].push_back(State::replicated());
     any = true;
   }
   return any;
 }
 
-/// The traffic of the plan: one conversion of each value for every placement in which it is read, and one at its
-/// definition if it is reduced there.
-double AxisSolver::countBytes() const {
+double complete::countBytes(const AxisProblem &problem, const AxisPlan &plan) {
   double total = 0;
-  for (auto [value, entry] : llvm::enumerate(graph.values)) {
+  for (auto [value, entry] : llvm::enumerate(problem.graph.values)) {
     const State &kept = plan.values[value];
     if (entry.def >= 0)
-      total += convertCost(value, plan.computes[entry.def][entry.result], kept);
+      total += problem.convertCost(value, plan.computes[entry.def][entry.result], kept);
     llvm::SmallVector<State, 2> seen{kept};
     for (const Use &use : entry.uses) {
       const State &target = plan.operands[use.op][use.operand];
       if (llvm::is_contained(seen, target))
         continue;
       seen.push_back(target);
-      total += convertCost(value, kept, target);
+      total += problem.convertCost(value, kept, target);
     }
   }
   return total;

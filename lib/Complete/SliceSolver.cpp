@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SliceSolver.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 
 using namespace mlir;

@@ -26,7 +26,7 @@ using namespace meshwright::complete;
 
 /// True if `op` sums or multiplies floats that its kernel widens.
 static bool isNarrowSum(net::ReduceOp op) {
-  bool rounds = op.getKind() == dist::ReduceKind::Sum || op.getKind() == dist::ReduceKind::Product;
+  bool rounds = op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Product;
   return rounds && !op.getDims().empty() && net::isFloat(op.getResult()) &&
          net::elementTypeOf(op.getResult()).getIntOrFloatBitWidth() < 32;
 }
@@ -36,7 +36,7 @@ static bool isNarrowSum(net::ReduceOp op) {
 static bool isGradient(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (net::getUserName(op).starts_with(net::kGradientPrefix) || dist::defersReduction(op) ||
-        isa<net::AccumulateOp>(op))
+        isa<dist::AccumulateOp>(op))
       return true;
     if (!value.hasOneUse() || value.use_begin()->getOwner()->getNumResults() != 1)
       return false;

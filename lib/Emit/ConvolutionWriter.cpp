@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramWriter.h"
+#include "ConvolutionWriter.h"
+#include "Enumerations.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Net/NetBuilder.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -26,13 +27,13 @@ static void addStrides(google::protobuf::RepeatedField<int64_t> &strides, Ranked
     strides.Add(all[dim]);
 }
 
-void ProgramWriter::addConvolution(net::ConvolutionOp op, Instruction &instruction) {
+void emit::writeConvolution(net::ConvolutionOp op, BufferTable &buffers, Instruction &instruction) {
   Convolution &convolution = *instruction.mutable_convolution();
   net::ConvolutionDimsAttr dims = op.getDims();
   RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs()), out = typeOf(op.getResult());
-  convolution.set_lhs(getBuffer(op.getLhs()));
-  convolution.set_rhs(getBuffer(op.getRhs()));
-  convolution.set_out(getBuffer(op.getResult()));
+  convolution.set_lhs(buffers.get(op.getLhs()));
+  convolution.set_rhs(buffers.get(op.getRhs()));
+  convolution.set_out(buffers.get(op.getResult()));
   convolution.set_lhs_dtype(getDType(lhs.getElementType()));
   convolution.set_rhs_dtype(getDType(rhs.getElementType()));
   convolution.set_out_dtype(getDType(out.getElementType()));

@@ -27,6 +27,7 @@ struct EmitPackagePass : emit::impl::EmitPackagePassBase<EmitPackagePass> {
     emit::EmitOptions options;
     options.path = path;
     options.gpuReport = gpuReport;
+    options.kernelCache = kernelCache;
     if (!targets.empty())
       options.targets.assign(targets.begin(), targets.end());
     if (failed(emit::emitPackage(getOperation(), nullptr, options)))

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Enumerations.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace meshwright;
 
@@ -16,19 +17,19 @@ static_assert(Collective::Kind_ARRAYSIZE == kNumCollectives);
 
 Collective::Kind emit::translate(dist::CollectiveKind kind) { return static_cast<Collective::Kind>(kind); }
 
-Collective::Reduction emit::translate(dist::ReduceKind kind) {
+Collective::Reduction emit::translate(ReduceKind kind) {
   switch (kind) {
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return Collective::SUM;
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return Collective::PRODUCT;
-  case dist::ReduceKind::Max:
+  case ReduceKind::Max:
     return Collective::MAX;
-  case dist::ReduceKind::Min:
+  case ReduceKind::Min:
     return Collective::MIN;
-  case dist::ReduceKind::And:
+  case ReduceKind::And:
     return Collective::AND;
-  case dist::ReduceKind::Or:
+  case ReduceKind::Or:
     return Collective::OR;
   }
   llvm_unreachable("all kinds are covered");
@@ -62,4 +63,46 @@ Initializer::Kind emit::translate(net::InitializerKind kind) {
     return Initializer::UNIFORM;
   }
   llvm_unreachable("all kinds are covered");
+}
+
+/// The 8-bit float types of the schema.
+static DType getFloat8(mlir::Type element) {
+  return llvm::TypeSwitch<mlir::Type, DType>(element)
+      .Case([](mlir::Float8E4M3FNType) { return F8E4M3FN; })
+      .Case([](mlir::Float8E5M2Type) { return F8E5M2; })
+      .Case([](mlir::Float8E4M3B11FNUZType) { return F8E4M3B11FNUZ; })
+      .Case([](mlir::Float8E4M3FNUZType) { return F8E4M3FNUZ; })
+      .Case([](mlir::Float8E5M2FNUZType) { return F8E5M2FNUZ; })
+      .Case([](mlir::Float8E4M3Type) { return F8E4M3; })
+      .Case([](mlir::Float8E3M4Type) { return F8E3M4; })
+      .Default(DTYPE_INVALID);
+}
+
+DType emit::getDType(mlir::Type element) {
+  if (element.isF32())
+    return F32;
+  if (element.isF64())
+    return F64;
+  if (element.isBF16())
+    return BF16;
+  if (element.isF16())
+    return F16;
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(element);
+  if (!integer)
+    return getFloat8(element);
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return I1;
+  case 8:
+    return isUnsigned ? U8 : I8;
+  case 16:
+    return isUnsigned ? U16 : I16;
+  case 32:
+    return isUnsigned ? U32 : I32;
+  case 64:
+    return isUnsigned ? U64 : I64;
+  default:
+    return DTYPE_INVALID;
+  }
 }

@@ -17,9 +17,11 @@
 namespace meshwright::emit {
 
 Collective::Kind translate(dist::CollectiveKind kind);
-Collective::Reduction translate(dist::ReduceKind kind);
+Collective::Reduction translate(ReduceKind kind);
 Variable::Kind translate(net::VariableKind kind);
 Initializer::Kind translate(net::InitializerKind kind);
+/// The element type of the schema; invalid where it has none.
+DType getDType(mlir::Type element);
 
 } // namespace meshwright::emit
 

@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_EMIT_EPILOGUEWRITER_H
 #define MESHWRIGHT_LIB_EMIT_EPILOGUEWRITER_H
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 #include "meshwright/Codegen/EpilogueTable.h"
 #include "meshwright/Kernels/ProductEpilogue.h"

@@ -29,7 +29,7 @@ namespace {
 class PackageWriter {
 public:
   PackageWriter(ModuleOp module, ModuleOp serial, const EmitOptions &options)
-      : module(module), serial(serial), options(options) {}
+      : module(module), serial(serial), options(options), cache(options.kernelCache) {}
 
   LogicalResult write();
 
@@ -44,6 +44,7 @@ private:
 
   ModuleOp module, serial;
   const EmitOptions &options;
+  CodeCache cache;
   Package package;
   Tables tables;
 };
@@ -106,7 +107,7 @@ LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {
 
 LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
   std::string file = ("kernels-" + target + ".so").str();
-  if (failed(compileKernels(tables.kernels.getJobs(), target, (folder + "/" + file).str(), module.getLoc())))
+  if (failed(compileKernels(tables.kernels.getJobs(), target, cache, (folder + "/" + file).str(), module.getLoc())))
     return failure();
   KernelLibrary &library = *package.add_libraries();
   library.set_target(target.str());
@@ -136,7 +137,7 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
   bool threads = context->isMultithreadingEnabled();
   context->enableMultithreading();
   llvm::scope_exit restore([&] { context->enableMultithreading(threads); });
-  GpuCompiler gpus(tables.kernels.getJobs(), folder, module.getLoc(), package);
+  GpuCompiler gpus(tables.kernels.getJobs(), cache, folder, module.getLoc(), package);
   for (const std::string &target : options.targets)
     if (failed(GpuCompiler::isKnownTarget(target) ? gpus.compile(target) : compileForCpu(folder, target)))
       return failure();

@@ -9,6 +9,7 @@
 
 #include "PackageContent.h"
 #include "Enumerations.h"
+#include "Names.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/Support.h"
 #include "dialects/Dist/Times.h"
@@ -88,7 +89,7 @@ LogicalResult ContentWriter::describeVariables() {
     variable.set_name(op.getSymName().str());
     variable.set_kind(translate(op.getKind()));
     DType dtype;
-    if (failed(describeValue(op.getLoc(), op.getTensorType(), dist::kGlobalTypeAttr.get(op), dist::kMappingAttr.get(op),
+    if (failed(describeValue(op.getLoc(), op.getTensorType(), net::kGlobalTypeAttr.get(op), dist::kMappingAttr.get(op),
                              dtype, *variable.mutable_shape(), *variable.mutable_placement())))
       return failure();
     variable.set_dtype(dtype);
@@ -107,7 +108,7 @@ LogicalResult ContentWriter::describePorts(func::FuncOp func) {
     auto name = dyn_cast_or_null<StringAttr>(getAttr(net::kNameAttr));
     port.set_name(name ? name.str() : fallback.str());
     DType dtype;
-    if (failed(describeValue(location, type, getAttr(dist::kGlobalTypeAttr), getAttr(dist::kMappingAttr), dtype,
+    if (failed(describeValue(location, type, getAttr(net::kGlobalTypeAttr), getAttr(dist::kMappingAttr), dtype,
                              *port.mutable_shape(), *port.mutable_placement())))
       return failure();
     port.set_dtype(dtype);
@@ -182,7 +183,7 @@ LogicalResult ContentWriter::writeProgram(ArrayRef<func::FuncOp> variants, Progr
       return emitError(source.getLoc()) << "the serial program has no variable \"" << variable.name() << "\"";
     variables.push_back(op);
   }
-  return ProgramWriter(variants, tables, program).write(variables);
+  return emit::writeProgram(variants, variables, tables, program);
 }
 
 /// Programs that come out equal are one.

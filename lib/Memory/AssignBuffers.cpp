@@ -435,9 +435,9 @@ void Assigner::beginInPlace() {
 bool Assigner::canBePart(Value value, Value host) {
   Value root = storage.getRoot(value);
   Operation *maker = root.getDefiningOp();
-  return maker && (dist::isComputation(maker) || isa<dist::CollectiveOp>(maker)) &&
-         isa<RankedTensorType>(root.getType()) && !isPlaced(root) && !begun.contains(root) &&
-         storage.getOffset(value) == 0 && Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()) &&
+  return maker && (isComputation(maker) || isa<dist::CollectiveOp>(maker)) && isa<RankedTensorType>(root.getType()) &&
+         !isPlaced(root) && !begun.contains(root) && storage.getOffset(value) == 0 &&
+         Storage::getBytes(root.getType()) == Storage::getBytes(value.getType()) &&
          storage.getNest().getLoop(maker) == storage.getNest().getLoop(host.getDefiningOp());
 }
 

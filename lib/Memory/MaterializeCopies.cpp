@@ -124,7 +124,7 @@ void Copier::findVariables() {
 bool Copier::takesTime(Operation *op) {
   if (net::LoopOp loop = nest.getLoop(op))
     return op == nest.getEnd(loop) && !nest.getParent(loop);
-  return dist::isComputation(op) || isa<dist::CollectiveOp>(op);
+  return isComputation(op) || isa<dist::CollectiveOp>(op);
 }
 
 void Copier::numberOperations() {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Memory/Storage.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Uses.h"
 #include "meshwright/Kernels/ProductEpilogue.h"
 #include "meshwright/Memory/IterationBytes.h"

@@ -14,13 +14,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FetchQueue.h"
 #include "Launches.h"
-#include "meshwright/Memory/Storage.h"
 #include "meshwright/Overlap/Passes.h"
 #include "meshwright/Overlap/Traffic.h"
 #include "meshwright/Support/Bytes.h"
 #include "meshwright/Support/Units.h"
-#include "llvm/ADT/MapVector.h"
 #include <algorithm>
 #include <deque>
 
@@ -36,25 +35,6 @@ using Purpose = Traffic::Purpose;
 
 namespace {
 
-/// Collectives that are issued as one, each with what takes over from it.
-struct Launch {
-  Purpose purpose;
-  /// The place of this one among all.
-  unsigned number = 0;
-  SmallVector<dist::CollectiveOp> members, nexts;
-  int64_t bytes = 0;
-  /// The segments with which a fetch starts and for which it is.
-  int64_t startsAt = 0, segment = 0;
-  /// For a fetch: the bytes alive once it has started, including copies in another layout.
-  int64_t liveBytes = 0;
-  enum { Collecting, Started, Over } state = Collecting;
-  /// The issued operations, the last of them with the results, and the amount computed before they were issued.
-  SmallVector<dist::CollectiveOp, 2> issued;
-  int64_t computedBefore = 0;
-  /// Operations put off until the launch is over.
-  SmallVector<Operation *> waiting;
-};
-
 struct Limits {
   int64_t bucketBytes, inFlight;
   bool lateReductions;
@@ -66,7 +46,8 @@ struct Limits {
 class Scheduler {
 public:
   Scheduler(func::FuncOp func, const net::LoopNest &nest, const Limits &limits)
-      : block(func.getBody().front()), builder(func.getContext()), nest(nest), limits(limits), traffic(func, nest) {}
+      : block(func.getBody().front()), builder(func.getContext()), nest(nest), limits(limits), traffic(func, nest),
+        launches(traffic), fetches(limits.liveBytes) {}
 
   void run();
 
@@ -86,8 +67,6 @@ private:
   bool isEmitted(Operation *op) const { return emitted.contains(op); }
 
   // Launches.
-  Launch &create(Purpose purpose);
-  void add(Launch &launch, dist::CollectiveOp op);
   void join(dist::CollectiveOp op);
   void start(Launch &launch);
   dist::CollectiveOp issue(ArrayRef<dist::CollectiveOp> members, ValueRange inputs, ValueRange likes);
@@ -96,13 +75,7 @@ private:
   void endBackward();
   void finishAll();
 
-  // Fetches.
-  void makeFetches(ArrayRef<Operation *> ops);
   void startFetches(Operation *before);
-  void countReaders(dist::CollectiveOp member);
-  void countRead(Operation *reader);
-
-  Attribute getKey(dist::CollectiveOp op);
 
   Block &block;
   OpBuilder builder;
@@ -112,21 +85,11 @@ private:
   llvm::DenseSet<Operation *> emitted;
   /// Kernels and products so far.
   int64_t computed = 0;
-  std::deque<Launch> launches;
-  llvm::DenseMap<Operation *, Launch *> launchOf;
+  LaunchTable launches;
+  FetchQueue fetches;
   /// For operations that are put off, for what.
   llvm::DenseMap<Operation *, Launch *> putOff;
   llvm::DenseMap<Operation *, unsigned> positions;
-  llvm::MapVector<Attribute, Launch *> buckets;
-  /// Buckets that have not started, in order.
-  SmallVector<Launch *> unsent;
-  SmallVector<Launch *> fetches;
-  size_t nextFetch = 0;
-  /// The fetched values that an operation reads, and the number of remaining readers of each.
-  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> fetchedBy;
-  llvm::DenseMap<Operation *, int64_t> readersLeft, fetchedBytes;
-  /// Bytes of fetched values that are in flight or still read.
-  int64_t live = 0;
   std::deque<Launch *> inFlight;
   /// Operations that were put off for launches that are over now.
   std::deque<Operation *> ready;
@@ -156,7 +119,7 @@ Launch *Scheduler::findPending(Operation *op) {
       Operation *maker = operand.getDefiningOp();
       if (!maker || isEmitted(maker) || !visited.insert(maker).second)
         continue;
-      Launch *launch = launchOf.lookup(maker);
+      Launch *launch = launches.find(maker);
       if (launch && launch->purpose != Purpose::Gradient && launch->purpose != Purpose::Update)
         continue;
       if (!launch)
@@ -174,7 +137,7 @@ Launch *Scheduler::findPending(Operation *op) {
 
 /// Emits `op`, puts it off, or leaves it to its users.
 void Scheduler::process(Operation *op) {
-  if (isEmitted(op) || launchOf.contains(op) || traffic.isOnDemand(op))
+  if (isEmitted(op) || launches.contains(op) || traffic.isOnDemand(op))
     return;
   if (nest.getLoop(op))
     return demand(op);
@@ -220,9 +183,9 @@ void Scheduler::prepare(Operation *op) {
     Operation *maker = op->getOperand(index).getDefiningOp();
     if (!maker || isEmitted(maker) || isOwn(maker))
       continue;
-    if (!launchOf.contains(maker))
+    if (!launches.contains(maker))
       join(cast<dist::CollectiveOp>(maker));
-    finish(*launchOf.lookup(maker));
+    finish(*launches.find(maker));
   }
 }
 
@@ -237,14 +200,14 @@ void Scheduler::emit(Operation *op) {
   if (isEmitted(op))
     return;
   place(op);
-  countRead(op);
+  fetches.countRead(op);
   sendFrom(op);
 }
 
 void Scheduler::place(Operation *op) {
   emitted.insert(op);
   op->moveBefore(block.getTerminator());
-  computed += dist::isComputation(op);
+  computed += isComputation(op);
 }
 
 /// Emits a whole loop, after all operations that its body needs from outside.
@@ -259,7 +222,7 @@ void Scheduler::demandLoop(net::LoopOp loop) {
     place(op);
   // Launches come after the loop.
   for (Operation *op : body) {
-    countRead(op);
+    fetches.countRead(op);
     sendFrom(op);
   }
 }
@@ -273,7 +236,7 @@ void Scheduler::sendFrom(Operation *op) {
   llvm::sort(users);
   for (auto [position, user] : users) {
     auto collective = dyn_cast<dist::CollectiveOp>(user);
-    if (collective && traffic.getPurpose(collective) == Purpose::Gradient && !launchOf.contains(user))
+    if (collective && traffic.getPurpose(collective) == Purpose::Gradient && !launches.contains(user))
       join(collective);
     auto view = dyn_cast<dist::ViewOp>(user);
     if (!view || !view->hasOneUse())
@@ -288,68 +251,24 @@ void Scheduler::sendFrom(Operation *op) {
 // Buckets
 //===----------------------------------------------------------------------===//
 
-Launch &Scheduler::create(Purpose purpose) {
-  Launch &launch = launches.emplace_back();
-  launch.purpose = purpose;
-  launch.number = launches.size();
-  return launch;
-}
-
-/// A key that is equal for all collectives that can be one launch.
-Attribute Scheduler::getKey(dist::CollectiveOp op) {
-  auto orNothing = [&](Attribute attribute) { return attribute ? attribute : Attribute(builder.getUnitAttr()); };
-  SmallVector<Attribute> key = {
-      getLaunchKey(op),
-      orNothing(dist::kSegmentAttr.get(op)),
-      orNothing(dist::kFetchAtAttr.get(op)),
-      builder.getI64IntegerAttr(static_cast<int64_t>(traffic.getPurpose(op))),
-  };
-  // Gradients are made by all segments of backward.
-  if (traffic.getPurpose(op) == Purpose::Gradient)
-    key[1] = builder.getUnitAttr();
-  if (dist::CollectiveOp next = traffic.getNext(op))
-    key.push_back(getKey(next));
-  return builder.getArrayAttr(key);
-}
-
-void Scheduler::add(Launch &launch, dist::CollectiveOp op) {
-  launch.members.push_back(op);
-  launchOf[op] = &launch;
-  if (dist::CollectiveOp next = traffic.getNext(op)) {
-    launch.nexts.push_back(next);
-    launchOf[next] = &launch;
-    // Views between the two are replaced with the results.
-    for (Operation *between = next.getInputs().front().getDefiningOp(); between != op.getOperation();
-         between = between->getOperand(0).getDefiningOp())
-      launchOf[between] = &launch;
-  }
-  launch.bytes += getLaunchBytes(op);
-}
-
 /// Makes `op` part of a launch, and starts that when it is full.
 void Scheduler::join(dist::CollectiveOp op) {
   prepare(op);
   // Preparing may have sent it.
-  if (launchOf.contains(op))
+  if (launches.contains(op))
     return;
   Purpose purpose = traffic.getPurpose(op);
   if (purpose != Purpose::Gradient && purpose != Purpose::Update) {
-    Launch &launch = create(purpose);
-    add(launch, op);
+    Launch &launch = launches.create(purpose);
+    launches.add(launch, op);
     start(launch);
     return;
   }
-  Attribute key = getKey(op);
-  Launch *&bucket = buckets[key];
-  if (!bucket) {
-    bucket = &create(purpose);
-    unsent.push_back(bucket);
-  }
-  Launch &launch = *bucket;
-  add(launch, op);
+  Launch &launch = launches.getBucket(op);
+  launches.add(launch, op);
   if (launch.bytes < limits.bucketBytes)
     return;
-  bucket = nullptr;
+  launches.close(launch);
   if (purpose == Purpose::Update || !limits.lateReductions || backwardIsOver)
     start(launch);
 }
@@ -383,13 +302,10 @@ void Scheduler::start(Launch &launch) {
   if (!launch.nexts.empty())
     launch.issued.push_back(issue(launch.nexts, launch.issued.back().getResults(), results));
   launch.state = Launch::Started;
-  live += launch.liveBytes;
+  fetches.start(launch);
   launch.computedBefore = computed;
   inFlight.push_back(&launch);
-  llvm::erase(unsent, &launch);
-  for (auto &[key, bucket] : buckets)
-    if (bucket == &launch)
-      bucket = nullptr;
+  launches.start(launch);
 }
 
 /// Waits for `launch`, or makes it blocking where nothing was computed since it started.
@@ -431,7 +347,8 @@ void Scheduler::replace(Launch &launch, ValueRange values) {
 /// Starts the gradients that are still here.
 void Scheduler::endBackward() {
   backwardIsOver = true;
-  for (auto next = llvm::find_if(unsent, isGradient); next != unsent.end(); next = llvm::find_if(unsent, isGradient)) {
+  auto findNext = [&] { return llvm::find_if(launches.getUnsent(), isGradient); };
+  for (auto next = findNext(); next != launches.getUnsent().end(); next = findNext()) {
     start(**next);
     processReady();
   }
@@ -444,8 +361,8 @@ void Scheduler::finishAll() {
     auto gradient = llvm::find_if(inFlight, isGradient);
     if (gradient != inFlight.end())
       finish(**gradient);
-    else if (!unsent.empty())
-      start(*unsent.front());
+    else if (!launches.getUnsent().empty())
+      start(*launches.getUnsent().front());
     else if (!inFlight.empty())
       finish(*inFlight.front());
     else
@@ -454,80 +371,15 @@ void Scheduler::finishAll() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Fetches
-//===----------------------------------------------------------------------===//
-
-/// Makes one launch of a segment's fetches for each kind, type and group.
-void Scheduler::makeFetches(ArrayRef<Operation *> ops) {
-  llvm::MapVector<Attribute, Launch *> known;
-  for (Operation *op : ops) {
-    auto collective = dyn_cast<dist::CollectiveOp>(op);
-    if (!collective || traffic.getPurpose(collective) != Purpose::Fetch)
-      continue;
-    Launch *&launch = known[getKey(collective)];
-    if (!launch) {
-      launch = &create(Purpose::Fetch);
-      launch->startsAt = getInteger(op, dist::kFetchAtAttr, 0);
-      launch->segment = getInteger(op, dist::kSegmentAttr, launch->startsAt);
-      fetches.push_back(launch);
-    }
-    add(*launch, collective);
-    countReaders(collective);
-    launch->liveBytes += fetchedBytes[collective];
-  }
-  llvm::sort(fetches, [](Launch *left, Launch *right) {
-    return std::make_tuple(left->startsAt, left->segment, left->number) <
-           std::make_tuple(right->startsAt, right->segment, right->number);
-  });
-}
-
 /// Starts what is to start with the segment of `before` or an earlier one.
 void Scheduler::startFetches(Operation *before) {
-  if (launchOf.contains(before) || traffic.isOnDemand(before) || !dist::kSegmentAttr.isOn(before))
+  if (launches.contains(before) || traffic.isOnDemand(before) || !dist::kSegmentAttr.isOn(before))
     return;
   // An operation without operands may stand anywhere, so its segment says nothing about the progress of the step.
   if (before->getNumOperands() == 0)
     return;
-  int64_t segment = getInteger(before, dist::kSegmentAttr, -1);
-  for (; nextFetch < fetches.size() && fetches[nextFetch]->startsAt <= segment; ++nextFetch) {
-    Launch &fetch = *fetches[nextFetch];
-    if (fetch.state != Launch::Collecting)
-      continue;
-    // Kernels of neighbouring segments may come in turns: what is still read counts, and the fetch comes a little
-    // later.
-    if (limits.liveBytes > 0 && live > 0 && live + fetch.liveBytes > limits.liveBytes)
-      return;
-    start(fetch);
-  }
-}
-
-/// Finds the operations that read what `member` fetches, or copies of it in another layout, which count as it does.
-void Scheduler::countReaders(dist::CollectiveOp member) {
-  SmallVector<Operation *> stack = {member};
-  llvm::DenseSet<Operation *> readers;
-  int64_t &bytes = fetchedBytes[member];
-  bytes = Storage::getBytes(member.getResult(0).getType());
-  while (!stack.empty())
-    for (Operation *user : stack.pop_back_val()->getUsers()) {
-      if (!readers.insert(user).second)
-        continue;
-      fetchedBy[user].push_back(member);
-      if (!Traffic::isLayout(user) || user->getNumOperands() != 1)
-        continue;
-      stack.push_back(user);
-      bytes += isa<dist::KernelOp>(user) ? Storage::getBytes(user->getResult(0).getType()) : 0;
-    }
-  readersLeft[member] = readers.size();
-}
-
-void Scheduler::countRead(Operation *reader) {
-  auto found = fetchedBy.find(reader);
-  if (found == fetchedBy.end())
-    return;
-  for (Operation *member : found->second)
-    if (--readersLeft[member] == 0)
-      live -= fetchedBytes[member];
+  while (Launch *fetch = fetches.findNext(getInteger(before, dist::kSegmentAttr, -1)))
+    start(*fetch);
 }
 
 //===----------------------------------------------------------------------===//
@@ -540,7 +392,7 @@ void Scheduler::run() {
   for (Operation &op : block.without_terminator()) {
     positions[&op] = ops.size();
     ops.push_back(&op);
-    bool isBackward = dist::isComputation(&op) && !traffic.isLate(&op);
+    bool isBackward = isComputation(&op) && !traffic.isLate(&op);
     auto collective = dyn_cast<dist::CollectiveOp>(op);
     if (isBackward || (collective && traffic.getPurpose(collective) == Purpose::Gradient))
       lastOfBackward = &op;
@@ -549,7 +401,7 @@ void Scheduler::run() {
   for (Operation *op : ops)
     if (op->getNumOperands() == 0 && !isa<dist::KernelOp, dist::CollectiveOp>(op) && !nest.getLoop(op))
       emit(op);
-  makeFetches(ops);
+  fetches.add(ops, traffic, launches);
   for (Operation *op : ops) {
     startFetches(op);
     process(op);
@@ -560,7 +412,7 @@ void Scheduler::run() {
   finishAll();
   // An operation without results is there for its effect.
   for (Operation *op : ops)
-    if (!isEmitted(op) && !launchOf.contains(op) && (!op->use_empty() || op->getNumResults() == 0))
+    if (!isEmitted(op) && !launches.contains(op) && (!op->use_empty() || op->getNumResults() == 0))
       demand(op);
   prepare(block.getTerminator());
   // Users first.

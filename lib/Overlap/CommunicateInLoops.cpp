@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launches.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 #include "meshwright/Overlap/Passes.h"
 #include "meshwright/Overlap/Traffic.h"
@@ -104,7 +105,7 @@ bool BodyScheduler::isThereAtBegin(Operation *op) const {
 /// True if anything is computed after `begin` and before `end`.
 static bool computesBetween(Operation *begin, Operation *end) {
   for (Operation *op = begin->getNextNode(); op != end; op = op->getNextNode())
-    if (dist::isComputation(op))
+    if (isComputation(op))
       return true;
   return false;
 }

@@ -9,6 +9,7 @@
 
 #include "meshwright/Overlap/Traffic.h"
 #include "Launches.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Uses.h"
 
 using namespace mlir;

@@ -334,7 +334,7 @@ LogicalResult FunctionLocalizer::localizeSignature() {
     if (failed(mapping))
       return failure();
     inputs.push_back(getLocalType(input, *mapping));
-    ports.set(func.getArgument(index), kGlobalTypeAttr, TypeAttr::get(input));
+    ports.set(func.getArgument(index), net::kGlobalTypeAttr, TypeAttr::get(input));
   }
   for (auto [index, result] : llvm::enumerate(type.getResults())) {
     auto stated = kMappingAttr.getOfResult(func, index);
@@ -342,7 +342,7 @@ LogicalResult FunctionLocalizer::localizeSignature() {
     if (failed(mapping))
       return failure();
     results.push_back(getLocalType(result, *mapping));
-    ports.setResult(func, index, kGlobalTypeAttr, TypeAttr::get(result));
+    ports.setResult(func, index, net::kGlobalTypeAttr, TypeAttr::get(result));
     if (DictionaryAttr last = getDuringLast(kDuringAttr.getOfResult(func, index), mesh, func))
       ports.setResult(func, index, kDuringAttr, last);
   }
@@ -414,7 +414,7 @@ struct LocalizeShapesPass : partition::impl::LocalizeShapesPassBase<LocalizeShap
     if (failed(kept))
       return failure();
     auto local = global.clone(table.resolve(*kept, global).getLocalShape(global.getShape()));
-    kGlobalTypeAttr.set(variable, TypeAttr::get(global));
+    net::kGlobalTypeAttr.set(variable, TypeAttr::get(global));
     variable.setTypeAttr(TypeAttr::get(local));
     return success();
   }

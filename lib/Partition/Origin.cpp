@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partition/Origin.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 
 using namespace mlir;

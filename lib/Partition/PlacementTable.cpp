@@ -24,11 +24,11 @@ FailureOr<MeshOp> partition::requireMesh(ModuleOp module) {
 
 LogicalResult partition::verifyGlobal(ModuleOp module) {
   for (auto variable : module.getOps<net::VariableOp>())
-    if (kGlobalTypeAttr.isOn(variable))
+    if (net::kGlobalTypeAttr.isOn(variable))
       return variable.emitOpError() << "has its local shape already; a program is partitioned once";
   for (auto func : module.getOps<func::FuncOp>())
     for (unsigned index = 0; index < func.getNumArguments(); ++index)
-      if (func.getArgAttr(index, kGlobalTypeAttr))
+      if (func.getArgAttr(index, net::kGlobalTypeAttr))
         return func.emitOpError() << "has argument " << index
                                   << " in its local shape already; a program is partitioned once";
   return success();
@@ -74,7 +74,7 @@ FailureOr<MappingAttr> PlacementTable::getKept(FlatSymbolRefAttr name, Operation
   auto mapping = kMappingAttr.get(variable);
   if (!mapping)
     return variable.emitOpError() << "has no placement in which it is kept";
-  auto global = kGlobalTypeAttr.get(variable);
+  auto global = net::kGlobalTypeAttr.get(variable);
   return normalize(mapping, global ? global.getValue() : variable.getType(), variable);
 }
 

@@ -103,8 +103,8 @@ static void moveName(Value slice, Value whole) {
 Value Accumulators::add(OpBuilder &builder, ReshardOp reshard, const ReshardStep &step, Value value) {
   net::VariableOp variable = createVariable(reshard, step);
   Value before = read(builder, variable, reshard, step);
-  Value sum = net::AccumulateOp::create(builder, reshard.getLoc(), before, value,
-                                        builder.getStringAttr(mesh.getName(step.axes.front())));
+  Value sum = dist::AccumulateOp::create(builder, reshard.getLoc(), before, value,
+                                         builder.getStringAttr(mesh.getName(step.axes.front())));
   assign(builder, variable, sum, step);
   moveName(value, sum);
   return sum;

@@ -201,7 +201,7 @@ LogicalResult Verifier::verifyOperation(Operation *op) {
 LogicalResult Verifier::verifyFunction(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
-    FailureOr<Known> placed = verifyBoundary(argument.getType(), func.getArgAttr(index, kGlobalTypeAttr),
+    FailureOr<Known> placed = verifyBoundary(argument.getType(), func.getArgAttr(index, net::kGlobalTypeAttr),
                                              func.getArgAttr(index, kMappingAttr), func, "argument " + Twine(index));
     if (failed(placed))
       return failure();
@@ -212,7 +212,7 @@ LogicalResult Verifier::verifyFunction(func::FuncOp func) {
       return failure();
   auto *terminator = func.getBody().front().getTerminator();
   for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
-    FailureOr<Known> placed = verifyBoundary(type, func.getResultAttr(index, kGlobalTypeAttr),
+    FailureOr<Known> placed = verifyBoundary(type, func.getResultAttr(index, net::kGlobalTypeAttr),
                                              func.getResultAttr(index, kMappingAttr), func, "result " + Twine(index));
     Value value = terminator->getOperand(index);
     if (failed(placed) || failed(verifyUse(terminator, value, *placed)))
@@ -225,7 +225,7 @@ LogicalResult Verifier::verifyFunction(func::FuncOp func) {
 
 LogicalResult Verifier::run() {
   for (auto variable : module.getOps<net::VariableOp>()) {
-    FailureOr<Known> placed = verifyBoundary(variable.getType(), kGlobalTypeAttr.get(variable),
+    FailureOr<Known> placed = verifyBoundary(variable.getType(), net::kGlobalTypeAttr.get(variable),
                                              kMappingAttr.get(variable), variable, "a value");
     if (failed(placed))
       return failure();

@@ -72,6 +72,10 @@ const std::vector<Flag> &getFlags() {
       {"Emit", "gpu-report", "FILE",
        "write the launches, registers and spills of GPU kernels, and the epilogues of GEMMs, as JSON",
        [](Options &o, StringRef v) { return o.gpuReport = v.str(), !v.empty(); }},
+      {"Emit", "kernel-cache", "FOLDER",
+       "take kernels that were compiled before from there, and add new ones; default: $MESHWRIGHT_KERNEL_CACHE, else "
+       "none",
+       [](Options &o, StringRef v) { return o.kernelCache = v.str(), true; }},
       {"Emit", "no-serial", "", "leave the serial program out of the package; dist-run cannot check against it then",
        [](Options &o, StringRef) { return o.serial = false, true; }},
       {"Inspection", "plan", "FILE", "write the plan as JSON",
@@ -165,6 +169,8 @@ bool meshwright::isCompileCommand(int argc, char **argv) {
 
 int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegistry &registry) {
   CompileOptions options;
+  if (const char *folder = std::getenv("MESHWRIGHT_KERNEL_CACHE"))
+    options.kernelCache = folder;
   bool hasInput = false;
   if (argc == 1)
     return usageError("there is no input");

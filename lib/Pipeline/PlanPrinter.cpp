@@ -11,6 +11,7 @@
 #include "PlanSegments.h"
 #include "PlanTimeline.h"
 #include "PlanTotals.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Pipelining/Times.h"
 #include "meshwright/Support/Units.h"
 #include "llvm/ADT/StringExtras.h"

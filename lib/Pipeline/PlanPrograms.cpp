@@ -185,7 +185,7 @@ static PlannedConversion describeConversion(ConversionOpInterface op, const Mesh
 
 static PlannedVariable describeVariable(net::VariableOp op, const Mesh &mesh) {
   PlannedVariable planned;
-  auto global = kGlobalTypeAttr.get(op);
+  auto global = net::kGlobalTypeAttr.get(op);
   auto type = global ? cast<RankedTensorType>(global.getValue()) : op.getTensorType();
   auto mapping = kMappingAttr.get(op);
   planned.name = op.getSymName().str();

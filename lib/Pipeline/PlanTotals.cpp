@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanTotals.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Support/Units.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
@@ -12,6 +13,7 @@
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
+#include "meshwright/Pipeline/Passes.h"
 #include "meshwright/Pipeline/Pipeline.h"
 #include "meshwright/Rules/Rules.h"
 #include "meshwright/Schedule/Passes.h"
@@ -48,4 +50,5 @@ void meshwright::registerAllPasses() {
   schedule::registerMemoryPasses();
   schedule::registerSchedulePasses();
   emit::registerEmitPasses();
+  registerPipelinePasses();
 }

@@ -200,7 +200,7 @@ void Actions::moveToBegin(Operation *op) {
 
 LogicalResult Actions::visit(Operation *op) {
   auto coordinate = dyn_cast<dist::CoordinateOp>(op);
-  if (dist::isAlwaysAvailable(op)) {
+  if (isAlwaysAvailable(op)) {
     bool isSlice = coordinate && mesh.getKind(*mesh.find(coordinate.getAxis())) == dist::AxisKind::Slices;
     phases[op] = isSlice ? Phase::Each : Phase::Early;
     return success();

@@ -25,7 +25,7 @@ using namespace meshwright;
 using namespace meshwright::schedule;
 
 /// True if the value of `op` exists from the start, equally at all times.
-static bool isThere(Operation *op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(op); }
+static bool isThere(Operation *op) { return isa<func::ReturnOp>(op) || isAlwaysAvailable(op); }
 
 namespace {
 
@@ -55,7 +55,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
       if (!isThere(&op))
         dist::setOn(&op, dist::join(dist::getOn(&op), when));
       dist::kDuringAttr.remove(&op);
-      if (auto accumulate = dyn_cast<net::AccumulateOp>(op))
+      if (auto accumulate = dyn_cast<dist::AccumulateOp>(op))
         lower(accumulate, *times, mesh, when);
       numTimed += !when.empty();
     }
@@ -64,7 +64,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
 
   /// Adds separate operations for the value assigned before the update and for the one that the update reads: the
   /// latter then joins a kernel of the update.
-  static void lower(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+  static void lower(dist::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
     auto isAssign = [](Operation *user) { return isa<net::AssignOp>(user); };
     auto isOther = [](Operation *user) { return !isa<net::AssignOp>(user); };
     DictionaryAttr assigned = times.getOfUsers(op.getResult(), isAssign),
@@ -79,7 +79,7 @@ struct AssignTimesPass : schedule::impl::AssignTimesPassBase<AssignTimesPass> {
   }
 
   /// The addend at the first time, the sum of both at others.
-  static Value makeSum(net::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
+  static Value makeSum(dist::AccumulateOp op, Times &times, const dist::Mesh &mesh, DictionaryAttr when) {
     OpBuilder builder(op);
     dist::Axis axis = *mesh.find(op.getAxis());
     DictionaryAttr rest = times.withoutFirst(when, axis);

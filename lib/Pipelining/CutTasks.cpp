@@ -181,7 +181,7 @@ DictionaryAttr Cutter::getHolders(Value value) {
 
 /// Copies ranks, role and segment from the operation that reads a clone, so that both can be one kernel.
 void Cutter::describe(Operation *clone, ActionIndex reader, Operation *user) {
-  if (dist::isAlwaysAvailable(clone))
+  if (isAlwaysAvailable(clone))
     return;
   if (getAction(reader).kind == Action::Kind::Task)
     runOnStage(clone, getAction(reader).task.stage);

@@ -362,7 +362,7 @@ void Specializer::waitForTokens(dist::WaitOp op, OpBuilder &builder) {
 static bool isIdle(func::FuncOp func) {
   return dist::kActionAttr.isOn(func) && func.getNumResults() == 0 &&
          llvm::all_of(func.getBody().front(),
-                      [](Operation &op) { return isa<func::ReturnOp>(op) || dist::isAlwaysAvailable(&op); });
+                      [](Operation &op) { return isa<func::ReturnOp>(op) || isAlwaysAvailable(&op); });
 }
 
 FailureOr<func::FuncOp> Specializer::run() {

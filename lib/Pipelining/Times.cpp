@@ -153,7 +153,7 @@ LogicalResult Times::visit(Operation *op) {
   if (auto known = needs.find(op); slices && mesh.getSize(*slices) > 1 && known != needs.end() && isOnce(op))
     known->second = onlyFirst(known->second, *slices);
   DictionaryAttr times = needs.lookup(op);
-  auto accumulate = dyn_cast<net::AccumulateOp>(op);
+  auto accumulate = dyn_cast<dist::AccumulateOp>(op);
   for (Value operand : op->getOperands())
     need(operand, times && accumulate && operand == accumulate.getBefore()
                       ? withoutFirst(times, *mesh.find(accumulate.getAxis()))

@@ -30,7 +30,7 @@ static bool isEmpty(Value value) {
 
 /// True if `op` only makes values and all are empty. Parts of a loop are kept together, and reads of state are kept.
 static bool makesNothing(Operation *op) {
-  bool isPart = op->hasTrait<net::LoopPart>() || dist::isAlwaysAvailable(op);
+  bool isPart = op->hasTrait<net::LoopPart>() || isAlwaysAvailable(op);
   return !isPart && op->getNumResults() != 0 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
          llvm::all_of(op->getResults(), isEmpty);
 }

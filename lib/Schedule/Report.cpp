@@ -228,11 +228,11 @@ Report schedule::describe(func::FuncOp func) {
   for (Operation &op : func.getBody().front()) {
     int64_t iterations = storage.getNest().getIterations(&op);
     report.numKernels += isa<dist::KernelOp>(op) ? iterations : 0;
-    report.numProducts += dist::isComputation(&op) && !isa<dist::KernelOp>(op) ? iterations : 0;
+    report.numProducts += isComputation(&op) && !isa<dist::KernelOp>(op) ? iterations : 0;
     if (auto copy = dyn_cast<dist::CopyOp>(op))
       (copy.getMemory() == dist::MemoryKind::Host ? report.copiedToHost : report.copiedFromHost) +=
           Storage::getBytes(copy.getInput().getType());
-    if (!dist::isComputation(&op))
+    if (!isComputation(&op))
       continue;
     for (Type type : op.getOperandTypes())
       report.trafficBytes += iterations * Storage::getBytes(type);

@@ -65,7 +65,7 @@ std::vector<Event> schedule::getTimeline(func::FuncOp func) {
       event.position = position;
       timeline.push_back(event);
     }
-    position += dist::isComputation(&op) || isa<dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
+    position += isComputation(&op) || isa<dist::CollectiveOp, dist::CopyOp, dist::WaitOp>(op);
   }
   return timeline;
 }

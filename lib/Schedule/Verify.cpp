@@ -75,7 +75,7 @@ LogicalResult Checker::checkOperations() {
   for (Operation &op : func.getBody().front()) {
     // The runtime has no sum over iterations; LowerLoops makes it a carried value.
     bool isPartOfLoop = op.hasTrait<net::LoopPart>() && !isa<net::TotalOp>(op);
-    bool known = dist::isComputation(&op) || dist::isAlwaysAvailable(&op) || net::isOutput(&op) || isPartOfLoop ||
+    bool known = isComputation(&op) || isAlwaysAvailable(&op) || net::isOutput(&op) || isPartOfLoop ||
                  isa<dist::CollectiveOp, dist::CopyOp, dist::WaitOp, dist::ViewOp, dist::AbsentOp>(op);
     if (!known)
       return op.emitError() << "operation " << op.getName() << " is left over; the runtime has none of that name";

@@ -63,8 +63,8 @@ Value Matrices::failedMinor(Value factor) {
   Value fails = build.binary<net::AndOp>(onDiagonal, build.unary<net::NotOp>(isPositive));
   auto beyond = static_cast<double>(shape.back() + 1);
   Value order = build.add(row, build.splatLike(row, 1));
-  Value first = build.reduce(dist::ReduceKind::Min, build.select(fails, order, build.splatLike(row, beyond)),
-                             {rank - 2, rank - 1});
+  Value first =
+      build.reduce(ReduceKind::Min, build.select(fails, order, build.splatLike(row, beyond)), {rank - 2, rank - 1});
   Value isDone = build.compare(net::CompareDirection::Ge, first, build.splatLike(first, beyond));
   return build.select(isDone, build.splatLike(first, 0), first);
 }

@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
-using dist::ReduceKind;
 
 /// The reduction whose elementwise combiner is the operation `combiner`; empty if there is none. Arithmetic on i1 is
 /// logical.

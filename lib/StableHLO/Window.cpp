@@ -14,7 +14,6 @@
 using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::importer;
-using dist::ReduceKind;
 
 /// The list `name` with `count` entries; all entries are `standard` if the attribute is missing.
 static FailureOr<SmallVector<int64_t>> getList(Conversion &conversion, StringRef name, size_t count, int64_t standard) {

@@ -16,6 +16,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <charconv>
 
 using namespace mlir;
@@ -67,6 +69,13 @@ FailureOr<StrategyFile> StrategyFile::parse(StringRef text, StringRef name, MLIR
   if (!missing.empty())
     return failure();
   return file;
+}
+
+FailureOr<StrategyFile> StrategyFile::read(StringRef strategy, MLIRContext *context) {
+  if (llvm::sys::fs::is_regular_file(strategy))
+    if (auto buffer = llvm::MemoryBuffer::getFile(strategy))
+      return parse((*buffer)->getBuffer(), strategy, context);
+  return parse(strategy, "<strategy>", context);
 }
 
 Location StrategyFile::getLoc(MLIRContext *context, StringRef path) const {

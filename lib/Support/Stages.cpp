@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Support/Stages.h"
+#include "dialects/Dist/Dist.h"
 
 using namespace mlir;
 using namespace meshwright;

@@ -25,7 +25,7 @@ using namespace meshwright::train;
 /// True if `value` is a reduction to a sum, or a marked sum of such.
 static bool isSum(Value value) {
   if (auto reduce = value.getDefiningOp<net::ReduceOp>())
-    return reduce.getKind() == dist::ReduceKind::Sum;
+    return reduce.getKind() == ReduceKind::Sum;
   return value.getDefiningOp() && dist::defersReduction(value.getDefiningOp());
 }
 

@@ -29,7 +29,7 @@ static llvm::DenseSet<Value> findAccumulated(func::FuncOp func) {
   llvm::DenseSet<Value> accumulated;
   for (Operation &op : func.getBody().front()) {
     bool depends = llvm::any_of(op.getOperands(), [&](Value operand) { return accumulated.contains(operand); });
-    if (depends || isa<net::AccumulateOp>(op))
+    if (depends || isa<dist::AccumulateOp>(op))
       accumulated.insert(op.result_begin(), op.result_end());
   }
   return accumulated;

@@ -139,7 +139,7 @@ llvm::DenseSet<Value> train::findIrrelevantShifts(Value loss) {
     return shifts;
   llvm::DenseSet<Operation *> relevant = findRelevant(loss);
   for (auto reduce : loss.getParentBlock()->getOps<net::ReduceOp>()) {
-    if (reduce.getKind() != dist::ReduceKind::Max || !relevant.contains(reduce) || !net::isFloat(reduce.getResult()))
+    if (reduce.getKind() != ReduceKind::Max || !relevant.contains(reduce) || !net::isFloat(reduce.getResult()))
       continue;
     Value shift = followShift(reduce.getResult(), relevant);
     if (ShiftAnalysis(relevant, loss).isIrrelevant(shift))

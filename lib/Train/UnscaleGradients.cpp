@@ -68,7 +68,7 @@ struct UnscaleGradientsPass : train::impl::UnscaleGradientsPassBase<UnscaleGradi
     Value finite = net::IsFiniteOp::create(builder, gradient.getLoc(), bits, gradient);
     Value bad = build.convert(build.unary<net::NotOp>(finite), builder.getF32Type());
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(bad).getRank()));
-    return build.reduce(dist::ReduceKind::Max, bad, dims);
+    return build.reduce(ReduceKind::Max, bad, dims);
   }
 };
 

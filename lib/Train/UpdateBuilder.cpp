@@ -98,7 +98,7 @@ Value UpdateBuilder::broadcastLike(net::NetBuilder &build, Value scalar, Value l
 
 Value train::sumOfSquares(net::NetBuilder &build, Value x) {
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(net::typeOf(x).getRank()));
-  return build.reduce(dist::ReduceKind::Sum, build.multiply(x, x), dims);
+  return build.reduce(ReduceKind::Sum, build.multiply(x, x), dims);
 }
 
 Value train::rootMeanSquare(net::NetBuilder &build, Value x) {

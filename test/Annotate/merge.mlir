@@ -19,8 +19,8 @@ net.variable optimizer_state @"momentum.m/p.w" : tensor<8x4xf32> like @p.w
 func.func @step(%x: tensor<4x8xf32> {net.name = "x"}, %dw: tensor<8x4xf32>, %ds: tensor<f32>) {
   %a = net.read @"accumulator/p.w" : tensor<8x4xf32>
   %b = net.read @"accumulator/p.s" : tensor<f32>
-  %s = net.accumulate %a, %dw over "accumulation" : tensor<8x4xf32>
-  %t = net.accumulate %b, %ds over "accumulation" : tensor<f32>
+  %s = dist.accumulate %a, %dw over "accumulation" : tensor<8x4xf32>
+  %t = dist.accumulate %b, %ds over "accumulation" : tensor<f32>
   %gw = net.negate %s {net.name = "grad/p.w", net.role = #net.role<backward>} : tensor<8x4xf32>
   %gs = net.negate %t {net.name = "grad/p.s", net.role = #net.role<backward>} : tensor<f32>
   net.assign @"accumulator/p.w", %s {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8x4xf32>

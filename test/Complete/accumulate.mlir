@@ -11,10 +11,10 @@
 // CHECK: net.dot
 // CHECK: %[[GRADIENT:.*]] = net.dot
 // CHECK-NEXT: %[[PART:.*]] = dist.c_reducescatter %[[GRADIENT]] axes ["tp"]
-// CHECK-NEXT: %[[SUM:.*]] = net.accumulate %{{.*}}, %[[PART]] over "accumulation" : tensor<2x8xf32>
+// CHECK-NEXT: %[[SUM:.*]] = dist.accumulate %{{.*}}, %[[PART]] over "accumulation" : tensor<2x8xf32>
 // CHECK: %[[MEAN:.*]] = net.multiply %{{.*}}, %[[SUM]]
 // CHECK-NEXT: %[[REDUCED:.*]] = dist.c_allreduce %[[MEAN]] axes ["dp"]
-// CHECK: net.accumulate
+// CHECK: dist.accumulate
 // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {accumulation = array<i64: 0, 1, 2>}}
 // CHECK: net.assign @w, %[[REDUCED]]
 dist.mesh @mesh <["dp" = 2, "tp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"]}
@@ -33,10 +33,10 @@ func.func @follows(%x: tensor<6x4xf32> {dist.mapping = #dist.mapping<dims = [["d
   %p = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<6x4xf32>, tensor<4x8xf32> -> tensor<6x8xf32>
   %q = net.add %p, %y : tensor<6x8xf32>
   %g = net.dot %tx, %q batch = [] x [] contract = [0] x [0] : tensor<6x4xf32>, tensor<6x8xf32> -> tensor<4x8xf32>
-  %s = net.accumulate %a, %g over "accumulation" : tensor<4x8xf32>
+  %s = dist.accumulate %a, %g over "accumulation" : tensor<4x8xf32>
   %quarter = net.constant dense<0.25> : tensor<4x8xf32>
   %m = net.multiply %quarter, %s {dist.defer_reduction} : tensor<4x8xf32>
-  %t = net.accumulate %b, %c over "accumulation" : tensor<8xf32>
+  %t = dist.accumulate %b, %c over "accumulation" : tensor<8xf32>
   net.assign @"accumulator/w", %s {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<4x8xf32>
   net.assign @"accumulator/c", %t {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
   net.assign @w, %m {dist.during = {accumulation = array<i64: 3>}} : tensor<4x8xf32>
@@ -51,7 +51,7 @@ func.func @follows(%x: tensor<6x4xf32> {dist.mapping = #dist.mapping<dims = [["d
 // CHECK-LABEL: @leads
 // CHECK: %[[GRADIENT:.*]] = net.reduce sum
 // CHECK-NEXT: %[[PART:.*]] = dist.c_reducescatter %[[GRADIENT]] axes ["dp"]
-// CHECK-NEXT: %[[SUM:.*]] = net.accumulate %{{.*}}, %[[PART]] over "accumulation" : tensor<4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = dist.accumulate %{{.*}}, %[[PART]] over "accumulation" : tensor<4xf32>
 // CHECK-NOT: dist.c_
 // CHECK: net.assign @"accumulator/w", %[[SUM]]
 dist.mesh @mesh <["dp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"]}
@@ -60,7 +60,7 @@ net.variable accumulator @"accumulator/w" : tensor<8xf32> like @w {dist.mapping 
 func.func @leads(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"], []]>}) {
   %a = net.read @"accumulator/w" : tensor<8xf32>
   %g = net.reduce sum %x dims = [0] : tensor<6x8xf32> -> tensor<8xf32>
-  %s = net.accumulate %a, %g over "accumulation" : tensor<8xf32>
+  %s = dist.accumulate %a, %g over "accumulation" : tensor<8xf32>
   net.assign @"accumulator/w", %s {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
   return
 }
@@ -71,10 +71,10 @@ func.func @leads(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"
 
 // CHECK-LABEL: @given
 // CHECK: %[[GRADIENT:.*]] = net.reduce sum
-// CHECK-NEXT: net.accumulate %{{.*}}, %[[GRADIENT]]
+// CHECK-NEXT: dist.accumulate %{{.*}}, %[[GRADIENT]]
 // CHECK: %[[OTHER:.*]] = net.reduce sum
 // CHECK-NEXT: %[[OWNED:.*]] = dist.c_reduce %[[OTHER]] axes ["dp"]
-// CHECK-NEXT: net.accumulate %{{.*}}, %[[OWNED]] over "accumulation" {dist.on = {dp = array<i64: 1>}}
+// CHECK-NEXT: dist.accumulate %{{.*}}, %[[OWNED]] over "accumulation" {dist.on = {dp = array<i64: 1>}}
 // CHECK-NOT: dist.c_
 dist.mesh @mesh <["dp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"]}
 net.variable accumulator @partial : tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], partial = sum ["dp"]>}
@@ -84,9 +84,9 @@ func.func @given(%x: tensor<6x8xf32> {dist.mapping = #dist.mapping<dims = [["dp"
   %a = net.read @partial : tensor<8xf32>
   %b = net.read @owned : tensor<8xf32>
   %g = net.reduce sum %x dims = [0] : tensor<6x8xf32> -> tensor<8xf32>
-  %s = net.accumulate %a, %g over "accumulation" : tensor<8xf32>
+  %s = dist.accumulate %a, %g over "accumulation" : tensor<8xf32>
   %h = net.reduce sum %y dims = [0] : tensor<6x8xf32> -> tensor<8xf32>
-  %t = net.accumulate %b, %h over "accumulation" : tensor<8xf32>
+  %t = dist.accumulate %b, %h over "accumulation" : tensor<8xf32>
   net.assign @partial, %s {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
   net.assign @owned, %t {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
   return

@@ -95,7 +95,7 @@ func.func @merge(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["dp"
   %before = net.read @"accumulator/w" : tensor<4xf32>
   %w = net.read @w : tensor<4xf32>
   %g = net.reduce sum %x dims = [0] {dist.stage = 1 : i64} : tensor<8x4xf32> -> tensor<4xf32>
-  %sum = net.accumulate %before, %g over "accumulation" {dist.stage = 1 : i64} : tensor<4xf32>
+  %sum = dist.accumulate %before, %g over "accumulation" {dist.stage = 1 : i64} : tensor<4xf32>
   // CHECK: net.subtract {{.*}}on {"pp" = [1]}>]
   %next = net.subtract %w, %sum : tensor<4xf32>
   // CHECK: net.assign @"accumulator/w", {{.*}}partial = sum ["dp"], on {"pp" = [1]}>]

@@ -2,8 +2,8 @@
 // RUN: dist-opt %s --split-input-file --dist-optimize-keep-fetches | FileCheck %s
 
 dist.mesh @mesh <["pp" = 2, "dp" = 2, slices "micro" = 4]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\0A1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3\0A"}
-net.variable parameter @w : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]], on {"pp" = [0]}>}
-net.variable parameter @v : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]], on {"pp" = [0]}>}
+net.variable parameter @w : tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]], on {"pp" = [0]}>}
+net.variable parameter @v : tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]], on {"pp" = [0]}>}
 
 // Tests that forward and backward share what they fetch, in whatever type it travels, and that it is fetched once. Another variable is another
 // fetch; what depends on the micro-batch is gathered for each.
@@ -35,7 +35,7 @@ func.func @fetches(%x: tensor<4xf32>) -> (tensor<8xbf16>, tensor<8xf32>, tensor<
 
 // Tests that slices without a pipeline share fetches too; the fetch of a value that the slice makes stays.
 dist.mesh @mesh <["dp" = 2, slices "micro" = 4]>
-net.variable parameter @w : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]]>}
+net.variable parameter @w : tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]]>}
 
 // CHECK-LABEL: @slices
 // CHECK: %[[W:.*]] = dist.c_allgather %{{.*}} {dist.once, net.role = #net.role<forward>}
@@ -57,7 +57,7 @@ func.func @slices(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // Tests that a fetch in a loop stays what it is: all of a loop takes place in every slice.
 dist.mesh @mesh <["dp" = 2, slices "micro" = 4]>
-net.variable parameter @w : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]]>}
+net.variable parameter @w : tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["dp"]]>}
 
 // CHECK-LABEL: @loop
 // CHECK-NOT: dist.once

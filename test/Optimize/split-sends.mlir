@@ -6,7 +6,7 @@ dist.mesh @mesh <["dp" = 2, "pp" = 2, "tp" = 2, slices "micro" = 2]> {dist.stage
     dist.task_order = "0F0,0F1,0B0,0B1\0A1F0,1F1,1B0,1B1\0A"}
 
 // Tests that a value which is split over the batch and replicated over `tp` is sent in halves and gathered where it is read.
-net.variable accumulator @"accumulator/x" : tensor<8x512xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [["dp", "micro"], []], on {"pp" = [0]}>, dist.global_type = tensor<32x512xf32>}
+net.variable accumulator @"accumulator/x" : tensor<8x512xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [["dp", "micro"], []], on {"pp" = [0]}>, net.global_type = tensor<32x512xf32>}
 // CHECK-LABEL: @activation
 // CHECK: %[[TP:.*]] = dist.coordinate "tp"
 // CHECK-NEXT: %[[X:.*]] = net.read
@@ -26,7 +26,7 @@ func.func @activation() {
 
 // Tests that a sum over the micro-batches goes in as many pieces as there are ranks that have it, and that what is done
 // once per step has no stage.
-net.variable accumulator @"accumulator/g" : tensor<8192xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<8192xf32>}
+net.variable accumulator @"accumulator/g" : tensor<8192xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, net.global_type = tensor<8192xf32>}
 // CHECK-LABEL: @sum
 // CHECK: dist.c_send {{.*}} to <dims = {{\[}}["dp", "tp"]], on {"pp" = [1]}>
 // CHECK-NEXT: dist.c_allgather {{.*}} axes ["dp", "tp"] {{.*}} shape [8192] {dist.on = {pp = array<i64: 1>}, dist.reason = "sent in 4 pieces, one from each rank that has it"}
@@ -41,7 +41,7 @@ func.func @sum() {
 }
 
 // Tests that a parameter, which is sent before the first micro-batch, is sent as it is.
-net.variable parameter @w : tensor<8192xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<8192xf32>}
+net.variable parameter @w : tensor<8192xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, net.global_type = tensor<8192xf32>}
 // CHECK-LABEL: @parameter
 // CHECK: dist.c_send {{.*}} : tensor<8192xf32> -> tensor<8192xf32>
 func.func @parameter() {
@@ -52,7 +52,7 @@ func.func @parameter() {
 }
 
 // Tests that the fastest axes take part where not all divide, along the first dimension that they do.
-net.variable accumulator @"accumulator/h" : tensor<1025x6xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[], []], on {"pp" = [0]}>, dist.global_type = tensor<1025x6xf32>}
+net.variable accumulator @"accumulator/h" : tensor<1025x6xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[], []], on {"pp" = [0]}>, net.global_type = tensor<1025x6xf32>}
 // CHECK-LABEL: @some_axes
 // CHECK: dist.c_send {{.*}} to <dims = {{\[}}[], ["tp"]], on {"pp" = [1]}>
 // CHECK-NEXT: dist.c_allgather {{.*}} axes ["tp"]
@@ -64,9 +64,9 @@ func.func @some_axes() {
 }
 
 // Tests that a value is sent as it is where it is split or partial over all other axes, or does not divide, or is small.
-net.variable accumulator @"accumulator/split" : tensor<8192xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [["tp"]], partial = sum ["dp"], on {"pp" = [0]}>, dist.global_type = tensor<16384xf32>}
-net.variable accumulator @"accumulator/odd" : tensor<5001xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<5001xf32>}
-net.variable accumulator @"accumulator/small" : tensor<64xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<64xf32>}
+net.variable accumulator @"accumulator/split" : tensor<8192xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [["tp"]], partial = sum ["dp"], on {"pp" = [0]}>, net.global_type = tensor<16384xf32>}
+net.variable accumulator @"accumulator/odd" : tensor<5001xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, net.global_type = tensor<5001xf32>}
+net.variable accumulator @"accumulator/small" : tensor<64xf32> {dist.within_step, dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, net.global_type = tensor<64xf32>}
 // CHECK-LABEL: @as_they_are
 // CHECK-NOT: dist.shard
 // CHECK-NOT: dist.c_allgather

@@ -107,7 +107,7 @@ func.func @results_on_other_ranks(%arg0: tensor<4x8xf32> {dist.mapping = #i}) {
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-error @below {{has its local shape already; a program is partitioned once}}
-net.variable parameter @w : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, dist.global_type = tensor<8xf32>}
+net.variable parameter @w : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, net.global_type = tensor<8xf32>}
 func.func @local_variable() {
   %0 = net.read @w : tensor<4xf32>
   return

@@ -9,12 +9,12 @@
 dist.mesh @mesh <["dp" = 2, "tp" = 2]>
 
 // Tests the boundaries of a program: local types, and the whole ones beside them.
-// CHECK: net.variable parameter @w : tensor<4x6xf32> {dist.global_type = tensor<8x6xf32>
+// CHECK: net.variable parameter @w : tensor<4x6xf32> {dist.mapping = {{.*}}net.global_type = tensor<8x6xf32>
 net.variable parameter @w : tensor<8x6xf32> {dist.mapping = #tp}
 
 // CHECK-LABEL: func.func @row_parallel
-// CHECK-SAME: %[[X:.*]]: tensor<2x4xf32> {dist.global_type = tensor<4x8xf32>
-// CHECK-SAME: -> (tensor<2x6xf32> {dist.global_type = tensor<4x6xf32>
+// CHECK-SAME: %[[X:.*]]: tensor<2x4xf32> {dist.mapping = {{.*}}, net.global_type = tensor<4x8xf32>
+// CHECK-SAME: -> (tensor<2x6xf32> {dist.mapping = {{.*}}, net.global_type = tensor<4x6xf32>
 func.func @row_parallel(%x: tensor<4x8xf32> {dist.mapping = #both}) -> (tensor<4x6xf32> {dist.mapping = #dp}) {
   // CHECK: %[[W:.*]] = net.read @w : tensor<4x6xf32>
   %w = net.read @w {dist.results = [#tp]} : tensor<8x6xf32>

@@ -72,7 +72,7 @@ func.func @does_not_fit(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<dims 
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-error @below {{has argument 0 in its local shape already; a program is partitioned once}}
-func.func @local_argument(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, dist.global_type = tensor<8xf32>}) {
+func.func @local_argument(%x: tensor<4xf32> {dist.mapping = #dist.mapping<dims = [["tp"]]>, net.global_type = tensor<8xf32>}) {
   return
 }
 

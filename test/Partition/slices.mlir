@@ -23,11 +23,11 @@ func.func @gradient(%x: tensor<8x4xf32> {dist.mapping = #dist.mapping<dims = [["
   %y = net.dot %x, %w batch = [] x [] contract = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
   // CHECK: %[[G:.*]] = net.dot %[[PART]], %[[Y]]
   // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w" : tensor<4x4xf32>
-  // CHECK: %[[SUM:.*]] = net.accumulate %[[BEFORE]], %[[G]] over "micro" {net.name = "grad/w"}
+  // CHECK: %[[SUM:.*]] = dist.accumulate %[[BEFORE]], %[[G]] over "micro" {net.name = "grad/w"}
   // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {micro = array<i64: 0>}
   // CHECK: dist.c_reducescatter %[[SUM]] axes ["dp"]
   // SCATTER: %[[PART:.*]] = dist.c_reducescatter %{{.*}} axes ["dp"]
-  // SCATTER: net.accumulate %{{.*}}, %[[PART]] over "micro" : tensor<2x4xf32>
+  // SCATTER: dist.accumulate %{{.*}}, %[[PART]] over "micro" : tensor<2x4xf32>
   %g = net.dot %x, %y batch = [] x [] contract = [0] x [0] {net.name = "grad/w", dist.results = [#dist.mapping<dims = [["dp"], []]>]} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<4x4xf32>
   %next = net.subtract %w, %g : tensor<4x4xf32>
   // CHECK: net.assign @w, %{{.*}} {dist.during = {micro = array<i64: 1>}

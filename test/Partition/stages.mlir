@@ -26,7 +26,7 @@ func.func @tied(%x: tensor<4x3xf32> {dist.mapping = #dist.mapping<dims = [["micr
   // CHECK: dist.c_send %[[H0]] {{.*}} to <{{.*}} on {"pp" = [2]}>
   %s = net.add %h2, %h0 {dist.stage = 2 : i64} : tensor<4x3xf32>
   %loss = net.reduce sum %s dims = [0, 1] {dist.stage = 2 : i64} : tensor<4x3xf32> -> tensor<f32>
-  // CHECK: %[[G2:.*]] = net.accumulate {{.*}}dist.on = {pp = array<i64: 2>}, dist.stage = 2 : i64} : tensor<3xf32>
+  // CHECK: %[[G2:.*]] = dist.accumulate {{.*}}dist.on = {pp = array<i64: 2>}, dist.stage = 2 : i64} : tensor<3xf32>
   %gw2 = net.reduce sum %h1 dims = [0] {dist.stage = 2 : i64} : tensor<4x3xf32> -> tensor<3xf32>
   // CHECK: dist.c_send {{.*}}on {"pp" = [2]}> to <{{.*}}on {"pp" = [1]}>{{.*}}dist.stage = 2
   // CHECK-NOT: dist.c_send
@@ -35,7 +35,7 @@ func.func @tied(%x: tensor<4x3xf32> {dist.mapping = #dist.mapping<dims = [["micr
   // CHECK: dist.c_send {{.*}}dist.stage = 1
   %d0 = net.multiply %d1, %x {dist.stage = 0 : i64} : tensor<4x3xf32>
   // CHECK-NOT: dist.c_send
-  // CHECK: %[[G0:.*]] = net.accumulate {{.*}}dist.on = {pp = array<i64: 0>}, dist.stage = 0 : i64} : tensor<3xf32>
+  // CHECK: %[[G0:.*]] = dist.accumulate {{.*}}dist.on = {pp = array<i64: 0>}, dist.stage = 0 : i64} : tensor<3xf32>
   %gw0 = net.reduce sum %d0 dims = [0] {dist.stage = 0 : i64} : tensor<4x3xf32> -> tensor<3xf32>
   // CHECK: %[[SENT:.*]] = dist.c_send %[[G2]] axes ["pp"] {{.*}} shape [3]
   // CHECK-NEXT: net.add %[[G0]], %[[SENT]]

@@ -8,7 +8,7 @@ module {
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-func.func @reshard_is_left(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+func.func @reshard_is_left(%arg0: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   // expected-error @below {{is left, though every conversion should be a collective or local by now}}
   %0 = dist.reshard %arg0 from <dims = [[]]> to <dims = [["tp"]]> : tensor<8xf32>
   return
@@ -17,7 +17,7 @@ func.func @reshard_is_left(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-func.func @placements_are_left(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+func.func @placements_are_left(%arg0: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   // expected-error @below {{still has the placements of global values in dist.results}}
   %0 = net.negate %arg0 {dist.results = [#dist.mapping<dims = [[]]>]} : tensor<8xf32>
   return
@@ -35,7 +35,7 @@ func.func @global_argument(%arg0: tensor<8xf32> {dist.mapping = #dist.mapping<di
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-error @below {{has argument 0 of 'tensor<8xf32>' but its placement makes it 'tensor<4xf32>'}}
-func.func @argument_of_another_size(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
+func.func @argument_of_another_size(%arg0: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
   return
 }
 
@@ -43,13 +43,13 @@ func.func @argument_of_another_size(%arg0: tensor<8xf32> {dist.global_type = ten
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-error @below {{has a value of 'tensor<8xf32>' but its placement makes it 'tensor<4xf32>'}}
-net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
+net.variable parameter @w : tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
 
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-note @below {{the value is made here}}
-func.func @conversion_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
+func.func @conversion_from_elsewhere(%arg0: tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}) {
   // expected-error @below {{takes a value in #dist.mapping<dims = [[2, "tp"]]> but it is in #dist.mapping<dims = [["tp"]]>}}
   %0 = dist.c_allgather %arg0 axes ["tp"] from <dims = [[2, "tp"]]> to <dims = [[]]> shape [8] : tensor<4xf32> -> tensor<8xf32>
   return
@@ -59,7 +59,7 @@ func.func @conversion_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = te
 
 dist.mesh @mesh <["tp" = 2]>
 // expected-note @below {{the value is made here}}
-func.func @doubled_reduction(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+func.func @doubled_reduction(%arg0: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   // expected-error @below {{takes a value in #dist.mapping<dims = [[]], partial = sum ["tp"]> but it is in #dist.mapping<dims = [[]]>}}
   %0 = dist.c_allreduce %arg0 axes ["tp"] from <dims = [[]], partial = sum ["tp"]> to <dims = [[]]> shape [8] : tensor<8xf32> -> tensor<8xf32>
   return
@@ -68,9 +68,9 @@ func.func @doubled_reduction(%arg0: tensor<8xf32> {dist.global_type = tensor<8xf
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-net.variable parameter @w : tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
+net.variable parameter @w : tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [["tp"]]>}
 // expected-note @below {{the value is made here}}
-func.func @assigned_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[2, "tp"]]>}) {
+func.func @assigned_from_elsewhere(%arg0: tensor<4xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[2, "tp"]]>}) {
   // expected-error @below {{takes a value in #dist.mapping<dims = [["tp"]]> but it is in #dist.mapping<dims = [[2, "tp"]]>}}
   net.assign @w, %arg0 : tensor<4xf32>
   return
@@ -79,7 +79,7 @@ func.func @assigned_from_elsewhere(%arg0: tensor<4xf32> {dist.global_type = tens
 // -----
 
 dist.mesh @mesh <["zero" = 2]>
-net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
+net.variable parameter @w : tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
 func.func @reads_what_it_does_not_have() {
   // expected-note @below {{the value is made here}}
   %0 = net.read @w {dist.on = {zero = array<i64: 1>}} : tensor<8xf32>
@@ -91,8 +91,8 @@ func.func @reads_what_it_does_not_have() {
 // -----
 
 dist.mesh @mesh <["zero" = 2]>
-net.variable parameter @w : tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
-func.func @everybody_assigns(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+net.variable parameter @w : tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], on {"zero" = [1]}>}
+func.func @everybody_assigns(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   // expected-error @below {{runs on {}, not on {zero = array<i64: 1>}}}
   net.assign @w, %x : tensor<8xf32>
   return
@@ -101,7 +101,7 @@ func.func @everybody_assigns(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>
 // -----
 
 dist.mesh @mesh <["dp" = 2, "zero" = 2]>
-func.func @collective_of_some(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], partial = sum ["dp"]>}) {
+func.func @collective_of_some(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]], partial = sum ["dp"]>}) {
   // expected-error @below {{runs on {zero = array<i64: 1>}, not on {}}}
   %0 = dist.c_allreduce %x axes ["dp"] from <dims = [[]], partial = sum ["dp"]> to <dims = [[]]> shape [8] {dist.on = {zero = array<i64: 1>}} : tensor<8xf32> -> tensor<8xf32>
   return
@@ -110,7 +110,7 @@ func.func @collective_of_some(%x: tensor<8xf32> {dist.global_type = tensor<8xf32
 // -----
 
 dist.mesh @mesh <["zero" = 2]>
-func.func @returns_what_others_have(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+func.func @returns_what_others_have(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   %0 = net.tanh %x {dist.on = {zero = array<i64: 1>}} : tensor<8xf32>
   // expected-error @below {{returns for #dist.mapping<dims = [[]]> what only {zero = array<i64: 1>} has}}
   return %0 : tensor<8xf32>
@@ -119,7 +119,7 @@ func.func @returns_what_others_have(%x: tensor<8xf32> {dist.global_type = tensor
 // -----
 
 dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
-func.func @other_ranks_than_its_stages(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, dist.global_type = tensor<8xf32>}) {
+func.func @other_ranks_than_its_stages(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, net.global_type = tensor<8xf32>}) {
   // expected-error @below {{is of stage 1, which coordinate 1 of axis "pp" computes, but runs on {pp = array<i64: 0>}}}
   %0 = net.tanh %x {dist.on = {pp = array<i64: 0>}, dist.stage = 1 : i64} : tensor<8xf32>
   return
@@ -128,7 +128,7 @@ func.func @other_ranks_than_its_stages(%x: tensor<8xf32> {dist.mapping = #dist.m
 // -----
 
 dist.mesh @mesh <["pp" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A"}
-func.func @all_ranks_with_a_stage(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, dist.global_type = tensor<8xf32>}) {
+func.func @all_ranks_with_a_stage(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]]>, net.global_type = tensor<8xf32>}) {
   // expected-error @below {{is of stage 0, which coordinate 0 of axis "pp" computes, but runs on {}}}
   %0 = net.tanh %x {dist.stage = 0 : i64} : tensor<8xf32>
   return
@@ -137,7 +137,7 @@ func.func @all_ranks_with_a_stage(%x: tensor<8xf32> {dist.mapping = #dist.mappin
 // -----
 
 dist.mesh @mesh <["pp" = 3]> {dist.stage_axis = "pp", dist.task_order = "0F0,0B0\0A1F0,1B0\0A2F0,2B0\0A"}
-func.func @sent_by_others(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, dist.global_type = tensor<8xf32>}) {
+func.func @sent_by_others(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>, net.global_type = tensor<8xf32>}) {
   // expected-error @below {{is of stage 2, which coordinate 2 of axis "pp" computes, but runs on {pp = array<i64: 0, 1>}}}
   %0 = dist.c_send %x axes ["pp"] from <dims = [[]], on {"pp" = [0]}> to <dims = [[]], on {"pp" = [1]}> shape [8] {dist.on = {pp = array<i64: 0, 1>}, dist.stage = 2 : i64} : tensor<8xf32> -> tensor<8xf32>
   return
@@ -146,7 +146,7 @@ func.func @sent_by_others(%x: tensor<8xf32> {dist.mapping = #dist.mapping<dims =
 // -----
 
 dist.mesh @mesh <["tp" = 2]>
-func.func @bytes_of_a_rank(%arg0: tensor<268435456x134217728xf32> {dist.global_type = tensor<268435456x134217728xf32>, dist.mapping = #dist.mapping<dims = [[], []]>}) {
+func.func @bytes_of_a_rank(%arg0: tensor<268435456x134217728xf32> {net.global_type = tensor<268435456x134217728xf32>, dist.mapping = #dist.mapping<dims = [[], []]>}) {
   // expected-error @below {{the values of a step up to this one have more than 288230376151711744 bytes}}
   %0 = net.negate %arg0 : tensor<268435456x134217728xf32>
   return

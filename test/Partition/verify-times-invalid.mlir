@@ -4,13 +4,13 @@
 // Tests that the gate finds slices that read what is known after the last one, and values of one slice that leave the step.
 
 dist.mesh @mesh <[slices "micro" = 4]>
-net.variable accumulator @"accumulator/g" : tensor<2xf32> {dist.global_type = tensor<2xf32>, dist.mapping = #dist.mapping<dims = [[]]>}
-func.func @late_value_in_a_slice(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+net.variable accumulator @"accumulator/g" : tensor<2xf32> {net.global_type = tensor<2xf32>, dist.mapping = #dist.mapping<dims = [[]]>}
+func.func @late_value_in_a_slice(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   %slice = dist.coordinate "micro" : tensor<i32>
   %part = dist.shard %x at (%slice) axes ["micro"] from <dims = [[]]> to <dims = [["micro"]]> shape [8] : tensor<8xf32> -> tensor<2xf32>
   %before = net.read @"accumulator/g" : tensor<2xf32>
   // expected-note @below {{the value is made here}}
-  %sum = net.accumulate %before, %part over "micro" : tensor<2xf32>
+  %sum = dist.accumulate %before, %part over "micro" : tensor<2xf32>
   net.assign @"accumulator/g", %sum {dist.during = {micro = array<i64: 0, 1, 2>}} : tensor<2xf32>
   // expected-error @below {{is computed for every slice of axis "micro", but reads a value that is known only after the last one}}
   %late = net.add %part, %sum : tensor<2xf32>
@@ -20,7 +20,7 @@ func.func @late_value_in_a_slice(%x: tensor<8xf32> {dist.global_type = tensor<8x
 // -----
 
 dist.mesh @mesh <[slices "micro" = 4]>
-func.func @slice_is_returned(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<2xf32> {dist.global_type = tensor<2xf32>, dist.mapping = #dist.mapping<dims = [[]]>, dist.during = {micro = array<i64: 3>}}) {
+func.func @slice_is_returned(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<2xf32> {net.global_type = tensor<2xf32>, dist.mapping = #dist.mapping<dims = [[]]>, dist.during = {micro = array<i64: 3>}}) {
   %slice = dist.coordinate "micro" : tensor<i32>
   %part = dist.shard %x at (%slice) axes ["micro"] from <dims = [[]]> to <dims = [["micro"]]> shape [8] : tensor<8xf32> -> tensor<2xf32>
   // expected-note @below {{the value is made here}}
@@ -32,7 +32,7 @@ func.func @slice_is_returned(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>
 // -----
 
 dist.mesh @mesh <[slices "micro" = 4]>
-net.variable counter @step : tensor<i32> {dist.global_type = tensor<i32>, dist.mapping = #dist.mapping<dims = []>}
+net.variable counter @step : tensor<i32> {net.global_type = tensor<i32>, dist.mapping = #dist.mapping<dims = []>}
 func.func @assigned_at_every_slice() {
   %step = net.read @step : tensor<i32>
   // expected-error @below {{takes place at other times than the last of axis "micro"}}
@@ -43,7 +43,7 @@ func.func @assigned_at_every_slice() {
 // -----
 
 dist.mesh @mesh <[slices "micro" = 4]>
-net.variable counter @step : tensor<i32> {dist.global_type = tensor<i32>, dist.mapping = #dist.mapping<dims = []>}
+net.variable counter @step : tensor<i32> {net.global_type = tensor<i32>, dist.mapping = #dist.mapping<dims = []>}
 func.func @slice_is_assigned() {
   // expected-note @below {{the value is made here}}
   %slice = dist.coordinate "micro" : tensor<i32>
@@ -56,6 +56,6 @@ func.func @slice_is_assigned() {
 
 dist.mesh @mesh <[slices "micro" = 4]>
 // expected-error @below {{returns result 0 at other times than the last of axis "micro"}}
-func.func @returned_at_every_slice(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
+func.func @returned_at_every_slice(%x: tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) -> (tensor<8xf32> {net.global_type = tensor<8xf32>, dist.mapping = #dist.mapping<dims = [[]]>}) {
   return %x : tensor<8xf32>
 }

@@ -28,7 +28,7 @@ func.func @merge(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.durin
   %rate = net.constant dense<0.5> : tensor<4xf32>
   %g = net.negate %x : tensor<4xf32>
   %unused = net.negate %g : tensor<4xf32>
-  %sum = net.accumulate %before, %g over "accumulation" {net.role = #net.role<backward>} : tensor<4xf32>
+  %sum = dist.accumulate %before, %g over "accumulation" {net.role = #net.role<backward>} : tensor<4xf32>
   %all = dist.collective c_allreduce sum(%sum) axes ["dp"] : (tensor<4xf32>) -> tensor<4xf32>
   %scaled = net.multiply %all, %rate {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
   %next = net.subtract %w, %scaled {dist.on = {dp = array<i64: 1>}} : tensor<4xf32>
@@ -76,9 +76,9 @@ net.variable accumulator @b : tensor<4xf32>
 func.func @once(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {dist.during = {accumulation = array<i64: 2>}}) {
   %a = net.read @a : tensor<4xf32>
   %b = net.read @b : tensor<4xf32>
-  %s = net.accumulate %a, %x over "accumulation" : tensor<4xf32>
+  %s = dist.accumulate %a, %x over "accumulation" : tensor<4xf32>
   %n = net.negate %s : tensor<4xf32>
-  %t = net.accumulate %b, %x over "accumulation" : tensor<4xf32>
+  %t = dist.accumulate %b, %x over "accumulation" : tensor<4xf32>
   net.assign @a, %s {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   net.assign @b, %t {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   return %n, %t : tensor<4xf32>, tensor<4xf32>
@@ -97,7 +97,7 @@ net.variable accumulator @a : tensor<4xf32>
 func.func @one(%x: tensor<4xf32>) {
   %before = net.read @a : tensor<4xf32>
   %g = net.negate %x : tensor<4xf32>
-  %sum = net.accumulate %before, %g over "accumulation" : tensor<4xf32>
+  %sum = dist.accumulate %before, %g over "accumulation" : tensor<4xf32>
   net.assign @w, %sum : tensor<4xf32>
   return
 }

@@ -7,19 +7,19 @@
 // CHECK-LABEL: func.func @step_0F
 // CHECK-NOT: @step_0I
 // CHECK-LABEL: func.func @step_0W
-// CHECK:   net.accumulate
+// CHECK:   dist.accumulate
 // CHECK-LABEL: func.func @step_1F
 // CHECK-LABEL: func.func @step_1I
 // CHECK:   %[[D:.*]] = net.exponential
 // CHECK:   %[[DH:.*]] = net.multiply %[[D]]
 // CHECK-NOT: net.sine
-// CHECK-NOT: net.accumulate
+// CHECK-NOT: dist.accumulate
 // CHECK-DAG: net.assign @"within/d", %[[D]]
 // CHECK-DAG: net.assign @"within/dh{{.*}}", %[[DH]]
 // CHECK-LABEL: func.func @step_1W
 // CHECK:   %[[D:.*]] = net.read @"within/d"
 // CHECK:   net.sine %[[D]]
-// CHECK:   net.accumulate
+// CHECK:   dist.accumulate
 // CHECK: dist.schedule on {pp = array<i64: 1>} actions ["send{{[0-9]+}}", "1F", "1I", "send{{[0-9]+}}", "1W", "update"]
 dist.mesh @mesh <["pp" = 2, slices "micro" = 2]> {dist.stage_axis = "pp", dist.task_order = "0F0,0F1,0I0,0W0,0I1,0W1\0A1F0,1I0,1F1,1I1,1W0,1W1\0A"}
 net.variable parameter @v : tensor<4xf32> {dist.mapping = #dist.mapping<dims = [[]], on {"pp" = [0]}>}
@@ -41,10 +41,10 @@ func.func @step(%x: tensor<4xf32>) {
   %dh0 = dist.collective c_send(%dh) roots [1] to 0 axes ["pp"] : (tensor<4xf32>) -> tensor<4xf32>
   %gv = net.multiply %dh0, %slice {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %bw = net.read @"accumulator/w" {dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
-  %sw = net.accumulate %bw, %gw over "micro" {net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
+  %sw = dist.accumulate %bw, %gw over "micro" {net.role = #net.role<backward>, dist.stage = 1, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   net.assign @"accumulator/w", %sw {dist.during = {micro = array<i64: 0>}, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %bv = net.read @"accumulator/v" {dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
-  %sv = net.accumulate %bv, %gv over "micro" {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
+  %sv = dist.accumulate %bv, %gv over "micro" {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   net.assign @"accumulator/v", %sv {dist.during = {micro = array<i64: 0>}, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>
   %nw = net.subtract %w, %sw {net.role = #net.role<optimize>, dist.on = {pp = array<i64: 1>}} : tensor<4xf32>
   %nv = net.subtract %v, %sv {net.role = #net.role<optimize>, dist.on = {pp = array<i64: 0>}} : tensor<4xf32>

@@ -30,7 +30,7 @@ dist.mesh @mesh <["pp" = 2, slices "micro" = 2]> {dist.stage_axis = "pp", dist.t
 net.variable accumulator @sum : tensor<4xf32> {dist.within_step}
 func.func @step(%x: tensor<4xf32>) {
   %0 = net.read @sum : tensor<4xf32>
-  %1 = net.accumulate %0, %x over "micro" : tensor<4xf32>
+  %1 = dist.accumulate %0, %x over "micro" : tensor<4xf32>
   // expected-error @below {{sums over micro-batches a value that no stage of the pipeline computes}}
   net.assign @sum, %1 {dist.during = {micro = array<i64: 0>}} : tensor<4xf32>
   return

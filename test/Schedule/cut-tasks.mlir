@@ -21,7 +21,7 @@
 // CHECK:   net.convert %[[MICRO]] {dist.on = {pp = array<i64: 0>}, dist.stage = 0 : i64, net.role = #net.role<backward>}
 // CHECK:   %[[DH:.*]] = net.read @"within/dh
 // CHECK:   %[[G:.*]] = net.multiply %{{.*}}, %[[DH]]
-// CHECK:   %[[SUM:.*]] = net.accumulate %{{.*}}, %[[G]] over "micro"
+// CHECK:   %[[SUM:.*]] = dist.accumulate %{{.*}}, %[[G]] over "micro"
 // CHECK:   net.assign @"accumulator/w", %[[SUM]] {dist.on = {pp = array<i64: 0>}}
 // CHECK-LABEL: func.func @step_1F
 // CHECK:   net.read @"within/h"
@@ -70,7 +70,7 @@ func.func @step(%x: tensor<2x4xf32>) {
   %dh = dist.collective c_send(%dh1) roots [1] to 0 axes ["pp"] : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %g = net.multiply %slice, %dh {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   %before = net.read @"accumulator/w" {dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
-  %sum = net.accumulate %before, %g over "micro" {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
+  %sum = dist.accumulate %before, %g over "micro" {net.role = #net.role<backward>, dist.stage = 0, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   net.assign @"accumulator/w", %sum {dist.during = {micro = array<i64: 0, 1>}, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   %next = net.subtract %w, %sum {net.role = #net.role<optimize>, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>
   net.assign @w, %next {dist.during = {micro = array<i64: 2>}, dist.on = {pp = array<i64: 0>}} : tensor<2x4xf32>

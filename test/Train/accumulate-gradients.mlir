@@ -16,7 +16,7 @@
 // CHECK-NEXT: net.variable accumulator @"accumulator/w" : tensor<4xf32> = <constant, 0.000000e+00, 0.000000e+00> like @w
 // CHECK-LABEL: @wide
 // CHECK: %[[BEFORE:.*]] = net.read @"accumulator/w"
-// CHECK: %[[SUM:.*]] = net.accumulate %[[BEFORE]], %{{.*}} over "accumulation" {net.name = "accumulator/w"
+// CHECK: %[[SUM:.*]] = dist.accumulate %[[BEFORE]], %{{.*}} over "accumulation" {net.name = "accumulator/w"
 // MEAN: %[[QUARTER:.*]] = net.constant {{.*}}dense<2.500000e-01>
 // MEAN: net.multiply %[[QUARTER]], %[[SUM]] {dist.defer_reduction, net.name = "grad/w", net.role = #net.role<backward>}
 // SUM: net.reshape %[[SUM]] {net.name = "grad/w"
@@ -40,7 +40,7 @@ func.func @wide(%x: tensor<4xf32>) -> tensor<f32> {
 // MEAN: %[[ADDEND:.*]] = net.convert %{{.*}} {dist.defer_reduction, net.role = #net.role<backward>} : tensor<4xbf16> -> tensor<4xf32>
 // EVERY: %[[ADDEND:.*]] = net.convert %{{.*}} {net.role = #net.role<optimize>} : tensor<4xbf16> -> tensor<4xf32>
 // SUM: %[[ADDEND:.*]] = net.convert %{{.*}} {dist.defer_reduction
-// CHECK: %[[SUM:.*]] = net.accumulate %{{.*}}, %[[ADDEND]]
+// CHECK: %[[SUM:.*]] = dist.accumulate %{{.*}}, %[[ADDEND]]
 // MEAN: %[[MEAN:.*]] = net.multiply %{{.*}}, %[[SUM]] {dist.defer_reduction
 // MEAN: net.convert %[[MEAN]] {net.name = "grad/w"{{.*}}} : tensor<4xf32> -> tensor<4xbf16>
 // SUM: net.convert %[[SUM]] {net.name = "grad/w"{{.*}}} : tensor<4xf32> -> tensor<4xbf16>
@@ -59,7 +59,7 @@ func.func @narrow(%x: tensor<4xbf16>) -> tensor<bf16> {
 // CHECK-LABEL: @mixed
 // MEAN: net.convert %{{.*}} {dist.defer_reduction, net.role = #net.role<backward>} : tensor<4xbf16> -> tensor<4xf32>
 // EVERY: net.convert %{{.*}} {net.role = #net.role<backward>} : tensor<4xbf16> -> tensor<4xf32>
-// CHECK: net.accumulate
+// CHECK: dist.accumulate
 net.variable parameter @w : tensor<4xf32>
 func.func @mixed(%x: tensor<4xbf16>) -> tensor<f32> {
   %w = net.read @w : tensor<4xf32>
@@ -79,7 +79,7 @@ func.func @mixed(%x: tensor<4xbf16>) -> tensor<f32> {
 // EVERY: %[[NARROW:.*]] = net.convert %{{.*}} {net.role = #net.role<backward>} : tensor<1x4xf32> -> tensor<1x4xbf16>
 // MEAN: %[[GRADIENT:.*]] = net.reshape %[[NARROW]]
 // MEAN: net.convert %[[GRADIENT]] {dist.defer_reduction
-// CHECK: net.accumulate
+// CHECK: dist.accumulate
 net.variable parameter @w : tensor<4xbf16>
 func.func @laid_out(%x: tensor<1x4xf32>) -> tensor<f32> {
   %w = net.read @w : tensor<4xbf16>
@@ -96,7 +96,7 @@ func.func @laid_out(%x: tensor<1x4xf32>) -> tensor<f32> {
 
 // CHECK: dist.mesh @mesh <["dp" = 2, steps "accumulation" = 4]> {dist.data_axes = ["dp"]}
 // CHECK-LABEL: @ranks
-// CHECK: net.accumulate
+// CHECK: dist.accumulate
 dist.mesh @mesh <["dp" = 2]> {dist.data_axes = ["dp"]}
 net.variable parameter @w : tensor<f32>
 func.func @ranks() -> tensor<f32> {

@@ -14,7 +14,7 @@
 // CHECK-SAME: tensor<f32> {net.name = "lr"})
 // CHECK: %[[SEEN:.*]] = net.add
 // CHECK: net.assign @seen, %[[SEEN]] {net.role = #net.role<forward>}
-// CHECK: %[[SUM:.*]] = net.accumulate
+// CHECK: %[[SUM:.*]] = dist.accumulate
 // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {accumulation = array<i64: 0, 1>}
 // CHECK-DAG: net.assign @w, %{{.*}} {dist.during = {accumulation = array<i64: 2>}
 // CHECK-DAG: net.assign @"ema/w", %{{.*}} {dist.during = {accumulation = array<i64: 2>}

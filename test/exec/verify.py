@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -29,7 +30,9 @@ def expect(condition, what):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    # A run that was killed may have left a damaged package.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     words = []
     for network, mesh, optimizer in CASES:
         package = folder / f"{network}-{mesh}"

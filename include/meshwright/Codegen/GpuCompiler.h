@@ -22,8 +22,9 @@ class GpuCompiler {
 public:
   /// Files go into `folder`, and what is in them into `package`. Errors and warnings are emitted at `location` or at a
   /// kernel.
-  GpuCompiler(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef folder, mlir::Location location, Package &package)
-      : jobs(jobs), folder(folder.str()), location(location), package(package) {}
+  GpuCompiler(llvm::ArrayRef<KernelJob> jobs, const CodeCache &cache, llvm::StringRef folder, mlir::Location location,
+              Package &package)
+      : jobs(jobs), cache(cache), folder(folder.str()), location(location), package(package) {}
 
   /// True if `target` is `emulated` or one of NVIDIA's GPUs from sm_70 on that LLVM knows.
   static bool isKnownTarget(llvm::StringRef target);
@@ -55,6 +56,7 @@ private:
   void warnOfSerial(const Target &target);
 
   llvm::ArrayRef<KernelJob> jobs;
+  const CodeCache &cache;
   std::string folder;
   mlir::Location location;
   Package &package;

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_CODEGEN_KERNELCOMPILER_H
 
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Codegen/CodeCache.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -16,6 +17,7 @@
 namespace llvm {
 class Module;
 class TargetMachine;
+enum class CodeGenFileType;
 } // namespace llvm
 
 namespace meshwright::emit {
@@ -28,18 +30,20 @@ struct KernelJob {
 
 /// Compiles `jobs` for `target` (`x86-64-v3`, `native`), as many at a time as the context has threads, and links them
 /// into the shared object `path`. Errors are emitted at `location` or at the kernel.
-mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, llvm::StringRef path,
-                                   mlir::Location location);
+mlir::LogicalResult compileKernels(llvm::ArrayRef<KernelJob> jobs, llvm::StringRef target, const CodeCache &cache,
+                                   llvm::StringRef path, mlir::Location location);
 
 /// Builds the module of a kernel, by its number; null where that fails, which has been said.
 using ModuleBuilder = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(size_t)>;
 
 /// Compiles as many modules for the CPU `target`, and links them into the shared object `path`.
-mlir::LogicalResult compileSharedObject(size_t count, ModuleBuilder build, llvm::StringRef target, llvm::StringRef path,
-                                        mlir::Location location);
+mlir::LogicalResult compileSharedObject(size_t count, ModuleBuilder build, llvm::StringRef target,
+                                        const CodeCache &cache, llvm::StringRef path, mlir::Location location);
 
-/// Runs LLVM's passes for `machine` over `module`, whose layout becomes the machine's.
-void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine);
+/// The code that LLVM generates from `module` for `machine`, or has generated before; the module is changed.
+mlir::FailureOr<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                          llvm::CodeGenFileType type, const CodeCache &cache,
+                                          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// True if `target` is `native` or a 64-bit processor that LLVM knows by this name.
 bool isKnownTarget(llvm::StringRef target);

@@ -41,6 +41,8 @@ struct EmitOptions {
   llvm::SmallVector<std::string> targets = {"x86-64-v3"};
   /// Path of a JSON file with the launches and the resource use of the GPU kernels; empty to write none.
   std::string gpuReport;
+  /// Path of a folder of kernels that were compiled before, to which new ones are added; empty to compile all.
+  std::string kernelCache;
   /// Free text for `dist-run --show`.
   std::string producer;
   ProgramMetrics metrics;

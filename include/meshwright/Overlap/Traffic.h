@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_OVERLAP_TRAFFIC_H
 #define MESHWRIGHT_OVERLAP_TRAFFIC_H
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"

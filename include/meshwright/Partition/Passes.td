@@ -37,7 +37,7 @@ def LocalizeShapesPass : Pass<"dist-partition-localize-shapes", "mlir::ModuleOp"
   let description = [{
     Rewrites every operation for one rank by its own `localize`, on operands of local shape. Padding beyond a rank's
     part is filled with the neutral element before an operation reads across it. A `dist.reshard` becomes the cheapest
-    steps between its placements. Variables, arguments and results of functions get their local type; `dist.global_type`
+    steps between its placements. Variables, arguments and results of functions get their local type; `net.global_type`
     keeps the global one. An operation whose placements do not follow its sharding rule is an error: it would compute
     another result.
 

@@ -30,8 +30,29 @@ enum class Stage { Import, Train, Annotate, Complete, Partition, Optimize, Sched
 std::optional<Stage> parseStage(llvm::StringRef name);
 llvm::StringRef stringifyStage(Stage stage);
 
+/// The options of the stages beside the strategy.
+struct StageOptions {
+  /// The first and the last stage to run; `Emit` runs only where `emit` names a folder.
+  Stage from = Stage::Import;
+  Stage to = Stage::Schedule;
+  /// False to skip the passes of Optimize: the program gets slower, but stays correct.
+  bool optimize = true;
+  /// True to store the serial program in the package, too.
+  bool serial = true;
+  /// Path of the package folder; empty to write no package.
+  std::string emit;
+  /// Targets of the package's kernels; by default x86-64-v3.
+  std::vector<std::string> targets;
+  std::string gpuReport;
+  /// Path of a folder of compiled kernels; empty to compile all.
+  std::string kernelCache;
+
+  /// True if `stage` is one of those that run.
+  bool runs(Stage stage) const { return from <= stage && stage <= to; }
+};
+
 /// The options of one run of `dist-opt`.
-struct CompileOptions {
+struct CompileOptions : StageOptions {
   /// Paths of files; `-` is standard input or output, and an empty path means no file.
   std::string input = "-";
   std::string output = "-";
@@ -40,21 +61,11 @@ struct CompileOptions {
   std::string eval;
   std::string plan;
   std::string explain;
-  /// Path of the package folder; empty to write no package.
-  std::string emit;
-  Stage from = Stage::Import;
-  Stage to = Stage::Schedule;
-  /// False to skip the passes of Optimize: the program gets slower, but stays correct.
-  bool optimize = true;
-  /// True to store the serial program in the package, too.
-  bool serial = true;
   int64_t ranks = 0;
   /// Print the program of this rank alone.
   std::optional<int64_t> rank;
   /// The same by coordinates: `dp=1,tp=0`.
   std::string coordinate;
-  std::vector<std::string> targets;
-  std::string gpuReport;
   bool timing = false;
   bool quiet = false;
   bool printLocations = false;

@@ -50,7 +50,7 @@ def AssignTimesPass : Pass<"dist-schedule-assign-times", "mlir::ModuleOp"> {
 
     Example: over four steps, the last of which updates
     ```mlir
-    %1 = net.accumulate %0, %g over "accumulation" : tensor<4xf32>
+    %1 = dist.accumulate %0, %g over "accumulation" : tensor<4xf32>
     // becomes
     %s = net.add %0, %g {dist.on = {accumulation = array<i64: 1, 2, 3>}} : tensor<4xf32>
     %1 = dist.either %g on {accumulation = array<i64: 0>} else %s : tensor<4xf32>

@@ -28,6 +28,9 @@ public:
   /// Parses protobuf text. Errors are located at their line; diagnostics call the file `name`.
   static mlir::FailureOr<StrategyFile> parse(llvm::StringRef text, llvm::StringRef name, mlir::MLIRContext *context);
 
+  /// Parses the file `strategy` or, where there is none of that name, `strategy` itself.
+  static mlir::FailureOr<StrategyFile> read(llvm::StringRef strategy, mlir::MLIRContext *context);
+
   /// Checks everything that needs no graph (axes, sizes, numbers) and resolves an axis of size 0 from `ranks`, which is
   /// 0 if the user did not give it.
   mlir::LogicalResult check(int64_t ranks, mlir::MLIRContext *context);

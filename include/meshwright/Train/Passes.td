@@ -141,7 +141,7 @@ def AccumulateGradientsPass : Pass<"dist-train-accumulate-gradients", "::mlir::M
     net.variable accumulator @"accumulator/w" : tensor<8xf32> = #net.init<constant, 0.0, 0.0> like @w
     …
     %before = net.read @"accumulator/w" : tensor<8xf32>
-    %sum = net.accumulate %before, %g over "accumulation" : tensor<8xf32>
+    %sum = dist.accumulate %before, %g over "accumulation" : tensor<8xf32>
     %gradient = net.multiply %sum, %quarter {dist.defer_reduction, net.name = "grad/w"} : tensor<8xf32>
     net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1, 2>}} : tensor<8xf32>
     ```

@@ -18,7 +18,7 @@ static FailureOr<Cotangents> differentiateBroadcast(BroadcastOp op, Context c) {
   for (int64_t dim = 0, rank = typeOf(op.getResult()).getRank(); dim < rank; ++dim)
     if (!llvm::is_contained(op.getDims(), dim))
       repeated.push_back(dim);
-  Value sum = c.build.reduce(dist::ReduceKind::Sum, c.cotangent, repeated);
+  Value sum = c.build.reduce(ReduceKind::Sum, c.cotangent, repeated);
   // The remaining dimensions are the operand's, in the order of the result.
   SmallVector<int64_t> permutation;
   for (int64_t dim : op.getDims())
@@ -79,8 +79,7 @@ static Value padValue(PadOp op, Context &c) {
   Value mask = PadOp::create(c.build.builder, c.build.location, typeOf(c.cotangent).clone(i1), inside, outside,
                              op.getLow(), op.getHigh(), op.getInterior());
   Value masked = c.build.select(mask, c.cotangent, c.build.splatLike(c.cotangent, 0));
-  return c.build.reduce(dist::ReduceKind::Sum, masked,
-                        llvm::to_vector(llvm::seq<int64_t>(0, typeOf(c.cotangent).getRank())));
+  return c.build.reduce(ReduceKind::Sum, masked, llvm::to_vector(llvm::seq<int64_t>(0, typeOf(c.cotangent).getRank())));
 }
 
 static FailureOr<Cotangents> differentiatePad(PadOp op, Context c) {

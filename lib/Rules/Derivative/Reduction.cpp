@@ -24,7 +24,7 @@ static SmallVector<int64_t> keptDims(int64_t rank, ArrayRef<int64_t> reduced) {
 static Value extremum(NetBuilder &build, Value cotangent, ReduceOp op, ArrayRef<int64_t> kept) {
   Value x = op.getOperand();
   Value hit = build.compare(CompareDirection::Eq, x, build.broadcast(op.getResult(), shapeOf(x), kept));
-  Value count = build.reduce(dist::ReduceKind::Sum, build.convert(hit, elementTypeOf(x)), op.getDims());
+  Value count = build.reduce(ReduceKind::Sum, build.convert(hit, elementTypeOf(x)), op.getDims());
   Value share = build.broadcast(build.divide(cotangent, count), shapeOf(x), kept);
   return build.select(hit, share, build.splatLike(x, 0));
 }
@@ -34,9 +34,9 @@ static Value extremum(NetBuilder &build, Value cotangent, ReduceOp op, ArrayRef<
 static Value product(NetBuilder &build, Value cotangent, ReduceOp op, ArrayRef<int64_t> kept) {
   Value x = op.getOperand(), zero = build.splatLike(x, 0);
   Value isZero = build.compare(CompareDirection::Eq, x, zero);
-  Value zeros = build.reduce(dist::ReduceKind::Sum, build.convert(isZero, elementTypeOf(x)), op.getDims());
+  Value zeros = build.reduce(ReduceKind::Sum, build.convert(isZero, elementTypeOf(x)), op.getDims());
   Value nonzero = build.select(isZero, build.splatLike(x, 1), x);
-  Value rest = build.multiply(cotangent, build.reduce(dist::ReduceKind::Product, nonzero, op.getDims()));
+  Value rest = build.multiply(cotangent, build.reduce(ReduceKind::Product, nonzero, op.getDims()));
   Value none = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 0));
   Value one = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 1));
   Value noRest = build.splatLike(rest, 0);
@@ -48,15 +48,15 @@ static Value product(NetBuilder &build, Value cotangent, ReduceOp op, ArrayRef<i
 static FailureOr<Cotangents> differentiateReduce(ReduceOp op, Context c) {
   SmallVector<int64_t> kept = keptDims(typeOf(op.getOperand()).getRank(), op.getDims());
   switch (op.getKind()) {
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return Cotangents{c.build.broadcast(c.cotangent, shapeOf(op.getOperand()), kept)};
-  case dist::ReduceKind::Max:
-  case dist::ReduceKind::Min:
+  case ReduceKind::Max:
+  case ReduceKind::Min:
     return Cotangents{extremum(c.build, c.cotangent, op, kept)};
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return Cotangents{product(c.build, c.cotangent, op, kept)};
-  case dist::ReduceKind::And:
-  case dist::ReduceKind::Or:
+  case ReduceKind::And:
+  case ReduceKind::Or:
     return op.emitOpError() << "reduces floats by " << stringifyReduceKind(op.getKind()) << ", which has no derivative";
   }
   llvm_unreachable("a kind of reduction");

@@ -144,13 +144,12 @@ static Value sumOverWindows(ReduceWindowOp op, NetBuilder &build, Value x) {
     sizes.push_back(window.size);
     windows.add(window, false);
   }
-  return ReduceWindowOp::create(build.builder, build.location, op.getOperand().getType(), dist::ReduceKind::Sum, x,
-                                sizes, windows.strides, windows.low, windows.high, windows.lhsDilation,
-                                windows.rhsDilation);
+  return ReduceWindowOp::create(build.builder, build.location, op.getOperand().getType(), ReduceKind::Sum, x, sizes,
+                                windows.strides, windows.low, windows.high, windows.lhsDilation, windows.rhsDilation);
 }
 
 /// The operation `op` applied to another operand of the same type.
-static Value reduceAlike(ReduceWindowOp op, NetBuilder &build, dist::ReduceKind kind, Value x) {
+static Value reduceAlike(ReduceWindowOp op, NetBuilder &build, ReduceKind kind, Value x) {
   return ReduceWindowOp::create(build.builder, build.location, op.getResult().getType(), kind, x, op.getSizes(),
                                 op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(),
                                 op.getWindowDilation());
@@ -161,9 +160,9 @@ static Value reduceAlike(ReduceWindowOp op, NetBuilder &build, dist::ReduceKind 
 static Value windowProductCotangent(ReduceWindowOp op, Context &c) {
   NetBuilder &build = c.build;
   Value x = op.getOperand(), isZero = build.compare(CompareDirection::Eq, x, build.splatLike(x, 0));
-  Value zeros = reduceAlike(op, build, dist::ReduceKind::Sum, build.convert(isZero, elementTypeOf(x)));
+  Value zeros = reduceAlike(op, build, ReduceKind::Sum, build.convert(isZero, elementTypeOf(x)));
   Value nonzero = build.select(isZero, build.splatLike(x, 1), x);
-  Value rest = build.multiply(c.cotangent, reduceAlike(op, build, dist::ReduceKind::Product, nonzero));
+  Value rest = build.multiply(c.cotangent, reduceAlike(op, build, ReduceKind::Product, nonzero));
   Value none = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 0));
   Value one = build.compare(CompareDirection::Eq, zeros, build.splatLike(zeros, 1));
   Value noRest = build.splatLike(rest, 0);
@@ -176,20 +175,19 @@ static FailureOr<Cotangents> differentiateReduceWindow(ReduceWindowOp op, Contex
   if (typeOf(op.getOperand()).getNumElements() == 0 || typeOf(op.getResult()).getNumElements() == 0)
     return Cotangents{Value()};
   switch (op.getKind()) {
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return Cotangents{sumOverWindows(op, c.build, c.cotangent)};
-  case dist::ReduceKind::Max:
-  case dist::ReduceKind::Min: {
-    ArgKind kind = op.getKind() == dist::ReduceKind::Max ? ArgKind::Max : ArgKind::Min;
+  case ReduceKind::Max:
+  case ReduceKind::Min: {
+    ArgKind kind = op.getKind() == ReduceKind::Max ? ArgKind::Max : ArgKind::Min;
     return Cotangents{SelectAndScatterOp::create(
         c.build.builder, c.build.location, op.getOperand().getType(), kind, op.getOperand(), c.cotangent, op.getSizes(),
         op.getStrides(), op.getLow(), op.getHigh(), op.getBaseDilation(), op.getWindowDilation())};
   }
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return Cotangents{windowProductCotangent(op, c)};
   default:
-    return op.emitOpError() << "reduces floats by " << dist::stringifyReduceKind(op.getKind())
-                            << ", which has no derivative";
+    return op.emitOpError() << "reduces floats by " << stringifyReduceKind(op.getKind()) << ", which has no derivative";
   }
 }
 

@@ -13,7 +13,7 @@ using namespace meshwright::net::fold;
 
 /// The conjunction or disjunction of equal truth values, of which there is one at least, is that value.
 static Value foldReducedLogic(ReduceOp op, NetBuilder &build) {
-  bool logic = op.getKind() == dist::ReduceKind::And || op.getKind() == dist::ReduceKind::Or;
+  bool logic = op.getKind() == ReduceKind::And || op.getKind() == ReduceKind::Or;
   SplatElementsAttr splat = getSplat(op.getOperand());
   if (!logic || !splat || typeOf(op.getOperand()).getNumElements() == 0)
     return {};

@@ -54,14 +54,13 @@ mlir::Value moveElements(Builder &builder, mlir::RankedTensorType result, mlir::
 
 /// The value that a reduction of `kind` starts from: the sum of nothing is +0, as in the networks that are exported,
 /// and so is a sum of -0 alone. `type` may have a sign.
-mlir::Value getNeutral(Builder &builder, dist::ReduceKind kind, mlir::Type type);
+mlir::Value getNeutral(Builder &builder, ReduceKind kind, mlir::Type type);
 /// Combines two scalars; `type` is theirs before signs were dropped.
-mlir::Value combine(Builder &builder, dist::ReduceKind kind, mlir::Type type, mlir::Value lhs, mlir::Value rhs);
+mlir::Value combine(Builder &builder, ReduceKind kind, mlir::Type type, mlir::Value lhs, mlir::Value rhs);
 /// The reduction form over the domain `shape`: result[map(i)] = combine(result[map(i)], body(input[maps(i)]...)). Of
 /// inputs without elements it is the neutral element.
-mlir::Value reduceElements(Builder &builder, dist::ReduceKind kind, mlir::RankedTensorType result,
-                           mlir::AffineMap resultMap, mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
-                           Body body);
+mlir::Value reduceElements(Builder &builder, ReduceKind kind, mlir::RankedTensorType result, mlir::AffineMap resultMap,
+                           mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps, Body body);
 
 void registerConstants(mlir::MLIRContext *context);
 void registerContraction(mlir::MLIRContext *context);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Rules/Elements.h"
 
 using namespace mlir;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Rules/Elements.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

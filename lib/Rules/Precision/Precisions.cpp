@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "dialects/Net/Precision.h"
 #include "meshwright/Rules/Rules.h"
@@ -27,8 +28,8 @@ struct Always : PrecisionOpInterface::ExternalModel<Always<OpT, precision>, OpT>
 /// The largest of 16-bit values is one of them; sums and products lose.
 struct ReduceWindowPrecision : PrecisionOpInterface::ExternalModel<ReduceWindowPrecision, ReduceWindowOp> {
   Precision getPrecision(Operation *op) const {
-    dist::ReduceKind kind = cast<ReduceWindowOp>(op).getKind();
-    return kind == dist::ReduceKind::Sum || kind == dist::ReduceKind::Product ? Precision::Wide : Precision::Follow;
+    ReduceKind kind = cast<ReduceWindowOp>(op).getKind();
+    return kind == ReduceKind::Sum || kind == ReduceKind::Product ? Precision::Wide : Precision::Follow;
   }
 };
 
@@ -45,8 +46,7 @@ template <Precision precision, typename... OpTs> void attach(MLIRContext *contex
 }
 
 void attachWide(MLIRContext *context) {
-  attach<Precision::Wide, ReduceOp, ArgReduceOp, TotalOp, AccumulateOp, SelectAndScatterOp, CholeskyOp,
-         TriangularSolveOp>(context);
+  attach<Precision::Wide, ReduceOp, ArgReduceOp, TotalOp, SelectAndScatterOp, CholeskyOp, TriangularSolveOp>(context);
   attach<Precision::Wide, AcosOp, AcoshOp, AsinOp, AsinhOp, AtanhOp, CbrtOp, CoshOp, DigammaOp, ErfcOp, ExpOp, Expm1Op,
          LgammaOp, LogOp, Log1pOp, PowerOp, RsqrtOp, SinhOp, SqrtOp, TanOp>(context);
   // The type is what they are about.
@@ -73,4 +73,6 @@ void meshwright::registerNetPrecisions(DialectRegistry &registry) {
     ReduceWindowOp::attachInterface<ReduceWindowPrecision>(*context);
     ScatterOp::attachInterface<ScatterPrecision>(*context);
   });
+  registry.addExtension(
+      +[](MLIRContext *context, dist::DistDialect *) { attach<Precision::Wide, dist::AccumulateOp>(context); });
 }

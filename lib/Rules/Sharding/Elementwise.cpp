@@ -123,12 +123,14 @@ void sharding::passBilinear(ShardingRule &rule, Operation *op) {
       rule.partials.push_back({ReduceKind::Sum, {partial}});
 }
 
+void sharding::registerAccumulate(MLIRContext *context) { attach<Linear, AccumulateOp>(context); }
+
 void sharding::registerElementwise(MLIRContext *context) {
   attach<Opaque, AbsOp, AcosOp, AcoshOp, AsinOp, AsinhOp, AtanhOp, CbrtOp, CoshOp, CosineOp, DigammaOp, ErfOp, ErfcOp,
          ExpOp, Expm1Op, LgammaOp, LogOp, Log1pOp, LogisticOp, NotOp, RsqrtOp, SignOp, SineOp, SinhOp, SqrtOp, TanOp,
          TanhOp, Atan2Op, PowerOp, ReducePrecisionOp, RemainderOp, ShiftLeftOp, ShiftRightArithmeticOp,
          ShiftRightLogicalOp, XorOp, CompareOp, IsFiniteOp, BitcastConvertOp>(context);
-  attach<Linear, AddOp, SubtractOp, NegateOp, AccumulateOp>(context);
+  attach<Linear, AddOp, SubtractOp, NegateOp>(context);
   attach<Bilinear, MultiplyOp>(context);
   attach<LinearInFirst, DivideOp>(context);
   attach<Choice, SelectOp>(context);

@@ -207,10 +207,10 @@ Interval Search::visitReduce(ReduceOp op) {
   if (count == 0)
     return kUnknown;
   switch (op.getKind()) {
-  case dist::ReduceKind::Max:
-  case dist::ReduceKind::Min:
+  case ReduceKind::Max:
+  case ReduceKind::Min:
     return visit(op.getOperand());
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return sumIntervals(visit(op.getOperand()), count);
   default:
     return kUnknown;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/NetBuilder.h"
 
 using namespace mlir;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharding.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Loops.h"
 
 using namespace mlir;

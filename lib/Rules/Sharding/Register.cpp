@@ -23,4 +23,6 @@ void meshwright::registerNetSharding(mlir::DialectRegistry &registry) {
     sharding::registerReduction(context);
     sharding::registerWindow(context);
   });
+  registry.addExtension(
+      +[](mlir::MLIRContext *context, dist::DistDialect *) { sharding::registerAccumulate(context); });
 }

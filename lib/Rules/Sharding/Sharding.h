@@ -18,8 +18,8 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 
 /// Adds to `rule` that all results of a data movement are partial where `operands` are, whatever the reduction.
 inline void passEveryReduction(dist::ShardingRule &rule, llvm::ArrayRef<unsigned> operands) {
-  for (auto kind : {dist::ReduceKind::Sum, dist::ReduceKind::Product, dist::ReduceKind::Max, dist::ReduceKind::Min,
-                    dist::ReduceKind::And, dist::ReduceKind::Or})
+  for (auto kind :
+       {ReduceKind::Sum, ReduceKind::Product, ReduceKind::Max, ReduceKind::Min, ReduceKind::And, ReduceKind::Or})
     rule.partials.push_back({kind, {operands.begin(), operands.end()}});
 }
 
@@ -34,6 +34,7 @@ bool isZero(mlir::Value value);
 void registerConstants(mlir::MLIRContext *context);
 void registerContraction(mlir::MLIRContext *context);
 void registerDynamic(mlir::MLIRContext *context);
+void registerAccumulate(mlir::MLIRContext *context);
 void registerElementwise(mlir::MLIRContext *context);
 void registerIndexing(mlir::MLIRContext *context);
 void registerLayout(mlir::MLIRContext *context);

@@ -161,8 +161,8 @@ static Result transfer(ConvertOp, Operands from) { return *from[0]; }
 
 static Result transfer(ReduceOp op, Operands operands) {
   const ShiftDependence &from = *operands[0];
-  bool extremum = op.getKind() == dist::ReduceKind::Max || op.getKind() == dist::ReduceKind::Min;
-  if (!extremum && !(op.getKind() == dist::ReduceKind::Sum && from.multiplicative))
+  bool extremum = op.getKind() == ReduceKind::Max || op.getKind() == ReduceKind::Min;
+  if (!extremum && !(op.getKind() == ReduceKind::Sum && from.multiplicative))
     return std::nullopt;
   SmallVector<int64_t> dims;
   for (auto [index, dim] : llvm::enumerate(from.dims)) {

@@ -70,7 +70,7 @@ private:
     SmallVector<int64_t> shape(net::shapeOf(x));
     auto size = static_cast<double>(shape[dim]);
     shape[dim] = 1;
-    return build.reshape(build.scale(build.reduce(dist::ReduceKind::Sum, x, {dim}), 1 / size), shape);
+    return build.reshape(build.scale(build.reduce(ReduceKind::Sum, x, {dim}), 1 / size), shape);
   }
 
   /// `x` repeated along the dimensions in which it has size 1.

@@ -7,7 +7,7 @@ net.variable accumulator @"accumulator/w" : tensor<4xf32>
 func.func @accumulate_c1(%g: tensor<4xbf16>) {
   %0 = net.read @"accumulator/w" : tensor<4xf32>
   // expected-error @below {{requires the same type for all operands and results}}
-  %1 = "net.accumulate"(%0, %g) {axis = "accumulation"} : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
+  %1 = "dist.accumulate"(%0, %g) {axis = "accumulation"} : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
   return
 }
 
@@ -18,7 +18,7 @@ net.variable accumulator @"accumulator/w" : tensor<4xf32>
 func.func @accumulate_c2(%g: tensor<4xf32>) {
   %0 = net.read @"accumulator/w" : tensor<4xf32>
   // expected-error @below {{names axis "accumulation", which is no axis of times of the module's mesh}}
-  %1 = net.accumulate %0, %g over "accumulation" : tensor<4xf32>
+  %1 = dist.accumulate %0, %g over "accumulation" : tensor<4xf32>
   return
 }
 
@@ -30,6 +30,6 @@ net.variable accumulator @"accumulator/w" : tensor<4xf32>
 func.func @accumulate_c2_ranks(%g: tensor<4xf32>) {
   %0 = net.read @"accumulator/w" : tensor<4xf32>
   // expected-error @below {{names axis "dp", which is no axis of times of the module's mesh}}
-  %1 = net.accumulate %0, %g over "dp" : tensor<4xf32>
+  %1 = dist.accumulate %0, %g over "dp" : tensor<4xf32>
   return
 }

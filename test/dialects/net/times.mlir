@@ -11,8 +11,8 @@ net.variable accumulator @"accumulator/w" : tensor<4xf32>
 // CHECK-LABEL: @accumulate
 func.func @accumulate(%gradient: tensor<4xf32>) {
   %before = net.read @"accumulator/w" : tensor<4xf32>
-  // CHECK: %[[SUM:.*]] = net.accumulate %{{.*}}, %{{.*}} over "accumulation" : tensor<4xf32>
-  %sum = net.accumulate %before, %gradient over "accumulation" : tensor<4xf32>
+  // CHECK: %[[SUM:.*]] = dist.accumulate %{{.*}}, %{{.*}} over "accumulation" : tensor<4xf32>
+  %sum = dist.accumulate %before, %gradient over "accumulation" : tensor<4xf32>
   // CHECK: net.assign @"accumulator/w", %[[SUM]] {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   net.assign @"accumulator/w", %sum {dist.during = {accumulation = array<i64: 0, 1>}} : tensor<4xf32>
   return

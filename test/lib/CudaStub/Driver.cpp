@@ -148,8 +148,8 @@ MW_STUB(cuGetErrorName)(CUresult error, const char **name) {
       {CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"},
       {CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"}};
   auto known = names.find(error);
-  *name = known == names.end() ? "CUDA_ERROR_UNKNOWN" : known->second;
-  return CUDA_SUCCESS;
+  *name = known == names.end() ? nullptr : known->second;
+  return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 MW_STUB(cuGetErrorString)(CUresult, const char **text) {

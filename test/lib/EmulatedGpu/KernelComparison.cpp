@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/lib/EmulatedGpu/KernelComparison.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Kernels/PlannedKernel.h"
@@ -103,7 +104,7 @@ static bool differs(Operation &op) {
   if (!isa<FloatType>(element))
     return false;
   if (auto reduce = dyn_cast<net::ReduceOp>(op))
-    return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
+    return reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Product;
   if (isa<net::AcoshOp, net::AsinhOp, net::AtanhOp, net::CoshOp, net::ExpOp, net::Expm1Op, net::SinhOp, net::LogOp,
           net::Log1pOp, net::TanhOp, net::ErfOp, net::LogisticOp>(op))
     return element.isF64();
@@ -203,8 +204,9 @@ KernelComparison::~KernelComparison() {
 bool KernelComparison::compile(StringRef real) {
   emit::loadKernelDialects(*module.getContext());
   std::string path = folder + "/kernels-native.so";
-  emit::GpuCompiler compiler(jobs, folder, module.getLoc(), package);
-  if (failed(emit::compileKernels(jobs, "native", path, module.getLoc())) || failed(compiler.compile("emulated")))
+  emit::CodeCache none("");
+  emit::GpuCompiler compiler(jobs, none, folder, module.getLoc(), package);
+  if (failed(emit::compileKernels(jobs, "native", none, path, module.getLoc())) || failed(compiler.compile("emulated")))
     return false;
   mappings = compiler.countMappings();
   if (!real.empty() && failed(compiler.compile(real)))

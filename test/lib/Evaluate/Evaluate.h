@@ -38,8 +38,8 @@ double minimum(double x, double y);
 
 /// The initial value of a reduction of elements like those of `x`, and the reduction of two elements, neither rounded
 /// nor wrapped.
-Element getNeutral(dist::ReduceKind kind, const Tensor &x);
-Element combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right);
+Element getNeutral(ReduceKind kind, const Tensor &x);
+Element combineElements(ReduceKind kind, const Tensor &x, Element left, Element right);
 
 /// One time that an operation is done: the number of the iteration of the innermost loop around it, and whether it is
 /// the first of the loop.

@@ -64,53 +64,53 @@ static Tensor evaluateDot(net::DotOp op, const Tensor &lhs, const Tensor &rhs) {
   return result;
 }
 
-static double combineFloats(dist::ReduceKind kind, double x, double y) {
+static double combineFloats(ReduceKind kind, double x, double y) {
   switch (kind) {
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return x + y;
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return x * y;
-  case dist::ReduceKind::Max:
+  case ReduceKind::Max:
     return maximum(x, y);
   default:
     return minimum(x, y);
   }
 }
 
-static int64_t combineIntegers(dist::ReduceKind kind, bool isUnsigned, int64_t x, int64_t y) {
+static int64_t combineIntegers(ReduceKind kind, bool isUnsigned, int64_t x, int64_t y) {
   bool less = isUnsigned ? static_cast<uint64_t>(x) < static_cast<uint64_t>(y) : x < y;
   switch (kind) {
-  case dist::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-  case dist::ReduceKind::Max:
+  case ReduceKind::Max:
     return less ? y : x;
-  case dist::ReduceKind::Min:
+  case ReduceKind::Min:
     return less ? x : y;
-  case dist::ReduceKind::And:
+  case ReduceKind::And:
     return x & y;
-  case dist::ReduceKind::Or:
+  case ReduceKind::Or:
     return x | y;
   }
   llvm_unreachable("a kind of reduction");
 }
 
-Element evaluate::getNeutral(dist::ReduceKind kind, const Tensor &x) {
+Element evaluate::getNeutral(ReduceKind kind, const Tensor &x) {
   bool isFloat = x.isFloat();
   switch (kind) {
-  case dist::ReduceKind::Sum:
-  case dist::ReduceKind::Or:
+  case ReduceKind::Sum:
+  case ReduceKind::Or:
     return isFloat ? Element{.f = 0} : Element{.i = 0};
-  case dist::ReduceKind::Product:
+  case ReduceKind::Product:
     return isFloat ? Element{.f = 1} : Element{.i = 1};
-  case dist::ReduceKind::And:
+  case ReduceKind::And:
     return Element{.i = wrapTo(x.type.getElementType(), -1)};
-  case dist::ReduceKind::Max:
-  case dist::ReduceKind::Min:
+  case ReduceKind::Max:
+  case ReduceKind::Min:
     break;
   }
-  bool largest = kind == dist::ReduceKind::Min;
+  bool largest = kind == ReduceKind::Min;
   if (isFloat)
     return {.f = largest ? INFINITY : -INFINITY};
   unsigned width = x.type.getElementTypeBitWidth();
@@ -119,7 +119,7 @@ Element evaluate::getNeutral(dist::ReduceKind kind, const Tensor &x) {
   return {.i = largest ? llvm::maxIntN(width) : llvm::minIntN(width)};
 }
 
-Element evaluate::combineElements(dist::ReduceKind kind, const Tensor &x, Element left, Element right) {
+Element evaluate::combineElements(ReduceKind kind, const Tensor &x, Element left, Element right) {
   if (x.isFloat())
     return {.f = combineFloats(kind, left.f, right.f)};
   return {.i = combineIntegers(kind, x.isUnsigned(), left.i, right.i)};

@@ -134,7 +134,7 @@ static Tensor evaluateSelectAndScatter(net::SelectAndScatterOp op, const Tensor 
     });
     Element addend = source.data[next++];
     if (found)
-      result.data[*found] = combineElements(dist::ReduceKind::Sum, x, result.data[*found], addend);
+      result.data[*found] = combineElements(ReduceKind::Sum, x, result.data[*found], addend);
   });
   for (Element &element : result.data) {
     if (x.isFloat())

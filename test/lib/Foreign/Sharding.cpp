@@ -18,7 +18,7 @@ ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.get
 struct ScaleSharding : ShardingOpInterface::ExternalModel<ScaleSharding, foreign::ScaleOp> {
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule = ShardingRule::elementwise(shapeOf(op->getResult(0)), 1);
-    rule.partials.push_back({ReduceKind::Sum, {0}});
+    rule.partials.push_back({meshwright::ReduceKind::Sum, {0}});
     return rule;
   }
 };
@@ -28,7 +28,7 @@ struct RowSumSharding : ShardingOpInterface::ExternalModel<RowSumSharding, forei
     ShardingRule rule = ShardingRule::elementwise(shapeOf(op->getOperand(0)), 1);
     rule.results[0].dims.pop_back();
     rule.factors.back().masks = true;
-    rule.partials.push_back({ReduceKind::Sum, {0}});
+    rule.partials.push_back({meshwright::ReduceKind::Sum, {0}});
     return rule;
   }
 };
@@ -43,8 +43,8 @@ struct MatmulSharding : ShardingOpInterface::ExternalModel<MatmulSharding, forei
     rule.operands[0].dims = {{i}, {k}};
     rule.operands[1].dims = {{j}, {k}};
     rule.results[0].dims = {{i}, {j}};
-    rule.partials.push_back({ReduceKind::Sum, {0}});
-    rule.partials.push_back({ReduceKind::Sum, {1}});
+    rule.partials.push_back({meshwright::ReduceKind::Sum, {0}});
+    rule.partials.push_back({meshwright::ReduceKind::Sum, {1}});
     return rule;
   }
 };

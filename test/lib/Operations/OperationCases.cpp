@@ -49,7 +49,7 @@ std::vector<std::string> test::findWithoutFamily(MLIRContext &context) {
   std::vector<std::string> missing;
   for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("net")) {
     bool isBesideOthers = llvm::is_contained(
-        {"net.read", "net.assign", "net.accumulate", "net.carry", "net.next", "net.take", "net.stack", "net.total"},
+        {"net.read", "net.assign", "dist.accumulate", "net.carry", "net.next", "net.take", "net.stack", "net.total"},
         name.getStringRef());
     if (name.hasInterface<dist::ShardingOpInterface>() && !isBesideOthers &&
         llvm::none_of(getCaseFamilies(),

@@ -20,9 +20,9 @@ namespace meshwright::test {
 using PerRank = std::vector<std::vector<double>>;
 
 /// Two values as `kind` reduces them.
-double reduce(dist::ReduceKind kind, double lhs, double rhs);
+double reduce(ReduceKind kind, double lhs, double rhs);
 /// The neutral element of `kind` among the numbers that an element type of these bounds has.
-double getNeutral(dist::ReduceKind kind, double lowest, double highest);
+double getNeutral(ReduceKind kind, double lowest, double highest);
 
 /// The ranks that agree with `rank` on all axes but `axes`, in order: the first axis is the slowest.
 std::vector<int64_t> getGroup(const dist::Mesh &mesh, int64_t rank, llvm::ArrayRef<dist::Axis> axes);

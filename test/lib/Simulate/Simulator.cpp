@@ -226,7 +226,7 @@ FailureOr<RankTensors> Simulator::choose(EitherOp op, const RankTensors &held, c
   return results;
 }
 
-FailureOr<RankTensors> Simulator::accumulate(net::AccumulateOp op, const RankTensors &before,
+FailureOr<RankTensors> Simulator::accumulate(dist::AccumulateOp op, const RankTensors &before,
                                              const RankTensors &addend) {
   if (slice == 0)
     return addend;
@@ -249,7 +249,7 @@ FailureOr<RankTensors> Simulator::simulate(Operation *op, Iteration iteration, A
     return exchange(collective, *operands[0]);
   if (auto either = dyn_cast<EitherOp>(op))
     return choose(either, *operands[0], *operands[1]);
-  if (auto sum = dyn_cast<net::AccumulateOp>(op))
+  if (auto sum = dyn_cast<dist::AccumulateOp>(op))
     return accumulate(sum, *operands[0], *operands[1]);
   auto runs = [&](int64_t rank) { return isOn(getOn(op), rank); };
   for (const RankTensors *operand : operands)
@@ -347,7 +347,7 @@ static FailureOr<std::pair<RankedTensorType, Placement>> getBoundary(Attribute g
 
 LogicalResult Simulator::setVariable(StringRef name, const Tensor &whole) {
   auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
-  auto kept = getBoundary(kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
+  auto kept = getBoundary(net::kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
   if (failed(kept))
     return failure();
   variables[name.str()] = distribute(whole, kept->second);
@@ -356,7 +356,7 @@ LogicalResult Simulator::setVariable(StringRef name, const Tensor &whole) {
 
 FailureOr<Tensor> Simulator::getVariable(StringRef name) {
   auto variable = SymbolTable(module).lookup<net::VariableOp>(name);
-  auto kept = getBoundary(kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
+  auto kept = getBoundary(net::kGlobalTypeAttr.get(variable), kMappingAttr.get(variable), mesh, variable);
   if (failed(kept))
     return failure();
   return collect(variables[name.str()], kept->first, kept->second, variable);
@@ -379,7 +379,7 @@ LogicalResult Simulator::runSlice(ArrayRef<Tensor> inputs) {
   values.clear();
   for (auto [index, input] : llvm::enumerate(inputs)) {
     auto placed =
-        getBoundary(func.getArgAttr(index, kGlobalTypeAttr), func.getArgAttr(index, kMappingAttr), mesh, func);
+        getBoundary(func.getArgAttr(index, net::kGlobalTypeAttr), func.getArgAttr(index, kMappingAttr), mesh, func);
     if (failed(placed))
       return failure();
     values[func.getArgument(index)] = distribute(input, placed->second);
@@ -417,8 +417,8 @@ FailureOr<Tensors> Simulator::run(ArrayRef<Tensor> inputs) {
       return failure();
   Tensors results;
   for (auto [index, operand] : llvm::enumerate(func.getBody().front().getTerminator()->getOperands())) {
-    auto placed =
-        getBoundary(func.getResultAttr(index, kGlobalTypeAttr), func.getResultAttr(index, kMappingAttr), mesh, func);
+    auto placed = getBoundary(func.getResultAttr(index, net::kGlobalTypeAttr), func.getResultAttr(index, kMappingAttr),
+                              mesh, func);
     if (failed(placed))
       return failure();
     FailureOr<Tensor> whole = collect(values[operand], placed->first, placed->second, func);

@@ -43,7 +43,7 @@ private:
   mlir::FailureOr<RankTensors> choose(dist::EitherOp op, const RankTensors &held, const RankTensors &other);
   mlir::FailureOr<RankTensors> mask(dist::MaskOp op, const RankTensors &input);
   mlir::FailureOr<RankTensors> exchange(dist::CollectiveOp op, const RankTensors &input);
-  mlir::FailureOr<RankTensors> accumulate(net::AccumulateOp op, const RankTensors &before, const RankTensors &addend);
+  mlir::FailureOr<RankTensors> accumulate(dist::AccumulateOp op, const RankTensors &before, const RankTensors &addend);
   mlir::LogicalResult step(mlir::Operation *op, evaluate::Iteration iteration);
   mlir::LogicalResult runSlice(llvm::ArrayRef<evaluate::Tensor> inputs);
   void clearAccumulators();

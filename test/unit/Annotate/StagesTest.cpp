@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "lib/Annotate/StagePartition.h"
 #include "meshwright/Annotate/Passes.h"

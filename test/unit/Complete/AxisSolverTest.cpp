@@ -8,16 +8,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Complete/AxisSolver.h"
+#include "GraphTest.h"
 #include "Optimum.h"
 #include "RandomProgram.h"
 #include "dialects/Dist/Interfaces.h"
 #include "dialects/Dist/RuleCheck.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
-#include "meshwright/Rules/Rules.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace meshwright;
@@ -27,30 +25,7 @@ using namespace meshwright::test;
 
 namespace {
 
-class AxisSolverTest : public ::testing::Test {
-protected:
-  AxisSolverTest() {
-    DialectRegistry registry;
-    registry.insert<func::FuncDialect, DistDialect, net::NetDialect>();
-    registerNetSharding(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
-  /// Parses `text` and numbers its function; keeps the module alive.
-  Graph build(const std::string &text) {
-    module = parseSourceString<ModuleOp>(text, &context);
-    EXPECT_TRUE(module) << text;
-    mesh = findMesh(*module).getMesh();
-    FailureOr<Graph> graph = Graph::build(*module->getOps<func::FuncOp>().begin(), mesh);
-    EXPECT_TRUE(succeeded(graph)) << text;
-    return *graph;
-  }
-
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-  Mesh mesh;
-};
+using AxisSolverTest = GraphTest;
 
 /// A chain of linear operations on one partial value, which then has to be reduced.
 std::string makePartialChain(int64_t length) {
@@ -88,7 +63,7 @@ TEST_F(AxisSolverTest, SendsFewBytes) {
     options.numOps = random.pick(3, 6);
     std::string text = makeProgram(random, options);
     Graph graph = build(text);
-    double paid = getPlanBytes(graph, AxisSolver(graph, mesh, 0, /*dataAxis=*/false, {}).solve(), 2);
+    double paid = getPlanBytes(graph, solveAxis(AxisProblem(graph, mesh, 0, /*dataAxis=*/false, {})), 2);
     if (std::isinf(paid)) // A weight split in a way that its product cannot follow has to move.
       continue;
     double best = findFewestBytes(graph, 0, 2, paid);
@@ -156,9 +131,9 @@ TEST_F(AxisSolverTest, FollowsTheRules) {
 TEST_F(AxisSolverTest, IsLinear) {
   auto countSteps = [&](int64_t blocks) {
     Graph graph = build(makeChain(blocks));
-    AxisSolver solver(graph, mesh, 0, /*dataAxis=*/false, {});
-    solver.solve();
-    return static_cast<double>(solver.getNumSteps()) / blocks;
+    AxisProblem problem(graph, mesh, 0, /*dataAxis=*/false, {});
+    solveAxis(problem);
+    return static_cast<double>(problem.getNumSteps()) / blocks;
   };
   double small = countSteps(200);
   EXPECT_LE(countSteps(400), 1.01 * small);
@@ -168,5 +143,5 @@ TEST_F(AxisSolverTest, IsLinear) {
 // Tests that a partial value that travels far neither overflows the stack nor is reduced more than once.
 TEST_F(AxisSolverTest, ReducesOnceAfterALongWay) {
   Graph graph = build(makePartialChain(20000));
-  EXPECT_EQ(getPlanBytes(graph, AxisSolver(graph, mesh, 0, /*dataAxis=*/false, {}).solve(), 2), 6 * 4);
+  EXPECT_EQ(getPlanBytes(graph, solveAxis(AxisProblem(graph, mesh, 0, /*dataAxis=*/false, {})), 2), 6 * 4);
 }

@@ -15,6 +15,7 @@
 #include <map>
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 using meshwright::test::Random;
 

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 using namespace mlir;
+using namespace meshwright;
 using namespace meshwright::dist;
 using meshwright::test::Random;
 

@@ -25,11 +25,11 @@ template <typename Enum> void forEachCase(llvm::function_ref<void(Enum, llvm::St
 }
 
 TEST(CollectivesTest, OtherEnumerationsHaveTheSameNames) {
-  forEachCase<dist::ReduceKind>(
-      [](dist::ReduceKind kind, llvm::StringRef name) {
+  forEachCase<ReduceKind>(
+      [](ReduceKind kind, llvm::StringRef name) {
         EXPECT_EQ(Collective::Reduction_Name(emit::translate(kind)), name.upper());
       },
-      dist::getMaxEnumValForReduceKind());
+      getMaxEnumValForReduceKind());
   forEachCase<net::VariableKind>(
       [](net::VariableKind kind, llvm::StringRef name) {
         EXPECT_EQ(Variable::Kind_Name(emit::translate(kind)), name.upper());
@@ -40,7 +40,7 @@ TEST(CollectivesTest, OtherEnumerationsHaveTheSameNames) {
         EXPECT_EQ(Initializer::Kind_Name(emit::translate(kind)), name.upper());
       },
       net::getMaxEnumValForInitializerKind());
-  EXPECT_EQ(Collective::Reduction_ARRAYSIZE, static_cast<int>(dist::getMaxEnumValForReduceKind()) + 1);
+  EXPECT_EQ(Collective::Reduction_ARRAYSIZE, static_cast<int>(getMaxEnumValForReduceKind()) + 1);
   EXPECT_EQ(Variable::Kind_ARRAYSIZE, static_cast<int>(net::getMaxEnumValForVariableKind()) + 1);
   EXPECT_EQ(Initializer::Kind_ARRAYSIZE, static_cast<int>(net::getMaxEnumValForInitializerKind()) + 1);
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Codegen/GpuCompiler.h"
 #include "meshwright/Codegen/KernelModule.h"
@@ -47,7 +48,8 @@ protected:
     EXPECT_EQ(jobs.size(), 1u);
     TempFolder folder;
     Package package;
-    EXPECT_TRUE(succeeded(emit::GpuCompiler(jobs, folder / ".", module->getLoc(), package).compile("emulated")));
+    emit::CodeCache none("");
+    EXPECT_TRUE(succeeded(emit::GpuCompiler(jobs, none, folder / ".", module->getLoc(), package).compile("emulated")));
     void *library = dlopen((folder / package.libraries(0).file()).c_str(), RTLD_NOW | RTLD_LOCAL);
     const GpuLaunch &launch = package.libraries(0).gpu_kernels(0).launches(0);
     auto function = reinterpret_cast<EmulatedGpu::Function>(dlsym(library, launch.function().c_str()));

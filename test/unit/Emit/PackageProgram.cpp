@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Emit/PackageProgram.h"
-#include "lib/Emit/ProgramWriter.h"
+#include "lib/Emit/Enumerations.h"
 #include "meshwright/runtime/Session.h"
 #include <cstring>
 

@@ -77,7 +77,7 @@ private:
     if (op->getNumResults() == 0 || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
       return false;
     if (auto reduce = dyn_cast<net::ReduceOp>(op))
-      return reduce.getKind() == dist::ReduceKind::Sum || reduce.getKind() == dist::ReduceKind::Product;
+      return reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Product;
     if (auto scatter = dyn_cast<net::ScatterOp>(op))
       return scatter.getKind() == net::ScatterKind::Add || scatter.getKind() == net::ScatterKind::Multiply;
     return isa<net::TotalOp, net::DotOp, net::AsinhOp, net::Atan2Op, net::CbrtOp, net::CholeskyOp, net::CoshOp,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/CompareSteps.h"
+#include "dialects/Dist/Dist.h"
 #include "dialects/Net/Net.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Rules/Rules.h"

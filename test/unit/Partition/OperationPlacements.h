@@ -38,7 +38,7 @@ private:
   mlir::Type getType(unsigned index) const;
   bool splitTensor(dist::Axis axis, const dist::TensorSplit &part, dist::Placement &placement,
                    llvm::ArrayRef<int64_t> shape) const;
-  static bool owe(dist::Axis axis, dist::ReduceKind kind, mlir::Type type, dist::Placement &placement);
+  static bool owe(dist::Axis axis, ReduceKind kind, mlir::Type type, dist::Placement &placement);
 
   mlir::Operation *op;
   const dist::ShardingRule *rule;

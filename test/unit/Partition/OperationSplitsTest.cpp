@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/Partition/OperationSplits.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/Partition/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"

@@ -116,7 +116,7 @@ bool RandomNetwork::isExact(Value value) {
   bool keepsBits = !op || op->hasTrait<OpTrait::Elementwise>() ||
                    isa<ConstantOp, IotaOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp, ConcatenateOp,
                        ReverseOp, DynamicSliceOp, GatherOp>(op) ||
-                   (reduce && (reduce.getKind() == dist::ReduceKind::Max || reduce.getKind() == dist::ReduceKind::Min));
+                   (reduce && (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::Min));
   bool isExactValue = keepsBits && (!op || llvm::all_of(op->getOperands(), [&](Value x) { return isExact(x); }));
   return exact[value] = isExactValue;
 }

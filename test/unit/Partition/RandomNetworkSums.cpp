@@ -75,7 +75,6 @@ void RandomNetwork::addReduce() {
     else
       shape.push_back(size);
   }
-  using dist::ReduceKind;
   ReduceKind kind = element == i1 ? (random.chance(50) ? ReduceKind::And : ReduceKind::Or)
                                   : static_cast<ReduceKind>(random.pick(0, 3));
   if (kind == ReduceKind::Product && element == real)
@@ -102,7 +101,7 @@ void RandomNetwork::addNormalization() {
   }
   auto type = typeOf(x).clone(reducedShape);
   for (int64_t rounds = random.pick(1, 2); rounds > 0; --rounds) {
-    auto kind = random.chance(50) ? dist::ReduceKind::Sum : dist::ReduceKind::Max;
+    auto kind = random.chance(50) ? ReduceKind::Sum : ReduceKind::Max;
     Value whole = ReduceOp::create(builder, type, kind, random.chance(50) ? x : restrict(x, Domain::Small), reduced);
     if (random.chance(40))
       whole = apply("add", {whole, make(reducedShape, real)}, real);

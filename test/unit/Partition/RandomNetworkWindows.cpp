@@ -83,7 +83,7 @@ void RandomNetwork::addWindow() {
                                    lists.sizes, lists.strides, lists.low, lists.high, lists.base, lists.window));
     return;
   }
-  static constexpr dist::ReduceKind kKinds[] = {dist::ReduceKind::Sum, dist::ReduceKind::Max, dist::ReduceKind::Min};
+  static constexpr ReduceKind kKinds[] = {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min};
   add(ReduceWindowOp::create(builder, type, kKinds[random.pick(0, 2)], x, lists.sizes, lists.strides, lists.low,
                              lists.high, lists.base, lists.window));
 }

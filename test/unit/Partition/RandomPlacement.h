@@ -30,7 +30,7 @@ inline dist::Mesh makeMesh(Random &random, unsigned maxAxes, int64_t maxRanks) {
 /// A placement of a value of `shape`: every axis replicated, splitting a dimension by some digit, partial of `kind`, or
 /// with one holder if `withHolders`.
 inline dist::Placement makePlacement(Random &random, const dist::Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                                     std::optional<dist::ReduceKind> kind, bool withHolders = false) {
+                                     std::optional<ReduceKind> kind, bool withHolders = false) {
   auto placement = dist::Placement::replicated(shape.size());
   std::vector<int64_t> extents(shape.begin(), shape.end());
   std::vector<dist::Axis> axes;

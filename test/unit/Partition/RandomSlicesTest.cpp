@@ -48,7 +48,7 @@ void RandomSlices::count(ModuleOp module) {
   int64_t accumulators = 0, sums = 0, sliced = 0;
   for (auto variable : module.getOps<net::VariableOp>())
     accumulators += variable.getKind() == net::VariableKind::Accumulator;
-  module.walk([&](net::AccumulateOp) { ++sums; });
+  module.walk([&](dist::AccumulateOp) { ++sums; });
   module.walk(
       [&](ShardOp op) { sliced += !op.getInput().getDefiningOp<net::ConstantOp>() && op.getInput().getDefiningOp(); });
   accumulated += sums;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partition/ReshardPlanner.h"
+#include "dialects/Dist/Dist.h"
 #include "mlir/IR/MLIRContext.h"
 #include "test/lib/Simulate/Ranks.h"
 #include "test/unit/Partition/RandomPlacement.h"
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+using namespace meshwright;
 using namespace meshwright::dist;
 using namespace meshwright::partition;
 using namespace meshwright::test;

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECTS_DIST_TRAITS_H
-#define MESHWRIGHT_DIALECTS_DIST_TRAITS_H
+#ifndef MESHWRIGHT_DIALECTS_COMMON_TRAITS_H
+#define MESHWRIGHT_DIALECTS_COMMON_TRAITS_H
 
 #include "mlir/IR/OpDefinition.h"
 
-namespace meshwright::dist {
+namespace meshwright {
 
 /// An operation of a scheduled program that occupies the device: a kernel, or a product or convolution of a library.
 template <typename ConcreteType> class Computation : public mlir::OpTrait::TraitBase<ConcreteType, Computation> {};
@@ -29,6 +29,6 @@ inline bool isAlwaysAvailable(mlir::Operation *op) {
   return op->hasTrait<AlwaysAvailable>() || op->hasTrait<mlir::OpTrait::ConstantLike>();
 }
 
-} // namespace meshwright::dist
+} // namespace meshwright
 
 #endif
