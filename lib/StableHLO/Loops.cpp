@@ -22,8 +22,8 @@ namespace meshwright::importer {
 #include "meshwright/StableHLO/Passes.h.inc"
 } // namespace meshwright::importer
 
-/// Limits on the operations from unrolling: of one loop, and of all loops together.
-static constexpr int64_t kMaxOperations = 10'000, kMaxOperationsOfAll = 10'000'000;
+/// Limit on the operations from unrolling one loop.
+static constexpr int64_t kMaxOperations = 10'000;
 
 void importer::unroll(const CountedLoop &loop) {
   Operation *op = loop.getOp();
@@ -82,8 +82,9 @@ struct Loops : importer::impl::LoopsPassBase<Loops> {
       return loop.getOp()->emitError() << "stablehlo.while runs " << operations << " operations " << iterations
                                        << " times; an unrolled loop has up to " << kMaxOperations << " operations";
     numWritten += iterations * operations;
-    if (numWritten > kMaxOperationsOfAll)
-      return loop.getOp()->emitError() << "unrolling loops makes more than " << kMaxOperationsOfAll << " operations";
+    if (numWritten > maxOperations)
+      return loop.getOp()->emitError() << "unrolling loops makes more than " << maxOperations.getValue()
+                                       << " operations";
     importer::unroll(loop);
     ++numUnrolled;
     return success();

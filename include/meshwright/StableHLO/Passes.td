@@ -18,7 +18,8 @@ def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
     element i of such a value becomes a `net.take`; an update of slice i of a value with no other use becomes
     a `net.stack`; every other value becomes a `net.carry` with a `net.next`. A loop that computes with
     integers alone, such as the rounds of threefry as JAX prints them, is unrolled; `unroll` unrolls every
-    loop. Unrolling into more than ten thousand operations is an error.
+    loop. Unrolling a loop into more than ten thousand operations is an error, and so are more than `max-operations`
+    of all loops.
 
     ```mlir
     %1:2 = stablehlo.while(%i = %zero, %x = %0) : tensor<i32>, tensor<4xf32>
@@ -42,7 +43,8 @@ def LoopsPass : Pass<"dist-import-loops", "::mlir::ModuleOp"> {
     net.end_loop %i
     ```
   }];
-  let options = [Option<"unroll", "unroll", "bool", "false", "Unroll every loop">];
+  let options = [Option<"unroll", "unroll", "bool", "false", "Unroll every loop">,
+                 Option<"maxOperations", "max-operations", "int64_t", "10'000'000", "The most operations that all unrolled loops together become">];
   let statistics = [Statistic<"numUnrolled", "num-unrolled", "Loops that were unrolled">,
                     Statistic<"numRolled", "num-rolled", "Loops that became net loops">];
   let dependentDialects = ["::meshwright::net::NetDialect"];
