@@ -47,6 +47,9 @@ for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPT
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
+# Tests run beside each other, each on one core; a test of threads says how many it wants.
+config.environment["OMP_NUM_THREADS"] = "1"
+
 # Tests compile the same small kernels over and over.
 config.environment["MESHWRIGHT_KERNEL_CACHE"] = os.path.join(config.test_exec_root, "kernel-cache")
 

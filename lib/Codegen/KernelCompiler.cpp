@@ -170,24 +170,29 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
   return compileModule(*module, target, cache, path, [&] { return source->emitError(); });
 }
 
-/// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`.
+/// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`,
+/// and some have a division, `symbol_division`: a weak name is null where no object has it.
 static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *number = llvm::Type::getInt64Ty(context);
-  llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer);
+  llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer, pointer);
   llvm::FunctionType *function = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto add = [&](llvm::Constant *content, const Twine &name) {
     return new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
                                     content, name);
   };
+  auto declare = [&](llvm::GlobalValue::LinkageTypes linkage, const Twine &name) {
+    auto *variable = new llvm::GlobalVariable(module, number, /*isConstant=*/true, linkage, nullptr, name);
+    variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return variable;
+  };
   SmallVector<llvm::Constant *> entries;
   for (StringRef symbol : symbols) {
-    auto *extents = new llvm::GlobalVariable(module, number, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-                                             nullptr, symbol + "_bytes");
-    extents->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    llvm::Constant *extents = declare(llvm::GlobalValue::ExternalLinkage, symbol + "_bytes");
+    llvm::Constant *division = declare(llvm::GlobalValue::ExternalWeakLinkage, symbol + "_division");
     llvm::Constant *name = add(llvm::ConstantDataArray::getString(context, symbol), "name");
     llvm::Constant *kernel = llvm::Function::Create(function, llvm::GlobalValue::ExternalLinkage, symbol, module);
-    entries.push_back(llvm::ConstantStruct::get(entry, {name, kernel, extents}));
+    entries.push_back(llvm::ConstantStruct::get(entry, {name, kernel, extents, division}));
   }
   llvm::Constant *list = add(llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries), "entries");
   llvm::Constant *table = llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(number, entries.size()), list});
@@ -249,7 +254,9 @@ LogicalResult emit::compileSharedObject(size_t count, ModuleBuilder build, Strin
 
 LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, const CodeCache &cache, StringRef path,
                                    Location location) {
-  auto build = [&](size_t index) { return buildKernelModule(jobs[index].kernel, jobs[index].symbol); };
+  auto build = [&](size_t index) {
+    return buildKernelModule(jobs[index].kernel, jobs[index].symbol, jobs[index].leastDividedBytes);
+  };
   auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
   return compileAndLink(jobs.size(), build, symbols, target, cache, path, location);
 }

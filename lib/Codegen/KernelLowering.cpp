@@ -103,6 +103,8 @@ void KernelLowering::addFunction(StringRef name, function_ref<void(LoopBuilder &
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   unsigned numPointers = *llvm::max_element(pointerOf) + 1 + hasScratch;
   SmallVector<Type> arguments(numPointers, pointer);
+  if (division)
+    arguments.append(2, builder.getI64Type());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), arguments);
   auto function = LLVM::LLVMFuncOp::create(builder, location, name, type, LLVM::Linkage::Internal);
   for (unsigned index = 0; index < numPointers; ++index)
@@ -113,8 +115,8 @@ void KernelLowering::addFunction(StringRef name, function_ref<void(LoopBuilder &
   SmallVector<Value> pointers;
   for (unsigned which : pointerOf)
     pointers.push_back(entry->getArgument(which));
-  if (hasScratch)
-    pointers.push_back(entry->getArguments().back());
+  for (unsigned index = numPointers - hasScratch; index < arguments.size(); ++index)
+    pointers.push_back(entry->getArgument(index));
   emit(inner, pointers);
   LLVM::ReturnOp::create(inner, ValueRange());
 }
@@ -313,12 +315,15 @@ void KernelLowering::addExtents(StringRef name) {
   global.setVisibility_(LLVM::Visibility::Hidden);
 }
 
-void KernelLowering::addEntry(StringRef name, StringRef callee) {
-  addExtents((name + "_bytes").str());
+/// The function that takes the addresses out of an array, and the iterations as they come.
+LLVM::LLVMFuncOp KernelLowering::addCall(StringRef name, StringRef callee) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   MLIRContext *context = builder.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer});
+  SmallVector<Type> taken = {pointer};
+  if (division)
+    taken.append(2, builder.getI64Type());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), taken);
   auto entry = LLVM::LLVMFuncOp::create(builder, location, name, type);
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToEnd(block);
@@ -333,8 +338,52 @@ void KernelLowering::addEntry(StringRef name, StringRef callee) {
       addAddress(index);
   if (hasScratch)
     addAddress(types.size());
+  llvm::append_range(arguments, block->getArguments().drop_front());
   LLVM::CallOp::create(builder, location, TypeRange(), callee, arguments);
   LLVM::ReturnOp::create(builder, location, ValueRange());
+  return entry;
+}
+
+/// Adds `name`, which runs all iterations of `part`, and the record by which the runtime divides them.
+void KernelLowering::addDivision(StringRef name, LLVM::LLVMFuncOp part) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  MLIRContext *context = builder.getContext();
+  // The loops are there once.
+  part.setPassthroughAttr(builder.getStrArrayAttr({"noinline"}));
+  part.setVisibility_(LLVM::Visibility::Hidden);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  auto entry = LLVM::LLVMFuncOp::create(builder, location, name,
+                                        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer}));
+  Block *block = entry.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(block);
+  auto addNumber = [&](int64_t number) {
+    return LLVM::ConstantOp::create(builder, location, builder.getI64IntegerAttr(number)).getResult();
+  };
+  Value first = addNumber(0), end = addNumber(division->iterations);
+  LLVM::CallOp::create(builder, location, part, ValueRange{block->getArgument(0), first, end});
+  LLVM::ReturnOp::create(builder, location, ValueRange());
+
+  builder.setInsertionPointToEnd(module->getBody());
+  Type number = builder.getI64Type();
+  auto type = LLVM::LLVMStructType::getLiteral(context, {pointer, number, number});
+  auto record = LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External,
+                                       (name + "_division").str(), Attribute());
+  record.setVisibility_(LLVM::Visibility::Hidden);
+  builder.setInsertionPointToEnd(builder.createBlock(&record.getInitializerRegion()));
+  Value content = LLVM::UndefOp::create(builder, location, type);
+  Value fields[] = {LLVM::AddressOfOp::create(builder, location, part), addNumber(division->iterations),
+                    addNumber(division->grain)};
+  for (auto [index, field] : llvm::enumerate(fields))
+    content = LLVM::InsertValueOp::create(builder, location, content, field, static_cast<int64_t>(index));
+  LLVM::ReturnOp::create(builder, location, content);
+}
+
+void KernelLowering::addEntry(StringRef name, StringRef callee) {
+  addExtents((name + "_bytes").str());
+  if (division)
+    addDivision(name, addCall((name + "_part").str(), callee));
+  else
+    addCall(name, callee);
 }
 
 void KernelLowering::addDeviceEntry(StringRef name, StringRef callee, unsigned threads) {

@@ -64,6 +64,26 @@ void LoopEmitter::emit() {
   emitRows(0);
 }
 
+void LoopEmitter::emitPart(const Division &division, Value firstIteration, Value endOfThem) {
+  auto toIndex = [&](Value number) {
+    return arith::IndexCastOp::create(builder, builder.getIndexType(), number).getResult();
+  };
+  divided = division.loop;
+  first = toIndex(firstIteration);
+  end = toIndex(endOfThem);
+  emit();
+}
+
+/// The loop over a variable of the plan from 0 to before `to`, or those of its iterations that are of the part.
+scf::ForOp LoopEmitter::buildLoopOf(unsigned variable, int64_t to, int64_t step, ValueRange carried, LoopBody body) {
+  if (divided != variable)
+    return buildLoop(builder, 0, to, step, carried, body);
+  Value upper = end;
+  if (to != plan.variables[variable].extent)
+    upper = arith::MinSIOp::create(builder, end, getIndex(to));
+  return buildLoop(builder, first, upper, getIndex(step), carried, body);
+}
+
 void LoopEmitter::emitOneByOne() {
   vectors = false;
   emit();
@@ -83,10 +103,30 @@ void LoopEmitter::chooseKept() {
   }
 }
 
+/// Initializes the elements that the iterations of the part add to, and no others.
+void LoopEmitter::initializePart(const Reduction &reduction, ArrayRef<unsigned> loops) {
+  if (loops.empty()) {
+    Value neutral = arith::ConstantOp::create(builder, reduction.neutral);
+    return store(pointers[numInputs + *reduction.output], neutral, emitIndex(reduction.position));
+  }
+  unsigned variable = loops.front();
+  if (!reduction.position.uses(variable))
+    return initializePart(reduction, loops.drop_front());
+  buildLoopOf(variable, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+    ivs[variable] = iv;
+    initializePart(reduction, loops.drop_front());
+    return {};
+  });
+}
+
 void LoopEmitter::initializeAccumulations() {
   for (const Reduction &reduction : plan.reductions) {
     if (!reduction.output)
       continue;
+    if (divided) {
+      initializePart(reduction, plan.loops);
+      continue;
+    }
     unsigned argument = numInputs + *reduction.output;
     int64_t elements = types[argument].getNumElements();
     auto fill = [&](int64_t from, int64_t to, unsigned step) {
@@ -111,7 +151,7 @@ void LoopEmitter::emitRows(unsigned loop) {
   if (loop == plan.numRowLoops)
     return emitStages();
   unsigned variable = plan.loops[loop];
-  buildLoop(builder, 0, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
+  buildLoopOf(variable, plan.variables[variable].extent, 1, {}, [&](Value iv, ValueRange) -> SmallVector<Value> {
     ivs[variable] = iv;
     emitRows(loop + 1);
     return {};
@@ -177,7 +217,7 @@ SmallVector<Value> LoopEmitter::emitColumns(const Stage &stage, unsigned loop, A
   if (loop + 1 == plan.loops.size())
     return emitInnermost(stage, carried);
   unsigned variable = plan.loops[loop];
-  auto result = buildLoop(builder, 0, plan.variables[variable].extent, 1, carried, [&](Value iv, ValueRange args) {
+  auto result = buildLoopOf(variable, plan.variables[variable].extent, 1, carried, [&](Value iv, ValueRange args) {
     ivs[variable] = iv;
     return emitColumns(stage, loop + 1, llvm::to_vector(args));
   });
@@ -198,23 +238,32 @@ SmallVector<Value> LoopEmitter::emitInnermost(const Stage &stage, ArrayRef<Value
     lanes = 1;
     values.push_back(neutral);
   }
-  auto run = [&](int64_t from, int64_t to, unsigned step) {
-    if (from == to)
-      return;
-    auto loop = buildLoop(builder, from, to, step, values, [&](Value iv, ValueRange args) {
+  auto emitBody = [&](unsigned step) {
+    return [&, step](Value iv, ValueRange args) {
       ivs[*laneLoop] = iv;
       lanes = step;
       columnValues.clear();
       SmallVector<Value> results = emitElements(stage, llvm::to_vector(args));
       lanes = 1;
       return results;
-    });
-    values.assign(loop.getResults().begin(), loop.getResults().end());
+    };
   };
   int64_t main = extent / width * width;
-  run(0, main, width);
-  if (width > 1)
-    run(main, extent, 1);
+  if (main != 0) {
+    auto loop = buildLoopOf(*laneLoop, main, width, values, emitBody(width));
+    values.assign(loop.getResults().begin(), loop.getResults().end());
+  }
+  if (main != extent && divided == *laneLoop) {
+    // The rest is shorter than a grain, so it is the last part's; no sum is carried along a divided loop.
+    Value isLast = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, getIndex(main));
+    auto last = scf::IfOp::create(builder, isLast, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(last.thenBlock());
+    buildLoop(builder, main, extent, 1, {}, emitBody(1));
+  } else if (main != extent) {
+    auto loop = buildLoop(builder, main, extent, 1, values, emitBody(1));
+    values.assign(loop.getResults().begin(), loop.getResults().end());
+  }
 
   size_t next = carried.size();
   for (unsigned index : stage.reductions) {

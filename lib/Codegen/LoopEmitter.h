@@ -7,6 +7,7 @@
 #ifndef MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
 #define MESHWRIGHT_LIB_CODEGEN_LOOPEMITTER_H
 
+#include "meshwright/Codegen/Division.h"
 #include "meshwright/Codegen/ElementEmitter.h"
 
 namespace meshwright::emit {
@@ -27,12 +28,16 @@ public:
       : ElementEmitter(plan, builder, pointers, types, numInputs) {}
 
   void emit();
+  /// The same for some iterations of the loop that threads divide, from `first` to before `end`.
+  void emitPart(const Division &division, mlir::Value first, mlir::Value end);
   /// The same without vectors and buffers, for a single thread of a GPU.
   void emitOneByOne();
 
 private:
   unsigned getStep(int64_t extent) const { return vectors ? getNumLanes(extent) : 1; }
+  mlir::scf::ForOp buildLoopOf(unsigned variable, int64_t to, int64_t step, mlir::ValueRange carried, LoopBody body);
   void initializeAccumulations();
+  void initializePart(const schedule::Reduction &reduction, llvm::ArrayRef<unsigned> loops);
   void emitRows(unsigned loop);
   void emitStages();
   void emitRowStores();
@@ -47,6 +52,9 @@ private:
   /// The number of elements of the innermost loop that are computed at a time, except in its rest.
   unsigned width = 1;
   bool vectors = true;
+  /// The loop of which some iterations are run, the first of them and their end; nullopt where all are run.
+  std::optional<unsigned> divided;
+  mlir::Value first, end;
 };
 
 } // namespace meshwright::emit

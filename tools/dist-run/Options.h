@@ -41,7 +41,7 @@ struct Options {
   uint64_t evalSteps = 1;
   std::optional<uint64_t> evalEvery;
   std::optional<runtime::LinkModel> link, hostLink;
-  uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 1;
+  uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 0;
   /// The last steps of the run.
   uint64_t tracedSteps = 3;
   /// 0: only after the last step.

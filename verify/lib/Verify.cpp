@@ -16,7 +16,7 @@ using namespace meshwright;
 using namespace meshwright::verify;
 
 /// The schema whose meaning is known here.
-static constexpr uint32_t schemaVersion = 7;
+static constexpr uint32_t schemaVersion = 8;
 static constexpr int64_t maxRanks = 65536;
 
 const char *verify::getName(Property property) {

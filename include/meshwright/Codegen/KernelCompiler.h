@@ -26,6 +26,8 @@ namespace meshwright::emit {
 struct KernelJob {
   dist::KernelOp kernel;
   std::string symbol;
+  /// Threads of a CPU divide the kernel if its arguments have so many bytes: below, starting them takes as long.
+  int64_t leastDividedBytes = 32 << 10;
 };
 
 /// Compiles `jobs` for `target` (`x86-64-v3`, `native`), as many at a time as the context has threads, and links them

@@ -8,8 +8,10 @@
 #define MESHWRIGHT_CODEGEN_KERNELLOWERING_H
 
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Codegen/Division.h"
 #include "meshwright/Codegen/ElementEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -27,7 +29,10 @@ public:
 
   /// Gives functions and entries a further pointer, to scratch memory; before any of them is added.
   void addScratch() { hasScratch = true; }
-  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory.
+  /// Gives functions and the entry the iterations that they run, two numbers; before any of them is added.
+  void addIterations(const Division &divided) { division = divided; }
+  /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory,
+  /// then the first iteration and the end of them.
   void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
   /// Adds the whole kernel as an internal function, the way for operations that are not of the planned forms: buffers
   /// for tensors, one loop nest per operation.
@@ -35,7 +40,9 @@ public:
   /// Lowers all functions to the llvm dialect.
   mlir::LogicalResult lower(MathFunctions functions);
   /// Adds the function `void name(ptr)` that takes the addresses out of an array and calls `callee`, and beside it the
-  /// numbers `name_bytes`: how many inputs and outputs there are, and the bytes that are read or written at each.
+  /// numbers `name_bytes`: how many inputs and outputs there are, and the bytes that are read or written at each. With
+  /// iterations it adds `name_division`, too: the function `void name_part(ptr, begin, end)`, the number of iterations
+  /// and the grain (KernelTable.h).
   void addEntry(llvm::StringRef name, llvm::StringRef callee);
   /// Adds the function of a GPU, launched with blocks of so many threads, that takes a pointer for every input and
   /// output, and for scratch memory, and calls `callee`.
@@ -53,6 +60,8 @@ private:
   mlir::LogicalResult lowerStructure(MathFunctions functions);
   mlir::LogicalResult convertToLLVM();
   void addExtents(llvm::StringRef name);
+  mlir::LLVM::LLVMFuncOp addCall(llvm::StringRef name, llvm::StringRef callee);
+  void addDivision(llvm::StringRef name, mlir::LLVM::LLVMFuncOp part);
 
   dist::KernelOp kernel;
   mlir::Location location;
@@ -61,6 +70,7 @@ private:
   /// For every input and output the pointer argument of the functions that it comes in.
   llvm::SmallVector<unsigned> pointerOf;
   bool hasScratch = false;
+  std::optional<Division> division;
 };
 
 } // namespace meshwright::emit

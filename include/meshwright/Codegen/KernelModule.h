@@ -17,8 +17,10 @@ namespace meshwright::emit {
 /// buffers' addresses, inputs first. Emits an error and returns null where an operation cannot be lowered.
 ///
 /// Kernels of the forms that `schedule::KernelPlan` knows become one nest of vectorized loops; the others (scatters,
-/// say) go through bufferization, one loop nest per operation.
-mlir::OwningOpRef<mlir::ModuleOp> buildKernelModule(dist::KernelOp kernel, llvm::StringRef symbol);
+/// say) go through bufferization, one loop nest per operation. The former have a division, too (Division.h), if their
+/// arguments have so many bytes.
+mlir::OwningOpRef<mlir::ModuleOp> buildKernelModule(dist::KernelOp kernel, llvm::StringRef symbol,
+                                                    int64_t leastDividedBytes);
 
 /// Loads the dialects that lowering makes operations of; none can be loaded while kernels are compiled side by side.
 void loadKernelDialects(mlir::MLIRContext &context);

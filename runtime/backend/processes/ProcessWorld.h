@@ -25,6 +25,7 @@ public:
   std::string_view getName() const override { return transport->getName(); }
   int64_t getProcess() const override { return transport->getProcess(); }
   int64_t getNumProcesses() const override { return transport->getNumProcesses(); }
+  int64_t getNumProcessesOfHost() const override { return transport->getNumLocal(); }
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) override;
   Result<std::vector<Bytes>> gather(std::span<const std::byte> mine) override;
   Status broadcast(std::span<std::byte> bytes) override;

@@ -3,14 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plans the blocks of each distinct problem once: the rows and columns of a block of patches, the products over it,
-// and the scratch memory that all convolutions of a rank share. Convolutions with many small groups are computed by a
-// direct loop over the groups, where products would be too small for the library.
+// and the scratch memory that all convolutions of a thread share. Convolutions with many small groups are computed by a
+// direct loop over the groups, where products would be too small for the library. Threads take whole blocks, with
+// products on one thread each, so that the order of sums does not depend on their number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionSet.h"
 #include "PatchBlocks.h"
+#include "Threads.h"
 #include <algorithm>
+#include <utility>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -31,6 +34,14 @@ static int64_t chooseDepth(const ConvolutionProblem &problem) {
   return run <= maxBlockDepth ? maxBlockDepth / run * run : maxBlockDepth;
 }
 
+Result<std::unique_ptr<ConvolutionSet>> ConvolutionSet::create(int threads) {
+  std::unique_ptr<ConvolutionSet> set(new ConvolutionSet(threads));
+  for (Worker &worker : set->workers) {
+    MW_TRY_ASSIGN(worker.products, MatmulSet::create());
+  }
+  return set;
+}
+
 Result<uint32_t> ConvolutionSet::prepareProduct(const Plan &plan, int64_t rows, int64_t depth,
                                                 const std::string &name) {
   const ConvolutionProblem &p = plan.problem;
@@ -47,7 +58,11 @@ Result<uint32_t> ConvolutionSet::prepareProduct(const Plan &plan, int64_t rows, 
   matmul.add_rhs_strides(plan.rhsStride ? p.rhsFeature : 1);
   matmul.add_out_strides(plan.writesOut ? *findStride(p.rows) : p.features);
   matmul.add_out_strides(1);
-  return products.prepare(matmul, nullptr, nullptr, nullptr, name);
+  uint32_t number = 0;
+  for (Worker &worker : workers) {
+    MW_TRY_ASSIGN(number, worker.products->prepare(matmul, nullptr, nullptr, nullptr, name));
+  }
+  return number;
 }
 
 Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
@@ -57,11 +72,13 @@ Status ConvolutionSet::preparePlan(Plan &plan, const std::string &name) {
     return {};
   plan.isGrouped = depth == 0 || (p.groups >= minGroups && p.channels * p.features < minGroupProducts);
   if (plan.isGrouped) {
+    plan.blocks = p.rows.front().extent;
     scratchBytes = std::max<uint64_t>(scratchBytes, p.groups * sizeof(double));
     return {};
   }
   plan.depth = chooseDepth(p);
   plan.rows = std::min(rows, std::clamp(blockElements / plan.depth, minBlockRows, maxBlockRows));
+  plan.blocks = p.groups * ((rows - 1) / plan.rows + 1);
   plan.alongDepth = canJoin(p.depth) || !canJoin(p.rows);
   std::optional<int64_t> stride = findStride(p.depth);
   if (stride && *stride > 0 &&
@@ -89,7 +106,11 @@ Result<uint32_t> ConvolutionSet::prepare(const Convolution &convolution, const s
                                          std::byte *out, const std::string &name) {
   Plan plan;
   plan.problem = getProblem(convolution);
-  MW_TRY(preparePlan(plan, name));
+  // The library makes products for as many threads as there are when they are made.
+  setLibraryThreads(1);
+  Status prepared = preparePlan(plan, name);
+  setLibraryThreads(static_cast<int>(workers.size()));
+  MW_TRY(prepared);
   plans.push_back(std::move(plan));
   calls.push_back({plans.size() - 1, lhs, rhs, out});
   return static_cast<uint32_t>(calls.size() - 1);
@@ -101,55 +122,78 @@ uint32_t ConvolutionSet::prepareAgain(uint32_t number, const std::byte *lhs, con
 }
 
 Status ConvolutionSet::finish() {
-  rowSpans.reserve(maxRows);
-  depthSpans.reserve(maxDepth);
-  return scratch.allocate(scratchBytes);
+  for (Worker &worker : workers) {
+    worker.rowSpans.reserve(maxRows);
+    worker.depthSpans.reserve(maxDepth);
+    MW_TRY(worker.scratch.allocate(scratchBytes));
+    MW_TRY(worker.products->finish());
+  }
+  return {};
+}
+
+uint64_t ConvolutionSet::getScratchBytes() const {
+  return workers.size() * (scratchBytes + workers.front().products->getScratchBytes());
 }
 
 /// Computes rows [from, to) of one group, whose operands and result are those of `call`.
-Status ConvolutionSet::executeRows(const Plan &plan, const Call &call, int64_t from, int64_t to) {
+Status ConvolutionSet::executeRows(Worker &worker, const Plan &plan, const Call &call, int64_t from, int64_t to) {
   const ConvolutionProblem &p = plan.problem;
   int64_t rows = to - from, total = p.getDepth();
-  listSpans(p.rows, !plan.alongDepth, from, to, rowSpans);
-  std::byte *sums = plan.writesOut ? call.out + rowSpans.front().other * static_cast<int64_t>(getSize(p.outType))
-                                   : scratch.data() + plan.sumOffset;
+  std::byte *scratch = worker.scratch.data();
+  listSpans(p.rows, !plan.alongDepth, from, to, worker.rowSpans);
+  std::byte *sums = plan.writesOut ? call.out + worker.rowSpans.front().other * static_cast<int64_t>(getSize(p.outType))
+                                   : scratch + plan.sumOffset;
   for (int64_t begin = 0; begin < total; begin += plan.depth) {
     int64_t depth = std::min(plan.depth, total - begin);
-    listSpans(p.depth, plan.alongDepth && canJoin(p.depth), begin, begin + depth, depthSpans);
-    gatherPatches(p, rowSpans, depthSpans, call.lhs, scratch.data(), plan.alongDepth ? depth : 1,
+    listSpans(p.depth, plan.alongDepth && canJoin(p.depth), begin, begin + depth, worker.depthSpans);
+    gatherPatches(p, worker.rowSpans, worker.depthSpans, call.lhs, scratch, plan.alongDepth ? depth : 1,
                   plan.alongDepth ? 1 : rows);
     const std::byte *rhs =
         call.rhs + (p.rhsStart + begin * plan.rhsStride.value_or(0)) * static_cast<int64_t>(getSize(p.rhsType));
     if (!plan.rhsStride) {
-      gatherKernel(p, depthSpans, call.rhs, scratch.data() + plan.rhsOffset);
-      rhs = scratch.data() + plan.rhsOffset;
+      gatherKernel(p, worker.depthSpans, call.rhs, scratch + plan.rhsOffset);
+      rhs = scratch + plan.rhsOffset;
     }
-    std::byte *target = begin == 0 ? sums : scratch.data() + plan.addendOffset;
-    MW_TRY(products.execute(plan.products[rows != plan.rows][depth != plan.depth], scratch.data(), rhs, target));
+    std::byte *target = begin == 0 ? sums : scratch + plan.addendOffset;
+    MW_TRY(worker.products->execute(plan.products[rows != plan.rows][depth != plan.depth], scratch, rhs, target));
     if (begin != 0)
       addSums(p.getSumType(), target, sums, rows * p.features);
   }
   if (!plan.writesOut)
-    storeSums(p, rowSpans, sums, call.out);
+    storeSums(p, worker.rowSpans, sums, call.out);
+  return {};
+}
+
+/// Computes blocks [from, to), which count through the rows of one group after the other.
+Status ConvolutionSet::executeBlocks(Worker &worker, const Call &call, int64_t from, int64_t to) {
+  const Plan &plan = plans[call.plan];
+  const ConvolutionProblem &p = plan.problem;
+  if (plan.isGrouped) {
+    convolveGroups(p, from, to, call.lhs, call.rhs, call.out, worker.scratch.data());
+    return {};
+  }
+  auto getBytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(getSize(type)); };
+  int64_t blocksOfGroup = plan.blocks / p.groups;
+  for (int64_t block = from; block != to; ++block) {
+    int64_t group = block / blocksOfGroup, begin = block % blocksOfGroup * plan.rows;
+    Call part = {call.plan, call.lhs + getBytes(group * p.lhsGroup, p.lhsType),
+                 call.rhs + getBytes(group * p.rhsGroup, p.rhsType),
+                 call.out + getBytes(group * p.outGroup, p.outType)};
+    MW_TRY(executeRows(worker, plan, part, begin, std::min(p.getRows(), begin + plan.rows)));
+  }
   return {};
 }
 
 Status ConvolutionSet::execute(uint32_t number) {
   const Call &call = calls[number];
-  const Plan &plan = plans[call.plan];
-  const ConvolutionProblem &p = plan.problem;
-  if (plan.isGrouped) {
-    convolveGroups(p, call.lhs, call.rhs, call.out, scratch.data());
+  int64_t blocks = plans[call.plan].blocks;
+  if (blocks == 0)
     return {};
-  }
-  int64_t rows = p.features == 0 ? 0 : p.getRows();
-  auto getBytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(getSize(type)); };
-  for (int64_t group = 0; group != p.groups; ++group) {
-    Call part = {call.plan, call.lhs + getBytes(group * p.lhsGroup, p.lhsType),
-                 call.rhs + getBytes(group * p.rhsGroup, p.rhsType),
-                 call.out + getBytes(group * p.outGroup, p.outType)};
-    for (int64_t from = 0; from < rows; from += plan.rows)
-      MW_TRY(executeRows(plan, part, from, std::min(rows, from + plan.rows)));
-  }
+  auto work = [&](int part, int64_t begin, int64_t end) {
+    workers[part].status = executeBlocks(workers[part], call, begin, end);
+  };
+  divide(static_cast<int>(workers.size()), blocks, 1, work);
+  for (Worker &worker : workers)
+    MW_TRY(std::exchange(worker.status, {}));
   return {};
 }

@@ -14,14 +14,18 @@
 namespace meshwright::runtime {
 
 /// The convolutions of one rank's program, prepared for fixed addresses. Blocks of patches are gathered into scratch
-/// memory, whose size does not depend on the convolution's, and multiplied by the products of the program. Where groups
-/// are many and small, as those of a depthwise convolution, all of them are computed beside each other instead.
+/// memory, whose size does not depend on the convolution's, and multiplied by products. Where groups are many and
+/// small, as those of a depthwise convolution, all of them are computed beside each other instead. Threads compute
+/// blocks of their own.
 ///
 /// An element is summed in an order that depends on the sizes of the window and the channels alone, so it does not
-/// matter how a batch is divided.
+/// matter how a batch is divided, nor among how many threads.
+///
+/// Belongs to the thread that made it, as its products do.
 class ConvolutionSet {
 public:
-  explicit ConvolutionSet(MatmulSet &products) : products(products) {}
+  /// For so many threads.
+  static Result<std::unique_ptr<ConvolutionSet>> create(int threads);
 
   /// Prepares a checked convolution; returns its number. `name` is for warnings and errors.
   Result<uint32_t> prepare(const Convolution &convolution, const std::byte *lhs, const std::byte *rhs, std::byte *out,
@@ -33,7 +37,9 @@ public:
   /// Computes a convolution.
   Status execute(uint32_t number);
 
-  uint64_t getScratchBytes() const { return scratchBytes; }
+  uint64_t getScratchBytes() const;
+  /// See MatmulSet.
+  std::vector<std::string> getWarnings() const { return workers.front().products->getWarnings(); }
 
 private:
   /// How a convolution is computed.
@@ -41,8 +47,8 @@ private:
     ConvolutionProblem problem;
     /// Whether all groups are computed beside each other, without products.
     bool isGrouped = false;
-    /// Rows and columns of a block of patches.
-    int64_t rows = 0, depth = 0;
+    /// Rows and columns of a block of patches, and the number of blocks of all groups.
+    int64_t rows = 0, depth = 0, blocks = 0;
     /// Whether patches are gathered along their depth; else along rows, and a block is a matrix of columns.
     bool alongDepth = true;
     /// The distance in rhs of neighbours along the depth, where products read it as it lies.
@@ -60,17 +66,27 @@ private:
     std::byte *out;
   };
 
+  /// The things of a thread, which no other one touches.
+  struct Worker {
+    /// Products on a single thread, the same ones for all workers.
+    std::unique_ptr<MatmulSet> products;
+    Arena scratch;
+    /// The spans of the block that is computed, allocated before the first step.
+    std::vector<Span> rowSpans, depthSpans;
+    Status status;
+  };
+
+  explicit ConvolutionSet(int threads) : workers(threads) {}
   Result<uint32_t> prepareProduct(const Plan &plan, int64_t rows, int64_t depth, const std::string &name);
   Status preparePlan(Plan &plan, const std::string &name);
-  Status executeRows(const Plan &plan, const Call &call, int64_t from, int64_t to);
+  Status executeRows(Worker &worker, const Plan &plan, const Call &call, int64_t from, int64_t to);
+  Status executeBlocks(Worker &worker, const Call &call, int64_t from, int64_t to);
 
-  MatmulSet &products;
+  std::vector<Worker> workers;
   std::vector<Plan> plans;
   std::vector<Call> calls;
-  Arena scratch;
+  /// The bytes of each worker.
   uint64_t scratchBytes = 0;
-  /// The spans of the block that is computed, allocated before the first step.
-  std::vector<Span> rowSpans, depthSpans;
   size_t maxRows = 0, maxDepth = 0;
 };
 

@@ -2,13 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels are called, products and convolutions are computed by oneDNN or the runtime's own loops. Everything is done
-// when its call returns, but for copies that are started: they have a thread for each direction.
+// Kernels are called, products and convolutions are computed by oneDNN or the runtime's own loops, all on the threads
+// of the rank. Everything is done when its call returns, but for copies that are started: they have a thread for each
+// direction.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionSet.h"
 #include "CopyQueue.h"
+#include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/Cpu.h"
 #include "meshwright/runtime/KernelLibraries.h"
@@ -22,8 +24,8 @@ namespace {
 
 class CpuDevice : public Device {
 public:
-  CpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink)
-      : kernels(kernels), fetches(hostLink), writeBacks(hostLink) {}
+  CpuDevice(const LoadedKernels &kernels, const std::optional<LinkModel> &hostLink, int threads)
+      : kernels(kernels), threads(threads), fetches(hostLink), writeBacks(hostLink) {}
 
   Status allocate(uint64_t deviceBytes, uint64_t hostBytes, uint64_t) override {
     MW_TRY(arena.allocate(deviceBytes));
@@ -35,8 +37,8 @@ public:
   std::byte *getArena(Memory memory) const override { return memory == HOST ? hostAddress : address; }
 
   Result<uint32_t> prepareKernel(const std::string &symbol, std::span<const std::span<std::byte>> buffers) override {
-    MW_TRY_ASSIGN(KernelFn function, kernels.find(symbol, buffers));
-    calls.push_back({function, arguments.size()});
+    MW_TRY_ASSIGN(const KernelEntry *kernel, kernels.find(symbol, buffers));
+    calls.push_back({kernel->function, threads > 1 ? kernel->division : nullptr, arguments.size()});
     for (std::span<std::byte> buffer : buffers)
       arguments.push_back(buffer.data());
     return static_cast<uint32_t>(calls.size() - 1);
@@ -75,7 +77,13 @@ public:
   }
 
   Status launch(uint32_t kernel) override {
-    calls[kernel].function(arguments.data() + calls[kernel].firstArgument);
+    const Call &call = calls[kernel];
+    void *const *buffers = arguments.data() + call.firstArgument;
+    if (const KernelDivision *division = call.division)
+      divide(threads, division->iterations, division->grain,
+             [&](int, int64_t begin, int64_t end) { division->function(buffers, begin, end); });
+    else
+      call.function(buffers);
     return {};
   }
   Status multiply(uint32_t matmul) override { return matmuls->execute(matmul); }
@@ -140,7 +148,11 @@ public:
   Result<DeviceTrace> endTrace() override { return DeviceTrace{std::move(marks), {}}; }
 
   uint64_t getScratchBytes() const override { return matmuls->getScratchBytes() + convolutions->getScratchBytes(); }
-  std::vector<std::string> getWarnings() const override { return matmuls->getWarnings(); }
+  std::vector<std::string> getWarnings() const override {
+    std::vector<std::string> warnings = matmuls->getWarnings();
+    std::ranges::copy(convolutions->getWarnings(), std::back_inserter(warnings));
+    return warnings;
+  }
 
   void setProfiling(bool on) override {
     fetches.setProfiling(on);
@@ -153,6 +165,7 @@ public:
 private:
   struct Call {
     KernelFn function;
+    const KernelDivision *division; // null: one thread
     size_t firstArgument;
   };
   struct Copy {
@@ -167,12 +180,13 @@ private:
     address = used;
     hostAddress = usedOfHost;
     MW_TRY_ASSIGN(matmuls, MatmulSet::create());
-    convolutions = std::make_unique<ConvolutionSet>(*matmuls);
+    MW_TRY_ASSIGN(convolutions, ConvolutionSet::create(threads));
     return {};
   }
   CopyQueue &getQueue(CopyPath path) { return path == CopyPath::ToHost ? writeBacks : fetches; }
 
   const LoadedKernels &kernels;
+  int threads;
   Arena arena, hostArena;
   /// The arenas in use, its own or others.
   std::byte *address = nullptr, *hostAddress = nullptr;
@@ -194,13 +208,13 @@ private:
 
 class CpuPlatform : public Platform {
 public:
-  CpuPlatform(World &world, LoadedKernels kernels, const PlatformOptions &options)
-      : world(world), kernels(std::move(kernels)), hostLink(options.hostLink), threads(options.threads) {}
+  CpuPlatform(World &world, LoadedKernels kernels, const PlatformOptions &options, int threads)
+      : world(world), kernels(std::move(kernels)), hostLink(options.hostLink), threads(threads) {}
 
   const std::string &getTarget() const override { return kernels.getTarget(); }
   void prepareThread() override { setLibraryThreads(threads); }
   Result<std::unique_ptr<Device>> createDevice(int64_t) override {
-    return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, hostLink));
+    return std::unique_ptr<Device>(std::make_unique<CpuDevice>(kernels, hostLink, threads));
   }
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options,
                                                  std::span<const std::unique_ptr<Device>>) override {
@@ -216,12 +230,14 @@ private:
 
 } // namespace
 
-static Result<std::unique_ptr<Platform>> createCpuPlatform(const LoadedPackage &package, World &world, int64_t,
+static Result<std::unique_ptr<Platform>> createCpuPlatform(const LoadedPackage &package, World &world, int64_t numRanks,
                                                            const PlatformOptions &options) {
   auto kernels = LoadedKernels::load(package, options.target);
   MW_TRY(world.agree(kernels.status()));
-  return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(*kernels), options));
+  int64_t ranksOfHost = (numRanks * world.getNumProcessesOfHost() - 1) / world.getNumProcesses() + 1;
+  int threads = options.threads == 0 ? getUsualThreads(ranksOfHost) : options.threads;
+  return std::unique_ptr<Platform>(std::make_unique<CpuPlatform>(world, std::move(*kernels), options, threads));
 }
 
-const DeviceKind meshwright::runtime::cpuKind = {"cpu", "a thread for each rank", true, false, false,
+const DeviceKind meshwright::runtime::cpuKind = {"cpu", "threads for each rank", true, false, false,
                                                  {},    createCpuPlatform};

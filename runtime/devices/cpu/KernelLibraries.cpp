@@ -189,10 +189,11 @@ static Status checkArguments(const KernelEntry &kernel, std::span<const std::spa
   return {};
 }
 
-Result<KernelFn> LoadedKernels::find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const {
+Result<const KernelEntry *> LoadedKernels::find(const std::string &symbol,
+                                                std::span<const std::span<std::byte>> arguments) const {
   auto found = entries.find(symbol);
   if (found == entries.end())
     return inputError("{} has no kernel {}", handle ? path : "the package, which has no kernels,", symbol);
   MW_TRY(checkArguments(*found->second, arguments));
-  return found->second->function;
+  return found->second;
 }

@@ -12,19 +12,11 @@
 #include "BlockedMatmul.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/MatmulProblem.h"
-#include <dlfcn.h>
 #include <map>
 #include <oneapi/dnnl/dnnl.h>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
-
-void meshwright::runtime::setLibraryThreads(int count) {
-  // oneDNN brings its OpenMP runtime along; which one is its business.
-  using SetThreads = void (*)(int);
-  if (auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
-    set(count);
-}
 
 //===----------------------------------------------------------------------===//
 // oneDNN

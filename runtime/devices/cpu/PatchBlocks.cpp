@@ -157,7 +157,15 @@ void addProducts(int64_t groups, const L *lhs, int64_t lhsStride, const R *rhs, 
     sums[g] += widen<A>(lhs[g * lhsStride]) * widen<A>(rhs[g * rhsStride]);
 }
 
-/// Calls fn(span) for every position of the loops, in order, without memory.
+/// Moves a position by so many iterations of a loop.
+void advance(Span &span, const PatchLoop &loop, int64_t iterations) {
+  span.lhs += loop.lhs * iterations;
+  span.other += loop.other * iterations;
+  if (loop.spatial >= 0)
+    span.position[loop.spatial] += loop.step * iterations;
+}
+
+/// Calls fn(span) for every position of the loops from that depth on, in order, without memory.
 template <typename Fn> void forEachPosition(const std::vector<PatchLoop> &loops, size_t depth, Span span, Fn &fn) {
   if (depth == loops.size()) {
     fn(span);
@@ -166,15 +174,12 @@ template <typename Fn> void forEachPosition(const std::vector<PatchLoop> &loops,
   const PatchLoop &loop = loops[depth];
   for (int64_t index = 0; index != loop.extent; ++index) {
     forEachPosition(loops, depth + 1, span, fn);
-    span.lhs += loop.lhs;
-    span.other += loop.other;
-    if (loop.spatial >= 0)
-      span.position[loop.spatial] += loop.step;
+    advance(span, loop, 1);
   }
 }
 
 template <typename A, typename L, typename R, typename O>
-void convolveTyped(const ConvolutionProblem &p, const L *lhs, const R *rhs, O *out, A *sums) {
+void convolveTyped(const ConvolutionProblem &p, int64_t from, int64_t to, const L *lhs, const R *rhs, O *out, A *sums) {
   auto computeRow = [&](const Span &row) {
     for (int64_t feature = 0; feature != p.features; ++feature) {
       std::fill(sums, sums + p.groups, A(0));
@@ -184,23 +189,28 @@ void convolveTyped(const ConvolutionProblem &p, const L *lhs, const R *rhs, O *o
                          p.rhsGroup, sums);
       };
       forEachPosition(p.depth, 0, Span{0, 1}, addColumn);
-      O *to = out + row.other + feature * p.outFeature;
+      O *target = out + row.other + feature * p.outFeature;
       for (int64_t g = 0; g != p.groups; ++g)
-        to[g * p.outGroup] = narrow<O>(sums[g]);
+        target[g * p.outGroup] = narrow<O>(sums[g]);
     }
   };
-  forEachPosition(p.rows, 0, Span{0, 1}, computeRow);
+  Span span{0, 1};
+  advance(span, p.rows.front(), from);
+  for (int64_t index = from; index != to; ++index) {
+    forEachPosition(p.rows, 1, span, computeRow);
+    advance(span, p.rows.front(), 1);
+  }
 }
 
 } // namespace
 
-void meshwright::runtime::convolveGroups(const ConvolutionProblem &problem, const std::byte *lhs, const std::byte *rhs,
-                                         std::byte *out, std::byte *sums) {
+void meshwright::runtime::convolveGroups(const ConvolutionProblem &problem, int64_t from, int64_t to,
+                                         const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *sums) {
   auto run = [&]<typename A>(A *typedSums) {
     dispatchFloat(problem.lhsType, [&](auto left) {
       dispatchFloat(problem.rhsType, [&](auto right) {
         dispatchFloat(problem.outType, [&](auto result) {
-          convolveTyped<A>(problem, reinterpret_cast<const decltype(left) *>(lhs),
+          convolveTyped<A>(problem, from, to, reinterpret_cast<const decltype(left) *>(lhs),
                            reinterpret_cast<const decltype(right) *>(rhs), reinterpret_cast<decltype(result) *>(out),
                            typedSums);
         });

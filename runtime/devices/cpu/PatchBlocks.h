@@ -29,10 +29,10 @@ void addSums(DType type, const std::byte *addends, std::byte *sums, int64_t coun
 /// Writes sums, one row of features for each of `rows`, into `out`, that of a group.
 void storeSums(const ConvolutionProblem &problem, std::span<const Span> rows, const std::byte *sums, std::byte *out);
 
-/// Computes a convolution of which every group is small: the sums of all groups beside each other. `sums` has room for
-/// one of each group in f64.
-void convolveGroups(const ConvolutionProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
-                    std::byte *sums);
+/// Computes iterations [from, to) of the outermost loop over rows of a convolution of which every group is small: the
+/// sums of all groups beside each other. `sums` has room for one of each group in f64.
+void convolveGroups(const ConvolutionProblem &problem, int64_t from, int64_t to, const std::byte *lhs,
+                    const std::byte *rhs, std::byte *out, std::byte *sums);
 
 } // namespace meshwright::runtime
 

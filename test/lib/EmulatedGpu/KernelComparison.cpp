@@ -191,7 +191,7 @@ KernelComparison::KernelComparison(ModuleOp scheduled, std::string folder)
   llvm::StringMap<unsigned> known;
   module.walk([&](dist::KernelOp kernel) {
     if (known.try_emplace(schedule::getKernelText(kernel), 0).second)
-      jobs.push_back({kernel, "k" + std::to_string(jobs.size())});
+      jobs.push_back({kernel, "k" + std::to_string(jobs.size()), /*leastDividedBytes=*/0});
   });
 }
 
@@ -215,13 +215,48 @@ bool KernelComparison::compile(StringRef real) {
     launches[kernel.symbol()] = &kernel;
   cpu = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   gpu = dlopen((folder + "/" + package.libraries(0).file()).c_str(), RTLD_NOW | RTLD_LOCAL);
-  return cpu && gpu;
+  if (!cpu || !gpu)
+    return false;
+  auto *table = static_cast<const runtime::KernelTable *>(dlsym(cpu, runtime::kernelTableSymbol));
+  for (const runtime::KernelEntry &entry : ArrayRef(table->entries, table->count))
+    entries[entry.symbol] = &entry;
+  return true;
+}
+
+/// Up to five parts of random sizes; some may be empty.
+static std::vector<std::pair<int64_t, int64_t>> drawParts(const runtime::KernelDivision &division,
+                                                          std::mt19937_64 &engine) {
+  std::vector<int64_t> bounds = {0, division.iterations};
+  int64_t grains = (division.iterations - 1) / division.grain + 1;
+  for (uint64_t cuts = engine() % 5; cuts > 0; --cuts)
+    bounds.push_back(static_cast<int64_t>(engine() % grains) * division.grain);
+  llvm::sort(bounds);
+  std::vector<std::pair<int64_t, int64_t>> parts;
+  for (size_t next = 1; next < bounds.size(); ++next)
+    parts.push_back({bounds[next - 1], bounds[next]});
+  std::shuffle(parts.begin(), parts.end(), engine);
+  return parts;
+}
+
+/// Runs a kernel in parts, if it can be divided, and compares all of its memory with that after a run in one piece.
+std::string KernelComparison::compareParts(size_t index, uint64_t seed, const Memory &whole) {
+  const runtime::KernelDivision *division = entries.at(jobs[index].symbol)->division;
+  if (!division)
+    return "";
+  ++numDivided;
+  Memory memory(jobs[index].kernel, seed);
+  std::mt19937_64 engine(seed);
+  for (auto [begin, end] : drawParts(*division, engine))
+    division->function(memory.getAddresses(), begin, end);
+  return memory.buffers == whole.buffers ? "" : "parts write something else than the whole";
 }
 
 std::string KernelComparison::compare(size_t index, uint64_t seed) {
   dist::KernelOp kernel = jobs[index].kernel;
   Memory expected(kernel, seed), first(kernel, seed), second(kernel, seed);
   reinterpret_cast<EmulatedGpu::Function>(dlsym(cpu, jobs[index].symbol.c_str()))(expected.getAddresses());
+  if (std::string problem = compareParts(index, seed, expected); !problem.empty())
+    return problem;
   EmulatedGpu machine(seed);
   const GpuKernel &description = *launches.at(jobs[index].symbol);
   first.addScratch(description.scratch_bytes(), 0xa5);

@@ -8,6 +8,7 @@
 #define MESHWRIGHT_TEST_LIB_EMULATEDGPU_KERNELCOMPARISON_H
 
 #include "meshwright/Codegen/GpuCompiler.h"
+#include "meshwright/runtime/KernelTable.h"
 #include "test/lib/EmulatedGpu/EmulatedGpu.h"
 #include <map>
 
@@ -19,6 +20,9 @@ namespace meshwright::test {
 /// Both runs of the GPU have to leave the same bits. They are those of the CPU, too, where no sum is taken in another
 /// order and no function expanded; elsewhere results agree to a tolerance from the number of additions. Nothing may be
 /// written beyond the outputs and a kernel's scratch memory, which holds something else before each run.
+///
+/// A kernel that threads of a CPU can divide is run in parts as well, cut at random and in random order, and has to
+/// write the same bits as in one piece.
 class KernelComparison {
 public:
   /// Files go into `folder`.
@@ -30,6 +34,8 @@ public:
 
   /// The number of kernels compared, and of those compared bit by bit.
   int64_t numCompared = 0, numExact = 0;
+  /// The number of kernels that were run in parts.
+  int64_t numDivided = 0;
   /// The launches by their mapping.
   std::map<std::string, int64_t> mappings;
   /// The outputs of the last kernel on the emulated GPU.
@@ -40,6 +46,7 @@ private:
 
   bool compile(llvm::StringRef real);
   std::string compare(size_t index, uint64_t seed);
+  std::string compareParts(size_t index, uint64_t seed, const Memory &whole);
   void readResults(dist::KernelOp kernel, const Memory &memory);
   std::string compareOutputs(dist::KernelOp kernel, const Memory &expected, const Memory &actual, double tolerance);
 
@@ -48,6 +55,7 @@ private:
   llvm::SmallVector<emit::KernelJob> jobs;
   Package package;
   std::map<std::string, const GpuKernel *> launches;
+  std::map<std::string, const runtime::KernelEntry *> entries;
   void *cpu = nullptr, *gpu = nullptr;
 };
 

@@ -31,7 +31,8 @@ int main(int argc, char **argv) {
   std::vector<std::string> problems = comparison.run(/*seed=*/1);
   for (const std::string &problem : problems)
     llvm::outs() << problem << "\n";
-  llvm::outs() << comparison.numCompared << " kernels compared, " << comparison.numExact << " bit by bit\n";
+  llvm::outs() << comparison.numCompared << " kernels compared, " << comparison.numExact << " bit by bit, "
+               << comparison.numDivided << " in parts\n";
   for (const auto &[mapping, number] : comparison.mappings)
     llvm::outs() << number << " launches by " << mapping << "\n";
   return problems.empty() ? 0 : 1;

@@ -48,7 +48,7 @@ protected:
     SmallVector<dist::KernelOp> kernels;
     module->walk([&](dist::KernelOp kernel) { kernels.push_back(kernel); });
     EXPECT_EQ(kernels.size(), 1u);
-    OwningOpRef<ModuleOp> code = emit::buildKernelModule(kernels.front(), "kernel");
+    OwningOpRef<ModuleOp> code = emit::buildKernelModule(kernels.front(), "kernel", /*leastDividedBytes=*/0);
     int64_t count = 0;
     if (code)
       code->walk([&](LLVM::XOrOp) { ++count; });

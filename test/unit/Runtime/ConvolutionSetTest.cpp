@@ -94,15 +94,21 @@ struct Problem {
       strides->Assign(operand->strides.begin(), operand->strides.end());
   }
 
-  void run() {
-    auto products = MatmulSet::create();
-    ASSERT_TRUE(products.ok());
-    ConvolutionSet set(**products);
-    auto number = set.prepare(convolution, lhs.bytes.data(), rhs.bytes.data(), out.bytes.data(), "convolution");
+  void run(int threads) {
+    auto set = ConvolutionSet::create(threads);
+    ASSERT_TRUE(set.ok());
+    auto number = (*set)->prepare(convolution, lhs.bytes.data(), rhs.bytes.data(), out.bytes.data(), "convolution");
     ASSERT_TRUE(number.ok()) << number.status().message();
-    ASSERT_TRUE(set.finish().ok());
-    ASSERT_TRUE((*products)->finish().ok());
-    ASSERT_TRUE(set.execute(*number).ok());
+    ASSERT_TRUE((*set)->finish().ok());
+    ASSERT_TRUE((*set)->execute(*number).ok());
+  }
+  /// Leaves the result of one thread, which that of several has to be, bit by bit.
+  void run() {
+    std::vector<std::byte> before = out.bytes;
+    run(3);
+    std::vector<std::byte> divided = std::exchange(out.bytes, before);
+    run(1);
+    ASSERT_EQ(divided, out.bytes);
   }
 
   /// The sum that an element of the result is, from the definition.

@@ -110,7 +110,7 @@ TEST(Package, HashesOfContents) {
 
 TEST(Package, TablesAreChecked) {
   EXPECT_EQ(getError([](Package &p) { p.set_version(1); }),
-            "the package has schema version 1 but this runtime reads version 7");
+            "the package has schema version 1 but this runtime reads version 8");
   EXPECT_EQ(getError([](Package &p) { p.add_program_of_rank(0); }),
             "the mesh has 4 ranks but the package gives programs to 5");
   EXPECT_EQ(getError([](Package &p) { p.set_program_of_rank(2, 9); }), "a rank runs program 9 but the package has 2");

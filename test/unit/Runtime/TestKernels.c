@@ -138,10 +138,11 @@ struct entry {
   const char *symbol;
   void (*function)(void *const *buffers);
   const uint64_t *extents;
+  const void *division;
 };
-#define KERNEL(name) {#name, name, 0}
+#define KERNEL(name) {#name, name, 0, 0}
 static const struct entry entries[] = {
-    KERNEL(test_sum), KERNEL(test_add), {"test_add_pairs", test_add_pairs, test_add_pairs_extents},
+    KERNEL(test_sum), KERNEL(test_add), {"test_add_pairs", test_add_pairs, test_add_pairs_extents, 0},
     KERNEL(test_slice), KERNEL(test_update), KERNEL(test_add_coordinate), KERNEL(test_scale), KERNEL(test_scale_add),
     KERNEL(test_sleep), KERNEL(test_zero), KERNEL(test_bias), KERNEL(test_bias_gelu), KERNEL(test_bias_gelu_few),
 };

@@ -26,7 +26,7 @@ testing::AssertionResult contains(const std::string &text, const std::string &pa
 class VerifyTest : public ::testing::Test {
 protected:
   VerifyTest() {
-    package.set_version(7);
+    package.set_version(8);
     addAxis("dp", 2);
     Variable &variable = *package.add_variables();
     variable.set_name("w");
@@ -397,7 +397,7 @@ TEST_F(VerifyTest, EvaluationKeepsWhatIsTrained) {
 
 TEST_F(VerifyTest, RefusesWhatItDoesNotKnow) {
   package.set_version(6);
-  expectFinding(Property::Structure, "the package has schema version 6, but 7 is known");
+  expectFinding(Property::Structure, "the package has schema version 6, but 8 is known");
 }
 
 TEST_F(VerifyTest, ManyRanksOfOneProgram) {

@@ -62,6 +62,7 @@ public:
   std::string_view getName() const override { return inner.getName(); }
   int64_t getProcess() const override { return inner.getProcess(); }
   int64_t getNumProcesses() const override { return inner.getNumProcesses(); }
+  int64_t getNumProcessesOfHost() const override { return inner.getNumProcessesOfHost(); }
   Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) override {
     MW_TRY_ASSIGN(std::unique_ptr<Backend> backend, inner.createBackend(options));
     return change(std::move(backend), options);

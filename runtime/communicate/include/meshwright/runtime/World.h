@@ -53,6 +53,8 @@ public:
   virtual std::string_view getName() const = 0;
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
+  /// How many of the processes share this host, this one included.
+  virtual int64_t getNumProcessesOfHost() const { return 1; }
   /// A backend for that many ranks, in neighbouring parts over the processes, in their order.
   virtual Result<std::unique_ptr<Backend>> createBackend(const BackendOptions &options) = 0;
   /// Decorators between ranks and a backend that the caller has made for them; none in most worlds.

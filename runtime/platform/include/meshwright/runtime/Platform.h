@@ -36,7 +36,8 @@ struct PlatformOptions {
   std::string target = {};
   /// The backend of the kind by which ranks reach each other; empty for its first one.
   std::string backend = {};
-  /// Threads of libraries per rank.
+  /// Threads that a rank computes on; 0 for those of OMP_NUM_THREADS or, without it, this host's cores shared by its
+  /// ranks.
   int threads = 1;
   /// The link between device and host, in each direction, that their copies are delayed by.
   std::optional<LinkModel> hostLink = {};

@@ -17,6 +17,13 @@ namespace meshwright::runtime {
 /// A compiled kernel: reads and writes the buffers at these addresses.
 using KernelFn = void (*)(void *const *buffers);
 
+/// How threads divide a kernel: each computes some of its iterations, in any order, whose results are the same bits
+/// whatever the parts are. Parts begin at multiples of `grain`.
+struct KernelDivision {
+  void (*function)(void *const *buffers, int64_t begin, int64_t end);
+  int64_t iterations, grain;
+};
+
 /// A kernel of a table.
 struct KernelEntry {
   const char *symbol;
@@ -24,6 +31,8 @@ struct KernelEntry {
   /// How many buffers it takes, then how many bytes of each it reads or writes; null in a table that is written by hand
   /// where nothing is said about them.
   const uint64_t *extents;
+  /// Null for a kernel that one thread computes.
+  const KernelDivision *division;
 };
 
 /// The table: `count` entries, in any order.

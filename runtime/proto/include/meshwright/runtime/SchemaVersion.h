@@ -13,7 +13,7 @@ namespace meshwright::runtime {
 
 /// The version of the schema that this runtime reads, the one that the compiler writes. It goes up where an older
 /// runtime would run a newer package wrongly, or the other way round.
-inline constexpr uint32_t schemaVersion = 7;
+inline constexpr uint32_t schemaVersion = 8;
 
 } // namespace meshwright::runtime
 

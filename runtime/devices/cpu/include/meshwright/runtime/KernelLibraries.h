@@ -25,7 +25,7 @@ public:
 
   /// The kernel of that name in the library's table, for arguments of so many bytes. A compiled kernel says how many
   /// bytes of each it reads or writes, and is not given less.
-  Result<KernelFn> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
+  Result<const KernelEntry *> find(const std::string &symbol, std::span<const std::span<std::byte>> arguments) const;
   const std::string &getTarget() const { return target; }
 
 private:

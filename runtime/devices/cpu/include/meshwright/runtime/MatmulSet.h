@@ -45,9 +45,6 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
-/// Sets the number of threads that libraries use for work of the calling thread.
-void setLibraryThreads(int count);
-
 } // namespace meshwright::runtime
 
 #endif
