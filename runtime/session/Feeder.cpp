@@ -193,7 +193,7 @@ struct Feeder::Implementation {
         return inputError("{}: none of the {} tensors is called \"{}\", like the input of {}", path,
                           file.tensors().size(), input.name, toString(input.value.shape, input.value.type));
       std::string where = fmt::format("{}: input \"{}\"", path, input.name);
-      if (view->shape != input.value.shape)
+      if (!canTakeFor(view->shape, input.value.shape))
         return inputError("{} is {} but the tensor is {}", where, toString(input.value.shape, input.value.type),
                           toString(view->shape, view->type));
       MW_TRY(convert(*view, input.value.type, input.value.bytes).within(where));

@@ -8,6 +8,7 @@
 #include "meshwright/runtime/Session.h"
 #include <algorithm>
 #include <cstring>
+#include <fmt/ranges.h>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -65,26 +66,42 @@ static void copyInitial(const Session &session, size_t variable, int64_t rank) {
   }
 }
 
+/// The error for variables, each by name and type, that nothing gives a value.
+static Status describeMissing(const std::vector<std::string> &missing, const SafeTensors *file) {
+  constexpr size_t mostNamed = 5;
+  bool isOne = missing.size() == 1;
+  std::string names = fmt::format("{}", fmt::join(std::span(missing).first(std::min(missing.size(), mostNamed)), ", "));
+  return inputError("{}{}{} no initial value: {}, and no init rule of the strategy matches {}",
+                    isOne ? "variable " : fmt::format("{} variables, ", missing.size()), names,
+                    missing.size() > mostNamed ? " and others, have"
+                    : isOne                    ? " has"
+                                               : ", have",
+                    file ? fmt::format("{} not in {}", isOne ? "it is" : "they are", file->path())
+                         : "no file is given (--init)",
+                    isOne ? "it" : "them");
+}
+
 /// For every variable of a session the tensor of the file that gives it its value; null where there is none.
 static Result<std::vector<const TensorView *>> findSources(const Session &session, const SafeTensors *file,
                                                            InitialReport &report) {
   const ValueSet &set = session.getVariables();
   std::vector<const TensorView *> sources;
+  std::vector<std::string> missing;
   for (size_t i = 0; i != set.size(); ++i) {
     const Variable &variable = session.getPackage().message().variables(static_cast<int>(i));
     const TensorView *source = sources.emplace_back(file ? file->find(variable.name()) : nullptr);
-    if (source && (source->type != variable.dtype() || source->shape != set.getShape(i)))
+    if (source && (source->type != variable.dtype() || !canTakeFor(source->shape, set.getShape(i))))
       return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
                         toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
     if (source || variable.kind() == Variable::ACCUMULATOR)
       continue;
     if (!variable.has_init())
-      return inputError("variable \"{}\" of {} has no initializer and {}{}", variable.name(),
-                        toString(set.getShape(i), variable.dtype()), file ? "is not in " : "no file gives it a value",
-                        file ? file->path() : "");
-    if (file)
+      missing.push_back(fmt::format("\"{}\" of {}", variable.name(), toString(set.getShape(i), variable.dtype())));
+    else if (file)
       report.notInFile.push_back(variable.name());
   }
+  if (!missing.empty())
+    return describeMissing(missing, file);
   if (file)
     for (const auto &[name, view] : file->tensors())
       if (!set.find(name))

@@ -33,6 +33,10 @@ std::optional<uint64_t> meshwright::runtime::getNumElements(std::span<const int6
   return empty ? 0 : count;
 }
 
+bool meshwright::runtime::canTakeFor(const Shape &found, const Shape &wanted) {
+  return found == wanted || (wanted.empty() && getNumElements(found) == uint64_t(1));
+}
+
 std::string meshwright::runtime::toString(std::span<const int64_t> shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }

@@ -145,10 +145,12 @@ TEST(Session, WrongInitialFilesAreErrors) {
   std::string path = fixture.folder / "bad";
   EXPECT_EQ(getError({{"w", Tensor(F32, {8, 4})}}), path + ": tensor \"w\" is 8x4xf32 but the variable is 4x8xf32");
   EXPECT_EQ(getError({{"w", Tensor(F64, {4, 8})}}), path + ": tensor \"w\" is 4x8xf64 but the variable is 4x8xf32");
-  EXPECT_EQ(getError({{"v", Tensor(F32, {4, 8})}}),
-            "variable \"w\" of 4x8xf32 has no initializer and is not in " + path);
-  EXPECT_EQ(session->initialize(nullptr, 0).status().message(),
-            "variable \"w\" of 4x8xf32 has no initializer and no file gives it a value");
+  EXPECT_EQ(getError({{"v", Tensor(F32, {4, 8})}}), "variable \"w\" of 4x8xf32 has no initial value: it is not in " +
+                                                        path + ", and no init rule of the strategy matches it");
+  EXPECT_EQ(
+      session->initialize(nullptr, 0).status().message(),
+      "variable \"w\" of 4x8xf32 has no initial value: no file is given (--init), and no init rule of the strategy "
+      "matches it");
 }
 
 TEST(Session, SerialProgramMayBeMissing) {

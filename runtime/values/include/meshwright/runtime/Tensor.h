@@ -19,6 +19,9 @@ using Shape = std::vector<int64_t>;
 
 /// The number of elements; nothing where a size is negative or the product times 8 overflows 63 bits.
 std::optional<uint64_t> getNumElements(std::span<const int64_t> shape);
+/// True if an array of shape `found` can be taken for one of shape `wanted`: where they are equal, or a scalar is wanted
+/// and found is one element, as files have it whose writers know no scalars.
+bool canTakeFor(const Shape &found, const Shape &wanted);
 /// As in messages: `8x128`, `scalar`.
 std::string toString(std::span<const int64_t> shape);
 /// As in messages: `8x128xf32`.
