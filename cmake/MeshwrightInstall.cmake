@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # The rooms are archives without each other's headers; all of each goes in, since interfaces are attached by registration.
 get_property(libraries GLOBAL PROPERTY MW_COMPILER_LIBRARIES)
-list(APPEND libraries MWStrategyProto MWPackageProto MWContentHash)
+list(APPEND libraries MWStrategyProto MWPackageProto MWContentHash MWResidue)
 set(archives)
 foreach(library IN LISTS libraries)
   list(APPEND archives $<TARGET_FILE:${library}>)

@@ -32,7 +32,8 @@ using namespace meshwright::emit;
 static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 
 bool emit::isKnownTarget(StringRef target) {
-  return target == "native" || llvm::X86::parseArchX86(target, /*Only64Bit=*/true) != llvm::X86::CK_None;
+  return target == "native" || target == kExactTarget ||
+         llvm::X86::parseArchX86(target, /*Only64Bit=*/true) != llvm::X86::CK_None;
 }
 
 SmallVector<std::string> emit::getCpuFeatures(StringRef target) {
@@ -41,7 +42,7 @@ SmallVector<std::string> emit::getCpuFeatures(StringRef target) {
     for (auto &feature : llvm::sys::getHostCPUFeatures())
       if (feature.second)
         features.push_back(feature.first().str());
-  } else {
+  } else if (target != kExactTarget) {
     SmallVector<StringRef> names;
     llvm::X86::getFeaturesForCPU(target, names);
     for (StringRef name : names)
@@ -63,7 +64,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef target, std:
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  std::string features, processor = target.str();
+  std::string features, processor = target == kExactTarget ? "x86-64" : target.str();
   if (target == "native") {
     processor = "x86-64";
     SmallVector<std::string> list;
@@ -172,7 +173,7 @@ static LogicalResult compileObject(ModuleBuilder build, size_t index, StringRef 
 
 /// Adds the table of the kernels with these names (KernelTable.h). Each has its extents beside it, as `symbol_bytes`,
 /// and some have a division, `symbol_division`: a weak name is null where no object has it.
-static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
+static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols, bool isExact) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *number = llvm::Type::getInt64Ty(context);
   llvm::StructType *entry = llvm::StructType::get(pointer, pointer, pointer, pointer);
@@ -198,6 +199,10 @@ static void addTable(llvm::Module &module, ArrayRef<StringRef> symbols) {
   llvm::Constant *table = llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(number, entries.size()), list});
   new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, table,
                            runtime::kernelTableSymbol);
+  if (isExact)
+    new llvm::GlobalVariable(module, pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+                             llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context)),
+                             runtime::exactFunctionsSymbol);
 }
 
 /// Compiles what kernels call, and their table, to the object file `path`.
@@ -206,7 +211,7 @@ static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef targe
   llvm::LLVMContext context;
   llvm::Module module("helpers", context);
   addRounding(module);
-  addTable(module, symbols);
+  addTable(module, symbols, target == kExactTarget);
   return compileModule(module, target, cache, path, [&] { return emitError(location); });
 }
 
@@ -259,4 +264,11 @@ LogicalResult emit::compileKernels(ArrayRef<KernelJob> jobs, StringRef target, c
   };
   auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
   return compileAndLink(jobs.size(), build, symbols, target, cache, path, location);
+}
+
+LogicalResult emit::compileExactKernels(ArrayRef<KernelJob> jobs, int64_t scale, const CodeCache &cache, StringRef path,
+                                        Location location) {
+  auto build = [&](size_t index) { return buildExactKernelModule(jobs[index].kernel, jobs[index].symbol, scale); };
+  auto symbols = llvm::map_to_vector(jobs, [](const KernelJob &job) -> StringRef { return job.symbol; });
+  return compileAndLink(jobs.size(), build, symbols, kExactTarget, cache, path, location);
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Codegen/KernelLowering.h"
+#include "ExactExpansion.h"
 #include "FloatExpansion.h"
 #include "IntegerPower.h"
 #include "MathExpansion.h"
@@ -298,6 +299,8 @@ LogicalResult KernelLowering::convertToLLVM() {
 }
 
 LogicalResult KernelLowering::lower(MathFunctions functions) {
+  if (exactScale != 0 && failed(expandExact(*module, exactScale)))
+    return failure();
   return success(succeeded(simplifyMath(functions)) && succeeded(lowerStructure(functions)) &&
                  succeeded(convertToLLVM()));
 }
@@ -307,7 +310,7 @@ void KernelLowering::addExtents(StringRef name) {
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   SmallVector<int64_t> extents = {static_cast<int64_t>(types.size())};
   for (RankedTensorType type : types)
-    extents.push_back(getBytes(type));
+    extents.push_back(getBytes(type) * std::max<int64_t>(exactScale, 1));
   auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), extents.size());
   auto global = LLVM::GlobalOp::create(builder, location, type, /*isConstant=*/true, LLVM::Linkage::External, name,
                                        builder.getI64TensorAttr(extents));

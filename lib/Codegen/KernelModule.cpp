@@ -14,6 +14,14 @@ using namespace mlir;
 using namespace meshwright;
 using namespace meshwright::emit;
 
+/// Lowers the kernel's function `loops`, and adds its entry.
+static OwningOpRef<ModuleOp> finish(KernelLowering &lowering, StringRef symbol, StringRef loops) {
+  if (failed(lowering.lower(MathFunctions::Library)))
+    return nullptr;
+  lowering.addEntry(symbol, loops);
+  return lowering.takeModule();
+}
+
 OwningOpRef<ModuleOp> emit::buildKernelModule(dist::KernelOp kernel, StringRef symbol, int64_t leastDividedBytes) {
   KernelLowering lowering(kernel);
   std::string loops = (symbol + "_loops").str();
@@ -39,8 +47,19 @@ OwningOpRef<ModuleOp> emit::buildKernelModule(dist::KernelOp kernel, StringRef s
   } else if (failed(lowering.addBufferized(loops))) {
     return nullptr;
   }
-  if (failed(lowering.lower(MathFunctions::Library)))
+  return finish(lowering, symbol, loops);
+}
+
+OwningOpRef<ModuleOp> emit::buildExactKernelModule(dist::KernelOp kernel, StringRef symbol, int64_t scale) {
+  KernelLowering lowering(kernel);
+  lowering.makeExact(scale);
+  std::string loops = (symbol + "_loops").str();
+  schedule::PlannedKernel planned = schedule::planKernel(kernel);
+  if (planned.plan)
+    lowering.addFunction(loops, [&](LoopBuilder &builder, ValueRange pointers) {
+      LoopEmitter(*planned.plan, builder, pointers, lowering.getTypes(), lowering.getNumInputs()).emitExact(scale);
+    });
+  else if (failed(lowering.addBufferized(loops)))
     return nullptr;
-  lowering.addEntry(symbol, loops);
-  return lowering.takeModule();
+  return finish(lowering, symbol, loops);
 }

@@ -89,6 +89,11 @@ void LoopEmitter::emitOneByOne() {
   emit();
 }
 
+void LoopEmitter::emitExact(int64_t scale) {
+  exactScale = scale;
+  emitOneByOne();
+}
+
 /// Elements that are expensive and needed in several stages get a buffer of one row.
 void LoopEmitter::chooseKept() {
   int64_t bytes = 0, columns = plan.getNumColumns();

@@ -14,6 +14,7 @@
 #include "meshwright/Codegen/KernelCompiler.h"
 #include "meshwright/Codegen/KernelModule.h"
 #include "meshwright/Emit/Emit.h"
+#include "meshwright/runtime/Residue.h"
 #include "meshwright/runtime/SchemaVersion.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -105,15 +106,46 @@ LogicalResult PackageWriter::writeFile(StringRef path, StringRef bytes) {
   return success();
 }
 
+/// The bytes of a float; those of a word for other types.
+static uint64_t getFloatBytes(DType type) {
+  switch (type) {
+  case F32:
+    return 4;
+  case BF16:
+  case F16:
+    return 2;
+  default:
+    return type >= F8E4M3FN && type <= F8E3M4 ? 1 : sizeof(runtime::Residue);
+  }
+}
+
+/// The bytes of memory that exact kernels have for each byte of an element: a word for the narrowest float.
+static int64_t getExactScale(const Package &package) {
+  uint64_t narrowest = sizeof(runtime::Residue);
+  auto visit = [&](const Program &program) {
+    for (const Buffer &buffer : program.buffers())
+      narrowest = std::min(narrowest, getFloatBytes(buffer.dtype()));
+  };
+  llvm::for_each(package.programs(), visit);
+  visit(package.serial());
+  if (package.has_evaluation())
+    narrowest = std::min<uint64_t>(narrowest, sizeof(runtime::Residue) / getExactScale(package.evaluation()));
+  return sizeof(runtime::Residue) / narrowest;
+}
+
 LogicalResult PackageWriter::compileForCpu(StringRef folder, StringRef target) {
-  std::string file = ("kernels-" + target + ".so").str();
-  if (failed(compileKernels(tables.kernels.getJobs(), target, cache, (folder + "/" + file).str(), module.getLoc())))
+  std::string file = ("kernels-" + target + ".so").str(), path = (folder + "/" + file).str();
+  ArrayRef<KernelJob> jobs = tables.kernels.getJobs();
+  int64_t scale = target == kExactTarget ? getExactScale(package) : 0;
+  if (failed(scale == 0 ? compileKernels(jobs, target, cache, path, module.getLoc())
+                        : compileExactKernels(jobs, scale, cache, path, module.getLoc())))
     return failure();
   KernelLibrary &library = *package.add_libraries();
   library.set_target(target.str());
   library.set_file(file);
   for (const std::string &feature : getCpuFeatures(target))
     library.add_cpu_features(feature);
+  library.set_exact_scale(scale);
   return success();
 }
 
@@ -156,7 +188,7 @@ LogicalResult PackageWriter::writeFiles(StringRef folder) {
 LogicalResult PackageWriter::write() {
   for (const std::string &target : options.targets)
     if (!isKnownTarget(target) && !GpuCompiler::isKnownTarget(target))
-      return error() << "target \"" << target << "\" is not known; native is, and so are LLVM's names of 64-bit "
+      return error() << "target \"" << target << "\" is not known; native and exact are, and so are LLVM's names of 64-bit "
                      << "processors, x86-64-v3 and x86-64-v4 among them, and of GPUs from sm_70 on, sm_80 and sm_90 "
                      << "among them";
   if (failed(writeContent()))

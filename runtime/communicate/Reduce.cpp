@@ -8,11 +8,19 @@
 
 #include "meshwright/runtime/Reduce.h"
 #include "meshwright/runtime/Combine.h"
+#include "meshwright/runtime/DType.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
+
+namespace meshwright::runtime {
+
+template <> inline constexpr bool hasFractions<Residue> = true;
+template <typename R> static Residue combineEqual(Residue a, Residue) { return a; }
+
+} // namespace meshwright::runtime
 
 namespace {
 

@@ -82,6 +82,14 @@ Result<InputFile> InputFile::open(const std::string &path) {
   return file;
 }
 
+InputFile InputFile::fromText(std::string name, std::string content) {
+  InputFile file;
+  file.name = std::move(name);
+  file.buffer = std::move(content);
+  file.content = std::as_bytes(std::span(file.buffer));
+  return file;
+}
+
 InputFile::InputFile(InputFile &&other) noexcept { *this = std::move(other); }
 
 InputFile &InputFile::operator=(InputFile &&other) noexcept {

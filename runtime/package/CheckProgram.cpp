@@ -93,7 +93,7 @@ private:
       return inputError("{} bytes at offset {} do not lie in the arena of {} bytes", buffer.bytes(), buffer.offset(),
                         arena);
     uint64_t size = getSize(buffer.dtype());
-    if (size == 0)
+    if (size == 0 || (buffer.dtype() == RESIDUE && !package.isExact()))
       return inputError("element type {} is unknown", static_cast<int>(buffer.dtype()));
     if (buffer.offset() % size != 0)
       return inputError("the offset {} is no multiple of the {} bytes of an element", buffer.offset(), size);

@@ -90,9 +90,9 @@ constexpr uint64_t maxValueBytes = uint64_t(1) << 60;
 /// The layout of a variable or port, whose bytes are added to `bytes`; `what` and its name go into errors.
 template <typename Value>
 Status checkValue(const Value &value, const char *what, const Mesh &mesh, std::vector<Layout> &layouts,
-                  std::vector<Layout> &serialLayouts, uint64_t &bytes) {
+                  std::vector<Layout> &serialLayouts, bool isExact, uint64_t &bytes) {
   auto check = [&]() -> Status {
-    if (getSize(value.dtype()) == 0)
+    if (getSize(value.dtype()) == 0 || (value.dtype() == RESIDUE && !isExact))
       return inputError("element type {} is unknown", static_cast<int>(value.dtype()));
     Shape shape(value.shape().begin(), value.shape().end());
     std::optional<uint64_t> elements = getNumElements(shape);
@@ -217,18 +217,18 @@ Status LoadedPackage::checkValues() {
   MW_TRY(checkNames(message.outputs(), "output"));
   uint64_t bytes = 0;
   for (const Variable &variable : message.variables()) {
-    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables, bytes));
+    MW_TRY(checkValue(variable, "variable", mesh, layouts.variables, serialLayouts.variables, exact, bytes));
     std::string context = fmt::format("variable \"{}\"", variable.name());
     MW_TRY(checkAddends(variable, mesh).within(context));
     if (variable.has_init())
       MW_TRY(checkInitializer(variable.init(), variable.dtype()).within(context));
   }
   for (const Port &port : message.inputs()) {
-    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs, bytes));
+    MW_TRY(checkValue(port, "input", mesh, layouts.inputs, serialLayouts.inputs, exact, bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("input \"{}\"", port.name())));
   }
   for (const Port &port : message.outputs()) {
-    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs, bytes));
+    MW_TRY(checkValue(port, "output", mesh, layouts.outputs, serialLayouts.outputs, exact, bytes));
     MW_TRY(checkWhole(port.placement(), mesh).within(fmt::format("output \"{}\"", port.name())));
   }
   return {};

@@ -17,13 +17,6 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-uint64_t meshwright::runtime::mixBits(uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
-
 //===----------------------------------------------------------------------===//
 // The formula
 //===----------------------------------------------------------------------===//
@@ -60,7 +53,7 @@ template <typename T> static T getValue(const SelfTestCase &test, uint32_t part,
 
 /// The larger one; NaN is larger than all numbers, and +0 is larger than -0.
 template <typename A> static A getLarger(A a, A b) {
-  if constexpr (!std::is_integral_v<A>) {
+  if constexpr (std::is_floating_point_v<A>) {
     if (std::isnan(a) || std::isnan(b))
       return std::numeric_limits<A>::quiet_NaN();
     if (a == 0 && b == 0)

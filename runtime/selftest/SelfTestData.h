@@ -15,9 +15,6 @@
 
 namespace meshwright::runtime {
 
-/// Mixes a number's bits: a bijection that looks like chance (the finalizer of the generator SplitMix64).
-uint64_t mixBits(uint64_t value);
-
 /// Elements of which element i is that of i modulo their number.
 class PeriodicValues {
 public:

@@ -208,23 +208,24 @@ Feeder::Feeder(Feeder &&) noexcept = default;
 Feeder &Feeder::operator=(Feeder &&) noexcept = default;
 Feeder::~Feeder() = default;
 
-Result<Feeder> Feeder::create(const Session &session, const std::string &feed, const std::vector<DataSource> &data) {
+Result<Feeder> Feeder::create(const LoadedPackage &package, const std::string &feed,
+                              const std::vector<DataSource> &data, bool needsAll) {
   auto implementation = std::make_unique<Implementation>();
-  const ValueSet &set = session.getInputs();
+  const auto &ports = package.message().inputs();
   std::set<std::string> named;
   for (const DataSource &source : data) {
-    if (!set.find(source.input))
+    if (std::none_of(ports.begin(), ports.end(), [&](const Port &port) { return port.name() == source.input; }))
       return usageError("no input of the package is called \"{}\"", source.input);
     if (!named.insert(source.input).second)
       return usageError("data for the input \"{}\" is given twice", source.input);
   }
   bool needsFeed = false;
-  for (size_t i = 0; i != set.size(); ++i) {
-    const Port &port = session.getPackage().message().inputs(static_cast<int>(i));
+  for (int i = 0; i != ports.size(); ++i) {
+    const Port &port = ports[i];
     Input input;
-    input.name = set.getName(i);
-    input.index = i;
-    input.value = Tensor(set.getType(i), set.getShape(i));
+    input.name = port.name();
+    input.index = static_cast<size_t>(i);
+    input.value = Tensor(port.dtype(), Shape(port.shape().begin(), port.shape().end()));
     if (port.has_min())
       input.min = port.min();
     if (port.has_max())
@@ -233,6 +234,8 @@ Result<Feeder> Feeder::create(const Session &session, const std::string &feed, c
       if (source.input == input.name)
         MW_TRY(implementation->openInput(input, source));
     bool hasData = input.data || input.seed;
+    if (!hasData && feed.empty() && !needsAll)
+      continue;
     if (!hasData && feed.empty())
       return usageError("the input \"{}\" of {} has neither a feed nor data", input.name,
                         toString(input.value.shape, input.value.type));
@@ -260,4 +263,11 @@ Status Feeder::load(uint64_t step) {
 void Feeder::scatter(Session &session) const {
   for (const Input &input : implementation->inputs)
     session.scatter(session.getInputs(), input.index, input.value.bytes);
+}
+
+std::optional<TensorView> Feeder::getValue(const std::string &name) const {
+  for (const Input &input : implementation->inputs)
+    if (input.name == name)
+      return input.value.view();
+  return std::nullopt;
 }

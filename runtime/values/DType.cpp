@@ -20,7 +20,7 @@ struct TypeInfo {
   std::string_view safeTensorsName;
 };
 
-constexpr std::array<TypeInfo, 20> types = {{{F32, 4, "f32", "F32"},
+constexpr std::array<TypeInfo, 21> types = {{{F32, 4, "f32", "F32"},
                                              {F64, 8, "f64", "F64"},
                                              {BF16, 2, "bf16", "BF16"},
                                              {F16, 2, "f16", "F16"},
@@ -39,7 +39,8 @@ constexpr std::array<TypeInfo, 20> types = {{{F32, 4, "f32", "F32"},
                                              {F8E4M3FNUZ, 1, "f8E4M3FNUZ", "F8_E4M3FNUZ"},
                                              {F8E5M2FNUZ, 1, "f8E5M2FNUZ", "F8_E5M2FNUZ"},
                                              {F8E4M3, 1, "f8E4M3", "F8_E4M3_IEEE"},
-                                             {F8E3M4, 1, "f8E3M4", "F8_E3M4"}}};
+                                             {F8E3M4, 1, "f8E3M4", "F8_E3M4"},
+                                             {RESIDUE, 8, "residue", "RESIDUE"}}};
 
 const TypeInfo *find(DType type) {
   for (const TypeInfo &info : types)
@@ -73,13 +74,15 @@ std::optional<DType> meshwright::runtime::parseDType(std::string_view name) {
 }
 
 bool meshwright::runtime::isFloat(DType type) {
-  return type == F32 || type == F64 || type == BF16 || type == F16 || isFloat8(type);
+  return type == F32 || type == F64 || type == BF16 || type == F16 || type == RESIDUE || isFloat8(type);
 }
 
 bool meshwright::runtime::isFloat8(DType type) { return type >= F8E4M3FN && type <= F8E3M4; }
 
 unsigned meshwright::runtime::getMantissaBits(DType type) {
   switch (type) {
+  case RESIDUE:
+    return 61;
   case F64:
     return 52;
   case F32:

@@ -114,7 +114,7 @@ void meshwright::runtime::fillNeutral(DType type, std::span<std::byte> array) {
     return;
   std::memset(array.data(), 0, array.size());
   // The sign is the highest bit of the last byte. Where no other zero has one, those bits are NaN.
-  bool hasOneZero = type == F8E4M3B11FNUZ || type == F8E4M3FNUZ || type == F8E5M2FNUZ;
+  bool hasOneZero = type == F8E4M3B11FNUZ || type == F8E4M3FNUZ || type == F8E5M2FNUZ || type == RESIDUE;
   if (uint64_t size = getSize(type); isFloat(type) && !hasOneZero)
     for (uint64_t i = size - 1; i < array.size(); i += size)
       array[i] = std::byte(0x80);

@@ -261,6 +261,7 @@ def main():
     parser.add_argument("--no-serial", action="store_true", help="without the serial program: two do not fit the memory")
     parser.add_argument("--gpu", metavar="TARGET", help="run on GPUs: kernels for sm_90, say, or emulated ones for the stub")
     parser.add_argument("--comm", default="", help="how ranks on GPUs reach each other")
+    parser.add_argument("--exact-only", action="store_true", help="only compare with the serial program in exact arithmetic")
     parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
     arguments = parser.parse_args()
     like = LIKE.get(arguments.network, arguments.network)
@@ -275,6 +276,11 @@ def main():
         package = folder / "package"
         passes = ["--no-optimize"] if arguments.no_optimize else []
         passes += [f"--target={arguments.gpu}"] if arguments.gpu else []
+        if arguments.exact_only:
+            run("dist-opt", graph, f"--strategy={folder}/strategy.textproto", f"--emit={package}", "--quiet",
+                "--target=exact", *passes)
+            print(run("dist-run", package, "--check-exact"))
+            return
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
         run("dist-verify", package, "--quiet")

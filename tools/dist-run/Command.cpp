@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Command.h"
+#include "CheckExact.h"
 #include "CompareProcesses.h"
 #include "Instruments.h"
 #include "Launch.h"
@@ -35,7 +36,7 @@ static Status runTool(const Options &options, Instruments &instruments) {
   try {
     if (options.show)
       return world.isFirst() ? show(*package) : Status();
-    return run(*package, options, instruments);
+    return options.checkExact ? checkExact(*package, world, options) : run(*package, options, instruments);
   } catch (const std::system_error &) {
     return inputError("cannot write standard output");
   }

@@ -53,7 +53,8 @@ Result<std::unique_ptr<Evaluation>> Evaluation::create(const Session &trained, c
   sessionOptions.link = sessionOptions.platform.hostLink = std::nullopt;
   sessionOptions.flights = nullptr;
   MW_TRY_ASSIGN(evaluation->session, Session::create(*package, sessionOptions));
-  MW_TRY_ASSIGN(evaluation->feeder, Feeder::create(*evaluation->session, options.evalFeed, options.evalData));
+  MW_TRY_ASSIGN(evaluation->feeder,
+                Feeder::create(evaluation->session->getPackage(), options.evalFeed, options.evalData));
   if (options.checkSerial) {
     MW_TRY_ASSIGN(evaluation->check, SerialCheck::create(*evaluation->session, sessionOptions));
   }

@@ -85,6 +85,11 @@ Status setCheck(Options &options, const std::string &text) {
   return text.empty() ? Status() : setCount(&Options::checkEvery, 1)(options, text);
 }
 
+Status setCheckExact(Options &options, const std::string &text) {
+  options.checkExact = true;
+  return text.empty() ? Status() : setCount(&Options::exactSteps, 1)(options, text);
+}
+
 Status addFault(Options &options, const std::string &text) {
   MW_TRY_ASSIGN(InjectedFault fault, InjectedFault::parse(text));
   options.faults.push_back(fault);
@@ -209,6 +214,11 @@ const std::vector<Option> &getOptions() {
        setText(&Options::machine)},
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
+      {"Checking", "check-exact", "[N]",
+       "instead of training, run N steps (those of a gradient accumulation) of the serial and the distributed programs "
+       "in exact arithmetic, and compare every element of every variable and output; wants a package with the target "
+       "exact. Variables are random, and so are inputs without --feed or --data",
+       setCheckExact},
       {"Checking", "check-replicas", "N",
        "every N steps, compare the variables of which several ranks hold the same part, bit for bit",
        setCount(&Options::checkReplicas, 1)},

@@ -64,6 +64,10 @@ struct Options {
   /// The reaction to a loss, gradient or variable that is not finite: `stop`, `warn`, `skip`; empty for a warning and
   /// an end of the run after some such steps in a row.
   std::string onNonFinite;
+  /// Instead of training: compare so many steps with the serial program in exact arithmetic (0: those of an
+  /// accumulation).
+  bool checkExact = false;
+  uint64_t exactSteps = 0;
   /// 0: never.
   uint64_t checkReplicas = 0;
   bool checkCollectives = false, checkMessages = false, mixedKernels = false;

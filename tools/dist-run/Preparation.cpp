@@ -145,7 +145,7 @@ private:
 
   Status openFiles() {
     if (parts.hasStepsToRun(options)) {
-      MW_TRY_ASSIGN(parts.feeder, Feeder::create(*parts.session, options.feed, options.data));
+      MW_TRY_ASSIGN(parts.feeder, Feeder::create(package, options.feed, options.data));
     }
     return !options.metrics.empty() && world.isFirst() ? log.openMetrics(options.metrics) : Status();
   }

@@ -73,6 +73,9 @@ protected:
   /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
   llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
   unsigned currentStage = 0;
+  /// Of a kernel for the exact check the bytes of memory for each byte of an element, whose floats are words there; 0
+  /// for other kernels. Elements are computed one by one.
+  int64_t exactScale = 0;
   /// Elements that have been stored as outputs and can be loaded from there.
   llvm::DenseMap<const Node *, const schedule::Store *> stored;
 
@@ -84,6 +87,9 @@ private:
   mlir::Value emitDivision(const schedule::Variables::Variable &variable);
   mlir::Type toVectorType(mlir::Type type);
   mlir::Value getAddress(mlir::Value base, mlir::Type element, mlir::Value index);
+  mlir::Value getPlace(mlir::Value base, mlir::Type element, mlir::Value index);
+  mlir::Value loadExact(mlir::Value base, mlir::Type element, mlir::Value index);
+  void storeExact(mlir::Value base, mlir::Value value, mlir::Value index);
   mlir::Value loadOne(mlir::Value base, mlir::Type memory, mlir::Value index, bool vector);
   void storeOne(mlir::Value base, mlir::Value value, mlir::Value index);
 

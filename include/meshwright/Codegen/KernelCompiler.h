@@ -47,7 +47,14 @@ mlir::FailureOr<std::string> generateCode(llvm::Module &module, llvm::TargetMach
                                           llvm::CodeGenFileType type, const CodeCache &cache,
                                           llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// True if `target` is `native` or a 64-bit processor that LLVM knows by this name.
+/// The target of kernels for the exact check.
+inline constexpr llvm::StringLiteral kExactTarget = "exact";
+
+/// The same for the exact check, with `scale` bytes of memory for each byte of an element.
+mlir::LogicalResult compileExactKernels(llvm::ArrayRef<KernelJob> jobs, int64_t scale, const CodeCache &cache,
+                                        llvm::StringRef path, mlir::Location location);
+
+/// True if `target` is `native`, `exact` or a 64-bit processor that LLVM knows by this name.
 bool isKnownTarget(llvm::StringRef target);
 
 /// The CPU features that code for `target` needs, by LLVM's names.

@@ -31,6 +31,9 @@ public:
   void addScratch() { hasScratch = true; }
   /// Gives functions and the entry the iterations that they run, two numbers; before any of them is added.
   void addIterations(const Division &divided) { division = divided; }
+  /// Makes the kernel one for the exact check, with `scale` bytes of memory for each byte of an element; before any
+  /// function is added.
+  void makeExact(int64_t scale) { exactScale = scale; }
   /// Adds an internal function; `emit` writes its body with the addresses of inputs, then outputs, then scratch memory,
   /// then the first iteration and the end of them.
   void addFunction(llvm::StringRef name, llvm::function_ref<void(LoopBuilder &, mlir::ValueRange)> emit);
@@ -71,6 +74,8 @@ private:
   llvm::SmallVector<unsigned> pointerOf;
   bool hasScratch = false;
   std::optional<Division> division;
+  /// 0 for a kernel that is not exact.
+  int64_t exactScale = 0;
 };
 
 } // namespace meshwright::emit

@@ -19,6 +19,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockedMatmul.h"
+#include "MatmulBatch.h"
+#include "ResidueMatmul.h"
 #include <algorithm>
 #include <cstring>
 
@@ -232,29 +234,6 @@ private:
   A *left, *right, *sums;
 };
 
-/// Calls fn(lhs, rhs, out offset) for every element of the batch.
-template <typename Fn> void forEachInBatch(const MatmulProblem &p, Fn fn) {
-  std::vector<int64_t> index(p.batch.size(), 0);
-  int64_t lhs = 0, rhs = 0, out = 0;
-  while (true) {
-    fn(lhs, rhs, out);
-    size_t dim = p.batch.size();
-    while (dim-- != 0) {
-      lhs += p.lhsBatch[dim];
-      rhs += p.rhsBatch[dim];
-      out += p.outBatch[dim];
-      if (++index[dim] != p.batch[dim])
-        break;
-      lhs -= p.lhsBatch[dim] * p.batch[dim];
-      rhs -= p.rhsBatch[dim] * p.batch[dim];
-      out -= p.outBatch[dim] * p.batch[dim];
-      index[dim] = 0;
-    }
-    if (dim == static_cast<size_t>(-1))
-      return;
-  }
-}
-
 template <typename A>
 void runTyped(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
               std::byte *scratch) {
@@ -277,6 +256,8 @@ void meshwright::runtime::runBlockedMatmul(const MatmulProblem &problem, const s
   if (problem.m == 0 || problem.n == 0 ||
       std::find(problem.batch.begin(), problem.batch.end(), 0) != problem.batch.end())
     return;
+  if (problem.outType == RESIDUE)
+    return runResidueMatmul(problem, lhs, rhs, out);
   if (!isFloat(problem.outType))
     return runTyped<uint64_t>(problem, lhs, rhs, out, scratch);
   if (problem.lhsType == F64 || problem.rhsType == F64 || problem.outType == F64)

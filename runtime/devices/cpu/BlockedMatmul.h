@@ -16,7 +16,7 @@ namespace meshwright::runtime {
 size_t getBlockedMatmulScratch(const MatmulProblem &problem);
 
 /// Computes the product. Floats are accumulated in f64 if one of the types is f64, else in f32; integers wrap in 64
-/// bits.
+/// bits, and residues in their field.
 void runBlockedMatmul(const MatmulProblem &problem, const std::byte *lhs, const std::byte *rhs, std::byte *out,
                       std::byte *scratch);
 

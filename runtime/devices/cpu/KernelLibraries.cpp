@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/KernelLibraries.h"
+#include "meshwright/runtime/ExactFunctions.h"
 #include "meshwright/runtime/Files.h"
 #include "meshwright/runtime/MappingWatch.h"
 #include <cstring>
@@ -76,8 +77,9 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   const KernelLibrary *chosen = nullptr;
   for (const KernelLibrary &library : libraries) {
     bool isForGpu = library.format() != KernelLibrary::SHARED_OBJECT || !library.gpu_kernels().empty();
-    if (isForGpu || (!target.empty() && library.target() != target)) {
-      reasons.push_back(library.target() + (isForGpu ? " (for a GPU)" : ""));
+    bool isForCheck = library.exact_scale() != 0 && !package.isExact();
+    if (isForGpu || isForCheck || (!package.isExact() && !target.empty() && library.target() != target)) {
+      reasons.push_back(library.target() + (isForGpu ? " (for a GPU)" : isForCheck ? " (for --check-exact)" : ""));
       continue;
     }
     std::vector<std::string> wanted(library.cpu_features().begin(), library.cpu_features().end());
@@ -102,6 +104,8 @@ Result<LoadedKernels> LoadedKernels::load(const LoadedPackage &package, const st
   MW_TRY(package.checkLibraryFile(*chosen, file->bytes(), kernels.path));
   MW_TRY(kernels.open(*file));
   MW_TRY(kernels.readTable());
+  if (package.isExact())
+    MW_TRY(kernels.giveFunctions());
   return kernels;
 }
 
@@ -172,6 +176,14 @@ Status LoadedKernels::readTable() {
     return inputError("{} has no table of kernels, {}", path, kernelTableSymbol);
   for (const KernelEntry &entry : std::span(table->entries, table->count))
     entries.emplace(entry.symbol, &entry);
+  return {};
+}
+
+Status LoadedKernels::giveFunctions() {
+  auto *pointer = static_cast<const ExactFunctions **>(dlsym(handle.get(), exactFunctionsSymbol));
+  if (!pointer)
+    return inputError("{} has no place for the functions of exact kernels, {}", path, exactFunctionsSymbol);
+  *pointer = &getExactFunctions();
   return {};
 }
 

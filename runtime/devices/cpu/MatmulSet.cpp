@@ -183,7 +183,7 @@ Result<uint32_t> MatmulSet::prepare(const Matmul &matmul, const std::byte *lhs, 
   if (primitive.handle) {
     call.primitive = &primitive;
   } else {
-    if (!empty)
+    if (!empty && call.problem.outType != RESIDUE)
       implementation->noteSlow(call.problem, name);
     implementation->scratchBytes =
         std::max<uint64_t>(implementation->scratchBytes, getBlockedMatmulScratch(call.problem));

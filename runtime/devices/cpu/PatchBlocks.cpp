@@ -83,6 +83,13 @@ void meshwright::runtime::gatherKernel(const ConvolutionProblem &problem, std::s
 // Sums
 //===----------------------------------------------------------------------===//
 
+/// Calls `fn` with a zero of the type in which sums are taken.
+template <typename Fn> static void dispatchSum(DType type, Fn &&fn) {
+  if (type == RESIDUE)
+    return fn(Residue());
+  return type == F64 ? fn(double()) : fn(float());
+}
+
 template <typename T> static void addTyped(const std::byte *addends, std::byte *sums, int64_t count) {
   const T *from = reinterpret_cast<const T *>(addends);
   T *to = reinterpret_cast<T *>(sums);
@@ -91,19 +98,23 @@ template <typename T> static void addTyped(const std::byte *addends, std::byte *
 }
 
 void meshwright::runtime::addSums(DType type, const std::byte *addends, std::byte *sums, int64_t count) {
-  type == F64 ? addTyped<double>(addends, sums, count) : addTyped<float>(addends, sums, count);
+  dispatchSum(type, [&](auto zero) { addTyped<decltype(zero)>(addends, sums, count); });
 }
 
 /// An element in the type of sums; narrow types convert to f32 alone.
 template <typename A, typename T> static A widen(T value) {
-  if constexpr (isNarrowFloat<T>)
+  if constexpr (std::is_same_v<A, T>)
+    return value;
+  else if constexpr (isNarrowFloat<T>)
     return static_cast<A>(static_cast<float>(value));
   else
     return static_cast<A>(value);
 }
 
 template <typename T, typename A> static T narrow(A value) {
-  if constexpr (isNarrowFloat<T>)
+  if constexpr (std::is_same_v<A, T>)
+    return value;
+  else if constexpr (isNarrowFloat<T>)
     return T(static_cast<float>(value));
   else
     return static_cast<T>(value);
@@ -135,8 +146,7 @@ static void storeTyped(const ConvolutionProblem &problem, std::span<const Span> 
 
 void meshwright::runtime::storeSums(const ConvolutionProblem &problem, std::span<const Span> rows,
                                     const std::byte *sums, std::byte *out) {
-  problem.getSumType() == F64 ? storeTyped<double>(problem, rows, sums, out)
-                              : storeTyped<float>(problem, rows, sums, out);
+  dispatchSum(problem.getSumType(), [&](auto zero) { storeTyped<decltype(zero)>(problem, rows, sums, out); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,16 +216,16 @@ void convolveTyped(const ConvolutionProblem &p, int64_t from, int64_t to, const 
 
 void meshwright::runtime::convolveGroups(const ConvolutionProblem &problem, int64_t from, int64_t to,
                                          const std::byte *lhs, const std::byte *rhs, std::byte *out, std::byte *sums) {
-  auto run = [&]<typename A>(A *typedSums) {
+  dispatchSum(problem.getSumType(), [&](auto zero) {
+    using A = decltype(zero);
     dispatchFloat(problem.lhsType, [&](auto left) {
       dispatchFloat(problem.rhsType, [&](auto right) {
         dispatchFloat(problem.outType, [&](auto result) {
           convolveTyped<A>(problem, from, to, reinterpret_cast<const decltype(left) *>(lhs),
                            reinterpret_cast<const decltype(right) *>(rhs), reinterpret_cast<decltype(result) *>(out),
-                           typedSums);
+                           reinterpret_cast<A *>(sums));
         });
       });
     });
-  };
-  problem.getSumType() == F64 ? run(reinterpret_cast<double *>(sums)) : run(reinterpret_cast<float *>(sums));
+  });
 }

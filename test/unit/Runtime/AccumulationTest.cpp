@@ -62,7 +62,9 @@ struct Fixture {
     return std::move(*session);
   }
 
-  Feeder makeFeeder(Session &session) { return std::move(*Feeder::create(session, folder / "x{step}", {})); }
+  Feeder makeFeeder(Session &session) {
+    return std::move(*Feeder::create(session.getPackage(), folder / "x{step}", {}));
+  }
 };
 
 std::vector<float> get(const Session &session, const ValueSet &set, const std::string &name) {

@@ -102,7 +102,7 @@ static void checkSteps(Style style, bool serial) {
   ASSERT_TRUE(session->initialize(&*file, 0).ok());
   std::vector<float> w(fixture.w.as<float>().begin(), fixture.w.as<float>().end());
   EXPECT_EQ(fixture.get(*session, session->getVariables(), "w"), w);
-  auto feeder = Feeder::create(*session, fixture.folder / "x", {});
+  auto feeder = Feeder::create(session->getPackage(), fixture.folder / "x", {});
   ASSERT_TRUE(feeder.ok()) << feeder.status().message();
   for (int step = 0; step != 3; ++step) {
     ASSERT_TRUE(feeder->load(step).ok());
@@ -166,7 +166,7 @@ TEST(Feeder, WrongFeedsAreErrors) {
   auto session = fixture.start();
   auto getError = [&](const std::map<std::string, Tensor> &tensors) {
     fixture.write("bad", tensors);
-    auto feeder = Feeder::create(*session, fixture.folder / "bad", {});
+    auto feeder = Feeder::create(session->getPackage(), fixture.folder / "bad", {});
     EXPECT_TRUE(feeder.ok());
     return feeder->load(0).message();
   };
@@ -178,9 +178,9 @@ TEST(Feeder, WrongFeedsAreErrors) {
   EXPECT_EQ(getError({{"x", fixture.x}}), path + ": input \"x\": element [3, 2] is 100, outside [-100, 100)");
   fixture.x.as<float>()[14] = NAN;
   EXPECT_EQ(getError({{"x", fixture.x}}), path + ": input \"x\": element [3, 2] is nan, outside [-100, 100)");
-  EXPECT_EQ(Feeder::create(*session, "", {}).status().message(),
+  EXPECT_EQ(Feeder::create(session->getPackage(), "", {}).status().message(),
             "the input \"x\" of 8x4xf32 has neither a feed nor data");
-  EXPECT_EQ(Feeder::create(*session, "", {{"z", "f", U8}}).status().message(),
+  EXPECT_EQ(Feeder::create(session->getPackage(), "", {{"z", "f", U8}}).status().message(),
             "no input of the package is called \"z\"");
 }
 
@@ -191,7 +191,7 @@ TEST(Feeder, FilesMayDifferFromStepToStep) {
     fixture.x.as<float>()[0] = static_cast<float>(step + 10);
     fixture.write("batch" + std::to_string(step), {{"x", fixture.x}});
   }
-  auto feeder = Feeder::create(*session, fixture.folder / "batch{step}", {});
+  auto feeder = Feeder::create(session->getPackage(), fixture.folder / "batch{step}", {});
   ASSERT_TRUE(feeder.ok());
   for (int step : {0, 1}) {
     ASSERT_TRUE(feeder->load(step).ok());
@@ -212,7 +212,7 @@ TEST(Feeder, DataIsCutIntoWindows) {
   fixture.write("data.safetensors", {{"anything", data}});
   for (DataSource source : {DataSource{"x", fixture.folder / "raw", F32},
                             DataSource{"x", fixture.folder / "data.safetensors", std::nullopt}}) {
-    auto feeder = Feeder::create(*session, "", {source});
+    auto feeder = Feeder::create(session->getPackage(), "", {source});
     ASSERT_TRUE(feeder.ok()) << feeder.status().message();
     for (int step : {0, 1, 2}) {
       ASSERT_TRUE(feeder->load(step).ok());
@@ -223,12 +223,13 @@ TEST(Feeder, DataIsCutIntoWindows) {
           EXPECT_EQ(x[row * depth + i], static_cast<float>((step * rows + row) % 11 * depth + i));
     }
   }
-  EXPECT_EQ(Feeder::create(*session, "", {{"x", "", std::nullopt, 7}}).status().message(),
+  EXPECT_EQ(Feeder::create(session->getPackage(), "", {{"x", "", std::nullopt, 7}}).status().message(),
             "the input \"x\" of 8x4xf32 is no key: step:SEED makes 2xu32 or 4xu32");
   fixture.folder.write("short", std::string(4 * 31, '\0'));
-  EXPECT_EQ(Feeder::create(*session, "", {{"x", fixture.folder / "short", F32}}).status().message(),
+  EXPECT_EQ(Feeder::create(session->getPackage(), "", {{"x", fixture.folder / "short", F32}}).status().message(),
             fixture.folder / "short" + ": 31 elements are fewer than the 32 of one batch of input \"x\" (8x4)");
-  EXPECT_EQ(Feeder::create(*session, "", {{"x", fixture.folder / "short", std::nullopt}}).status().code(), Code::Usage);
+  EXPECT_EQ(Feeder::create(session->getPackage(), "", {{"x", fixture.folder / "short", std::nullopt}}).status().code(),
+            Code::Usage);
 }
 
 TEST(DataSource, IsParsed) {
@@ -270,7 +271,7 @@ static Result<CheckReport> runChecked(Fixture &fixture) {
   auto initialized = session->initialize(nullptr, 0);
   MW_TRY(initialized.status());
   MW_TRY(check->initialize(nullptr, 0));
-  MW_TRY_ASSIGN(Feeder feeder, Feeder::create(*session, fixture.folder / "x", {}));
+  MW_TRY_ASSIGN(Feeder feeder, Feeder::create(session->getPackage(), fixture.folder / "x", {}));
   CheckReport report;
   for (int step = 0; step != 2; ++step) {
     MW_TRY(feeder.load(step));

@@ -24,6 +24,8 @@ class InputFile {
 public:
   /// Errors name the path and the system's reason.
   static Result<InputFile> open(const std::string &path);
+  /// Content that is in memory, under that name.
+  static InputFile fromText(std::string name, std::string content);
   InputFile(InputFile &&other) noexcept;
   InputFile &operator=(InputFile &&other) noexcept;
   ~InputFile();
@@ -34,7 +36,7 @@ public:
 private:
   InputFile() = default;
   std::string name;
-  std::string buffer; // standard input
+  std::string buffer; // of standard input, or as given
   std::span<const std::byte> content;
   bool mapped = false;
 };

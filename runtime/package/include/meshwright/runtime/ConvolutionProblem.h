@@ -54,7 +54,9 @@ struct ConvolutionProblem {
   int64_t getRows() const;
   int64_t getDepth() const;
   /// The type that sums are taken in.
-  DType getSumType() const { return lhsType == F64 || rhsType == F64 || outType == F64 ? F64 : F32; }
+  DType getSumType() const {
+    return lhsType == RESIDUE ? RESIDUE : lhsType == F64 || rhsType == F64 || outType == F64 ? F64 : F32;
+  }
 };
 
 /// The problem of a checked convolution.

@@ -54,6 +54,11 @@ public:
   /// needs it.
   static Result<LoadedPackage> create(meshwright::Package message, std::string folder,
                                       std::optional<InputFile> constants);
+  /// The same programs for residues instead of floats, at the same places of larger arenas, with the kernels that the
+  /// package has for them. Without the evaluation.
+  Result<LoadedPackage> createExact() const;
+  /// True if the package was made by `createExact`.
+  bool isExact() const { return exact; }
 
   const meshwright::Package &message() const { return *content; }
   const std::string &getFolder() const { return folder; }
@@ -101,6 +106,7 @@ private:
   Mesh mesh;
   std::vector<StepVariant> variants;
   ProgramLayouts layouts, serialLayouts;
+  bool exact = false;
 };
 
 /// Checks one program against the package that holds it and the ranks that run it. `context` names it in errors.

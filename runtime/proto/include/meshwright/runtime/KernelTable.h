@@ -44,6 +44,10 @@ struct KernelTable {
 /// The symbol of the table.
 inline constexpr char kernelTableSymbol[] = "meshwright_kernels";
 
+/// The symbol of a pointer in a library of exact kernels: the runtime lets it point to the functions that they call
+/// (Residue.h) before it calls any.
+inline constexpr char exactFunctionsSymbol[] = "meshwright_exact_functions";
+
 } // namespace meshwright::runtime
 
 #endif

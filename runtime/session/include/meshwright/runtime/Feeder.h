@@ -39,8 +39,10 @@ struct DataSource {
 /// Integers may have another integer type in the file, as long as every value fits; all else is as the package says.
 class Feeder {
 public:
-  /// Checks that every input has a source of the right type and shape.
-  static Result<Feeder> create(const Session &session, const std::string &feed, const std::vector<DataSource> &data);
+  /// Checks that every input of the package has a source of the right type and shape. Unless `needsAll`, some may have
+  /// none.
+  static Result<Feeder> create(const LoadedPackage &package, const std::string &feed,
+                               const std::vector<DataSource> &data, bool needsAll = true);
   Feeder(Feeder &&) noexcept;
   Feeder &operator=(Feeder &&) noexcept;
   ~Feeder();
@@ -49,6 +51,8 @@ public:
   Status load(uint64_t step);
   /// Copies the inputs of the loaded step to a session's ranks.
   void scatter(Session &session) const;
+  /// The value of an input in the loaded step; nothing if it has no source.
+  std::optional<TensorView> getValue(const std::string &name) const;
 
 private:
   struct Implementation;

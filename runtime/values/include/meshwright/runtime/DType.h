@@ -11,6 +11,7 @@
 
 #include "meshwright/runtime/Float8.h"
 #include "meshwright/runtime/HalfFloats.h"
+#include "meshwright/runtime/Residue.h"
 #include "package.pb.h"
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,7 @@ template <typename T> inline constexpr bool isNarrowFloat = false;
 template <> inline constexpr bool isNarrowFloat<BFloat16> = true;
 template <> inline constexpr bool isNarrowFloat<Float16> = true;
 template <Float8Format format> inline constexpr bool isNarrowFloat<Float8<format>> = true;
+template <> inline constexpr bool isNarrowFloat<Residue> = true;
 
 template <Float8Format format> struct AccumulatorOf<Float8<format>> {
   using Type = float;
@@ -85,6 +87,8 @@ template <typename Fn> decltype(auto) dispatch(DType type, Fn &&fn) {
     return fn(Float8E4M3());
   case F8E3M4:
     return fn(Float8E3M4());
+  case RESIDUE:
+    return fn(Residue());
   default:
     return fn(float());
   }

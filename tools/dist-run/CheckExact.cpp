@@ -1,0 +1,40 @@
+//===- CheckExact.cpp - dist-run --check-exact ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckExact.h"
+#include "meshwright/runtime/ExactCheck.h"
+#include <fmt/core.h>
+
+using namespace meshwright;
+using namespace meshwright::runtime;
+using namespace meshwright::tool;
+
+Status meshwright::tool::checkExact(const LoadedPackage &package, World &world, const Options &options) {
+  if (!world.isAlone() || options.device != getDeviceKinds().front())
+    return usageError("--check-exact is for ranks that are threads of one process, on its CPU");
+  SessionOptions session;
+  session.world = &world;
+  session.platform = options.getPlatformOptions();
+  session.timeoutSeconds = options.timeout;
+  session.checkCollectives = options.checkCollectives;
+  MW_TRY_ASSIGN(std::unique_ptr<ExactCheck> check, ExactCheck::create(package, session, options.seed));
+  std::optional<Feeder> feeder;
+  if (!options.feed.empty() || !options.data.empty()) {
+    MW_TRY_ASSIGN(feeder, Feeder::create(package, options.feed, options.data, /*needsAll=*/false));
+  }
+  uint64_t steps = options.exactSteps == 0 ? package.getAccumulationSteps() : options.exactSteps;
+  for (uint64_t step = 0; step != steps; ++step) {
+    if (feeder)
+      MW_TRY(feeder->load(step));
+    MW_TRY_ASSIGN(ExactReport report, check->step(feeder ? &*feeder : nullptr));
+    std::string line = fmt::format("step {}: {}", step, report.toString());
+    if (!report.differences.empty())
+      return Status(Code::CheckFailed, std::move(line));
+    if (!options.quiet)
+      fmt::print("{}\n", line);
+  }
+  return {};
+}
