@@ -1,4 +1,4 @@
-//===- FloatExpansion.cpp - conversions of 8-bit floats by their bits -----===//
+//===- FloatExpansion.cpp - conversions of floats by their bits -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,6 +9,7 @@
 
 #include "FloatExpansion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <cmath>
 
@@ -155,7 +156,41 @@ static Value extend(ImplicitLocOpBuilder &builder, Value value) {
   return f.bitcast(real, f.either(bits, sign));
 }
 
+/// `value`, of f64, as f32, rounded to odd: where f32 does not hold it, the one of its two neighbors whose last bit is
+/// set. A number that has two bits more than a narrower type and is rounded to odd rounds as the number itself does,
+/// because it is a tie only where the number is one (Boldo and Melquiond, "When double rounding is odd").
+static Value roundToOdd(ImplicitLocOpBuilder &builder, Value value) {
+  BitFormulas f(builder, value.getType(), 32);
+  Type f32 = f.like(builder.getF32Type());
+  Value nearest = arith::TruncFOp::create(builder, f32, value);
+  Value exact = arith::ExtFOp::create(builder, value.getType(), nearest);
+  Value bits = f.bitcast(f.type, nearest);
+  // NaN stays as it is.
+  Value isHeld = arith::CmpFOp::create(builder, arith::CmpFPredicate::UEQ, exact, value);
+  Value isOdd = arith::TruncIOp::create(builder, f.like(builder.getI1Type()), bits);
+  // Bits count up with the magnitude, from zero to infinity.
+  Value isShort = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, math::AbsFOp::create(builder, exact),
+                                        math::AbsFOp::create(builder, value));
+  Value other = f.add(bits, f.select(isShort, f.number(1), f.number(0xffffffff)));
+  Value keeps = arith::OrIOp::create(builder, isHeld, isOdd);
+  return f.bitcast(f32, f.select(keeps, bits, other));
+}
+
 namespace {
+
+/// A processor rounds f64 to 16 bits by way of f32, which is twice.
+struct ExpandTruncationOfF64 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getIn().getType()).isF64() ||
+        getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), roundToOdd(builder, op.getIn()));
+    return success();
+  }
+};
 
 struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -193,6 +228,8 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
 
 } // namespace
 
-void emit::populateFloat8ExpansionPatterns(RewritePatternSet &patterns) {
+void emit::populateFloatExpansionPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandExtension, ExpandTruncation>(patterns.getContext());
+  // Before MLIR's own pattern for bf16.
+  patterns.add<ExpandTruncationOfF64>(patterns.getContext(), /*benefit=*/2);
 }

@@ -245,7 +245,7 @@ LogicalResult KernelLowering::simplifyMath(MathFunctions functions) {
                               name);
   });
   arith::populateExpandBFloat16Patterns(patterns);
-  populateFloat8ExpansionPatterns(patterns);
+  populateFloatExpansionPatterns(patterns);
   populateIntegerPowerPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);

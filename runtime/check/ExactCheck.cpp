@@ -20,8 +20,8 @@ static std::string count(size_t n, const char *what) { return fmt::format("{} {}
 std::string ExactDifference::toString() const {
   constexpr size_t mostNamed = 4;
   std::string text = fmt::format("\"{}\" differs in {} of {} elements on rank {}", name, differing, elements, rank);
-  if (!index.empty())
-    text += fmt::format(", first [{}]", fmt::join(index, ", "));
+  text += index.empty() ? "" : fmt::format(", first [{}]", fmt::join(index, ", "));
+  text += fmt::format(" ({} instead of {})", found, expected);
   if (ranks.size() > 1)
     text += fmt::format(", and on {} more", count(ranks.size() - 1, "rank"));
   if (collectives.empty())
@@ -164,6 +164,25 @@ Result<std::unique_ptr<ExactCheck>> ExactCheck::create(const LoadedPackage &pack
   return check;
 }
 
+/// An element, as far as a reader can make sense of it.
+static std::string describe(DType type, const std::byte *element) {
+  if (type != RESIDUE)
+    return dispatch(type, [&](auto value) -> std::string {
+      std::memcpy(&value, element, sizeof(value));
+      if constexpr (std::is_integral_v<decltype(value)>)
+        return fmt::format("{}", value);
+      else
+        return "";
+    });
+  constexpr int64_t kLargest = int64_t(1) << 40;
+  Residue residue;
+  std::memcpy(&residue, element, sizeof(residue));
+  if (!residue.isFinite())
+    return residue.isNaN() ? "nan" : residue.getSign() > 0 ? "inf" : "-inf";
+  int64_t value = residue.toSmallest();
+  return value > -kLargest && value < kLargest ? fmt::format("{}", value) : "a residue";
+}
+
 /// The index of an element in an array of that shape.
 static Shape getIndex(uint64_t element, std::span<const int64_t> shape) {
   Shape index(shape.size());
@@ -172,14 +191,15 @@ static Shape getIndex(uint64_t element, std::span<const int64_t> shape) {
   return index;
 }
 
-/// Compares the part of a rank with the whole value. `whole` and `local` have places of `lanes` elements.
+/// Compares the part of a rank with the whole value: calls visit(element, wanted, found). Both have places of `lanes`
+/// elements.
 static void compareParts(const LocalPart &part, std::span<const std::byte> whole, std::span<const std::byte> local,
-                         uint64_t elementBytes, int64_t lanes, const std::function<void(uint64_t, bool)> &visit) {
+                         uint64_t elementBytes, int64_t lanes,
+                         const std::function<void(uint64_t, const std::byte *, const std::byte *)> &visit) {
   part.forEachRun([&](int64_t to, int64_t from, int64_t length) {
     for (int64_t i = 0; i < length; i += lanes)
-      visit(static_cast<uint64_t>((from + i) / lanes),
-            std::memcmp(whole.data() + (from + i) * elementBytes, local.data() + (to + i) * elementBytes,
-                        elementBytes) == 0);
+      visit(static_cast<uint64_t>((from + i) / lanes), whole.data() + (from + i) * elementBytes,
+            local.data() + (to + i) * elementBytes);
   });
 }
 
@@ -196,17 +216,23 @@ Status ExactCheck::compare(bool variables, uint32_t position, ExactReport &repor
     const Layout &layout = set.getLayout(i);
     std::span<const int64_t> shape(set.getShape(i));
     int64_t lanes = shape.back();
-    ExactDifference difference{set.getName(i), {}, -1, 0, 0, {}, {}};
+    DType type = set.getType(i);
+    ExactDifference difference;
+    difference.name = set.getName(i);
     auto compareAt = [&](int64_t rank, const LocalPart &part, std::span<const std::byte> local) {
-      uint64_t differing = 0, elements = 0, first = 0;
-      compareParts(part, whole, local, getSize(set.getType(i)), lanes, [&](uint64_t element, bool isEqual) {
-        ++elements;
-        if (!isEqual && differing++ == 0)
-          first = element;
-      });
-      if (differing != 0 && difference.ranks.empty()) {
-        difference.rank = rank;
-        difference.index = getIndex(first, shape.first(shape.size() - 1));
+      uint64_t differing = 0, elements = 0;
+      bool isFirstRank = difference.ranks.empty();
+      compareParts(part, whole, local, getSize(type), lanes,
+                   [&](uint64_t element, const std::byte *wanted, const std::byte *found) {
+                     ++elements;
+                     if (std::memcmp(wanted, found, getSize(type)) == 0 || differing++ != 0 || !isFirstRank)
+                       return;
+                     difference.rank = rank;
+                     difference.index = getIndex(element, shape.first(shape.size() - 1));
+                     difference.found = describe(type, found);
+                     difference.expected = describe(type, wanted);
+                   });
+      if (differing != 0 && isFirstRank) {
         difference.differing = differing;
         difference.elements = elements;
       }

@@ -67,7 +67,9 @@ Residue::operator double() const {
     return std::numeric_limits<double>::quiet_NaN();
   if (isInfinite())
     return getSign() * std::numeric_limits<double>::infinity();
-  return getSign() * 1.5;
+  constexpr int64_t kLargest = int64_t(1) << 53;
+  int64_t value = toSmallest();
+  return value > -kLargest && value < kLargest ? static_cast<double>(value) : getSign() * 1.5;
 }
 
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,8 @@ def main():
     for network, mesh, optimizer in CASES:
         package = folder / f"{network}-{mesh}"
         (folder / "strategy.textproto").write_text(case.make_strategy(case.NETWORKS[network], mesh, optimizer))
-        case.run("dist-opt", case.FIXTURES / f"{network}-tiny-f64.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={package}", "--quiet")
+        case.run("dist-opt", case.FIXTURES / f"{network}-tiny-f64.mlir", f"--strategy={folder}/strategy.textproto", f"--emit={package}", "--quiet",
+                 "--target=x86-64-v3", "--target=exact")
         report = json.loads(case.run("dist-verify", package, "--json"))
         expect(report["ok"] and all(report["proved"].values()) and not report["findings"], f"{package} is refused: {report['findings']}")
         for program in report["programs"]:

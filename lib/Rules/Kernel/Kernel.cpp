@@ -28,33 +28,10 @@ Type kernel::getAccumulator(Type type) {
   return real && real.getWidth() < 32 ? Float32Type::get(type.getContext()) : getSignless(type);
 }
 
-/// `value`, of f64, as f32, rounded to odd: where f32 does not hold it, the one of its two neighbors whose last bit is
-/// set. What has two bits more than a narrower type and is rounded to odd rounds as the number itself does, because it
-/// is a tie only where the number is one (Boldo and Melquiond, "When double rounding is odd").
-static Value roundToOdd(kernel::Builder &builder, Value value) {
-  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
-  Value nearest = arith::TruncFOp::create(builder, f32, value);
-  Value exact = arith::ExtFOp::create(builder, value.getType(), nearest);
-  Value bits = arith::BitcastOp::create(builder, i32, nearest);
-  auto number = [&](int64_t value) { return kernel::constantInt(builder, i32, APInt(32, value, /*isSigned=*/true)); };
-  // NaN stays as it is.
-  Value isHeld = arith::CmpFOp::create(builder, arith::CmpFPredicate::UEQ, exact, value);
-  Value isOdd = arith::TruncIOp::create(builder, builder.getI1Type(), bits);
-  // Bits count up with the magnitude, from zero to infinity.
-  Value isShort = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, math::AbsFOp::create(builder, exact),
-                                        math::AbsFOp::create(builder, value));
-  Value step = arith::SelectOp::create(builder, isShort, number(1), number(-1));
-  Value other = arith::AddIOp::create(builder, bits, step);
-  Value keeps = arith::OrIOp::create(builder, isHeld, isOdd);
-  return arith::BitcastOp::create(builder, f32, arith::SelectOp::create(builder, keeps, bits, other));
-}
-
 Value kernel::convertFloat(Builder &builder, Value value, Type type) {
   auto from = cast<FloatType>(value.getType()), to = cast<FloatType>(type);
   if (from == to)
     return value;
-  if (from.getWidth() == 64 && to.getWidth() == 16)
-    return convertFloat(builder, roundToOdd(builder, value), type);
   // Between two narrow types the way leads through f32.
   if (to.getWidth() < 32 && from.getWidth() < 32)
     return convertFloat(builder, convertFloat(builder, value, builder.getF32Type()), type);

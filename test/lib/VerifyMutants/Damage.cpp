@@ -257,6 +257,115 @@ static bool duplicateCollective(Package &package, Random &random) {
   });
 }
 
+static bool deletePart(Package &, Collective &collective) {
+  if (collective.parts_size() < 2)
+    return false;
+  collective.mutable_parts()->RemoveLast();
+  return true;
+}
+
+/// Lets a kernel be another one, of as many arguments with as many bytes.
+static bool exchangeKernels(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  auto isKernel = [](const Instruction &instruction) { return instruction.has_kernel(); };
+  auto getBytes = [&](const Kernel &kernel, int i) {
+    return program.buffers(static_cast<int>(kernel.arguments(i))).bytes();
+  };
+  return changeOne(program, random, isKernel, [&](Place place) {
+    Kernel &kernel = *(*place).mutable_kernel();
+    Place other = drawInstruction(program, random, [&](const Instruction &instruction) {
+      const Kernel &found = instruction.kernel();
+      if (!instruction.has_kernel() || found.symbol() == kernel.symbol() || found.outputs() != kernel.outputs() ||
+          found.arguments_size() != kernel.arguments_size())
+        return false;
+      for (int i = 0; i != kernel.arguments_size(); ++i)
+        if (getBytes(found, i) != getBytes(kernel, i))
+          return false;
+      return true;
+    });
+    if (!other.list)
+      return false;
+    kernel.set_symbol((*other).kernel().symbol());
+    return true;
+  });
+}
+
+/// Transposes a square operand of a product.
+static bool exchangeStrides(Package &package, Random &random) {
+  auto isSquare = [](const Instruction &instruction) {
+    const Matmul &matmul = instruction.matmul();
+    return instruction.has_matmul() && (matmul.m() == matmul.k() || matmul.k() == matmul.n());
+  };
+  return changeOne(drawProgram(package, random), random, isSquare, [&](Place place) {
+    Matmul &matmul = *(*place).mutable_matmul();
+    auto &strides = matmul.m() == matmul.k() ? *matmul.mutable_lhs_strides() : *matmul.mutable_rhs_strides();
+    int last = strides.size() - 1;
+    if (last < 1 || strides[last] == strides[last - 1])
+      return false;
+    strides.SwapElements(last, last - 1);
+    return true;
+  });
+}
+
+/// Lets a kernel write its result over an operand.
+static bool putOverOperand(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  auto isKernel = [](const Instruction &instruction) { return instruction.has_kernel(); };
+  return changeOne(program, random, isKernel, [&](Place place) {
+    const Kernel &kernel = (*place).kernel();
+    int inputs = kernel.arguments_size() - static_cast<int>(kernel.outputs());
+    if (inputs == 0 || kernel.outputs() == 0)
+      return false;
+    const Buffer &operand = program.buffers(static_cast<int>(kernel.arguments(draw(random, inputs))));
+    Buffer &result = *program.mutable_buffers(
+        static_cast<int>(kernel.arguments(inputs + draw(random, static_cast<int>(kernel.outputs())))));
+    if (operand.bytes() < result.bytes() || operand.offset() == result.offset() ||
+        operand.memory() != result.memory() || operand.slots() != result.slots())
+      return false;
+    result.set_offset(operand.offset());
+    return true;
+  });
+}
+
+/// Splits a variable over another axis of the same size.
+static bool changePlacement(Package &package, Random &random) {
+  Variable &variable = *package.mutable_variables(draw(random, package.variables_size()));
+  for (DimSplits &dim : *variable.mutable_placement()->mutable_dims())
+    for (Split &split : *dim.mutable_splits())
+      for (uint32_t axis = 0; axis != static_cast<uint32_t>(package.axes_size()); ++axis)
+        if (axis != split.axis() &&
+            package.axes(static_cast<int>(axis)).size() == package.axes(static_cast<int>(split.axis())).size()) {
+          split.set_axis(axis);
+          return true;
+        }
+  return false;
+}
+
+/// Takes the coordinate of another axis, so that slices begin elsewhere.
+static bool changeCoordinate(Package &package, Random &random) {
+  auto isCoordinate = [](const Instruction &instruction) { return instruction.has_coordinate(); };
+  return changeOne(drawProgram(package, random), random, isCoordinate, [&](Place place) {
+    Coordinate &coordinate = *(*place).mutable_coordinate();
+    coordinate.set_axis((coordinate.axis() + 1) % static_cast<uint32_t>(package.axes_size()));
+    return package.axes_size() > 1;
+  });
+}
+
+/// Reads a constant from the place of another one.
+static bool moveConstant(Package &package, Random &random) {
+  Program &program = drawProgram(package, random);
+  if (program.constants_size() < 2)
+    return false;
+  Constant &constant = *program.mutable_constants(draw(random, program.constants_size()));
+  const Constant &other = program.constants(draw(random, program.constants_size()));
+  uint64_t bytes = program.buffers(static_cast<int>(constant.buffer())).bytes();
+  if (other.file_offset() == constant.file_offset() ||
+      program.buffers(static_cast<int>(other.buffer())).bytes() < bytes)
+    return false;
+  constant.set_file_offset(other.file_offset());
+  return true;
+}
+
 std::vector<Damage> meshwright::test::listDamages() {
   auto onOne = [](bool (*change)(Package &, Collective &)) {
     return [change](Package &package, Random &random) { return changeCollective(package, random, change, true); };
@@ -312,6 +421,14 @@ std::vector<Damage> meshwright::test::listDamages() {
           {"slot-missing", changeSlots},
           {"collective-deleted-on-all-ranks", deleteOne(isCollective, false), true},
           {"reduction-changed-on-all-ranks", onAll(changeReduction), true},
+          {"axes-changed-on-all-ranks", onAll(changeAxes), true},
+          {"part-deleted-on-all-ranks", onAll(deletePart), true},
           {"operand-redirected", redirect, true},
-          {"operands-exchanged", exchangeOperands, true}};
+          {"operands-exchanged", exchangeOperands, true},
+          {"kernels-exchanged", exchangeKernels, true},
+          {"strides-exchanged", exchangeStrides, true},
+          {"result-put-over-operand", putOverOperand, true},
+          {"placement-changed", changePlacement, true},
+          {"coordinate-changed", changeCoordinate, true},
+          {"constant-moved", moveConstant, true}};
 }

@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // verify-mutants FOLDER --case=PACKAGE,INIT,FEED... [--count=N] [--seed=N] [--least=X] [--verbose]: makes mistakes in
-// packages that are right, and asks dist-verify's library, then the runtime's loader. What neither refuses is run for
-// two steps by dist-run, and its variables are compared bit for bit with those of the package that is right. Prints for
-// every kind of mistake what came of it, and the share that is found without running. Fails where the packages that are
-// right are refused, where of the mistakes that do not need evaluation a smaller share than X is found that changes
-// results, or where a run dies of a signal.
+// packages that are right, and asks dist-verify's library, then the runtime's loader, then the exact check. A package
+// that none of them refuses is run in floats, and its variables and outputs are compared bit for bit with those of the
+// package that is right. Where bits differ, nothing but rounding may: the float check compares each step with the
+// serial program. Prints for every kind of mistake what came of it, and the share that is found without running. Fails
+// where the packages that are right are refused, where of the mistakes that do not need evaluation a smaller share than
+// X is found that changes results, where a run dies of a signal, or where a mistake is found by none and changes more
+// than rounding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +34,13 @@ struct Case {
   Package message;
   uint64_t constantsBytes = 0;
   size_t notes = 0;
-  std::string expected; ///< the variables after two steps
+  uint64_t steps = 0;   ///< at least three, and whole accumulations
+  std::string expected; ///< variables and outputs after these
 };
 
-enum Outcome { Refused, Noted, Loader, Failed, Changed, Harmless, Died, numOutcomes };
+/// Refused and Noted by dist-verify; Exact by the exact check; Failed in floats alone; Silent: found by none, with
+/// other bits.
+enum Outcome { Refused, Noted, Loader, Exact, Failed, Silent, Harmless, Died, numOutcomes };
 
 struct Tally {
   std::array<size_t, numOutcomes> counts = {};
@@ -62,12 +67,14 @@ public:
       return false;
     }
     added.notes = countNotes(report);
+    uint64_t accumulated = std::max(added.message.accumulation_steps(), 1u);
+    added.steps = (3 + accumulated - 1) / accumulated * accumulated;
     return true;
   }
 
   bool prepare() {
     for (Case &each : cases)
-      if (run(each, each.package, each.expected) != 0) {
+      if (checkExact(each, each.package) != 0 || run(each, each.package, each.expected) != 0) {
         fmt::print("{} does not run:\n{}", each.package, read(folder + "/log"));
         return false;
       }
@@ -88,17 +95,26 @@ public:
     }
     if (countNotes(report) > each.notes)
       return Noted;
-    std::string variables;
-    int status = run(each, package, variables);
+    int status = checkExact(each, package);
+    if (status != 0)
+      return judge(status, Exact, name, each, mutant);
+    std::string values;
+    status = run(each, package, values);
+    if (status == 0 && values == each.expected)
+      return Harmless;
+    return judge(status, status == 0 ? Silent : Failed, name, each, mutant);
+  }
+
+  /// The outcome of a run, unless it died, with a line about it.
+  Outcome judge(int status, Outcome outcome, const std::string &name, const Case &each, const Package &mutant) const {
     if (WIFSIGNALED(status)) {
       fmt::print("died: {}: signal {}\n{}", name, WTERMSIG(status), read(folder + "/log"));
       return Died;
     }
-    if (status == 0 && variables == each.expected)
-      return Harmless;
-    if (isVerbose)
-      fmt::print("not found: {}: {}\n", name, explain(each.message, mutant));
-    return status != 0 ? Failed : Changed;
+    if (outcome == Silent || isVerbose)
+      fmt::print("{}: {}: {}\n", outcome == Silent ? "found by none" : "not found without running", name,
+                 explain(each.message, mutant));
+    return outcome;
   }
 
   /// Tries `count` mistakes, in turn of all kinds and cases.
@@ -166,28 +182,37 @@ private:
     return package;
   }
 
-  /// The status of dist-run, as waitpid has it, and the variables that it saves.
-  int run(const Case &each, const std::string &package, std::string &variables) const {
-    std::string saved = folder + "/saved.safetensors";
+  /// The status of dist-run, as waitpid has it.
+  int call(const std::string &package, const std::string &options) const {
+    return std::system(fmt::format("exec timeout 20 dist-run '{}' {} --quiet --timeout=10 "
+                                   "--flight-recorder='{}/flight' > '{}/log' 2>&1",
+                                   package, options, folder, folder)
+                           .c_str());
+  }
+  int checkExact(const Case &each, const std::string &package) const {
+    return call(package, fmt::format("--check-exact={}", each.steps));
+  }
+
+  /// Trains, and reads the variables and outputs.
+  int run(const Case &each, const std::string &package, std::string &values) const {
+    std::string saved = folder + "/saved.safetensors", outputs = folder + "/outputs.safetensors";
     std::filesystem::remove(saved);
-    std::string command =
-        fmt::format("exec timeout 20 dist-run '{}' --init='{}' --feed='{}' --steps=2 --save='{}' --quiet --timeout=10 "
-                    "--flight-recorder='{}/flight' > '{}/log' 2>&1",
-                    package, each.init, each.feed, saved, folder, folder);
-    int status = std::system(command.c_str());
-    variables = read(saved);
+    std::filesystem::remove(outputs);
+    int status = call(package, fmt::format("--init='{}' --feed='{}' --steps={} --save='{}' --outputs='{}'", each.init,
+                                           each.feed, each.steps, saved, outputs));
+    values = read(saved) + read(outputs);
     return status;
   }
 
   static bool report(const std::vector<Damage> &damages, const std::vector<Tally> &tallies, double least) {
-    fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>8} {:>9}\n", "mistake", "tried", "refused", "noted", "loader",
-               "failed", "changed", "harmless");
+    fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9}\n", "mistake", "tried", "refused", "noted",
+               "loader", "exact", "failed", "silent", "harmless");
     Tally all, statics;
     for (size_t i = 0; i != damages.size(); ++i) {
       const auto &counts = tallies[i].counts;
-      fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:8} {:9}{}\n", damages[i].name, tallies[i].tried, counts[Refused],
-                 counts[Noted], counts[Loader], counts[Failed], counts[Changed], counts[Harmless],
-                 damages[i].needsEvaluation ? "  needs evaluation" : "");
+      fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:7} {:7} {:9}{}\n", damages[i].name, tallies[i].tried,
+                 counts[Refused], counts[Noted], counts[Loader], counts[Exact], counts[Failed], counts[Silent],
+                 counts[Harmless], damages[i].needsEvaluation ? "  needs evaluation" : "");
       for (size_t outcome = 0; outcome != numOutcomes; ++outcome) {
         all.counts[outcome] += counts[outcome];
         if (!damages[i].needsEvaluation)
@@ -196,14 +221,15 @@ private:
     }
     auto getShare = [](const Tally &tally) {
       double found = static_cast<double>(tally.counts[Refused] + tally.counts[Noted] + tally.counts[Loader]);
-      double wrong = found + static_cast<double>(tally.counts[Changed] + tally.counts[Failed] + tally.counts[Died]);
+      double wrong = found + static_cast<double>(tally.counts[Exact] + tally.counts[Silent] + tally.counts[Failed] +
+                                                 tally.counts[Died]);
       return wrong == 0 ? 1 : found / wrong;
     };
     double share = getShare(statics);
     fmt::print("found without running, of all that are not harmless: {:.1f} %; without those that need evaluation: "
                "{:.1f} %\n",
                100 * getShare(all), 100 * share);
-    return all.counts[Died] == 0 && share >= least;
+    return all.counts[Died] == 0 && all.counts[Silent] == 0 && share >= least;
   }
 
   std::string folder;

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random small networks, serial and in random placements, are scheduled, compiled to packages and executed by the
-// runtime; every result and variable of two steps is compared with the plain interpreter on the serial network.
+// runtime; every result and variable of two steps is compared with the plain interpreter on the serial network, and
+// those of two more with the serial program in exact arithmetic.
 // MESHWRIGHT_TEST_SEED says which networks, MESHWRIGHT_TEST_CASES how many, MESHWRIGHT_TEST_FIRST from which on: the
 // number of a failed round and one case repeat it alone.
 //
@@ -13,6 +14,7 @@
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
 #include "meshwright/Schedule/Passes.h"
+#include "meshwright/runtime/ExactCheck.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -96,11 +98,12 @@ protected:
   OwningOpRef<ModuleOp> distribute(Random &random, ModuleOp serial);
   void compare(Random &random, ModuleOp serial, const std::string &folder);
   void compare(const Tensor &actual, const Tensor &expected, bool isExact);
+  void checkExact(const std::string &folder, uint64_t seed);
 
   TempFolder folder;
   KernelCoverage coverage;
   Coverage placements;
-  int64_t numSerial = 0, numLooping = 0, numUneven = 0, numExact = 0, numCompared = 0;
+  int64_t numSerial = 0, numLooping = 0, numUneven = 0, numExact = 0, numCompared = 0, numExactlyEqual = 0;
 };
 
 /// Exact values are equal, zeros of different sign among them.
@@ -146,6 +149,20 @@ void RandomPackages::compare(Random &random, ModuleOp serial, const std::string 
       ASSERT_TRUE(static_cast<bool>(whole)) << llvm::toString(whole.takeError());
       ASSERT_NO_FATAL_FAILURE(compare(*whole, value, exactness.isExact(name)));
     }
+  }
+}
+
+/// Residues leave no room for an error that is as small as rounding.
+void RandomPackages::checkExact(const std::string &folder, uint64_t seed) {
+  auto package = runtime::LoadedPackage::open(folder);
+  ASSERT_TRUE(package.ok()) << package.status().message();
+  auto check = runtime::ExactCheck::create(*package, {}, seed);
+  ASSERT_TRUE(check.ok()) << check.status().message();
+  for (int step = 0; step != 2; ++step) {
+    auto report = (*check)->step(nullptr);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    ASSERT_TRUE(report->differences.empty()) << report->toString();
+    numExactlyEqual += report->variables + report->outputs;
   }
 }
 
@@ -205,13 +222,16 @@ void RandomPackages::check(Random &random) {
   PassManager manager(&context);
   schedule::buildPipeline(manager, makeOptions(random));
   ASSERT_TRUE(succeeded(manager.run(*module))) << before;
+  OwningOpRef<ModuleOp> scheduledSerial = serial->clone();
+  ASSERT_TRUE(succeeded(manager.run(*scheduledSerial))) << print(*serial);
   coverage.add(*module);
   emit::EmitOptions options;
   options.path = folder / "package";
-  options.targets = {"native"};
-  ASSERT_TRUE(succeeded(emit::emitPackage(*module, /*serial=*/nullptr, options))) << before;
+  options.targets = {"native", "exact"};
+  ASSERT_TRUE(succeeded(emit::emitPackage(*module, *scheduledSerial, options))) << before;
   int64_t failures = countFailures();
   compare(random, *serial, options.path);
+  checkExact(options.path, static_cast<uint64_t>(random.pick(0, 1 << 30)));
   if (countFailures() != failures)
     ADD_FAILURE() << "of the network\n" << before << "scheduled as\n" << print(*module);
 }
@@ -240,7 +260,7 @@ TEST_F(RandomPackages, stepIsWhatTheInterpreterComputes) {
   llvm::outs() << StringRef(Random().describe(0)).split(',').first << "\n" << coverage.print();
   llvm::outs() << round - first << " networks, " << numSerial << " serial, " << numLooping << " with loops, "
                << numUneven << " with parts of unequal size; " << numCompared << " values compared, " << numExact
-               << " of them exactly\n";
+               << " of them exactly, " << numExactlyEqual << " more in exact arithmetic\n";
   if (cases < kCases)
     return;
   // The floor: every form occurred, and most operations did.

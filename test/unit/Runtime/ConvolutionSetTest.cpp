@@ -144,8 +144,8 @@ struct Problem {
 
 TEST(ConvolutionSet, RandomShapesStridesAndWindows) {
   Random random;
-  const std::vector<std::pair<DType, DType>> types = {{F32, F32},   {F64, F64}, {BF16, F32},
-                                                      {BF16, BF16}, {F16, F32}, {F16, F16}};
+  const std::vector<std::pair<DType, DType>> types = {{F32, F32}, {F64, F64}, {BF16, F32},       {BF16, BF16},
+                                                      {F16, F32}, {F16, F16}, {RESIDUE, RESIDUE}};
   for (int round = 0; round != 300; ++round) {
     SCOPED_TRACE(random.describe(round));
     auto [type, outType] = random.choose(types);
@@ -175,6 +175,11 @@ TEST(ConvolutionSet, SizesBeyondOneBlock) {
     Problem depth(random, round % 2 ? F32 : F64, F64, {2, 2, 90, 3}, {deep});
     depth.run();
     depth.check();
+  }
+  for (Problem residues : {Problem(random, RESIDUE, RESIDUE, {1, 2, 3, 5}, {wide, wide}),
+                           Problem(random, RESIDUE, RESIDUE, {2, 2, 90, 3}, {deep})}) {
+    residues.run();
+    residues.check();
   }
 }
 

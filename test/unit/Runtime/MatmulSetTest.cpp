@@ -30,8 +30,9 @@ void run(Product &product) {
 
 TEST(MatmulSet, RandomShapesAndStrides) {
   Random random;
-  const std::vector<std::pair<DType, DType>> types = {{F32, F32}, {F64, F64}, {BF16, F32}, {BF16, BF16}, {F16, F32},
-                                                      {F16, F16}, {I32, I32}, {I64, I64},  {U8, I32},    {F32, F64}};
+  const std::vector<std::pair<DType, DType>> types = {{F32, F32}, {F64, F64}, {BF16, F32},       {BF16, BF16},
+                                                      {F16, F32}, {F16, F16}, {I32, I32},        {I64, I64},
+                                                      {U8, I32},  {F32, F64}, {RESIDUE, RESIDUE}};
   for (int round = 0; round != 200; ++round) {
     SCOPED_TRACE(random.describe(round));
     auto [type, outType] = random.choose(types);
@@ -48,7 +49,7 @@ TEST(MatmulSet, RandomShapesAndStrides) {
 
 TEST(MatmulSet, SizesBeyondOneBlock) {
   Random random;
-  for (DType type : {F64, I64})
+  for (DType type : {F64, I64, RESIDUE})
     for (auto [m, n, k] : {std::tuple(97, 1, 513), std::tuple(3, 1561, 5), std::tuple(101, 49, 257)}) {
       Product product(random, type, type, {}, m, n, k);
       run(product);
@@ -57,12 +58,46 @@ TEST(MatmulSet, SizesBeyondOneBlock) {
 
 TEST(MatmulSet, EmptySumsAreZero) {
   Random random;
-  for (DType type : {F32, F64, I32}) {
+  for (DType type : {F32, F64, I32, RESIDUE}) {
     Product product(random, type, type, {}, 3, 4, 0);
     run(product);
   }
   Product none(random, F32, F32, {}, 0, 4, 3);
   run(none);
+}
+
+/// Large residues, and infinities and NaN among them, against the sum one by one.
+TEST(MatmulSet, Residues) {
+  Random random;
+  for (int round = 0; round != 60; ++round) {
+    SCOPED_TRACE(random.describe(round));
+    int64_t m = random.pick(1, 80), n = random.pick(1, 80), k = random.pick(1, 700);
+    Product product(random, RESIDUE, RESIDUE, {}, m, n, k);
+    for (Operand *operand : {&product.lhs, &product.rhs})
+      for (uint64_t at = 0; at != operand->bytes.size(); at += sizeof(Residue)) {
+        Residue element =
+            random.chance(20) ? Residue::fromBits(Residue::prime - 1) : hashToResidue(random.pick(0, 1 << 30));
+        if (round % 3 == 0 && random.chance(1))
+          element = random.chance(50) ? Residue::infinity(random.chance(50)) : Residue::nan();
+        std::memcpy(&operand->bytes[at], &element, sizeof(element));
+      }
+    auto set = MatmulSet::create();
+    auto number = (*set)->prepare(product.matmul, product.lhs.bytes.data(), product.rhs.bytes.data(),
+                                  product.out.bytes.data(), "product");
+    ASSERT_TRUE(number.ok() && (*set)->finish().ok() && (*set)->execute(*number).ok());
+    auto load = [](Operand &operand, int64_t row, int64_t column) {
+      Residue element;
+      std::memcpy(&element, operand.at({row, column}), sizeof(element));
+      return element;
+    };
+    for (int64_t i = 0; i != m; ++i)
+      for (int64_t j = 0; j != n; ++j) {
+        Residue sum(0);
+        for (int64_t p = 0; p != k; ++p)
+          sum += load(product.lhs, i, p) * load(product.rhs, p, j);
+        ASSERT_EQ(load(product.out, i, j).getBits(), sum.getBits()) << i << ", " << j;
+      }
+  }
 }
 
 TEST(MatmulSet, SlowerPathsAreNamedOnce) {

@@ -17,7 +17,8 @@ namespace meshwright::test {
 inline void store(DType type, std::byte *to, double value) {
   runtime::dispatch(type, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, runtime::BFloat16> || std::is_same_v<T, runtime::Float16>)
+    if constexpr (std::is_same_v<T, runtime::BFloat16> || std::is_same_v<T, runtime::Float16> ||
+                  std::is_same_v<T, runtime::Residue>)
       *reinterpret_cast<T *>(to) = T(static_cast<float>(value));
     else
       *reinterpret_cast<T *>(to) =

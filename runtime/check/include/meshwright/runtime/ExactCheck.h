@@ -17,6 +17,8 @@ struct ExactDifference {
   /// Where the first element is that differs, and on which rank.
   Shape index;
   int64_t rank;
+  /// That element there and in the serial program: `-3`, or `a residue` if it is no small integer.
+  std::string found, expected;
   /// The elements that differ on that rank, of those that it holds.
   uint64_t differing, elements;
   /// The ranks on which elements differ.
@@ -24,7 +26,8 @@ struct ExactDifference {
   /// The last collectives that the value comes from there (Provenance.h).
   std::vector<std::string> collectives;
 
-  /// As printed: `"p.w" differs in 8 of 64 elements on rank 2, first [0, 3], after c_allreduce #17 (...)`.
+  /// As printed: `"p.w" differs in 8 of 64 elements on rank 2, first [0, 3] (0 instead of a residue); it comes from
+  /// c_allreduce #17 (...)`.
   std::string toString() const;
 };
 

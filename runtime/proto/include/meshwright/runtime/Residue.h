@@ -29,8 +29,8 @@ public:
   /// The number itself: mantissa · 2^exponent.
   explicit Residue(double value);
   explicit Residue(float value) : Residue(static_cast<double>(value)) {}
-  /// 0 or 1, for code that is written for all element types.
-  explicit constexpr Residue(int value) : bits(static_cast<uint64_t>(value)) {}
+  explicit constexpr Residue(int value)
+      : bits(value < 0 ? prime - static_cast<uint64_t>(-int64_t(value)) : static_cast<uint64_t>(value)) {}
   static Residue fromSigned(int64_t value);
   static Residue fromUnsigned(uint64_t value);
   static constexpr Residue fromBits(uint64_t bits) {
@@ -49,7 +49,7 @@ public:
   int getSign() const;
   /// The integer of least magnitude that the residue stands for.
   int64_t toSmallest() const;
-  /// Infinities and NaN as they are; of residues the sign alone is right.
+  /// Infinities, NaN and integers below 2^53 as they are; of other residues the sign alone is right.
   explicit operator double() const;
   explicit operator float() const { return static_cast<float>(static_cast<double>(*this)); }
 
