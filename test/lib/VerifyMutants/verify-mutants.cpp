@@ -38,9 +38,9 @@ struct Case {
   std::string expected; ///< variables and outputs after these
 };
 
-/// Refused and Noted by dist-verify; Exact by the exact check; Failed in floats alone; Silent: found by none, with
-/// other bits.
-enum Outcome { Refused, Noted, Loader, Exact, Failed, Silent, Harmless, Died, numOutcomes };
+/// Refused and Noted by dist-verify; Exact by the exact check; Failed in floats alone; Silent: found by none; Rounding:
+/// other bits, but the same formula, as where the operands of a sum are exchanged.
+enum Outcome { Refused, Noted, Loader, Exact, Failed, Silent, Rounding, Harmless, Died, numOutcomes };
 
 struct Tally {
   std::array<size_t, numOutcomes> counts = {};
@@ -102,6 +102,8 @@ public:
     status = run(each, package, values);
     if (status == 0 && values == each.expected)
       return Harmless;
+    if (status == 0 && call(package, getTraining(each) + " --check-serial") == 0)
+      return Rounding;
     return judge(status, status == 0 ? Silent : Failed, name, each, mutant);
   }
 
@@ -193,26 +195,29 @@ private:
     return call(package, fmt::format("--check-exact={}", each.steps));
   }
 
+  static std::string getTraining(const Case &each) {
+    return fmt::format("--init='{}' --feed='{}' --steps={}", each.init, each.feed, each.steps);
+  }
+
   /// Trains, and reads the variables and outputs.
   int run(const Case &each, const std::string &package, std::string &values) const {
     std::string saved = folder + "/saved.safetensors", outputs = folder + "/outputs.safetensors";
     std::filesystem::remove(saved);
     std::filesystem::remove(outputs);
-    int status = call(package, fmt::format("--init='{}' --feed='{}' --steps={} --save='{}' --outputs='{}'", each.init,
-                                           each.feed, each.steps, saved, outputs));
+    int status = call(package, fmt::format("{} --save='{}' --outputs='{}'", getTraining(each), saved, outputs));
     values = read(saved) + read(outputs);
     return status;
   }
 
   static bool report(const std::vector<Damage> &damages, const std::vector<Tally> &tallies, double least) {
-    fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9}\n", "mistake", "tried", "refused", "noted",
-               "loader", "exact", "failed", "silent", "harmless");
+    fmt::print("{:36} {:>6} {:>8} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9} {:>9}\n", "mistake", "tried", "refused", "noted",
+               "loader", "exact", "failed", "silent", "rounding", "harmless");
     Tally all, statics;
     for (size_t i = 0; i != damages.size(); ++i) {
       const auto &counts = tallies[i].counts;
-      fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:7} {:7} {:9}{}\n", damages[i].name, tallies[i].tried,
+      fmt::print("{:36} {:6} {:8} {:7} {:7} {:7} {:7} {:7} {:9} {:9}{}\n", damages[i].name, tallies[i].tried,
                  counts[Refused], counts[Noted], counts[Loader], counts[Exact], counts[Failed], counts[Silent],
-                 counts[Harmless], damages[i].needsEvaluation ? "  needs evaluation" : "");
+                 counts[Rounding], counts[Harmless], damages[i].needsEvaluation ? "  needs evaluation" : "");
       for (size_t outcome = 0; outcome != numOutcomes; ++outcome) {
         all.counts[outcome] += counts[outcome];
         if (!damages[i].needsEvaluation)
