@@ -9,6 +9,7 @@
 #include "meshwright/runtime/ExactCheck.h"
 #include "meshwright/runtime/InitialValues.h"
 #include "meshwright/runtime/Provenance.h"
+#include "meshwright/runtime/StartThread.h"
 #include <cstring>
 #include <fmt/ranges.h>
 
@@ -48,46 +49,50 @@ std::string ExactReport::toString() const {
 
 namespace {
 
-/// An array of a value of an exact package: places of `lanes` elements.
-class Places {
-public:
-  Places(DType type, const Shape &shape)
-      : lanes(shape.back()), placeBytes(lanes * runtime::getSize(type)),
+/// The elements of a value: residues, or integers of its type.
+struct Elements {
+  DType type;
+  Shape shape;
+  std::vector<std::byte> bytes;
+
+  template <typename Value>
+  explicit Elements(const Value &value)
+      : type(isFloat(value.dtype()) ? RESIDUE : value.dtype()), shape(value.shape().begin(), value.shape().end()),
         bytes(*getNumElements(shape) * runtime::getSize(type)) {}
 
-  uint64_t size() const { return bytes.size() / placeBytes; }
-  std::span<const std::byte> getBytes() const { return bytes; }
-  template <typename T> void set(uint64_t i, T value) {
-    std::memcpy(bytes.data() + i * placeBytes, &value, sizeof(value));
-  }
-  std::byte *get(uint64_t i) { return bytes.data() + i * placeBytes; }
+  uint64_t size() const { return bytes.size() / runtime::getSize(type); }
+  std::byte *get(uint64_t i) { return bytes.data() + i * runtime::getSize(type); }
 
-  /// Copies elements, floats as residues.
-  void assign(DType type, std::span<const std::byte> elements) {
-    uint64_t elementBytes = runtime::getSize(type);
-    for (uint64_t i = 0, n = size(); i != n; ++i)
-      if (isFloat(type))
-        set(i, Residue(loadAsDouble(type, elements.data() + i * elementBytes)));
-      else
-        std::memcpy(get(i), elements.data() + i * elementBytes, elementBytes);
+  /// Takes floats as residues.
+  void assign(DType from, std::span<const std::byte> elements) {
+    uint64_t size = runtime::getSize(from);
+    if (type != RESIDUE)
+      std::copy(elements.begin(), elements.end(), bytes.begin());
+    else
+      for (uint64_t i = 0, n = this->size(); i != n; ++i) {
+        Residue residue(loadAsDouble(from, elements.data() + i * size));
+        std::memcpy(get(i), &residue, sizeof(residue));
+      }
   }
 
-private:
-  uint64_t lanes, placeBytes;
-  std::vector<std::byte> bytes;
+  /// Random residues, or random integers in [min, min + span), of all bits where span is 0.
+  void fillRandom(uint64_t key, int64_t min, uint64_t span) {
+    for (uint64_t i = 0, n = size(); i != n; ++i) {
+      uint64_t random = mixBits(key + i);
+      uint64_t value = type == RESIDUE ? hashToResidue(random).getBits()
+                                       : static_cast<uint64_t>(min) + (span == 0 ? random : random % span);
+      std::memcpy(get(i), &value, runtime::getSize(type));
+    }
+  }
 };
 
-/// Random residues, or random integers in [min, max).
-void fillRandom(DType type, uint64_t key, int64_t min, uint64_t span, Places &places) {
-  for (uint64_t i = 0, n = places.size(); i != n; ++i) {
-    uint64_t random = mixBits(key + i);
-    if (isFloat(type)) {
-      places.set(i, hashToResidue(random));
-      continue;
-    }
-    uint64_t value = static_cast<uint64_t>(min) + (span == 0 ? random : random % span);
-    std::memcpy(places.get(i), &value, getSize(type));
-  }
+/// Gives a value of an exact package its elements, each in its place.
+void scatter(Session &session, const ValueSet &set, size_t i, const Elements &elements) {
+  uint64_t size = runtime::getSize(elements.type), lanes = static_cast<uint64_t>(set.getShape(i).back());
+  std::vector<std::byte> whole(elements.bytes.size() * lanes);
+  for (uint64_t at = 0; at != elements.bytes.size(); at += size)
+    std::memcpy(whole.data() + at * lanes, elements.bytes.data() + at, size);
+  session.scatter(set, i, whole);
 }
 
 /// The range of random values of an input of integers: what it promises or, where it promises nothing, a few, and of a
@@ -104,42 +109,37 @@ std::pair<int64_t, uint64_t> getRange(const Port &port) {
 
 } // namespace
 
-void ExactCheck::scatter(const ValueSet &set, const ValueSet &serialSet, size_t i, std::span<const std::byte> whole) {
-  session->scatter(set, i, whole);
-  serial->scatter(serialSet, i, whole);
-}
-
 void ExactCheck::fillVariables() {
-  const ValueSet &set = session->getVariables();
-  for (size_t i = 0; i != set.size(); ++i) {
+  for (size_t i = 0; i != variables.size(); ++i) {
     const Variable &variable = original.message().variables(static_cast<int>(i));
-    Places places(set.getType(i), set.getShape(i));
+    Elements elements(variable);
     uint64_t key = getStreamKey(variable.name(), seed);
     if (isFloat(variable.dtype()) && variable.kind() != Variable::ACCUMULATOR) {
-      fillRandom(variable.dtype(), key, 0, 0, places);
+      elements.fillRandom(key, 0, 0);
     } else if (!isFloat(variable.dtype()) && !variable.has_init()) {
-      fillRandom(variable.dtype(), key, 0, 2, places);
+      elements.fillRandom(key, 0, 2);
     } else {
-      std::vector<std::byte> elements(places.size() * getSize(variable.dtype()));
-      fillInitialValues(variable.init(), key, 0, places.size(), variable.dtype(), elements.data());
-      places.assign(variable.dtype(), elements);
+      std::vector<std::byte> initial(elements.size() * getSize(variable.dtype()));
+      fillInitialValues(variable.init(), key, 0, elements.size(), variable.dtype(), initial.data());
+      elements.assign(variable.dtype(), initial);
     }
-    scatter(set, serial->getVariables(), i, places.getBytes());
+    scatter(*session, session->getVariables(), i, elements);
+    scatter(*serial, serial->getVariables(), variables[i], elements);
   }
 }
 
 void ExactCheck::fillInputs(const Feeder *feeder) {
-  const ValueSet &set = session->getInputs();
-  for (size_t i = 0; i != set.size(); ++i) {
+  for (size_t i = 0; i != inputs.size(); ++i) {
     const Port &port = original.message().inputs(static_cast<int>(i));
-    Places places(set.getType(i), set.getShape(i));
+    Elements elements(port);
     if (std::optional<TensorView> given = feeder ? feeder->getValue(port.name()) : std::nullopt) {
-      places.assign(port.dtype(), given->bytes);
+      elements.assign(port.dtype(), given->bytes);
     } else {
       auto [min, span] = getRange(port);
-      fillRandom(port.dtype(), getStreamKey(port.name(), seed + steps), min, span, places);
+      elements.fillRandom(getStreamKey(port.name(), seed + steps), min, span);
     }
-    scatter(set, serial->getInputs(), i, places.getBytes());
+    scatter(*session, session->getInputs(), i, elements);
+    scatter(*serial, serial->getInputs(), inputs[i], elements);
   }
 }
 
@@ -149,17 +149,44 @@ void ExactCheck::fillInputs(const Feeder *feeder) {
 
 ExactCheck::~ExactCheck() = default;
 
-Result<std::unique_ptr<ExactCheck>> ExactCheck::create(const LoadedPackage &package, SessionOptions options,
-                                                       uint64_t seed) {
+/// For every value of a package the number of that of the same name, type and shape in another.
+template <typename Values>
+static Result<std::vector<size_t>> match(const Values &values, const Values &others, const char *what) {
+  std::vector<size_t> numbers;
+  for (const auto &value : values) {
+    auto other = std::find_if(others.begin(), others.end(), [&](const auto &o) { return o.name() == value.name(); });
+    if (other == others.end())
+      return inputError("the package to compare with has no {} \"{}\"", what, value.name());
+    Shape shape(value.shape().begin(), value.shape().end()), expected(other->shape().begin(), other->shape().end());
+    if (value.dtype() != other->dtype() || shape != expected)
+      return inputError("{} \"{}\" is {}, but {} in the package to compare with", what, value.name(),
+                        toString(shape, value.dtype()), toString(expected, other->dtype()));
+    numbers.push_back(static_cast<size_t>(other - others.begin()));
+  }
+  return numbers;
+}
+
+Result<std::unique_ptr<ExactCheck>> ExactCheck::create(const LoadedPackage &package, const LoadedPackage &reference,
+                                                       SessionOptions options, uint64_t seed) {
   std::unique_ptr<ExactCheck> check(new ExactCheck(package, seed));
+  const auto &ours = package.message(), &theirs = reference.message();
+  if (!reference.hasSerial())
+    return inputError("the package has no serial program to compare with");
+  if (package.getAccumulationSteps() != reference.getAccumulationSteps())
+    return inputError("the package accumulates {} steps into an update, but the one to compare with {}",
+                      package.getAccumulationSteps(), reference.getAccumulationSteps());
+  MW_TRY_ASSIGN(check->variables, match(ours.variables(), theirs.variables(), "variable"));
+  MW_TRY_ASSIGN(check->inputs, match(ours.inputs(), theirs.inputs(), "input"));
+  MW_TRY_ASSIGN(check->outputs, match(ours.outputs(), theirs.outputs(), "output"));
   MW_TRY_ASSIGN(LoadedPackage exact, package.createExact());
   check->exact = std::make_unique<LoadedPackage>(std::move(exact));
-  options.platform.target.clear();
+  MW_TRY_ASSIGN(LoadedPackage exactReference, reference.createExact());
+  check->exactReference = std::make_unique<LoadedPackage>(std::move(exactReference));
   MW_TRY_ASSIGN(check->session, Session::create(*check->exact, options));
   options.serial = true;
   options.world = nullptr;
   options.flights = nullptr;
-  MW_TRY_ASSIGN(check->serial, Session::create(*check->exact, options));
+  MW_TRY_ASSIGN(check->serial, Session::create(*check->exactReference, options));
   check->fillVariables();
   return check;
 }
@@ -191,70 +218,104 @@ static Shape getIndex(uint64_t element, std::span<const int64_t> shape) {
   return index;
 }
 
-/// Compares the part of a rank with the whole value: calls visit(element, wanted, found). Both have places of `lanes`
-/// elements.
-static void compareParts(const LocalPart &part, std::span<const std::byte> whole, std::span<const std::byte> local,
-                         uint64_t elementBytes, int64_t lanes,
+/// An array of places, each of so many elements, of which the first counts.
+struct Places {
+  std::span<const std::byte> bytes;
+  int64_t lanes;
+  uint64_t elementBytes;
+
+  const std::byte *get(int64_t place) const { return bytes.data() + place * lanes * elementBytes; }
+};
+
+/// Compares the part of a rank with the whole value: calls visit(element, wanted, found).
+static void compareParts(const LocalPart &part, const Places &whole, const Places &local,
                          const std::function<void(uint64_t, const std::byte *, const std::byte *)> &visit) {
   part.forEachRun([&](int64_t to, int64_t from, int64_t length) {
-    for (int64_t i = 0; i < length; i += lanes)
-      visit(static_cast<uint64_t>((from + i) / lanes), whole.data() + (from + i) * elementBytes,
-            local.data() + (to + i) * elementBytes);
+    for (int64_t i = 0, count = length / local.lanes; i != count; ++i) {
+      int64_t element = from / local.lanes + i;
+      visit(static_cast<uint64_t>(element), whole.get(element), local.get(to / local.lanes + i));
+    }
   });
 }
 
-Status ExactCheck::compare(bool variables, uint32_t position, ExactReport &report) {
-  const ValueSet &set = variables ? session->getVariables() : session->getOutputs();
-  const ValueSet &serialSet = variables ? serial->getVariables() : serial->getOutputs();
+namespace {
+
+/// Compares the ranks' parts of a value with the whole one, and keeps the first element that differs.
+class PartComparison {
+public:
+  PartComparison(DType type, std::span<const int64_t> shape, const Places &whole)
+      : type(type), shape(shape), whole(whole) {}
+
+  void compare(int64_t rank, const LocalPart &part, const Places &local) {
+    uint64_t differing = 0, elements = 0;
+    bool isFirstRank = difference.ranks.empty();
+    compareParts(part, whole, local, [&](uint64_t element, const std::byte *wanted, const std::byte *found) {
+      ++elements;
+      if (std::memcmp(wanted, found, getSize(type)) == 0 || differing++ != 0 || !isFirstRank)
+        return;
+      difference.rank = rank;
+      difference.index = getIndex(element, shape);
+      difference.found = describe(type, found);
+      difference.expected = describe(type, wanted);
+    });
+    if (differing == 0)
+      return;
+    if (isFirstRank) {
+      difference.differing = differing;
+      difference.elements = elements;
+    }
+    difference.ranks.push_back(rank);
+  }
+
+  bool agrees() const { return difference.ranks.empty(); }
+  ExactDifference take(std::string name) {
+    difference.name = std::move(name);
+    return std::move(difference);
+  }
+
+private:
+  DType type;
+  std::span<const int64_t> shape;
+  Places whole;
+  ExactDifference difference;
+};
+
+} // namespace
+
+Status ExactCheck::compare(bool areVariables, uint32_t position, ExactReport &report) {
+  const ValueSet &set = areVariables ? session->getVariables() : session->getOutputs();
+  const ValueSet &serialSet = areVariables ? serial->getVariables() : serial->getOutputs();
   std::vector<std::byte> whole, sum;
   for (size_t i = 0; i != set.size(); ++i) {
-    if (variables ? session->isIdle(i) : !session->isKnown(i))
+    if (areVariables ? session->isIdle(i) : !session->isKnown(i))
       continue;
-    ++(variables ? report.variables : report.outputs);
-    whole.resize(set.getBytes(i));
-    serialSet.gather(i, whole);
-    const Layout &layout = set.getLayout(i);
-    std::span<const int64_t> shape(set.getShape(i));
-    int64_t lanes = shape.back();
+    ++(areVariables ? report.variables : report.outputs);
+    size_t number = (areVariables ? variables : outputs)[i];
+    whole.resize(serialSet.getBytes(number));
+    serialSet.gather(number, whole);
+    std::span<const int64_t> places(set.getShape(i));
     DType type = set.getType(i);
-    ExactDifference difference;
-    difference.name = set.getName(i);
-    auto compareAt = [&](int64_t rank, const LocalPart &part, std::span<const std::byte> local) {
-      uint64_t differing = 0, elements = 0;
-      bool isFirstRank = difference.ranks.empty();
-      compareParts(part, whole, local, getSize(type), lanes,
-                   [&](uint64_t element, const std::byte *wanted, const std::byte *found) {
-                     ++elements;
-                     if (std::memcmp(wanted, found, getSize(type)) == 0 || differing++ != 0 || !isFirstRank)
-                       return;
-                     difference.rank = rank;
-                     difference.index = getIndex(element, shape.first(shape.size() - 1));
-                     difference.found = describe(type, found);
-                     difference.expected = describe(type, wanted);
-                   });
-      if (differing != 0 && isFirstRank) {
-        difference.differing = differing;
-        difference.elements = elements;
-      }
-      if (differing != 0)
-        difference.ranks.push_back(rank);
+    auto getPlaces = [&](std::span<const std::byte> bytes, int64_t lanes) {
+      return Places{bytes, lanes, getSize(type)};
     };
-    if (layout.getNumAddends() > 1) {
-      sum.resize(whole.size());
+    PartComparison comparison(type, places.first(places.size() - 1),
+                              getPlaces(whole, serialSet.getShape(number).back()));
+    if (set.getLayout(i).getNumAddends() > 1) {
+      sum.resize(set.getBytes(i));
       MW_TRY(session->gather(set, i, sum));
-      compareAt(0, LocalPart(Layout::replicated(set.getShape(i)), {}), sum);
+      comparison.compare(0, LocalPart(Layout::replicated(set.getShape(i)), {}), getPlaces(sum, places.back()));
     } else {
       for (int64_t rank = 0; rank != session->getNumRanks(); ++rank)
         if (std::span<std::byte> local = set.getArray(i, rank); !local.empty())
-          compareAt(rank, set.getPart(i, rank), local);
+          comparison.compare(rank, set.getPart(i, rank), getPlaces(local, places.back()));
     }
-    if (difference.ranks.empty())
+    if (comparison.agrees())
       continue;
+    ExactDifference &difference = report.differences.emplace_back(comparison.take(set.getName(i)));
     const Program &program = session->getProgram(difference.rank);
-    const auto &places = variables ? program.variable_buffers() : program.output_buffers();
-    if (int32_t buffer = places[static_cast<int>(i)]; buffer >= 0)
+    const auto &buffers = areVariables ? program.variable_buffers() : program.output_buffers();
+    if (int32_t buffer = buffers[static_cast<int>(i)]; buffer >= 0)
       difference.collectives = findLastCollectives(program, position, static_cast<uint32_t>(buffer));
-    report.differences.push_back(std::move(difference));
   }
   return {};
 }
@@ -262,9 +323,16 @@ Status ExactCheck::compare(bool variables, uint32_t position, ExactReport &repor
 Result<ExactReport> ExactCheck::step(const Feeder *feeder) {
   uint32_t position = session->getAccumulationPosition();
   fillInputs(feeder);
-  ++steps;
-  MW_TRY(session->step());
-  MW_TRY(serial->step().within("serial program"));
+  // A step goes one way at each maximum and comparison, the next one another.
+  Residue::chooseOrder(seed + steps++);
+  // The serial program has one rank, and computes beside the others.
+  Status serialStatus;
+  std::thread thread;
+  MW_TRY(startThread(thread, "for the serial program", [&] { serialStatus = serial->step(); }));
+  Status status = session->step();
+  thread.join();
+  MW_TRY(status);
+  MW_TRY(serialStatus.within("serial program"));
   ExactReport report;
   MW_TRY(compare(false, position, report));
   MW_TRY(compare(true, position, report));

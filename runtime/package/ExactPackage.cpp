@@ -154,8 +154,6 @@ Result<LoadedPackage> LoadedPackage::createExact() const {
   if (!found)
     return inputError("the package has no kernels for an exact check; dist-opt makes them with \"exact\" among its "
                       "targets");
-  if (!content->has_serial())
-    return inputError("the package has no serial program to compare with");
   KernelLibrary library = *found;
   uint64_t scale = library.exact_scale();
   if (scale > sizeof(Residue) || sizeof(Residue) % scale != 0)

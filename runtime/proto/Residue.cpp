@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/Residue.h"
+#include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 using namespace meshwright;
@@ -101,6 +103,18 @@ static uint64_t invert(uint64_t value) {
   return Residue::multiply(square(x59, 2), value);
 }
 
+/// The same, from the inverses that this thread has computed before: rows and whole arrays are divided by one number.
+static uint64_t findInverse(uint64_t value) {
+  struct Known {
+    uint64_t value = 0, inverse = 0;
+  };
+  thread_local Known known[64];
+  Known &place = known[value % std::size(known)];
+  if (place.value != value)
+    place = {value, invert(value)};
+  return place.inverse;
+}
+
 Residue Residue::operator/(Residue other) const {
   if (isNaN() || other.isNaN())
     return nan();
@@ -110,12 +124,19 @@ Residue Residue::operator/(Residue other) const {
     int sign = getSign();
     return sign == 0 ? nan() : infinity(sign < 0);
   }
-  return *this * fromBits(invert(other.bits));
+  return *this * fromBits(findInverse(other.bits));
 }
+
+/// The key of the order of residues.
+static std::atomic<uint64_t> orderKey = 0;
+
+void Residue::chooseOrder(uint64_t seed) { orderKey.store(mixBits(seed), std::memory_order_relaxed); }
 
 unsigned __int128 Residue::getRank() const {
   constexpr unsigned __int128 one = 1;
   if (isInfinite())
     return bits == minusInfinity ? 0 : one << 127;
-  return (one << 64) + mixBits(bits);
+  // Zero is in the middle.
+  uint64_t key = orderKey.load(std::memory_order_relaxed), rank = mixBits(bits ^ key) ^ mixBits(key);
+  return (one << 64) + (rank ^ (uint64_t(1) << 63));
 }

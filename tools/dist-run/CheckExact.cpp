@@ -20,12 +20,18 @@ Status meshwright::tool::checkExact(const LoadedPackage &package, World &world, 
   session.platform = options.getPlatformOptions();
   session.timeoutSeconds = options.timeout;
   session.checkCollectives = options.checkCollectives;
-  MW_TRY_ASSIGN(std::unique_ptr<ExactCheck> check, ExactCheck::create(package, session, options.seed));
+  std::optional<LoadedPackage> other;
+  if (!options.exactReference.empty()) {
+    MW_TRY_ASSIGN(other, LoadedPackage::open(options.exactReference));
+  }
+  MW_TRY_ASSIGN(std::unique_ptr<ExactCheck> check,
+                ExactCheck::create(package, other ? *other : package, session, options.seed));
   std::optional<Feeder> feeder;
   if (!options.feed.empty() || !options.data.empty()) {
     MW_TRY_ASSIGN(feeder, Feeder::create(package, options.feed, options.data, /*needsAll=*/false));
   }
-  uint64_t steps = options.exactSteps == 0 ? package.getAccumulationSteps() : options.exactSteps;
+  uint64_t accumulated = package.getAccumulationSteps();
+  uint64_t steps = options.exactSteps == 0 ? std::max<uint64_t>(accumulated, 2) : options.exactSteps;
   for (uint64_t step = 0; step != steps; ++step) {
     if (feeder)
       MW_TRY(feeder->load(step));

@@ -215,10 +215,13 @@ const std::vector<Option> &getOptions() {
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Checking", "check-exact", "[N]",
-       "instead of training, run N steps (those of a gradient accumulation) of the serial and the distributed programs "
+       "instead of training, run N steps (those of a gradient accumulation, 2 at least) of the serial and the distributed programs "
        "in exact arithmetic, and compare every element of every variable and output; wants a package with the target "
        "exact. Variables are random, and so are inputs without --feed or --data",
        setCheckExact},
+      {"Checking", "exact-reference", "PACKAGE",
+       "with --check-exact: another package whose serial program the distributed programs are compared with",
+       setText(&Options::exactReference)},
       {"Checking", "check-replicas", "N",
        "every N steps, compare the variables of which several ranks hold the same part, bit for bit",
        setCount(&Options::checkReplicas, 1)},

@@ -65,9 +65,11 @@ struct Options {
   /// an end of the run after some such steps in a row.
   std::string onNonFinite;
   /// Instead of training: compare so many steps with the serial program in exact arithmetic (0: those of an
-  /// accumulation).
+  /// accumulation, and at least two).
   bool checkExact = false;
   uint64_t exactSteps = 0;
+  /// The package with the serial program, if another one has it.
+  std::string exactReference;
   /// 0: never.
   uint64_t checkReplicas = 0;
   bool checkCollectives = false, checkMessages = false, mixedKernels = false;

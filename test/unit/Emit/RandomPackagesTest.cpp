@@ -156,7 +156,7 @@ void RandomPackages::compare(Random &random, ModuleOp serial, const std::string 
 void RandomPackages::checkExact(const std::string &folder, uint64_t seed) {
   auto package = runtime::LoadedPackage::open(folder);
   ASSERT_TRUE(package.ok()) << package.status().message();
-  auto check = runtime::ExactCheck::create(*package, {}, seed);
+  auto check = runtime::ExactCheck::create(*package, *package, {}, seed);
   ASSERT_TRUE(check.ok()) << check.status().message();
   for (int step = 0; step != 2; ++step) {
     auto report = (*check)->step(nullptr);

@@ -135,6 +135,20 @@ TEST(Residue, HasATotalOrderBetweenTheInfinities) {
   EXPECT_TRUE(noNumber != noNumber);
 }
 
+TEST(Residue, HasAnotherOrderForEverySeed) {
+  std::vector<Residue> residues = makeResidues(500);
+  Residue zero(0), one(1);
+  int above = 0;
+  for (uint64_t seed = 0; seed != 20; ++seed) {
+    Residue::chooseOrder(seed);
+    above += zero < one;
+    auto positive = std::count_if(residues.begin(), residues.end(), [&](Residue a) { return zero < a; });
+    EXPECT_NEAR(static_cast<double>(positive) / static_cast<double>(residues.size()), 0.5, 0.1);
+  }
+  Residue::chooseOrder(0);
+  EXPECT_TRUE(above > 2 && above < 18) << above;
+}
+
 /// Padding of an arena is moved and added up, too.
 TEST(Residue, TakesAnyBits) {
   Random random;

@@ -74,7 +74,10 @@ public:
   Residue operator/(Residue other) const;
   constexpr Residue &operator+=(Residue other) { return *this = *this + other; }
 
-  /// Compares as floats do: NaN is equal to nothing. Residues have a pseudo-random total order between the infinities.
+  /// Chooses another order of the residues, for all threads; none of them computes meanwhile.
+  static void chooseOrder(uint64_t seed);
+  /// Compares as floats do: NaN is equal to nothing. Residues have a pseudo-random total order between the infinities,
+  /// with as many above zero as below it.
   constexpr bool operator==(Residue other) const { return bits == other.bits && !isNaN(); }
   constexpr bool operator!=(Residue other) const { return !(*this == other); }
   bool operator<(Residue other) const { return !isNaN() && !other.isNaN() && getRank() < other.getRank(); }
