@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element is the first of the lanes of its place (ExactPackage.cpp); what the others hold is nobody's.
+// An element is the first of the lanes of its place (ExactPackage.cpp); the others hold nothing of use.
 //
 //===----------------------------------------------------------------------===//
 

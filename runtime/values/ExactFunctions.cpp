@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+// Hashes stand for functions of residues. Infinities and NaN go through the function of floats, so that a mask of -inf
+// still makes an exponential 0.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/runtime/ExactFunctions.h"
@@ -120,7 +123,7 @@ Residue meshwright::runtime::evaluate(ExactFunction function, Residue lhs, Resid
 
 static Residue toResidue(uint64_t bits) { return Residue::fromBits(bits); }
 
-/// Of equal operands either. Where `prefersNumber`, a NaN loses.
+/// Chooses either of equal operands. Where `prefersNumber`, a NaN loses.
 static Residue choose(Residue lhs, Residue rhs, bool largest, bool prefersNumber) {
   if (lhs.isNaN() || rhs.isNaN())
     return prefersNumber && !(lhs.isNaN() && rhs.isNaN()) ? (lhs.isNaN() ? rhs : lhs) : Residue::nan();

@@ -16,7 +16,7 @@ but `tp` split the batch.
   +micro4-zb_v-2   sends four micro-batches through the pipeline over axis `pp`, with schedule zb_v and two chunks per rank
   +keep            fetches parameters once per step, by each stage of a pipeline or in the first slice
 
-Every step is checked by `dist-run --check-serial`. All gradients after the first step, and all variables and losses after the last one (after 3
+The programs are compared in exact arithmetic (`dist-run --check-exact`), and every step by `--check-serial`. All gradients after the first step, and all variables and losses after the last one (after 3
 steps, or 20 for the optimizers in LONG), are compared with those of JAX and optax for the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits. With --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on their emulation.
 """
@@ -261,7 +261,6 @@ def main():
     parser.add_argument("--no-serial", action="store_true", help="without the serial program: two do not fit the memory")
     parser.add_argument("--gpu", metavar="TARGET", help="run on GPUs: kernels for sm_90, say, or emulated ones for the stub")
     parser.add_argument("--comm", default="", help="how ranks on GPUs reach each other")
-    parser.add_argument("--exact-only", action="store_true", help="only compare with the serial program in exact arithmetic")
     parser.add_argument("--folder", type=pathlib.Path, help="where packages and results go, and stay")
     arguments = parser.parse_args()
     like = LIKE.get(arguments.network, arguments.network)
@@ -275,15 +274,12 @@ def main():
         (folder / "strategy.textproto").write_text(make_strategy(network, arguments.mesh, arguments.optimizer, arguments.zero))
         package = folder / "package"
         passes = ["--no-optimize"] if arguments.no_optimize else []
-        passes += [f"--target={arguments.gpu}"] if arguments.gpu else []
-        if arguments.exact_only:
-            run("dist-opt", graph, f"--strategy={folder}/strategy.textproto", f"--emit={package}", "--quiet",
-                "--target=exact", *passes)
-            print(run("dist-run", package, "--check-exact"))
-            return
+        passes += [f"--target={arguments.gpu}"] if arguments.gpu else ["--target=x86-64-v3", "--target=exact"]
         run("dist-opt", graph, f"--strategy={folder}/strategy.textproto",
             f"--emit={package}", "--quiet", *passes)
         run("dist-verify", package, "--quiet")
+        if not arguments.gpu and not arguments.no_serial:
+            run("dist-run", package, "--check-exact", "--quiet")
         merge = find_times(arguments.mesh, "merge")
         last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else 3
         arguments.steps = arguments.steps or last

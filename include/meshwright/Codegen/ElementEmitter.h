@@ -73,8 +73,8 @@ protected:
   /// Elements kept for later stages: a buffer of one row each, and the stage that fills it.
   llvm::DenseMap<const Node *, std::pair<mlir::Value, unsigned>> kept;
   unsigned currentStage = 0;
-  /// Of a kernel for the exact check the bytes of memory for each byte of an element, whose floats are words there; 0
-  /// for other kernels. Elements are computed one by one.
+  /// The bytes of memory for each byte of an element in a kernel for the exact check, where a float is a word; 0 for
+  /// other kernels. Elements are computed one by one.
   int64_t exactScale = 0;
   /// Elements that have been stored as outputs and can be loaded from there.
   llvm::DenseMap<const Node *, const schedule::Store *> stored;

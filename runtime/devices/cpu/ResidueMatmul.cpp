@@ -33,7 +33,7 @@ struct PackedBlock {
         isFinite &= element.isFinite();
         words[line * depth + p] = element.getBits();
       }
-    // Lines beyond the block, whose products nobody reads.
+    // Lines beyond the block, whose products are not read.
     std::fill_n(words.begin() + size * depth, columnsAtOnce * depth, 0);
   }
 };

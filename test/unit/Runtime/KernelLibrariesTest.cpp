@@ -93,3 +93,41 @@ TEST(KernelLibraries, WhatIsNoWholeLibraryIsNotLoaded) {
   std::filesystem::resize_file(path, 20);
   EXPECT_EQ(load(), "the kernels cannot be loaded: " + path + " has 20 bytes, too few for a shared object");
 }
+
+TEST(KernelLibraries, ExactKernelsAreForTheExactPackage) {
+  TempFolder folder;
+  Package message = makePackage();
+  KernelLibrary *library = message.mutable_libraries(0);
+  library->set_exact_scale(2);
+  message.mutable_libraries()->DeleteSubrange(1, message.libraries_size() - 1);
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  LoadedPackage package = std::move(*LoadedPackage::open(folder / "p"));
+  EXPECT_EQ(LoadedKernels::load(package, "").status().message(),
+            "the package has no kernels for this CPU; it has them for test (for --check-exact)");
+  auto exact = package.createExact();
+  ASSERT_TRUE(exact.ok()) << exact.status().message();
+  EXPECT_TRUE(exact->isExact());
+  // These kernels compute with floats.
+  EXPECT_EQ(LoadedKernels::load(*exact, "").status().message(),
+            folder / "p/kernels-test.so" +
+                " has no place for the functions of exact kernels, meshwright_exact_functions");
+
+  for (auto [scale, text] :
+       {std::pair(3u, "the exact kernels have 3 bytes for each byte, which is none of 1, 2, 4 and 8"),
+        std::pair(1u, "its exact kernels have 4 bytes for an element of f32, fewer than the 8 of a residue")}) {
+    message.mutable_libraries(0)->set_exact_scale(scale);
+    ASSERT_TRUE(writePackage(message, folder / "p"));
+    EXPECT_EQ(LoadedPackage::open(folder / "p")->createExact().status().message(), text);
+  }
+  message.mutable_libraries(0)->set_exact_scale(0);
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  EXPECT_EQ(LoadedPackage::open(folder / "p")->createExact().status().message(),
+            "the package has no kernels for an exact check; dist-opt makes them with \"exact\" among its targets");
+  // No file has residues.
+  message.mutable_variables(0)->set_dtype(RESIDUE);
+  ASSERT_TRUE(writePackage(message, folder / "p"));
+  auto refused = LoadedPackage::open(folder / "p");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("element type 21 is unknown"), std::string::npos)
+      << refused.status().message();
+}

@@ -60,8 +60,8 @@ Residue evaluate(ExactFunction function, Residue lhs, Residue rhs);
 /// The outcomes of a comparison, as bits of a mask.
 enum ExactOutcome : uint32_t { ExactEqual = 1, ExactGreater = 2, ExactLess = 4, ExactUnordered = 8 };
 
-/// What exact kernels call, in words: the bits of residues. The kernels' library has the address of this table, which
-/// the runtime writes (KernelTable.h).
+/// The functions that exact kernels call, on words: the bits of residues. The kernels' library has the address of this
+/// table, which the runtime writes (KernelTable.h).
 struct ExactFunctions {
   uint64_t (*add)(uint64_t lhs, uint64_t rhs);
   uint64_t (*subtract)(uint64_t lhs, uint64_t rhs);
@@ -77,7 +77,7 @@ struct ExactFunctions {
   uint64_t (*compare)(uint64_t mask, uint64_t lhs, uint64_t rhs);
   uint64_t (*evaluateOne)(uint64_t function, uint64_t operand);
   uint64_t (*evaluateTwo)(uint64_t function, uint64_t lhs, uint64_t rhs);
-  /// Of an integer in 64 bits.
+  /// Converts an integer in 64 bits.
   uint64_t (*fromSigned)(uint64_t value);
   uint64_t (*fromUnsigned)(uint64_t value);
   /// The lower bits are the integer's: of a residue that a small integer has its value, of others pseudo-random ones.
