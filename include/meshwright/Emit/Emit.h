@@ -36,8 +36,8 @@ struct EmitOptions {
   /// Path of the package folder: a new folder, an empty one, or a folder that holds a package and nothing else; that
   /// package is replaced.
   std::string path;
-  /// The targets that kernels are compiled for, such as `x86-64-v3`, `native` or `sm_90`; `emulated` is a GPU emulated
-  /// on the host's processor.
+  /// The targets that kernels are compiled for, such as `x86-64-v3`, `native` or `sm_90`; `exact` is the exact check,
+  /// `emulated` is a GPU emulated on the host's processor.
   llvm::SmallVector<std::string> targets = {"x86-64-v3"};
   /// Path of a JSON file with the launches and the resource use of the GPU kernels; empty to write none.
   std::string gpuReport;
