@@ -103,8 +103,13 @@ std::pair<int64_t, uint64_t> getRange(const Port &port) {
     return {0, 2};
   if (!port.has_max())
     return {0, port.dtype() == U32 || port.dtype() == U64 ? 0 : few};
-  auto min = static_cast<int64_t>(port.has_min() ? port.min() : 0), max = static_cast<int64_t>(port.max());
-  return {min, std::max<int64_t>(max - min, 1)};
+  // A package may promise any bounds.
+  auto toInteger = [](double bound) {
+    constexpr double kLargest = 0x1p62;
+    return static_cast<int64_t>(bound > kLargest ? kLargest : bound > -kLargest ? bound : -kLargest);
+  };
+  int64_t min = toInteger(port.has_min() ? port.min() : 0), max = toInteger(port.max());
+  return {min, max > min ? static_cast<uint64_t>(max) - static_cast<uint64_t>(min) : 1};
 }
 
 } // namespace

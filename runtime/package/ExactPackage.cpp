@@ -104,8 +104,9 @@ private:
   }
 
   static void multiply(google::protobuf::RepeatedField<int64_t> &numbers, int64_t factor) {
+    // A stride along a dimension of one element may be any number.
     for (int64_t &number : numbers)
-      number *= factor;
+      number = static_cast<int64_t>(static_cast<uint64_t>(number) * static_cast<uint64_t>(factor));
   }
 
   /// The parts of a product or convolution that both have.

@@ -38,7 +38,10 @@ def train(folder, *options):
 
 
 def check(mesh, folder, expected):
-    build(folder, mesh, f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir")
+    build(folder, mesh, f"--eval={case.FIXTURES}/gpt2-tiny-f64.mlir", "--target=x86-64-v3", "--target=exact")
+    checked = case.run("dist-run", f"{folder}/package", "--check-exact", f"--eval-feed={EVALUATED}/batch{{step}}.safetensors")
+    if not all(f"{name} 1: " in checked for name in ("step", "evaluation")) or "differ" in checked:
+        sys.exit(f"{mesh}: {checked}")
     lines = train(folder, f"--eval-feed={EVALUATED}/batch{{step}}.safetensors", "--eval-steps=2", "--check-serial")
     steps, evaluations = ([line for line in lines if ("eval/loss" in line) == is_evaluation] for is_evaluation in (False, True))
     if len(steps) != STEPS or [line["step"] for line in evaluations] != [2, 4, 5] or any(line["eval/batches"] != 2 for line in evaluations):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp
 """dist-run --check-exact finds what a partitioner could get wrong: collectives deleted, doubled, with another reduction or over other axes, a bias
-added before a sum, another divisor, an update left out. Each is edited into the module between Optimize and Schedule and compared with the serial
+added before a sum, a value added once per rank, a slice that begins elsewhere, another divisor, an update left out. Each is edited into the module between Optimize and Schedule and compared with the serial
 program of the right package. Wrong uses have an error."""
 import os
 import pathlib
@@ -14,6 +14,8 @@ import case
 
 # A network, a mesh, and from how many places of each kind one is taken; all of them with MESHWRIGHT_TEST_ROUNDS.
 CASES = [("mlp", "dp2xtp2", 3), ("gpt2", "dp2xtp2+sequence", 12)]
+# Not all of these are mistakes: the sum of a NaN per rank is NaN as that of one, and padding may be zero already.
+MAYBE_HARMLESS = ("one addend per rank", "padding not masked")
 COLLECTIVE = re.compile(r'^ *(%\w+) = (dist\.c_\w+) (%\w+) axes (\[[^]]*\]) from .*: (tensor<\S+) -> (tensor<\S+)$', re.M)
 
 
@@ -50,6 +52,16 @@ def list_edits(text):
                 yield "bias before the sum", lambda head=head, tail=tail, line=line, result=result, operand=operand, a=addition: (
                     head + tail[:a.start()] + a.group(1).replace(a.group(2), "%early", 1) + operand + a.group(3) + "\n"
                     + rename(line.replace(f"{result} =", f"{a.group(2)} ="), operand, "%early") + "\n" + rename(tail[a.end() + 1:], result, a.group(2)))
+    coordinates = re.findall(r"(%\w+) = dist\.coordinate ", text)
+    # Masks of positions in range are true everywhere.
+    for found in re.finditer(r"dist\.shard %\w+ at\((%\w+)\)(?!.*xi1>$)", text, re.M):
+        for other in coordinates:
+            if other != found.group(1):
+                yield "slice of another axis", lambda found=found, other=other: text[:found.start(1)] + other + text[found.end(1):]
+    # A value that every rank has, added to a sum once per rank; what lies beyond an uneven part.
+    for name, kind in (("to_partial", "one addend per rank"), ("mask", "padding not masked")):
+        for found in re.finditer(rf"^ *(%\w+) = dist\.{name} (%\w+) .*: (tensor<\S+)( -> \3)?\n", text, re.M):
+            yield kind, lambda found=found: text[:found.start()] + rename(text[found.end():], found.group(1), found.group(2))
     for found in re.finditer(r"^ *net\.assign @(p\.\S+), .*\n", text, re.M):
         yield "update deleted", lambda found=found: text[:found.start()] + text[found.end():]
     for found in re.finditer(r"net\.divide .*", text):
@@ -91,7 +103,8 @@ def check_mistakes(folder, network, mesh, step):
         tally["found" if checked.returncode else "equal"] += 1
     for kind, tally in counts.items():
         print(f"{network} {mesh}: {kind}: {tally}")
-        expect(tally["equal"] == 0, f"{network} {mesh}: {kind}: {tally['equal']} of {sum(tally.values())} are found by none")
+    for kind, tally in counts.items():
+        expect(tally["equal"] == 0 or kind in MAYBE_HARMLESS, f"{network} {mesh}: {kind}: {tally['equal']} of {sum(tally.values())} are found by none")
     expect(len(counts) >= 6, f"only {list(counts)} occur")
 
 
@@ -108,6 +121,8 @@ def check_errors(folder):
     case.run("dist-opt", other, f"--strategy={strategy}", f"--emit={folder}/wide", "--target=exact", "--quiet")
     for arguments, message in (([plain, "--check-exact"], 'the package has no kernels for an exact check; dist-opt makes them with "exact" among its targets'),
                                ([exact, "--check-exact"], "the package has no serial program to compare with"),
+                               ([exact, "--check-exact", "--save=x"], "--check-exact trains nothing, so there is nothing for --save=x"),
+                               ([exact, f"--exact-reference={plain}"], "is the package that --check-exact compares with"),
                                ([exact, "--check-exact=0"], "--check-exact: 0 is below 1"),
                                ([exact, "--check-exact", "--nproc=2"], "--check-exact is for ranks that are threads of one process"),
                                ([exact, "--check-exact", f"--exact-reference={folder}/none"], "cannot open"),

@@ -12,6 +12,30 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
+/// Checks the steps of a package, which `name` calls: `step`.
+static Status checkSteps(const LoadedPackage &package, const LoadedPackage &reference, const SessionOptions &session,
+                         const Options &options, const std::string &feed, const std::vector<DataSource> &data,
+                         const char *name) {
+  MW_TRY_ASSIGN(std::unique_ptr<ExactCheck> check, ExactCheck::create(package, reference, session, options.seed));
+  std::optional<Feeder> feeder;
+  if (!feed.empty() || !data.empty()) {
+    MW_TRY_ASSIGN(feeder, Feeder::create(package, feed, data, /*needsAll=*/false));
+  }
+  uint64_t accumulated = package.getAccumulationSteps();
+  uint64_t steps = options.exactSteps == 0 ? std::max<uint64_t>(accumulated, 2) : options.exactSteps;
+  for (uint64_t step = 0; step != steps; ++step) {
+    if (feeder)
+      MW_TRY(feeder->load(step));
+    MW_TRY_ASSIGN(ExactReport report, check->step(feeder ? &*feeder : nullptr));
+    std::string line = fmt::format("{} {}: {}", name, step, report.toString());
+    if (!report.differences.empty())
+      return Status(Code::CheckFailed, std::move(line));
+    if (!options.quiet)
+      fmt::print("{}\n", line);
+  }
+  return {};
+}
+
 Status meshwright::tool::checkExact(const LoadedPackage &package, World &world, const Options &options) {
   if (!world.isAlone() || options.device != getDeviceKinds().front())
     return usageError("--check-exact is for ranks that are threads of one process, on its CPU");
@@ -24,23 +48,10 @@ Status meshwright::tool::checkExact(const LoadedPackage &package, World &world, 
   if (!options.exactReference.empty()) {
     MW_TRY_ASSIGN(other, LoadedPackage::open(options.exactReference));
   }
-  MW_TRY_ASSIGN(std::unique_ptr<ExactCheck> check,
-                ExactCheck::create(package, other ? *other : package, session, options.seed));
-  std::optional<Feeder> feeder;
-  if (!options.feed.empty() || !options.data.empty()) {
-    MW_TRY_ASSIGN(feeder, Feeder::create(package, options.feed, options.data, /*needsAll=*/false));
-  }
-  uint64_t accumulated = package.getAccumulationSteps();
-  uint64_t steps = options.exactSteps == 0 ? std::max<uint64_t>(accumulated, 2) : options.exactSteps;
-  for (uint64_t step = 0; step != steps; ++step) {
-    if (feeder)
-      MW_TRY(feeder->load(step));
-    MW_TRY_ASSIGN(ExactReport report, check->step(feeder ? &*feeder : nullptr));
-    std::string line = fmt::format("step {}: {}", step, report.toString());
-    if (!report.differences.empty())
-      return Status(Code::CheckFailed, std::move(line));
-    if (!options.quiet)
-      fmt::print("{}\n", line);
-  }
-  return {};
+  const LoadedPackage &reference = other ? *other : package;
+  MW_TRY(checkSteps(package, reference, session, options, options.feed, options.data, "step"));
+  if (!package.getEvaluation() || !reference.getEvaluation())
+    return {};
+  return checkSteps(*package.getEvaluation(), *reference.getEvaluation(), session, options, options.evalFeed,
+                    options.evalData, "evaluation");
 }

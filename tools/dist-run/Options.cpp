@@ -215,7 +215,8 @@ const std::vector<Option> &getOptions() {
       {"Checking", "check-serial", "[N]",
        "run the serial program too and compare every variable and output, every N steps (1)", setCheck},
       {"Checking", "check-exact", "[N]",
-       "instead of training, run N steps (those of a gradient accumulation, 2 at least) of the serial and the distributed programs "
+       "instead of training, run N steps (those of a gradient accumulation, 2 at least) of the serial and the "
+       "distributed programs "
        "in exact arithmetic, and compare every element of every variable and output; wants a package with the target "
        "exact. Variables are random, and so are inputs without --feed or --data",
        setCheckExact},
@@ -367,6 +368,20 @@ Status checkSelfTest(const Options &options) {
   return {};
 }
 
+/// The exact check makes neither steps of a run nor results.
+Status checkExactCheck(const Options &options) {
+  if (!options.exactReference.empty() && !options.checkExact)
+    return usageError("--exact-reference={} is the package that --check-exact compares with", options.exactReference);
+  const std::pair<const char *, const std::string *> results[] = {
+      {"init", &options.init},     {"metrics", &options.metrics},     {"outputs", &options.outputs},
+      {"save", &options.save},     {"timeline", &options.timeline},   {"trace", &options.trace},
+      {"report", &options.report}, {"calibrate", &options.calibrate}, {"checkpoint", &options.checkpoint}};
+  for (auto [name, value] : results)
+    if (options.checkExact && !value->empty())
+      return usageError("--check-exact trains nothing, so there is nothing for --{}={}", name, *value);
+  return {};
+}
+
 Status checkMachine(const Options &options) {
   bool hasLinks = options.link || options.hostLink;
   if (!options.machine.empty() && hasLinks)
@@ -392,6 +407,7 @@ Status checkCombination(const Options &options) {
     return {};
   if (options.package.empty())
     return usageError("which package? (dist-run --help says more)");
+  MW_TRY(checkExactCheck(options));
   if (options.serial && options.checkSerial)
     return usageError("--serial runs the serial program alone, --check-serial beside the others: one of the two");
   if (options.serial && options.link)
