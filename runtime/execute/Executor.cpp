@@ -336,3 +336,6 @@ Status Executor::synchronize() const {
   return implementation->device.synchronize().within(fmt::format("rank {}", implementation->context.rank));
 }
 std::vector<std::string> Executor::getWarnings() const { return implementation->device.getWarnings(); }
+Result<std::optional<DeviceRates>> Executor::measureRates(std::span<const DType> types) {
+  return implementation->device.measureRates(types);
+}

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -414,6 +415,40 @@ Result<std::vector<RankTrace>> Session::traceStep() {
   }));
   implementation->endStep(begin);
   return traces;
+}
+
+/// The types of the operands of a program's products and convolutions.
+static std::set<DType> findProductTypes(const Program &program) {
+  std::set<DType> types;
+  for (const Task &task : program.tasks())
+    for (const Instruction &instruction : task.instructions())
+      if (instruction.has_matmul())
+        types.insert(instruction.matmul().lhs_dtype());
+      else if (instruction.has_convolution())
+        types.insert(instruction.convolution().lhs_dtype());
+  return types;
+}
+
+Result<DeviceRates> Session::measureRates() {
+  std::set<DType> types;
+  for (int64_t rank = getRanks().begin; rank != getRanks().end; ++rank)
+    types.merge(findProductTypes(getProgram(rank)));
+  std::vector<DType> list(types.begin(), types.end());
+  std::vector<DeviceRates> rates(getRanks().size());
+  MW_TRY(forEachRank([&](int64_t rank) -> Status {
+    MW_TRY_ASSIGN(std::optional<DeviceRates> measured, implementation->getExecutor(rank)->measureRates(list));
+    if (measured)
+      rates[rank - getRanks().begin] = *measured;
+    return {};
+  }));
+  DeviceRates mean;
+  auto numRanks = static_cast<double>(rates.size());
+  for (const DeviceRates &one : rates) {
+    mean.bytesPerSecond += one.bytesPerSecond / numRanks;
+    for (const auto &[type, flops] : one.flopsPerSecond)
+      mean.flopsPerSecond[type] += flops / numRanks;
+  }
+  return mean;
 }
 
 Result<StepProfile> Session::profile(uint32_t position, int steps) {

@@ -49,6 +49,7 @@ for words, *options in (
         ("2 files are standard input where", "--init=-", "--feed=-"),
         ("3 files are standard input where", "--init=-", "--feed=-", "--eval-data=x=-:f32"),
         ("--trace shows steps of the run, but --steps=0 runs none", "--trace=x", "--steps=0"),
+        ("--profile shows steps of the run, but --steps=0 runs none", "--profile=x", "--steps=0"),
         ("for a link or a machine; --link=20us,2GB/s would give one", "--timeline=x"),
         ("for a link or a machine; --steps=0 runs none", "--timeline=x", "--steps=0", LINK),
         ("two results are to be written to x", "--save=x", "--outputs=x"),

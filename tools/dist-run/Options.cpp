@@ -261,11 +261,16 @@ const std::vector<Option> &getOptions() {
        "is "
        "one",
        setText(&Options::trace)},
+      {"Results", "profile", "FILE",
+       "a table of the time of the last steps by products, kernels, convolutions, copies and collectives, with their "
+       "rates and shares of the best rates of this machine; text, or JSON if FILE ends in .json",
+       setText(&Options::profile)},
       {"Results", "calibrate", "FILE",
        "instead of training, measure what the package's kernels, products and collectives take on this machine, and "
        "write its model for --machine",
        setText(&Options::calibrate)},
-      {"Results", "trace-steps", "N", "how many steps are traced (3)", setCount(&Options::tracedSteps, 1)},
+      {"Results", "trace-steps", "N", "how many steps --trace and --profile take (3)",
+       setCount(&Options::tracedSteps, 1)},
       {"Results", "report", "FILE",
        "a page of HTML with curves, memory and conversions of the run, also of one that stops",
        setText(&Options::report)},
@@ -373,9 +378,10 @@ Status checkExactCheck(const Options &options) {
   if (!options.exactReference.empty() && !options.checkExact)
     return usageError("--exact-reference={} is the package that --check-exact compares with", options.exactReference);
   const std::pair<const char *, const std::string *> results[] = {
-      {"init", &options.init},     {"metrics", &options.metrics},     {"outputs", &options.outputs},
-      {"save", &options.save},     {"timeline", &options.timeline},   {"trace", &options.trace},
-      {"report", &options.report}, {"calibrate", &options.calibrate}, {"checkpoint", &options.checkpoint}};
+      {"init", &options.init},      {"metrics", &options.metrics},     {"outputs", &options.outputs},
+      {"save", &options.save},      {"timeline", &options.timeline},   {"trace", &options.trace},
+      {"report", &options.report},  {"calibrate", &options.calibrate}, {"checkpoint", &options.checkpoint},
+      {"profile", &options.profile}};
   for (auto [name, value] : results)
     if (options.checkExact && !value->empty())
       return usageError("--check-exact trains nothing, so there is nothing for --{}={}", name, *value);
@@ -427,15 +433,16 @@ Status checkCombination(const Options &options) {
       standardInputs += source.path == "-";
   if (standardInputs > 1)
     return usageError("{} files are standard input where one can be", standardInputs);
-  if (!options.trace.empty() && options.steps == 0)
-    return usageError("--trace shows steps of the run, but --steps=0 runs none");
+  if (options.tracesSteps() && options.steps == 0)
+    return usageError("--{} shows steps of the run, but --steps=0 runs none",
+                      options.trace.empty() ? "profile" : "trace");
   MW_TRY(checkMachine(options));
   bool plans = options.link || options.hostLink || !options.machine.empty();
   if (!options.timeline.empty() && (!plans || options.steps == 0))
     return usageError("--timeline shows a step that is planned for a link or a machine; {}",
                       plans ? "--steps=0 runs none" : "--link=20us,2GB/s would give one");
-  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save,     &options.timeline,
-                                  &options.trace,   &options.report,  &options.calibrate};
+  const std::string *outputs[] = {&options.metrics, &options.outputs, &options.save,      &options.timeline,
+                                  &options.trace,   &options.report,  &options.calibrate, &options.profile};
   for (size_t i = 0; i != std::size(outputs); ++i)
     for (size_t j = 0; j != i; ++j)
       if (!outputs[i]->empty() && *outputs[i] == *outputs[j])

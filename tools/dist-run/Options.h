@@ -28,7 +28,7 @@ struct Options {
   /// number of this host, and the address at which the first process listens.
   uint64_t nproc = 0, nnodes = 1, nodeRank = 0;
   std::string rendezvous, tokenFile;
-  std::string init, feed, metrics, outputs, save, kernels, timeline, trace, report, checkpoint, resumeFrom;
+  std::string init, feed, metrics, outputs, save, kernels, timeline, trace, profile, report, checkpoint, resumeFrom;
   /// The type that floats of `save` are rounded to.
   std::optional<DType> saveType;
   /// The model of a machine: where it is measured and written, and from where steps are planned.
@@ -42,8 +42,9 @@ struct Options {
   std::optional<uint64_t> evalEvery;
   std::optional<runtime::LinkModel> link, hostLink;
   uint64_t steps = 1, seed = 0, checkEvery = 1, threads = 0;
-  /// The last steps of the run.
+  /// The last steps of the run, if a trace or a profile is asked for.
   uint64_t tracedSteps = 3;
+  bool tracesSteps() const { return !trace.empty() || !profile.empty(); }
   /// 0: only after the last step.
   uint64_t saveEvery = 0, keep = 3;
   /// From the newest checkpoint of `checkpoint`, or from that of `resumeFrom`.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Results.h"
+#include "Profile.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -75,7 +76,7 @@ static Result<std::optional<SafeTensorsWriter>> writeValues(const std::string &p
   return writer;
 }
 
-Status meshwright::tool::writeResults(const Options &options, const Session &session,
+Status meshwright::tool::writeResults(const Options &options, Session &session,
                                       const std::vector<PlannedVariant> &plans, const std::vector<TracedStep> &traced,
                                       Progress &progress) {
   std::optional<SafeTensorsWriter> outputs, variables;
@@ -87,9 +88,12 @@ Status meshwright::tool::writeResults(const Options &options, const Session &ses
     MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress),
                                          options.saveType));
   }
+  std::optional<OutputFile> timeline, trace, profile;
+  if (!options.profile.empty()) {
+    MW_TRY_ASSIGN(profile, writeProfile(options.profile, session, traced));
+  }
   if (!session.getWorld().isFirst())
     return {};
-  std::optional<OutputFile> timeline, trace;
   if (!plans.empty() && !options.timeline.empty()) {
     MW_TRY_ASSIGN(timeline, writeTimeline(options.timeline, plans, {}, session.getNumRanks()));
   }
@@ -100,6 +104,8 @@ Status meshwright::tool::writeResults(const Options &options, const Session &ses
     MW_TRY(timeline->commit());
   if (trace)
     MW_TRY(trace->commit());
+  if (profile)
+    MW_TRY(profile->commit());
   if (outputs)
     MW_TRY(outputs->commit());
   if (variables)

@@ -13,10 +13,10 @@
 namespace meshwright::tool {
 
 /// Writes what the options ask for of the session after its last step: outputs, variables, the timeline of the plans,
-/// the traced steps.
+/// the traced steps and their profile.
 /// Everything is written before anything gets its name. `progress` says what is left out in the middle of an
 /// accumulation.
-runtime::Status writeResults(const Options &options, const runtime::Session &session,
+runtime::Status writeResults(const Options &options, runtime::Session &session,
                              const std::vector<PlannedVariant> &plans, const std::vector<TracedStep> &traced,
                              Progress &progress);
 

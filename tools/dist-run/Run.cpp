@@ -20,7 +20,8 @@ static Progress createProgress(const Options &options, const World &world) {
                : options.quiet  ? Progress::Shown::Warnings
                                 : Progress::Shown::Everything;
   bool dataOnOutput = options.metrics == "-" || options.outputs == "-" || options.save == "-" ||
-                      options.timeline == "-" || options.trace == "-" || options.report == "-";
+                      options.timeline == "-" || options.trace == "-" || options.report == "-" ||
+                      options.profile == "-";
   return Progress(shown, dataOnOutput, options.steps);
 }
 

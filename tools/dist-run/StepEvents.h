@@ -25,7 +25,7 @@ inline StepEvents getEvents(const Options &options, uint64_t step) {
   uint64_t done = step + 1;
   StepEvents events;
   events.isLast = done == options.steps;
-  events.isTraced = !options.trace.empty() && options.steps - step <= options.tracedSteps;
+  events.isTraced = options.tracesSteps() && options.steps - step <= options.tracedSteps;
   events.isChecked = options.checkSerial && step % options.checkEvery == 0;
   events.areReplicasChecked = options.checkReplicas != 0 && done % options.checkReplicas == 0;
   events.isSaved =

@@ -10,6 +10,7 @@
 
 #include "ConvolutionSet.h"
 #include "CopyQueue.h"
+#include "CpuRates.h"
 #include "Threads.h"
 #include "meshwright/runtime/Arena.h"
 #include "meshwright/runtime/Cpu.h"
@@ -146,6 +147,11 @@ public:
     return {};
   }
   Result<DeviceTrace> endTrace() override { return DeviceTrace{std::move(marks), {}}; }
+
+  Result<std::optional<DeviceRates>> measureRates(std::span<const DType> types) override {
+    MW_TRY_ASSIGN(DeviceRates rates, measureCpuRates(threads, types));
+    return std::optional(std::move(rates));
+  }
 
   uint64_t getScratchBytes() const override { return matmuls->getScratchBytes() + convolutions->getScratchBytes(); }
   std::vector<std::string> getWarnings() const override {

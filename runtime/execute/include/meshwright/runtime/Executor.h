@@ -98,6 +98,8 @@ public:
   /// Waits until the device has done all that it was asked for.
   Status synchronize() const;
   std::vector<std::string> getWarnings() const;
+  /// The best rates of the device, measured between steps.
+  Result<std::optional<DeviceRates>> measureRates(std::span<const DType> types);
 
 private:
   struct Implementation;

@@ -18,7 +18,9 @@
 #include "meshwright/runtime/TimeRange.h"
 #include "package.pb.h"
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +45,14 @@ struct DeviceTrace {
   /// When copies between the memories took place, in the order in which they were started; empty where the device does
   /// not know.
   std::vector<TimeRange> copies;
+};
+
+/// The rates that a device reaches at its best, for the rates of a program to be compared with.
+struct DeviceRates {
+  /// Bytes read and written by a copy of arrays that no cache holds.
+  double bytesPerSecond = 0;
+  /// Operations of a large product with operands of a type.
+  std::map<DType, double> flopsPerSecond = {};
 };
 
 /// The device that one rank computes on. Used by the rank's thread, except that `read` and `write` may come from any
@@ -136,6 +146,12 @@ public:
   virtual bool showsRanges() const { return false; }
   virtual void pushRange(const char *name) {}
   virtual void popRange() {}
+
+  /// Measures the best rates between steps, of products with operands of these types, with memory of its own. The
+  /// devices of other ranks measure at the same time. Nothing for a kind that cannot tell.
+  virtual Result<std::optional<DeviceRates>> measureRates(std::span<const DType> types) {
+    return std::optional<DeviceRates>();
+  }
 
   /// Scratch memory of libraries and kernels.
   virtual uint64_t getScratchBytes() const = 0;

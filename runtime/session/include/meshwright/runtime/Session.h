@@ -165,6 +165,9 @@ public:
   /// each instruction. No link delays them. Variables change as in any step; the position does not. In a run of one
   /// process.
   Result<StepProfile> profile(uint32_t position, int steps);
+  /// The best rates of the devices of this process with the types of the program's products, measured on all of them at
+  /// once: means over the ranks. Zeros for a kind that cannot tell.
+  Result<DeviceRates> measureRates();
 
 private:
   struct Implementation;

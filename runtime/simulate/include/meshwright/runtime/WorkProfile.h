@@ -1,0 +1,52 @@
+//===- WorkProfile.h - the time of a step by kinds of work ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_RUNTIME_WORKPROFILE_H
+#define MESHWRIGHT_RUNTIME_WORKPROFILE_H
+
+#include "meshwright/runtime/StepTrace.h"
+
+namespace meshwright::runtime {
+
+/// Instructions of a step that do the same: products of one shape, calls of one kernel, collectives of one kind, group
+/// and size. Numbers are those of a rank in a step, means over ranks and steps.
+struct WorkRow {
+  /// `product f32 512x2304x768`, `kernel k12_add_tanh`, `c_allreduce ["dp"]`.
+  std::string work;
+  /// The name of one of the instructions, and the place of its value in the source.
+  std::string name, location;
+  double calls = 0;
+  /// The time that the rank's threads spend on them. Of collectives: the time that they stand still.
+  double seconds = 0;
+  double flops = 0;
+  /// Of memory traffic; of collectives: sent to other ranks.
+  double bytes = 0;
+  /// Of collectives: the time that they take, beside computation or not.
+  double movingSeconds = 0;
+  /// The type of a product's operands; none for other work.
+  std::optional<DType> product;
+  bool isCollective = false;
+
+  /// Operations per second of products and convolutions; else 0.
+  double getFlopsPerSecond() const;
+  /// Bytes per second of everything that has no rate of operations.
+  double getBytesPerSecond() const;
+  /// The share of the best rate of a device that the work reaches; none where no rate of the kind is known.
+  std::optional<double> getShare(const DeviceRates &best) const;
+};
+
+/// The rows of a step, those that take longest first, and what a step takes in all.
+struct WorkProfile {
+  double seconds = 0;
+  std::vector<WorkRow> rows;
+};
+
+/// Sums up traced steps of a session.
+WorkProfile profileWork(const Session &session, std::span<const StepTrace *const> traces);
+
+} // namespace meshwright::runtime
+
+#endif
