@@ -24,7 +24,7 @@ if config.sanitize:
     config.available_features.add("sanitizer")
     config.environment["MESHWRIGHT_TEST_PATIENCE"] = "8"
 config.suffixes = [".mlir", ".test", ".py"]
-config.excludes = ["lit.cfg.py", "case.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
+config.excludes = ["lit.cfg.py", "case.py", "packages.py", "steps.py", "offload.py", "zero.py", "exit-status.py", "fixtures", "unit", "lib", "python", "Inputs"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
 
@@ -41,7 +41,9 @@ path = [os.path.join(config.build_dir, "bin"), os.path.join(config.build_dir, "t
 config.environment["PATH"] = os.pathsep.join(path + [os.environ["PATH"]])
 # A test's threads are its ranks; libraries that start their own would only get in each other's way.
 config.environment["OMP_NUM_THREADS"] = "1"
-config.environment["PYTHONPATH"] = os.path.join(config.test_source_root, "python")
+# The modules of tests, and the Python package with the libraries of this build.
+config.environment["PYTHONPATH"] = os.pathsep.join([os.path.join(config.test_source_root, "python"), os.path.join(config.source_dir, "python")])
+config.environment["MESHWRIGHT_LIBRARIES"] = os.path.join(config.build_dir, "lib")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 for variable in ("CUDA_HOME", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MESHWRIGHT_TEST_SEED", "MESHWRIGHT_TEST_ROUNDS"):
     if variable in os.environ:

@@ -13,19 +13,11 @@
 #ifndef MESHWRIGHT_C_COMPILER_H
 #define MESHWRIGHT_C_COMPILER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "meshwright-c/Common.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Text of a length in bytes; no zero follows. */
-typedef struct MwString {
-  const char *data;
-  size_t length;
-} MwString;
 
 typedef struct MwContext {
   void *pointer;
@@ -36,13 +28,6 @@ typedef struct MwStrategy {
 typedef struct MwCompiled {
   void *pointer;
 } MwCompiled;
-
-typedef enum MwSeverity { MwSeverityRemark, MwSeverityWarning, MwSeverityError } MwSeverity;
-
-/** Takes a diagnostic. Its notes follow the message, a line each. `file` is empty and `line` and `column` are 0 where
- * it has no place in a text. */
-typedef void (*MwDiagnosticCallback)(MwSeverity severity, MwString message, MwString file, int64_t line, int64_t column,
-                                     void *userData);
 
 /** The version of the compiler: `0.1.0`. */
 MwString mwGetVersion(void);
@@ -68,6 +53,10 @@ typedef struct MwCompileOptions {
   MwString targets;
   /** A folder of compiled kernels; empty for none. */
   MwString kernelCache;
+  /** Called before each stage, on the compiling thread, with its name; where it returns false the compilation ends with
+   * an error. Null for none. */
+  bool (*progress)(MwString stage, void *userData);
+  void *progressUserData;
 } MwCompileOptions;
 
 /** Compiles `graph`, StableHLO text that diagnostics call `name`. A strategy without a pointer is one rank without

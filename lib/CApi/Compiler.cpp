@@ -118,7 +118,10 @@ MwCompiled mwCompile(MwContext context, MwString graph, MwString name, MwStrateg
   if (!module)
     return {nullptr};
   const strategy::StrategyFile none, *given = static_cast<strategy::StrategyFile *>(strategy.pointer);
-  FailureOr<Compiled> compiled = compile(*module, given ? *given : none, *translated);
+  auto enter = [&](Stage stage) { return options->progress(toC(stringifyStage(stage)), options->progressUserData); };
+  bool hasProgress = options && options->progress;
+  FailureOr<Compiled> compiled = compile(*module, given ? *given : none, *translated,
+                                         hasProgress ? llvm::function_ref<bool(Stage)>(enter) : nullptr);
   if (failed(compiled))
     return {nullptr};
   return {new CompiledText{std::move(*compiled), ""}};

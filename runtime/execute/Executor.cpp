@@ -148,6 +148,8 @@ struct Executor::Implementation {
       if (!item.runsAt(position))
         continue;
       for (const CompiledInstruction &instruction : *item.task) {
+        if (context.isInterrupted && context.isInterrupted->load(std::memory_order_relaxed))
+          return locate(faultError("the step was interrupted"), item, instruction);
         note(item, instruction);
         ranges.enter(*item.source, getSource(item, instruction));
         if (Status status = perform(item, instruction); !status.ok())

@@ -65,6 +65,32 @@ Status meshwright::runtime::checkRange(const TensorView &values, std::optional<d
   return {};
 }
 
+/// Checks that an array can be taken for an input, which `where` names in the error.
+static Status checkShape(const TensorView &found, DType type, const Shape &shape, const std::string &where) {
+  if (canTakeFor(found.shape, shape))
+    return {};
+  return inputError("{} is {} but the tensor is {}", where, toString(shape, type), toString(found.shape, found.type));
+}
+
+Status meshwright::runtime::feed(Session &session, size_t input, const TensorView &value) {
+  const Port &port = session.getPackage().message().inputs(static_cast<int>(input));
+  const ValueSet &inputs = session.getInputs();
+  std::string where = fmt::format("input \"{}\"", port.name());
+  MW_TRY(checkShape(value, port.dtype(), inputs.getShape(input), where));
+  Tensor converted;
+  TensorView whole = value;
+  if (value.type != port.dtype()) {
+    converted = Tensor(port.dtype(), inputs.getShape(input));
+    MW_TRY(convert(value, port.dtype(), converted.bytes).within(where));
+    whole = converted.view();
+  }
+  MW_TRY(checkRange(whole, port.has_min() ? std::optional(port.min()) : std::nullopt,
+                    port.has_max() ? std::optional(port.max()) : std::nullopt)
+             .within(where));
+  session.scatter(inputs, input, whole.bytes);
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // One input
 //===----------------------------------------------------------------------===//
@@ -193,9 +219,7 @@ struct Feeder::Implementation {
         return inputError("{}: none of the {} tensors is called \"{}\", like the input of {}", path,
                           file.tensors().size(), input.name, toString(input.value.shape, input.value.type));
       std::string where = fmt::format("{}: input \"{}\"", path, input.name);
-      if (!canTakeFor(view->shape, input.value.shape))
-        return inputError("{} is {} but the tensor is {}", where, toString(input.value.shape, input.value.type),
-                          toString(view->shape, view->type));
+      MW_TRY(checkShape(*view, input.value.type, input.value.shape, where));
       MW_TRY(convert(*view, input.value.type, input.value.bytes).within(where));
       MW_TRY(checkRange(input.value.view(), input.min, input.max).within(where));
     }

@@ -67,7 +67,7 @@ static void copyInitial(const Session &session, size_t variable, int64_t rank) {
 }
 
 /// The error for variables, each by name and type, that nothing gives a value.
-static Status describeMissing(const std::vector<std::string> &missing, const SafeTensors *file) {
+static Status describeMissing(const std::vector<std::string> &missing, const std::string &origin) {
   constexpr size_t mostNamed = 5;
   bool isOne = missing.size() == 1;
   std::string names = fmt::format("{}", fmt::join(std::span(missing).first(std::min(missing.size(), mostNamed)), ", "));
@@ -76,44 +76,50 @@ static Status describeMissing(const std::vector<std::string> &missing, const Saf
                     missing.size() > mostNamed ? " and others, have"
                     : isOne                    ? " has"
                                                : ", have",
-                    file ? fmt::format("{} not in {}", isOne ? "it is" : "they are", file->path())
-                         : "no file is given (--init)",
+                    origin.empty() ? "no file is given (--init)"
+                                   : fmt::format("{} not in {}", isOne ? "it is" : "they are", origin),
                     isOne ? "it" : "them");
 }
 
-/// For every variable of a session the tensor of the file that gives it its value; null where there is none.
-static Result<std::vector<const TensorView *>> findSources(const Session &session, const SafeTensors *file,
-                                                           InitialReport &report) {
+/// For every variable of a session the tensor that gives it its value; null where there is none.
+static Result<std::vector<const TensorView *>> findSources(const Session &session,
+                                                           const std::map<std::string, TensorView> &tensors,
+                                                           const std::string &origin, InitialReport &report) {
   const ValueSet &set = session.getVariables();
   std::vector<const TensorView *> sources;
   std::vector<std::string> missing;
   for (size_t i = 0; i != set.size(); ++i) {
     const Variable &variable = session.getPackage().message().variables(static_cast<int>(i));
-    const TensorView *source = sources.emplace_back(file ? file->find(variable.name()) : nullptr);
+    auto found = tensors.find(variable.name());
+    const TensorView *source = sources.emplace_back(found == tensors.end() ? nullptr : &found->second);
     if (source && (source->type != variable.dtype() || !canTakeFor(source->shape, set.getShape(i))))
-      return inputError("{}: tensor \"{}\" is {} but the variable is {}", file->path(), variable.name(),
+      return inputError("{}: tensor \"{}\" is {} but the variable is {}", origin, variable.name(),
                         toString(source->shape, source->type), toString(set.getShape(i), variable.dtype()));
     if (source || variable.kind() == Variable::ACCUMULATOR)
       continue;
     if (!variable.has_init())
       missing.push_back(fmt::format("\"{}\" of {}", variable.name(), toString(set.getShape(i), variable.dtype())));
-    else if (file)
+    else if (!origin.empty())
       report.notInFile.push_back(variable.name());
   }
   if (!missing.empty())
-    return describeMissing(missing, file);
-  if (file)
-    for (const auto &[name, view] : file->tensors())
-      if (!set.find(name))
-        report.notInPackage.push_back(name);
+    return describeMissing(missing, origin);
+  for (const auto &[name, view] : tensors)
+    if (!set.find(name))
+      report.notInPackage.push_back(name);
   return sources;
 }
 
 Result<InitialReport> Session::initialize(const SafeTensors *file, uint64_t seed) {
+  return file ? initialize(file->tensors(), file->path(), seed) : initialize({}, "", seed);
+}
+
+Result<InitialReport> Session::initialize(const std::map<std::string, TensorView> &tensors, const std::string &origin,
+                                          uint64_t seed) {
   InitialReport report;
   setAccumulationPosition(0);
   const ValueSet &set = getVariables();
-  auto sources = findSources(*this, file, report);
+  auto sources = findSources(*this, tensors, origin, report);
   MW_TRY(getWorld().agree(sources.status()));
   MW_TRY(forEachRank([&](int64_t rank) -> Status {
     for (size_t i = 0; i != set.size(); ++i)

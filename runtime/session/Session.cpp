@@ -15,6 +15,7 @@
 #include "meshwright/runtime/RankTeam.h"
 #include "meshwright/runtime/Readings.h"
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -44,6 +45,8 @@ struct Session::Implementation {
   /// The position of the next step in its gradient accumulation.
   uint32_t position = 0;
   std::function<Status(int64_t)> stepWork;
+  /// Set while a step is to be left.
+  std::atomic<bool> isInterrupted = false;
   /// Last, so that its threads end before what they use.
   std::unique_ptr<RankTeam> team;
 
@@ -113,7 +116,7 @@ struct Session::Implementation {
       MW_TRY_ASSIGN(getExecutor(rank),
                     Executor::create({package, getProgram(rank), mesh, *devices[rank - getRanks().begin],
                                       backend->getCommunicator(rank), rank, getFlight(rank), getOwner(rank),
-                                      options.countAllocations}));
+                                      options.countAllocations, &isInterrupted}));
       return {};
     });
   }
@@ -352,8 +355,11 @@ bool Session::isKnown(size_t i) const {
   return isUpdated() || !implementation->package.message().outputs(static_cast<int>(i)).at_update();
 }
 
+void Session::interrupt() { implementation->isInterrupted = true; }
+
 Status Session::step() {
   int64_t begin = TimeRange::now();
+  implementation->isInterrupted = false;
   implementation->backend->beginStep();
   MW_TRY(implementation->team->run(implementation->stepWork));
   implementation->endStep(begin);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: %python %s %tmp %bin
 # UNSUPPORTED: sanitizer
-"""A project of its own uses the compiler: built against an installed prefix, it explains a plan as dist-opt does. As a subdirectory of it,
+"""Projects of their own use the compiler and the runtime, built against an installed prefix: one explains a plan as dist-opt does, others run packages. As a subdirectory of it,
 Meshwright is configured and its first library is built; the rest are the same files."""
 import os
 import pathlib
@@ -32,6 +32,39 @@ assert "gpt2-8.mlir:" in own and "modeling_flax_gpt2.py:" in embedded
 for mine, theirs in zip(own.splitlines(), embedded.splitlines(), strict=True):
     assert re.sub(r"\S+:\d+$", "", mine).rstrip() == re.sub(r"\S+:\d+$", "", theirs).rstrip(), (mine, theirs)
 assert "c_allreduce" in embedded
+
+# The runtime alone, in C and C++, without MLIR and LLVM.
+runtime = folder / "runtime"
+runtime.mkdir()
+(runtime / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(Runs LANGUAGES C CXX)
+find_package(Meshwright 0.1 REQUIRED COMPONENTS runtime)
+if(MLIR_FOUND OR TARGET Meshwright::compiler)
+  message(FATAL_ERROR "the runtime brings the compiler")
+endif()
+add_executable(run {root}/test/lib/CApi/run.c)
+target_link_libraries(run PRIVATE Meshwright::runtime)
+add_executable(open open.cpp)
+target_link_libraries(open PRIVATE Meshwright::runtime)
+""")
+(runtime / "open.cpp").write_text("""#include "meshwright/runtime/Session.h"
+#include <cstdio>
+using namespace meshwright::runtime;
+int main(int, char **argv) {
+  auto package = LoadedPackage::open(argv[1]);
+  if (!package.ok())
+    return 1;
+  auto session = Session::create(*package, {});
+  std::printf("%d ranks\\n", static_cast<int>((*session)->getNumRanks()));
+}
+""")
+run("cmake", "-S", runtime, "-B", "runs", *tools, f"-DCMAKE_PREFIX_PATH={folder}/prefix")
+run("cmake", "--build", "runs")
+linked = run("ldd", "runs/open")
+assert "libmeshwright_runtime.so.0" in linked and "MLIR" not in linked and "LLVM" not in linked, linked
+run("prefix/bin/dist-opt", root / "test/fixtures/mlp-tiny.mlir", f"--strategy={root}/test/interfaces/Inputs/mlp.textproto", "--emit=package", "--quiet")
+assert run("runs/open", "package") == "4 ranks\n"
+assert "p.layer0.bias is whole on a rank" in run("runs/run", "package", "saved.safetensors")
 
 run("cmake", "-S", root / "examples/embed-cmake", "-B", "inside", *tools, f"-DMESHWRIGHT_SOURCE={root}")
 run("cmake", "--build", "inside", "--target", "MWCommon")

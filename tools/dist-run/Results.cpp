@@ -6,6 +6,7 @@
 
 #include "Results.h"
 #include "Profile.h"
+#include "meshwright/runtime/WriteValues.h"
 
 using namespace meshwright;
 using namespace meshwright::runtime;
@@ -27,53 +28,14 @@ static std::vector<size_t> findKnown(const Session &session, Progress &progress)
   return known;
 }
 
-/// The variables but for the accumulators.
+/// The variables to save, of which a warning says so if they are not all.
 static std::vector<size_t> findSaved(const Session &session, Progress &progress) {
-  std::vector<size_t> saved;
-  const auto &variables = session.getPackage().message().variables();
-  for (int i = 0; i != variables.size(); ++i)
-    if (variables[i].kind() != Variable::ACCUMULATOR)
-      saved.push_back(static_cast<size_t>(i));
   if (!session.isUpdated())
     progress.warn(
         fmt::format("the run ends after {} of {} steps of an accumulation: --save leaves out what they accumulated, "
                     "--checkpoint would not",
                     session.getAccumulationPosition(), session.getPackage().getAccumulationSteps()));
-  return saved;
-}
-
-/// On the first process the file, without its name; nothing on the others.
-static Result<std::optional<SafeTensorsWriter>> writeValues(const std::string &path, const Session &session,
-                                                            const ValueSet &set, const std::vector<size_t> &written,
-                                                            std::optional<DType> type) {
-  auto getType = [&](size_t i) { return type && isFloat(set.getType(i)) ? *type : set.getType(i); };
-  std::vector<SafeTensorsEntry> entries;
-  for (size_t i : written)
-    entries.push_back({set.getName(i), getType(i), set.getShape(i)});
-  std::optional<SafeTensorsWriter> writer;
-  if (session.getWorld().isFirst()) {
-    MW_TRY_ASSIGN(writer, SafeTensorsWriter::create(path, entries));
-  }
-  std::vector<std::byte> whole, rounded;
-  auto append = [&](size_t i) -> Status {
-    if (getType(i) == set.getType(i))
-      return writer->append(whole);
-    rounded.resize(*getNumElements(set.getShape(i)) * runtime::getSize(getType(i)));
-    MW_TRY(roundFloats(set.getType(i), whole, getType(i), rounded)
-               .within(fmt::format("--save-dtype: variable \"{}\"", set.getName(i))));
-    return writer->append(rounded);
-  };
-  // An error of the first process waits until all processes have sent all that is gathered.
-  Status status;
-  for (size_t i : written) {
-    if (writer)
-      whole.resize(set.getBytes(i));
-    MW_TRY(session.gather(set, i, whole));
-    if (writer && status.ok())
-      status = append(i);
-  }
-  MW_TRY(status);
-  return writer;
+  return runtime::findSaved(session);
 }
 
 Status meshwright::tool::writeResults(const Options &options, Session &session,
@@ -81,12 +43,11 @@ Status meshwright::tool::writeResults(const Options &options, Session &session,
                                       Progress &progress) {
   std::optional<SafeTensorsWriter> outputs, variables;
   if (!options.outputs.empty()) {
-    MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress),
-                                       std::nullopt));
+    MW_TRY_ASSIGN(outputs, writeValues(options.outputs, session, session.getOutputs(), findKnown(session, progress)));
   }
   if (!options.save.empty()) {
     MW_TRY_ASSIGN(variables, writeValues(options.save, session, session.getVariables(), findSaved(session, progress),
-                                         options.saveType));
+                                         options.saveType, "--save-dtype: "));
   }
   std::optional<OutputFile> timeline, trace, profile;
   if (!options.profile.empty()) {

@@ -12,6 +12,7 @@
 #include "Plans.h"
 #include "Progress.h"
 #include "meshwright/runtime/Communicator.h"
+#include "meshwright/runtime/PlacementText.h"
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
@@ -20,44 +21,12 @@ using namespace meshwright;
 using namespace meshwright::runtime;
 using namespace meshwright::tool;
 
-/// A name of the schema as people read it: `optimizer state`.
-static std::string toLower(std::string name) {
-  for (char &c : name)
-    c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
-  return name;
-}
-
-/// As in the mapping attribute: `[["dp"], [3, "tp"]]`, `[[]], partial = sum ["dp"], on {"tp" = [1]}`.
-static std::string toString(const Placement &placement, std::span<const int64_t> shape, const Mesh &mesh) {
-  std::vector<std::string> dims;
-  for (int dim = 0; dim != placement.dims_size(); ++dim) {
-    std::vector<std::string> digits;
-    int64_t left = shape[dim];
-    for (const Split &split : placement.dims(dim).splits()) {
-      if (split.extent() != left)
-        digits.push_back(fmt::format("{}", left / split.extent()));
-      digits.push_back(fmt::format("\"{}\"", mesh.getName(split.axis())));
-      left = split.stride();
-    }
-    dims.push_back(fmt::format("[{}]", fmt::join(digits, ", ")));
-  }
-  std::vector<std::string> support;
-  for (const Support &entry : placement.support())
-    support.push_back(fmt::format("\"{}\" = [{}]", mesh.getName(entry.axis()), fmt::join(entry.coordinates(), ", ")));
-  std::vector<std::string> partial;
-  for (uint32_t axis : placement.partial())
-    partial.push_back(fmt::format("\"{}\"", mesh.getName(axis)));
-  return fmt::format("[{}]{}{}", fmt::join(dims, ", "),
-                     partial.empty() ? "" : fmt::format(", partial = sum [{}]", fmt::join(partial, ", ")),
-                     support.empty() ? "" : fmt::format(", on {{{}}}", fmt::join(support, ", ")));
-}
-
 static void showValue(const std::string &name, DType type, const Layout &layout, const Placement &placement,
                       const Mesh &mesh, const std::string &rest) {
   bool split = !layout.getPartAxes().empty() || !layout.isOnAllRanks();
   fmt::print("  {}: {}{}{}\n", name, runtime::toString(layout.getShape(), type),
              split ? fmt::format(", {} per rank, {}", runtime::toString(layout.getLocalShape()),
-                                 toString(placement, layout.getShape(), mesh))
+                                 runtime::toString(placement, layout.getShape(), mesh))
                    : "",
              rest);
 }

@@ -10,6 +10,7 @@
 #include "meshwright/runtime/Communicator.h"
 #include "meshwright/runtime/Device.h"
 #include "meshwright/runtime/Package.h"
+#include <atomic>
 
 namespace meshwright::runtime {
 
@@ -29,6 +30,8 @@ struct ExecutorContext {
   const Device *owner = nullptr;
   /// Counts the allocations of the calling thread so far; null for no count.
   uint64_t (*countAllocations)() = nullptr;
+  /// Ends a step before its next instruction while it is true; null where steps run to their end.
+  const std::atomic<bool> *isInterrupted = nullptr;
 };
 
 /// The cost of a step, on one rank or on all: time, and counts of events that a step should avoid.

@@ -60,6 +60,10 @@ private:
   std::unique_ptr<Implementation> implementation;
 };
 
+/// Copies a whole array to a session's ranks as an input of the next step. Integers may have another integer type, as
+/// long as every value fits; a type or shape that does not fit, or a value outside the input's range, is an error.
+Status feed(Session &session, size_t input, const TensorView &value);
+
 /// Checks that every element lies in [min, max), as far as they are there. The error names the element and its value.
 Status checkRange(const TensorView &values, std::optional<double> min, std::optional<double> max);
 

@@ -17,6 +17,7 @@
 #include "meshwright/runtime/ValueSet.h"
 #include "meshwright/runtime/World.h"
 #include <functional>
+#include <map>
 
 namespace meshwright::runtime {
 
@@ -111,6 +112,9 @@ public:
   /// Gives every variable its first value, on each rank its part only: from `file` where it names the variable, else
   /// from the initializer. Ranks that hold the same part compute a share of it each and copy the others'.
   Result<InitialReport> initialize(const SafeTensors *file, uint64_t seed);
+  /// The same with tensors of any origin, which messages call `origin`; an empty origin stands for none.
+  Result<InitialReport> initialize(const std::map<std::string, TensorView> &tensors, const std::string &origin,
+                                   uint64_t seed);
   /// Copies a whole array, which every process has, into the ranks' arrays of a value. Types and sizes are equal. Of a
   /// sum over axes the first addend is the value and the others zero.
   void scatter(const ValueSet &set, size_t i, std::span<const std::byte> whole);
@@ -148,6 +152,9 @@ public:
   /// this process; those of others come with what they leave undone. GPUs may still be at it, and at no step before the
   /// one before it, if that was read.
   Status step();
+  /// Lets the ranks of this process leave the step that they run, before their next instruction, with an error. From
+  /// any thread; between steps it does nothing. Variables have any values then.
+  void interrupt();
   /// True if steps return while devices still execute them.
   bool runsAhead() const;
   /// The number of steps that were run and not read, two at most: a third one drops the oldest.
