@@ -18,11 +18,13 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include <dlfcn.h>
 #include <mutex>
 
 using namespace mlir;
@@ -215,10 +217,19 @@ static LogicalResult compileHelpers(ArrayRef<StringRef> symbols, StringRef targe
   return compileModule(module, target, cache, path, [&] { return emitError(location); });
 }
 
+/// The linker that a distribution without others has beside this library; empty if there is none.
+static std::string findOwnLinker() {
+  Dl_info library;
+  if (dladdr(reinterpret_cast<void *>(&findOwnLinker), &library) == 0 || !library.dli_fname)
+    return "";
+  auto found = llvm::sys::findProgramByName("meshwright-ld", {llvm::sys::path::parent_path(library.dli_fname)});
+  return found ? *found : "";
+}
+
 /// Links `objects` with the first linker that is there.
 static LogicalResult link(ArrayRef<std::string> objects, StringRef path, Location location) {
   static constexpr llvm::StringLiteral names[] = {"ld.lld-22", "ld.lld", "ld"};
-  std::string linker;
+  std::string linker = findOwnLinker();
   for (StringRef name : names)
     if (auto found = llvm::sys::findProgramByName(name); found && linker.empty())
       linker = *found;
