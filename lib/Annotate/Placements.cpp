@@ -12,6 +12,7 @@
 #include "Sequence.h"
 #include "Stages.h"
 #include "Storage.h"
+#include "dialects/Dist/Dims.h"
 #include "dialects/Dist/Placement.h"
 #include "dialects/Dist/PortAttributes.h"
 #include "dialects/Dist/Times.h"
@@ -305,44 +306,15 @@ LogicalResult Annotator::placeSequence() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<DigitsAttr>> Annotator::parseDims(StringRef text, Location loc) {
-  StringRef body = text.trim();
-  if (!body.consume_front("[") || !body.consume_back("]"))
-    return emitError(loc) << "\"" << text << "\" is not a list of dimensions; an example is \"[3 tp, -]\"";
-  SmallVector<DigitsAttr> dims;
-  SmallVector<StringRef> parts;
-  auto error = [&] { return emitError(loc); };
-  if (!body.trim().empty())
-    body.split(parts, ',');
-  for (StringRef part : parts) {
-    SmallVector<StringRef> words;
-    SmallVector<DigitAttr> digits;
-    part.trim().split(words, ' ', -1, /*KeepEmpty=*/false);
-    for (size_t index = 0; index < words.size(); ++index) {
-      int64_t number;
-      auto name = StringAttr::get(context, words[index]);
-      bool by = index + 2 < words.size() && words[index + 1] == "by";
-      if (words[index] == "-" && words.size() == 1)
-        continue;
-      if (by && !words[index + 2].getAsInteger(10, number)) {
-        digits.push_back(DigitAttr::getChecked(error, context, name, std::optional<int64_t>(number)));
-        index += 2;
-      } else if (!words[index].getAsInteger(10, number)) {
-        digits.push_back(DigitAttr::getChecked(error, context, StringAttr(), std::optional<int64_t>(number)));
-      } else if (file.get().has_pipeline() && words[index] == file.get().pipeline().axis()) {
-        return emitError(loc) << "axis \"" << words[index]
-                              << "\" is the axis of the pipeline; no value can be split over it";
-      } else if (file.getMesh().find(words[index])) {
-        digits.push_back(DigitAttr::getAxis(name));
-      } else {
-        return emitError(loc) << "the mesh has no axis \"" << words[index] << "\"";
-      }
-      if (!digits.back())
-        return failure();
-    }
-    if (words.empty())
-      return emitError(loc) << "\"" << text << "\" has an empty dimension; one that is not split is \"-\"";
-    dims.push_back(DigitsAttr::get(context, digits));
-  }
+  FailureOr<SmallVector<DigitsAttr>> dims =
+      dist::parseDims(text, file.getMesh(), context, [&] { return emitError(loc); });
+  if (failed(dims) || !file.get().has_pipeline())
+    return dims;
+  for (DigitsAttr digits : *dims)
+    for (DigitAttr digit : digits)
+      if (!digit.isPlain() && digit.getAxis().getValue() == file.get().pipeline().axis())
+        return emitError(loc) << "axis " << digit.getAxis()
+                              << " is the axis of the pipeline; no value can be split over it";
   return dims;
 }
 

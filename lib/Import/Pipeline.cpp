@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Import/Partitioned.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
@@ -49,6 +50,27 @@ void importer::buildImportPipeline(OpPassManager &passes, const Options &options
   passes.addPass(createRecognizeStepPass());
   // After roles are known, since blocks are found in forward.
   passes.addPass(createFindBlocksPass());
+  passes.addPass(createVerifyImportPass());
+}
+
+void importer::buildPlainPipeline(OpPassManager &passes) {
+  passes.addPass(createAnnotateNamesPass());
+  passes.addPass(createInlineCallsPass());
+  passes.addPass(createConditionalsPass());
+  passes.addPass(createLoopsPass());
+  passes.addPass(createConvertStableHLOPass());
+  passes.addPass(createVerifyImportPass());
+}
+
+void importer::buildPartitionedPipeline(OpPassManager &passes, StringRef mesh) {
+  passes.addPass(createAnnotateNamesPass());
+  passes.addPass(createInlineCallsPass());
+  // Before conditionals and loops, which then find straight code.
+  passes.addPass(createManualRegionsPass({.mesh = mesh.str()}));
+  passes.addPass(createConditionalsPass());
+  passes.addPass(createLoopsPass());
+  passes.addPass(createConvertStableHLOPass());
+  passes.addPass(createMaterializePartsPass());
   passes.addPass(createVerifyImportPass());
 }
 

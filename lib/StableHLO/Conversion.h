@@ -123,6 +123,7 @@ void addOrder(ConverterMap &converters);
 void addAnnotations(ConverterMap &converters);
 void addRandom(ConverterMap &converters);
 void addWindow(ConverterMap &converters);
+void addCollectives(ConverterMap &converters);
 
 /// Checks that the operands and the result have one type.
 mlir::LogicalResult expectOneType(Conversion &conversion);

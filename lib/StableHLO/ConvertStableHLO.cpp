@@ -9,6 +9,7 @@
 
 #include "Conversion.h"
 #include "Known.h"
+#include "dialects/Dist/Dist.h"
 #include "meshwright/StableHLO/Graph.h"
 #include "meshwright/StableHLO/Passes.h"
 #include "meshwright/Support/Types.h"
@@ -40,6 +41,7 @@ static const ConverterMap &getConverters() {
     addRandom(map);
     addWindow(map);
     addBroadcasting(map);
+    addCollectives(map);
     return map;
   }();
   return converters;
@@ -58,6 +60,9 @@ StringRef importer::describeUnknown(StringRef name) {
              "draws from a generator without a key; draw with a key, as jax.random does")
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"},
              "exchanges data with the host within a step, which is not supported; use an input or a result")
+      .Case("sdy.manual_computation",
+            "computes per rank (shard_map), but the graph of a serial network is wanted; export it without, or compare "
+            "the two with dist-verify SERIAL PARTITIONED")
       .StartsWith("mhlo.", "is of MHLO, which is older than StableHLO; `mlir-hlo-opt --hlo-legalize-to-stablehlo` "
                            "converts it")
       .StartsWith("vhlo.", "is of VHLO, the serialized form of StableHLO; `stablehlo-translate --deserialize` "

@@ -326,21 +326,36 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
                  parser.parseKeyword("do") || parser.parseRegion(*state.addRegion(), arguments));
 }
 
-/// Parses `sdy.mesh @mesh = <["dp"=2, "tp"=2]>` and keeps the number of axes.
+/// Parses `sdy.mesh @mesh = <["dp"=2, "tp"=2]>` and keeps the number of axes, their names and their sizes, and whether
+/// ranks are in an order of their own, as in `<["dp"=2], device_ids=[1, 0]>`.
 static ParseResult parseSdyMesh(OpAsmParser &parser, OperationState &state) {
   StringAttr name;
-  std::string axis;
-  int64_t size, axes = 0;
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> sizes, ids;
+  Builder &builder = parser.getBuilder();
   auto parseAxis = [&] {
-    ++axes;
-    return failure(parser.parseString(&axis) || parser.parseEqual() || parser.parseInteger(size));
+    std::string axis;
+    if (parser.parseString(&axis))
+      return failure();
+    names.push_back(builder.getStringAttr(axis));
+    return failure(parser.parseEqual() || parser.parseInteger(sizes.emplace_back()));
   };
   if (parser.parseSymbolName(name, "sym_name", state.attributes) || parser.parseOptionalAttrDict(state.attributes) ||
       parser.parseEqual() || parser.parseLess() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) || parser.parseGreater() ||
-      parser.parseOptionalAttrDict(state.attributes))
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
     return failure();
-  state.addAttribute("axes", parser.getBuilder().getI64IntegerAttr(axes));
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("device_ids") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&] { return parser.parseInteger(ids.emplace_back()); }))
+      return failure();
+    state.addAttribute("device_ids", builder.getDenseI64ArrayAttr(ids));
+  }
+  if (parser.parseGreater() || parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  state.addAttribute("axes", builder.getI64IntegerAttr(static_cast<int64_t>(names.size())));
+  state.addAttribute("names", builder.getArrayAttr(names));
+  state.addAttribute("sizes", builder.getDenseI64ArrayAttr(sizes));
   return success();
 }
 
@@ -403,7 +418,9 @@ static ParseFn getOwnForm(StringRef name) {
                                                  {"stablehlo.slice", parseSlice},
                                                  {"stablehlo.transpose", parseTranspose},
                                                  {"stablehlo.while", parseWhile},
+                                                 {"sdy.manual_computation", parseManualComputation},
                                                  {"sdy.mesh", parseSdyMesh},
+                                                 {"sdy.return", parseReturn},
                                                  {"sdy.sharding_constraint", parseSdyConstraint}};
   return forms.lookup(name);
 }
@@ -412,9 +429,9 @@ ParseResult meshwright::importer::parseShortForm(OpAsmParser &parser, OperationS
   StringRef name = state.name.getStringRef();
   if (ParseFn parse = getOwnForm(name))
     return parse(parser, state);
-  static const llvm::StringSet<> alike = {"stablehlo.reshape", "stablehlo.bitcast_convert",
-                                          "stablehlo.popcnt",  "stablehlo.count_leading_zeros",
-                                          "chlo.next_after",   "stablehlo.dynamic_update_slice"};
+  static const llvm::StringSet<> alike = {
+      "stablehlo.reshape", "stablehlo.bitcast_convert",      "stablehlo.popcnt",       "stablehlo.count_leading_zeros",
+      "chlo.next_after",   "stablehlo.dynamic_update_slice", "stablehlo.partition_id", "stablehlo.replica_id"};
   if (isElementwise(name) || isBroadcasting(name) || alike.contains(name))
     return parseElementwise(parser, state);
   // The parser prefixes messages with the operation's name.

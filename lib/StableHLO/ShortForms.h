@@ -25,6 +25,9 @@ mlir::ParseResult parseCholesky(mlir::OpAsmParser &parser, mlir::OperationState 
 mlir::ParseResult parseComposite(mlir::OpAsmParser &parser, mlir::OperationState &state);
 /// `custom_call @name(%a, %b) {attributes} : types`
 mlir::ParseResult parseCustomCall(mlir::OpAsmParser &parser, mlir::OperationState &state);
+/// `manual_computation(%a) in_shardings=[<@mesh, [{"dp"}]>] out_shardings=[…] manual_axes={"dp"} (%b: type) {…} :
+/// types`
+mlir::ParseResult parseManualComputation(mlir::OpAsmParser &parser, mlir::OperationState &state);
 /// `reduce_precision %a, format = e5m10 : types`
 mlir::ParseResult parseReducePrecision(mlir::OpAsmParser &parser, mlir::OperationState &state);
 /// `top_k(%a, k = 2) : type -> (types)`

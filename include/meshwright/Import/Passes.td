@@ -47,6 +47,27 @@ def InlineCallsPass : Pass<"dist-import-inline-calls", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "num-inlined", "Calls that were replaced">];
 }
 
+def MaterializePartsPass : Pass<"dist-import-materialize-parts", "::mlir::ModuleOp"> {
+  let summary = "Take parts of what enters a computation per rank, and gather what leaves it";
+  let description = [{
+    For a graph of which every rank runs all. Outside of computations per rank values are whole on every rank. An
+    argument that only enters such computations, and a result that has just left one, become the parts that these have,
+    with their placement.
+
+    ```mlir
+    %1 = dist.to_local %0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
+    %2 = dist.to_global %1 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %dp = dist.coordinate "dp" : tensor<i32>
+    %1 = dist.shard %0 at (%dp) axes ["dp"] from <dims = [[]]> to <dims = [["dp"]]> shape [8] : tensor<8xf32> -> tensor<4xf32>
+    %2 = dist.c_allgather %1 axes ["dp"] from <dims = [["dp"]]> to <dims = [[]]> shape [8] : tensor<4xf32> -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::meshwright::dist::DistDialect"];
+}
+
 def MaterializeVariablesPass : Pass<"dist-import-materialize-variables", "::mlir::ModuleOp"> {
   let summary = "Make variables of parameters and of state that is carried from step to step";
   let description = [{

@@ -78,11 +78,46 @@ def ConditionalsPass : Pass<"dist-import-conditionals", "::mlir::ModuleOp"> {
   let dependentDialects = ["::meshwright::net::NetDialect"];
 }
 
+def ManualRegionsPass : Pass<"dist-import-manual-regions", "::mlir::ModuleOp"> {
+  let summary = "Put what a graph computes per rank into its block, between conversions";
+  let description = [{
+    A `sdy.manual_computation`, which JAX prints for `shard_map`, becomes its operations, with a `dist.to_local` for every
+    operand and a `dist.to_global` for every result; so do the custom calls @SPMDFullToShardShape and
+    @SPMDShardToFullShape of older texts. The module gets a `dist.mesh`: that of the graph, or `mesh`, with which the
+    graph's has to agree. Constraints of sharding outside, which compute nothing, are left out.
+
+    ```mlir
+    sdy.mesh @mesh = <["dp"=2]>
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"dp"} ]>] out_shardings=[<@mesh, [{"dp"} ]>] manual_axes={"dp"} (%arg1: tensor<4xf32>) {
+        %1 = stablehlo.tanh %arg1 : tensor<4xf32>
+        sdy.return %1 : tensor<4xf32>
+      } : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    dist.mesh @mesh <["dp" = 2]>
+    func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = dist.to_local %arg0 in <dims = [["dp"]]> : tensor<8xf32> -> tensor<4xf32>
+      %1 = "stablehlo.tanh"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = dist.to_global %1 in <dims = [["dp"]]> : tensor<4xf32> -> tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"mesh", "mesh", "std::string", "", "The axes of the mesh and their sizes, as dp=2,tp=4">];
+  let statistics = [Statistic<"numFlattened", "num-flattened", "Computations per rank that were put into the block">];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
+}
+
 def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::ModuleOp"> {
   let summary = "Turn operations of StableHLO and CHLO into operations of net";
   let description = [{
     Converts operations one by one, in order; an unknown operation is an error at its line. Joins reshapes of
-    reshapes and broadcasts of broadcasts, and leaves out operations without uses.
+    reshapes and broadcasts of broadcasts, and leaves out operations without uses. In a module with a `dist.mesh`,
+    collectives become those of `dist`, over the axes along which their groups stand.
 
     ```mlir
     %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x4xf32>
@@ -94,7 +129,7 @@ def ConvertStableHLOPass : Pass<"dist-import-convert-stablehlo", "::mlir::Module
     ```
   }];
   let statistics = [Statistic<"numConverted", "num-converted", "Operations that were converted">];
-  let dependentDialects = ["::meshwright::net::NetDialect"];
+  let dependentDialects = ["::meshwright::net::NetDialect", "::meshwright::dist::DistDialect"];
 }
 
 #endif
