@@ -64,6 +64,20 @@ const std::vector<Flag> &getFlags() {
        [](Options &o, StringRef v) { return storeStage(o.to, v); }},
       {"Compilation", "o", "FILE", "file to print the module to; default: -",
        [](Options &o, StringRef v) { return o.output = v.str(), !v.empty(); }},
+      {"Programs of others", "partitioned", "FILE",
+       "a program for one rank that another tool made of the input: a graph with shard_map in it, or StableHLO with "
+       "collectives; the package holds it and the input as its serial program, for dist-run --check-exact",
+       [](Options &o, StringRef v) { return o.partitioned = v.str(), !v.empty(); }},
+      {"Programs of others", "mesh", "AXIS=N,…", "its mesh, the slowest axis first; default: the mesh that it names",
+       [](Options &o, StringRef v) { return o.mesh = v.str(), !v.empty(); }},
+      {"Programs of others", "place", "NAME=DIMS",
+       "the placement of its argument or result NAME, as w=[-,tp]; default: its own sharding; may be repeated",
+       [](Options &o, StringRef v) {
+         // A name may have `=` in it, dimensions have none.
+         auto [name, dims] = v.rsplit('=');
+         o.places.emplace_back(name.str(), dims.str());
+         return !name.empty() && !dims.empty();
+       }},
       {"Optimize", "no-optimize", "", "skip the passes of Optimize: the program gets slower, but stays correct",
        [](Options &o, StringRef) { return o.optimize = false, true; }},
       {"Emit", "target", "NAME",
@@ -214,6 +228,13 @@ int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegi
     return usageError("--plan and --explain need conversions, which there are from partition on");
   if (options.from > options.to)
     return usageError("--from=" + stringifyStage(options.from) + " comes after --to=" + stringifyStage(options.to));
+  if (options.partitioned.empty() && !(options.mesh.empty() && options.places.empty()))
+    return usageError(
+        "--mesh and --place are of the program that --partitioned names; a strategy has a mesh of its own");
+  if (!options.partitioned.empty() && !(options.strategy.empty() && options.eval.empty() && options.plan.empty() &&
+                                        options.explain.empty() && options.from == Stage::Import && options.serial))
+    return usageError(
+        "--partitioned takes no strategy, evaluation graph, plan, first stage or package without serial program");
   if (!options.eval.empty() && options.from != Stage::Import)
     return usageError("--eval goes through import, but --from=" + stringifyStage(options.from) + " leaves it out");
   return compile(options, registry);

@@ -41,6 +41,9 @@ struct Compilation {
   emit::ProgramMetrics evaluationMetrics;
 };
 
+/// Converts the serial program and the one that another tool partitioned, which are `serial` and `step` of the
+/// programs; `step` is then as Partition leaves one.
+mlir::LogicalResult importPartitioned(Compilation &compilation);
 /// Runs `stage` over the programs. Those that Import takes are in `programs` before it: the step and, where it has a
 /// graph of its own, evaluation.
 mlir::LogicalResult runStage(Compilation &compilation, Stage stage);

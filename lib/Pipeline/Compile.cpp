@@ -88,7 +88,7 @@ private:
 
   const CompileOptions &options;
   MLIRContext context;
-  llvm::SourceMgr sources, evaluationSources;
+  llvm::SourceMgr sources, evaluationSources, partitionedSources;
   DiagnosticPrinter diagnostics;
   Compilation compilation;
 };
@@ -133,6 +133,9 @@ LogicalResult Compiler::readGraph(const std::string &path, llvm::SourceMgr &buff
 }
 
 LogicalResult Compiler::readInputs() {
+  if (!options.partitioned.empty())
+    return success(succeeded(readGraph(options.input, sources, compilation.programs.serial)) &&
+                   succeeded(readGraph(options.partitioned, partitionedSources, compilation.programs.step)));
   if (failed(readGraph(options.input, sources, compilation.programs.step)))
     return failure();
   if (options.eval.empty() || !options.runs(Stage::Import))
@@ -207,8 +210,12 @@ LogicalResult Compiler::printModule() {
 ExitCode Compiler::run() {
   if (failed(readStrategy()) || failed(readInputs()))
     return ExitInput;
+  bool isPartitioned = !options.partitioned.empty();
+  if (isPartitioned && failed(importPartitioned(compilation)))
+    return ExitInput;
   for (auto [stage, name] : kStages) {
-    if (!options.runs(stage))
+    // A partitioned program has been through the stages before Schedule elsewhere.
+    if (!options.runs(stage) || (isPartitioned && stage < Stage::Schedule))
       continue;
     auto start = std::chrono::steady_clock::now();
     // Writes plan and reports before the package, so that a failure to do so leaves no package.

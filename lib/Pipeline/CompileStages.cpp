@@ -18,6 +18,7 @@
 #include "StrategyOptions.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
+#include "meshwright/Import/Partitioned.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
@@ -68,6 +69,19 @@ static LogicalResult importStep(Compilation &c) {
   warnOfUnusedFields(&c.context, c.strategy);
   warnOfUnusedRules(*c.programs.step, c.strategy);
   return c.programs.evaluation || c.strategy.get().has_eval() ? importEvaluation(c) : success();
+}
+
+LogicalResult meshwright::importPartitioned(Compilation &c) {
+  if (failed(runPasses(c.programs.serial, importer::buildPlainPipeline)) ||
+      failed(runPasses(c.programs.step,
+                       [&](OpPassManager &manager) { importer::buildPartitionedPipeline(manager, c.options.mesh); })))
+    return failure();
+  importer::foldConstants(*c.programs.serial);
+  importer::foldConstants(*c.programs.step);
+  std::vector<importer::PortPlace> places;
+  for (const auto &[name, dims] : c.options.places)
+    places.push_back({name, dims});
+  return importer::placePorts(*c.programs.step, *c.programs.serial, places);
 }
 
 static LogicalResult trainStep(Compilation &c) {

@@ -33,11 +33,15 @@ std::string ExactDifference::toString() const {
 }
 
 std::string ExactReport::toString() const {
-  std::string values = fmt::format("{} and {}", count(variables, "variable"), count(outputs, "output"));
+  std::string values = count(outputs, "output");
+  if (variables != 0)
+    values = count(variables, "variable") + " and " + values;
+  bool isOne = variables + outputs == 1;
   if (differences.empty())
-    return values + " are exactly those of the serial program";
+    return values + (isOne ? " is exactly that" : " are exactly those") + " of the serial program";
   constexpr size_t mostNamed = 8;
-  std::string text = fmt::format("{} of {} differ from the serial program", differences.size(), values);
+  std::string text =
+      fmt::format("{} of {} {} from the serial program", differences.size(), values, isOne ? "differs" : "differ");
   for (size_t i = 0; i != std::min(differences.size(), mostNamed); ++i)
     text += "\n  " + differences[i].toString();
   return text + (differences.size() > mostNamed ? "\n  ..." : "");

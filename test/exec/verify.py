@@ -63,7 +63,7 @@ def main():
     (package / "package.pb").write_bytes(content)
     damaged = call("dist-verify", package)
     expect(damaged.returncode == 1 and "the file is damaged: its content has the hash" in damaged.stdout, damaged.stdout)
-    for arguments, message in (([], "a package is wanted"), (["--jsn"], "there is no option --jsn"), (["a", "b"], "both a and b are given"),
+    for arguments, message in (([], "a package or two graphs are wanted"), (["--jsn"], "there is no option --jsn"), (["a", "b", "c"], "a package or two graphs are wanted, and c is given, too"),
                                (["a", "--max-findings=x"], '"x" is no whole number')):
         wrong = call("dist-verify", *arguments)
         expect(wrong.returncode == 2 and message in wrong.stdout, wrong.stdout)

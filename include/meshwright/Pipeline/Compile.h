@@ -46,6 +46,12 @@ struct StageOptions {
   std::string gpuReport;
   /// Path of a folder of compiled kernels; empty to compile all.
   std::string kernelCache;
+  /// Path of a program for one rank that another tool made of the input, the serial program; empty if there is none.
+  std::string partitioned;
+  /// Its mesh, `dp=2,tp=4`; empty if it names one itself.
+  std::string mesh;
+  /// The placements of its arguments and results by their names in the input, such as `[dp, -]`.
+  std::vector<std::pair<std::string, std::string>> places;
 
   /// True if `stage` is one of those that run.
   bool runs(Stage stage) const { return from <= stage && stage <= to; }

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# RUN: %python %s %tmp
+"""dist-verify compares programs that others partitioned with serial ones: shard_maps as JAX prints them now and before Shardy, what XLA's partitioner
+makes of GPT-2, and a program of replicas. Right ones are accepted; of each wrong one the values that differ are named. Inputs that do not fit have an
+error."""
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import case
+
+FOLDER = case.FIXTURES / "partitioned"
+INPUTS = pathlib.Path(__file__).parent / "Inputs"
+# What differs, by mistake: the first result, and the line of the last collective that it comes from.
+MISTAKES = {
+    "mlp": {"missing-psum": ('"0.b1" differs in 4 of 4 elements on rank 0, first [0]', "mlp.missing-psum.mlir:41)"),
+            "other-axis": ('1 of 5 outputs differ', '"0.w2" differs in 16 of 16 elements on rank 0, first [0, 0]', "mlp.other-axis.mlir:51)"),
+            "pmean": ("5 of 5 outputs differ", '"1" differs in 1 of 1 elements on rank 0', "and on 3 ranks more"),
+            "double": ("1 of 5 outputs differ", '"0.b1" differs in 4 of 4 elements on rank 0', "mlp.double.mlir:61)"),
+            "bias-per-rank": ("5 of 5 outputs differ", '"0.b2" differs in 4 of 4', "mlp.bias-per-rank.mlir:56)")},
+    "ring": {"permutation": ('"result" differs in 8 of 16 elements on rank 0, first [2, 0]', "ring.permutation.mlir:50)"),
+             "slice": ('"result" differs in 16 of 16 elements on rank 0, first [0, 0]', "ring.slice.mlir:50)")},
+    "attention": {"no-exchange": ('"result" differs in 16 of 16', "it comes from no collective"), "other-heads": ('"result" differs in 16 of 16', "attention.other-heads.mlir:")},
+    "shards": {"not-summed": ("1 of 3 outputs differ", '"0" differs in 16 of 16', "shards.not-summed.mlir:8)"), "twice-the-mean": ("1 of 3 outputs differ", '"0" differs in 16 of 16', "shards.twice-the-mean.mlir:25)")},
+}
+ROWS = "[dp tp,-]"
+
+
+def verify(*arguments):
+    return subprocess.run(["dist-verify", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def expect_equal(*arguments):
+    done = verify(*arguments)
+    if done.returncode != 0 or "exactly th" not in done.stdout:
+        sys.exit(f"{arguments} is refused:\n{done.stdout}")
+
+
+def expect_refused(parts, *arguments, status=1):
+    done = verify(*arguments)
+    if done.returncode != status or any(part not in done.stdout for part in parts):
+        sys.exit(f"{arguments} ends with {done.returncode} and without {parts}:\n{done.stdout}")
+
+
+def check_shard_maps():
+    for network, mistakes in MISTAKES.items():
+        serial = FOLDER / f"{network}.serial.mlir"
+        expect_equal(serial, FOLDER / f"{network}.right.mlir")
+        for mistake, parts in mistakes.items():
+            expect_refused(parts, serial, FOLDER / f"{network}.{mistake}.mlir")
+    # With names, in the order of the serial program or not; and in the form that names no mesh.
+    expect_equal(FOLDER / "mlp.named-serial.mlir", FOLDER / "mlp.named.mlir", "--mesh=dp=2,tp=2", "--steps=1", "--seed=3")
+    expect_equal(FOLDER / "mlp.serial.mlir", FOLDER / "mlp.older.mlir", "--mesh", "dp=2,tp=2")
+    expect_refused(('"1" differs',), FOLDER / "mlp.serial.mlir", FOLDER / "mlp.older-missing-psum.mlir", "--mesh=dp=2,tp=2")
+
+
+def check_xla(folder):
+    serial, partitioned = case.FIXTURES / "gpt2-tiny.mlir", FOLDER / "gpt2-tiny.xla.mlir"
+    expect_equal(serial, partitioned, "--mesh=dp=2,tp=2", "--steps=1")
+    # Without its last sum, over dp, and with that over tp.
+    text = partitioned.read_text()
+    groups = "replica_groups = dense<[[0, 2], [1, 3]]>"
+    assert text.count(groups) == 1
+    wrong = folder / "wrong.mlir"
+    wrong.write_text(text.replace(groups, "replica_groups = dense<[[0, 1], [2, 3]]>"))
+    expect_refused(('differs in 1 of 1 elements on rank 0', "wrong.mlir:"), serial, wrong, "--mesh=dp=2,tp=2", "--steps=1")
+
+
+def check_replicas(folder):
+    serial, partitioned = INPUTS / "collectives.serial.mlir", INPUTS / "collectives.partitioned.mlir"
+    places = ["--mesh=dp=2,tp=2", f"--place=arg0={ROWS}", f"--place=out0={ROWS}", f"--place=out1={ROWS}", "--place=out2=[dp tp]", f"--place=out4={ROWS}", f"--place=out5={ROWS}"]
+    expect_equal(serial, partitioned, *places)
+    # Each collective alone, wrong.
+    for old, new, name in (("[[2, 0], [1, 3]]", "[[2, 0], [3, 1]]", "out0"), ("[[0, 1], [2, 3]]> : tensor<2x2xi64>}> :", "[[0, 1], [3, 2]]> : tensor<2x2xi64>}> :", "out1"),
+                           ("add %rank", "subtract %rank", None), ("[[0, 2, 1, 3]]", "[[0, 1, 2, 3]]", "out3"), ("stablehlo.maximum", "stablehlo.minimum", "out4"),
+                           ("[[0, 1, 2, 3]]", "[[0, 2, 1, 3]]", "out5")):
+        wrong, text = folder / "wrong.mlir", partitioned.read_text()
+        assert text.count(old) == 1, old
+        wrong.write_text(text.replace(old, new))
+        if name:
+            expect_refused((f'1 of 6 outputs differ', f'"{name}" differs'), serial, wrong, *places)
+        else:
+            expect_equal(serial, wrong, *places)
+    for arguments, parts in (
+            (places[1:], ("stands in a program of one rank, but the graph of a serial network is wanted",)),
+            ([places[0]], ("argument \"arg0\" is 'tensor<2x4xf32>' on a rank and 'tensor<8x4xf32>' in the serial program, but", "state its placement, as --place=arg0=[dp,-]")),
+            ([places[0], "--place=arg0=[dp,-]"], ("makes it 'tensor<4x4xf32>'",)),
+            ([places[0], "--place=arg0=[pp,-]"], ('the mesh has no axis "pp"',)),
+            ([places[0], "--place=arg0=[dp tp]"], ("the dims mapping has 1 dimensions but the value has 2",)),
+            ([*places, "--place=w=[-]"], ("--place=w=[-] names no argument or result of the serial program",)),
+            (["--mesh=dp=2,tp"], ('mesh "dp=2,tp" is not a list of axes and their sizes; an example is dp=2,tp=4',)),
+            (["--mesh=dp=1000000,tp=1000000"], ('mesh "dp=1000000,tp=1000000" does not have 1 to 65536 ranks',)),
+            (["--mesh=dp=2,dp=2"], ('axis "dp" is empty or stands twice',))):
+        expect_refused(parts, serial, partitioned, *arguments)
+
+
+def check_usage(folder):
+    serial, right = FOLDER / "mlp.serial.mlir", FOLDER / "mlp.right.mlir"
+    expect_refused(("the partitioned program has 2 arguments, but the serial one 6",), serial, FOLDER / "shards.right.mlir")
+    expect_refused(("the partitioned program names no mesh; state one, as --mesh=dp=2,tp=4",), serial, serial)
+    expect_refused(("cannot read",), serial, folder / "none.mlir")
+    expect_refused(("--check-exact",), serial, right, "--steps=0", status=2)
+    expect_refused(("--json is for packages, and two graphs are given",), serial, right, "--json", status=2)
+    expect_refused(("--mesh is for two graphs, and a package is given",), serial, "--mesh=dp=2", status=2)
+    expect_refused(("a package or two graphs are wanted, and",), serial, right, right, status=2)
+    for options, message in ((["--mesh=dp=2"], "--mesh and --place are of the program that --partitioned names; a strategy has a mesh of its own"),
+                             ([f"--partitioned={right}", "--no-serial"], "--partitioned takes no strategy, evaluation graph, plan, first stage or package without serial program"),
+                             ([f"--partitioned={right}", "--place=w"], "takes NAME=DIMS")):
+        wrong = subprocess.run(["dist-opt", serial, *options], stderr=subprocess.PIPE, text=True, check=False)
+        if wrong.returncode != 2 or message not in wrong.stderr:
+            sys.exit(f"dist-opt {options}: {wrong.stderr}")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    check_shard_maps()
+    check_xla(folder)
+    check_replicas(folder)
+    check_usage(folder)
+
+
+if __name__ == "__main__":
+    main()
