@@ -65,14 +65,14 @@ public:
     return found->second;
   }
 
-  /// The one component that precedes the first key of a parameter in scopes of the graph; empty if there is none, or
-  /// more than one.
-  StringRef findRoot(const llvm::StringSet<> &keys) const {
+  /// The one component that precedes the first key of a parameter in scopes of the graph and is the root of no
+  /// argument; empty if there is none, or more than one.
+  StringRef findRoot(const llvm::StringSet<> &roots, const llvm::StringSet<> &keys) const {
     StringRef found;
     // The order of iteration does not affect the answer.
     for (const auto &[key, place] : places) {
       auto [root, below] = splitComponent(place.scope);
-      if (!place.isInGraph || root.empty() || root == found || keys.contains(root) ||
+      if (!place.isInGraph || root.empty() || root == found || roots.contains(root) || keys.contains(root) ||
           !keys.contains(splitComponent(below).first))
         continue;
       if (!found.empty())
@@ -136,15 +136,17 @@ struct AnnotateNames : importer::impl::AnnotateNamesPassBase<AnnotateNames> {
   }
 
   /// Flax puts the class of the whole model before every scope, where parameters have the name of the argument. A block
-  /// needs one name, so the class is dropped if no other component ever precedes the first key of a parameter.
+  /// needs one name, so the class is dropped if no other component ever precedes the first key of a parameter. PyTorch
+  /// has the same names for both: an argument begins with the root of a scope, which is kept.
   void alignScopes(func::FuncOp graph) {
-    llvm::StringSet<> keys;
+    llvm::StringSet<> roots, keys;
     for (unsigned index = 0; index < graph.getNumArguments(); ++index) {
-      auto name = net::kNameAttr.getOfArgument(graph, index);
-      keys.insert(splitComponent(splitComponent(name.getValue()).second).first);
+      auto [root, below] = splitComponent(net::kNameAttr.getOfArgument(graph, index).getValue());
+      roots.insert(root);
+      keys.insert(splitComponent(below).first);
     }
     keys.erase("");
-    StringRef root = scopes.findRoot(keys);
+    StringRef root = scopes.findRoot(roots, keys);
     if (root.empty())
       return;
     // Operations that shared a dictionary of attributes share one afterwards too.

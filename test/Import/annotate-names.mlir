@@ -137,3 +137,15 @@ func.func public @alike(%arg0: tensor<4xf32> loc("XLA_Args"), %arg1: tensor<4xf3
   %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Tests that scopes that begin as the names of arguments do, as PyTorch's, keep their beginning.
+
+// CHECK-LABEL: func.func public @of_modules
+// CHECK-SAME: %arg0: tensor<4xf32> {net.name = "transformer.h.0.mlp.weight"}
+func.func public @of_modules(%arg0: tensor<4xf32> loc("transformer.h.0.mlp.weight")) -> tensor<4xf32> {
+  // CHECK-NEXT: stablehlo.abs{{.*}}net.scope = "transformer.h.0.mlp"}
+  %0 = stablehlo.abs %arg0 : tensor<4xf32> loc("transformer/h/0/mlp/abs")
+  return %0 : tensor<4xf32>
+}
