@@ -74,5 +74,9 @@ folders = [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME",) if n
 if shutil.which("ptxas", path=os.pathsep.join([os.environ["PATH"]] + folders)):
     config.available_features.add("ptxas")
 
+if requirements.TORCH_PYTHON:
+    config.available_features.add("torch")
+    config.substitutions.append(("%torch_python", requirements.TORCH_PYTHON))
+
 if config.fuzz == "ON":
     config.available_features.add("fuzz")

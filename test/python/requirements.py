@@ -71,7 +71,11 @@ OPTIONAL = {
     "!ptxas": "NVIDIA's assembler is there",
     "sanitizer": "the build has no sanitizer; the presets asan and tsan have",
     "!sanitizer": "the build has a sanitizer",
+    "torch": "MESHWRIGHT_TORCH does not name a Python with PyTorch; tools/dev/export/requirements-torch.txt has the versions",
 }
+
+# A Python with PyTorch, which takes some gigabytes.
+TORCH_PYTHON = os.environ.get("MESHWRIGHT_TORCH", "")
 
 
 def find_missing(build):
