@@ -4,8 +4,8 @@
 
 usage: case.py NETWORK MESH[+sequence][+novocab][+contiguous][+zeroSTAGE[whole|order][-AXIS.AXIS]][+before|+after][+merge4[every]][+slices4[every]][+micro4[-SCHEDULE[-CHUNKS]]] [--optimizer=adamw] [--steps=N] [--no-optimize] [--again] [--gpu=TARGET]
 
-NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch (of PyTorch, through torchax), tensorflow, gpt2-dropout or gpt2-rbg: tiny and in f64, unless
---graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`; all axes
+NETWORK is gpt2, bert, llama, opt, t5, mixture, scan-gpt, lstm, mlp, resnet, vit, torch-gpt2, torch-llama, torch-vit, torch-t5, torch-mixtral, torch-resnet (of PyTorch),
+tensorflow, gpt2-dropout or gpt2-rbg: tiny and in f64, unless --graph and --reference name other files (tools/dev/export makes them). MESH is like `dp2`, `tp4`, `dp2xtp2`, `dp2xep2xtp2` or `serial`; all axes
 but `tp` split the batch.
 
   +zero3-dp        shards the parameters over `dp` (FSDP)
@@ -17,7 +17,7 @@ but `tp` split the batch.
   +keep            fetches parameters once per step, by each stage of a pipeline or in the first slice
 
 The programs are compared in exact arithmetic (`dist-run --check-exact`), and every step by `--check-serial`. All gradients after the first step, and all variables and losses after the last one (after 3
-steps, or 20 for the optimizers in LONG), are compared with those of JAX and optax for the same graph (test/fixtures/reference). With --again the
+steps, 5 for those of PyTorch, 20 for the optimizers in LONG), are compared with those of JAX and optax, or PyTorch, for the same graph (test/fixtures/reference). With --again the
 run is repeated and has to have the same bits. With --gpu=TARGET ranks compute on GPUs, or with TARGET `emulated` on their emulation.
 """
 import argparse
@@ -100,10 +100,37 @@ NETWORKS = {
         "splits": [*[(f"*.{name}", 1, 1, False) for name in ("q", "k", "v", "up")], ("*.o", 0, 1, False), ("*.up_bias", 0, 1, False),
                    ("*.down", 0, 1, False), ("*.head", 1, 1, True), ("*.wte", 0, 1, True)],
     },
-    "torch": {
-        "inputs": ["ids"],
-        "splits": [("*.qkv.weight", 0, 3, False), ("*.out.weight", 1, 1, False), ("*.up.weight", 0, 1, False), ("*.up.bias", 0, 1, False),
-                   ("*.down.weight", 1, 1, False), ("*.head.weight", 0, 1, True), ("*.wte.weight", 0, 1, True)],
+    "torch-gpt2": {
+        "inputs": ["input_ids", "labels"], "model": 'parameters: "transformer.*"', "steps": 5,
+        "splits": [("*.attn.c_attn.weight", 1, 3, False), ("*.attn.c_attn.bias", 0, 3, False), ("*.attn.c_proj.weight", 0, 1, False),
+                   ("*.c_fc.weight", 1, 1, False), ("*.c_fc.bias", 0, 1, False), ("*.mlp.c_proj.weight", 0, 1, False),
+                   ("*.wte.weight", 0, 1, True)],
+    },
+    "torch-llama": {
+        "inputs": ["input_ids", "labels"], "model": 'parameters: "model.*" parameters: "lm_head.*"', "steps": 5,
+        "splits": [*[(f"*.{name}_proj.weight", 0, 1, False) for name in ("q", "k", "v", "gate", "up")],
+                   *[(f"*.{name}_proj.weight", 1, 1, False) for name in ("o", "down")],
+                   ("lm_head.weight", 0, 1, True), ("*.embed_tokens.weight", 0, 1, True)],
+    },
+    "torch-vit": {
+        "inputs": ["pixel_values", "labels"], "model": 'parameters: "vit.*" parameters: "classifier.*"', "steps": 5,
+        "splits": [("*.q_proj.*", 0, 1, False), ("*.k_proj.*", 0, 1, False), ("*.v_proj.*", 0, 1, False), ("*.o_proj.weight", 1, 1, False),
+                   ("*.mlp.fc1.*", 0, 1, False), ("*.mlp.fc2.weight", 1, 1, False), ("classifier.*", 0, 1, True)],
+    },
+    "torch-t5": {
+        "inputs": ["input_ids", "attention_mask", "labels"],
+        "model": 'parameters: "shared.*" parameters: "encoder.*" parameters: "decoder.*"', "steps": 5,
+        "splits": [("*Attention.?.weight", 0, 1, False), ("*Attention.o.weight", 1, 1, False), ("*.relative_attention_bias.weight", 1, 1, False),
+                   ("*.DenseReluDense.wi_?.weight", 0, 1, False), ("*.DenseReluDense.wo.weight", 1, 1, False), ("shared.weight", 0, 1, True)],
+    },
+    "torch-mixtral": {
+        "inputs": ["input_ids", "labels"], "model": 'parameters: "model.*" parameters: "lm_head.*"', "steps": 5,
+        "splits": [*[(f"*.{name}_proj.weight", 0, 1, False) for name in "qkv"], ("*.o_proj.weight", 1, 1, False),
+                   ("*.experts.*", 0, 1, False), ("lm_head.weight", 0, 1, True), ("*.embed_tokens.weight", 0, 1, True)],
+    },
+    "torch-resnet": {
+        "inputs": ["x", "labels"], "model": 'parameters: "*.weight" parameters: "*.bias"', "steps": 5,
+        "splits": [("fc.*", 0, 1, True)],
     },
     "mlp": {
         "inputs": ["x", "y"],
@@ -122,6 +149,7 @@ OPTIMIZERS = {
     "momentum": "momentum { lr { constant: 0.1 } momentum: 0.9 }",
     "adam": "adam { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 }",
     "adamw": 'adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 decay: "*.kernel" }',
+    "torch-adamw": "adamw { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 }",
     "lion": "lion { lr { constant: 1e-3 } beta1: 0.9 beta2: 0.95 weight_decay: 0.1 }",
     "lamb": "lamb { lr { constant: 1e-2 } beta1: 0.9 beta2: 0.95 eps: 1e-6 weight_decay: 0.1 }",
     "rmsprop": "rmsprop { lr { constant: 1e-3 } rho: 0.9 eps: 1e-8 momentum: 0.9 }",
@@ -136,7 +164,7 @@ OPTIMIZERS = {
     "clip-value": "sgd { lr { constant: 0.1 } } clip { value: 0.01 }",
     "clip-tensor": "sgd { lr { constant: 0.1 } } clip { tensor_norm: 0.1 }",
 }
-RATES = {"sgd": 0.1, "bf16": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3, "lion": 1e-3, "lamb": 1e-2, "rmsprop": 1e-3,
+RATES = {"sgd": 0.1, "bf16": 0.1, "clip": 0.1, "momentum": 0.1, "adam": 1e-3, "adamw": 1e-3, "torch-adamw": 1e-3, "lion": 1e-3, "lamb": 1e-2, "rmsprop": 1e-3,
          "adagrad": 1e-2, "adafactor": 1e-2, "muon": 1e-2, "l2": 1e-3, "groups": 1e-3, "clip-value": 0.1, "clip-tensor": 0.1}
 # Those whose reference goes over 20 steps, with the same 5 batches over and over.
 LONG = {"lion", "lamb", "rmsprop", "adagrad", "adafactor", "muon", "l2", "groups", "clip-value", "clip-tensor"}
@@ -168,7 +196,7 @@ def make_strategy(network, spec, optimizer, zero="", model='parameters: "p.*"'):
     lines = []
     if axes:
         lines.append("mesh { " + " ".join(f'axes {{ name: "{name}" size: {size} }}' for name, size in axes) + " }")
-    lines.append(f"model {{ {model} " +
+    lines.append(f"model {{ {network.get('model', model)} " +
                  " ".join(f'batch {{ inputs: "{name}" }}' for name in network["inputs"]) + " }")
     merge, slices = find_times(spec, "merge"), find_times(spec, "slices")
     every = any(times and times[2] for times in (merge, slices))
@@ -281,7 +309,7 @@ def main():
         if not arguments.gpu and not arguments.no_serial:
             run("dist-run", package, "--check-exact", "--quiet")
         merge = find_times(arguments.mesh, "merge")
-        last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else 3
+        last = 20 if arguments.optimizer in LONG else 3 * int(merge[1]) if merge else network.get("steps", 3)
         arguments.steps = arguments.steps or last
         for step in range(arguments.steps):
             (folder / f"batch{step}.safetensors").unlink(missing_ok=True)

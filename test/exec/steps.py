@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a whole training step that was exported from JAX for several meshes, and compares 5 steps of it with JAX.
+"""Compiles a whole training step that was exported from JAX or PyTorch for several meshes, and compares 5 steps of it with the framework.
 
 usage: steps.py STEP MESH...
 
-STEP is a graph with gradients and optimizer of its own (tools/dev/export/steps.py makes them); a mesh is spelt as case.py spells it, and `+unscoped` at its end takes the
+STEP is a graph with gradients and optimizer of its own (tools/dev/export/steps.py and torch_steps.py make them); a mesh is spelt as case.py spells it, and `+unscoped` at its end takes the
 scopes of operations out of the graph. Every step is checked by `dist-run
 --check-serial`; all losses, the norms of the gradients where the step returns them, the gradients of the first step where they are known and, after the last one, the small
-variables with the optimizer's state are compared with JAX's. Where there is a graph that evaluates the same state it does so after every step.
+variables with the optimizer's state are compared with the framework's. Where there is a graph that evaluates the same state it does so after every step.
 """
 import json
 import pathlib
@@ -22,6 +22,7 @@ import plain_safetensors
 
 STEPS = 5
 STATE = {"inputs": ["x", "y"], "splits": [("*.Dense_0.kernel", 1, 1, False), ("*.Dense_1.kernel", 0, 1, False)]}
+TORCH = {"inputs": ["x", "ids", "target"], "splits": [("head.*", 0, 1, True), ("words.*", 1, 1, False)]}
 # Per step the network that batches are of, its inputs and splits, the tree that has the parameters, what the strategy's model says of the arguments, and the learning rate.
 GRAPHS = {
     "gpt2-adamw-step": ("gpt2", case.NETWORKS["gpt2"], "p", 'parameters: "p.*"', 1e-3),
@@ -31,6 +32,7 @@ GRAPHS = {
     "mlp-average-step": ("mlp", case.NETWORKS["mlp"], "p", 'parameters: "p.*"', 0.1),
     "mlp-clip-step": ("mlp", case.NETWORKS["mlp"], "state.params", 'parameters: "state.params.*" carry { argument: "state.*" result: "0.*" }', 0.1),
     "mlp-state-step": ("mlp", STATE, "state.params", 'parameters: "state.params.*"', 1e-2),
+    **{f"torch-{optimizer}-step": ("torch-step", TORCH, "", 'parameters: "*.weight" parameters: "*.bias"', 1e-3) for optimizer in ("adamw", "adam", "momentum")},
 }
 
 

@@ -74,7 +74,7 @@ def check_plan(name, strategy):
 check_blocks("gpt2-8", 8)
 # The extended mask is made between the embedding and the first block.
 check_blocks("bert-tiny-f64", 2, outside=2)
-for name, blocks in (("gpt2-tiny", 2), ("vit-tiny-f64", 2), ("t5-tiny-f64", 4), ("llama-tiny-f64", 2), ("opt-tiny-f64", 2), ("torch-tiny-f64", 2)):
+for name, blocks in (("gpt2-tiny", 2), ("vit-tiny-f64", 2), ("t5-tiny-f64", 4), ("llama-tiny-f64", 2), ("opt-tiny-f64", 2)):
     check_blocks(name, blocks)
 # The other blocks have a convolution at their side, or other sizes.
 check_blocks("resnet-tiny-f64", 2, among={"stage0_block0", "stage0_block1"})

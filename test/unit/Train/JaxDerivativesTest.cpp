@@ -1,11 +1,11 @@
-//===- JaxDerivativesTest.cpp - derivatives against JAX's -----------------===//
+//===- JaxDerivativesTest.cpp - derivatives against JAX's and PyTorch's ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The graphs that tools/dev/export/derivatives.py writes consist of many cases of all operations: random shapes and
 // attributes, second uses, broadcasts, repeated positions, ties, sizes of 0. They are imported, differentiated and
 // evaluated by the plain interpreter; every gradient is JAX's. An operation with a derivative that no graph leads to
-// fails the test.
+// fails the test. The graph that torch_derivatives.py writes is the same for operations of PyTorch.
 //
 //===----------------------------------------------------------------------===//
 

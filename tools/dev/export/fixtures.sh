@@ -61,8 +61,12 @@ done
 "$python" "$here/reference.py" gpt2-tiny-f64 "$out/reference/gpt2-tiny-f64" --merge --optimizers adamw
 "$python" "$here/reference.py" mlp-tiny-f64 "$out/reference/mlp-tiny-f64" --merge --optimizers clip,adamw
 "$python" "$here/optimizers.py" "$out/reference/optimizers"
-# With the packages that torch_network.py names, which take some gigabytes: PYTORCH=.torch/bin/python.
-if [ -n "${PYTORCH:-}" ]; then "$PYTORCH" "$here/torch_network.py" "$out"; fi
+# With the packages of requirements-torch.txt, which take some gigabytes: PYTORCH=.torch/bin/python.
+if [ -n "${PYTORCH:-}" ]; then
+  "$PYTORCH" "$here/torch_networks.py" "$out"
+  "$PYTORCH" "$here/torch_derivatives.py" "$out"
+  "$PYTORCH" "$here/torch_steps.py" "$out"
+fi
 if [ -n "${TENSORFLOW:-}" ]; then "$TENSORFLOW" "$here/tensorflow_network.py" "$out"; fi
 # Both read batches that were written above.
 "$python" "$here/steps.py" "$out"
