@@ -59,7 +59,7 @@ class Export(unittest.TestCase):
 
     def test_data_dependent_shape(self):
         self.refuse("operation aten.index.Tensor selects by a mask, so that the shape of the result depends on the data", lambda self, x: x[x > 0].sum())
-        self.refuse("PyTorch cannot trace the module: ", lambda self, x: x.sum() if x.sum() > 0 else x.mean())
+        self.refuse("PyTorch cannot export the module: ", lambda self, x: x.sum() if x.sum() > 0 else x.mean())
 
     def test_no_loss(self):
         self.refuse(r"returns a tensor of shape \[2, 3\] and torch.float32, not a scalar loss; give loss=", lambda self, x: x)
@@ -143,6 +143,25 @@ class Export(unittest.TestCase):
         module.second.weight = module.first.weight
         exported = export(module, (torch.ones(2, 3),))
         self.assertEqual(sorted(exported.state), ["first.bias", "first.weight", "second.bias"])
+
+    def test_autocast(self):
+        def forward(self, x):
+            with torch.no_grad():
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    factor = self.a(x)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return (self.a(x) * factor).sum().float()
+
+        def inside(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                with torch.no_grad():
+                    factor = self.a(x)
+                return (self.a(x) * factor).sum().float()
+
+        exported = export(module_of(forward, a=linear()), (torch.ones(2, 3),))
+        self.assertEqual(len(re.findall(r"dot_general.*tensor<2x3xbf16>", exported.text)), 2)
+        self.assertEqual(len(re.findall(r"bitcast_convert.*-> tensor<2x3xbf16>", exported.text)), 1)
+        self.refuse(r"export\.py:\d+: torch\.export loses no_grad inside of autocast; put autocast inside of no_grad", inside, a=linear())
 
     def test_dropout(self):
         module = module_of(lambda self, x: self.drop(x).sum(), drop=torch.nn.Dropout(0.5))

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import os
+import sys
 from dataclasses import dataclass, field
 
 import torch
 
 from ._error import ExportError
+from ._text import source_path
 
 # Decompositions that lose a convention of PyTorch's derivative; the table has these operations themselves.
 _KEPT = ("linalg_vector_norm.default",)
@@ -84,28 +88,54 @@ def without_own_backward():
         torch.autograd.Function.apply = apply
 
 
+@contextlib.contextmanager
+def without_lost_regions():
+    """torch.export forgets that gradients stop where a region under `no_grad` begins inside of one under autocast: reports it."""
+    begin = torch.set_grad_enabled.__init__
+
+    def refuse(self, mode):
+        if not mode and any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda")):
+            raise ExportError(f"{_caller()}torch.export loses no_grad inside of autocast; put autocast inside of no_grad, "
+                              "or leave precision to the strategy (train { precision { compute: BF16 } })")
+        begin(self, mode)
+
+    torch.set_grad_enabled.__init__ = refuse
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled.__init__ = begin
+
+
+def _caller() -> str:
+    """The innermost line that is running and not PyTorch's or of this file, for a message."""
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep)):
+        frame = frame.f_back
+    return f"{source_path(frame.f_code.co_filename)}:{frame.f_lineno}: " if frame is not None else ""
+
+
 def _inline_regions(module: torch.fx.GraphModule):
-    """Replaces regions under `no_grad` or `enable_grad` by their operations, and marks where gradients stop."""
+    """Replaces regions under `no_grad` or `enable_grad` by their operations, and marks where gradients stop. Regions under autocast stay:
+    their decomposition converts types."""
     graph = module.graph
     for node in list(graph.nodes):
         name = str(node.target)
-        if node.op == "call_function" and name in ("wrap_with_set_grad_enabled", "wrap_with_autocast"):
-            _inline(module, node, name)
+        if node.op == "call_function" and name == "wrap_with_set_grad_enabled":
+            _inline(module, node)
+        elif node.op == "call_function" and name == "wrap_with_autocast":
+            _inline_regions(getattr(module, node.args[4].target))
         elif node.op == "call_function" and name == "aten.detach_.default" and str(getattr(node.args[0], "target", "")) != "aten.lift_fresh_copy.default":
             raise ExportError("detach_() changes a tensor that others may read; use detach()")
         elif node.op == "call_function" and name == "aten.detach.default":
             node.target = torch.ops.meshwright.stop_gradient.default
     graph.eliminate_dead_code()
     graph.lint()
+    module.recompile()
 
 
-def _inline(module, node, name):
+def _inline(module, node):
     graph = module.graph
-    if name == "wrap_with_set_grad_enabled":
-        enabled, region, *inputs = node.args
-    else:
-        # Decomposed operations have their types already.
-        enabled, (region, *inputs) = True, node.args[4:]
+    enabled, region, *inputs = node.args
     inner = getattr(module, region.target)
     _inline_regions(inner)
     values = dict(zip([n for n in inner.graph.nodes if n.op == "placeholder"], inputs))
@@ -156,23 +186,27 @@ class Trace:
 PREFIX = "module."
 
 
+def _by_pytorch(function):
+    """What PyTorch does, with its own errors, which are of many kinds, as one."""
+    try:
+        return function()
+    except ExportError:
+        raise
+    except Exception as problem:
+        raise ExportError(f"PyTorch cannot export the module: {str(problem).strip().splitlines()[0]}") from problem
+
+
 def trace(loss: Loss, values: list[torch.Tensor], own_backward: bool = False) -> Trace:
     """The forward graph of the loss of `values`. Raises OwnBackward for functions with a backward of their own, unless `own_backward` allows them.
     """
-    with contextlib.nullcontext() if own_backward else without_own_backward():
-        try:
-            program = torch.export.export(loss, tuple(values), strict=False)
-        except ExportError:
-            raise
-        except Exception as problem:  # PyTorch's own errors are of many kinds.
-            raise ExportError(f"PyTorch cannot trace the module: {str(problem).strip().splitlines()[0]}") from problem
+    with without_lost_regions(), contextlib.nullcontext() if own_backward else without_own_backward():
+        program = _by_pytorch(lambda: torch.export.export(loss, tuple(values), strict=False))
     _inline_regions(program.graph_module)
-    program.graph_module.recompile()
     table = torch.export.default_decompositions()
     for name in _KEPT:
         packet, _, overload = name.partition(".")
         table.pop(getattr(getattr(torch.ops.aten, packet), overload), None)
-    program = program.run_decompositions(table)
+    program = _by_pytorch(functools.partial(program.run_decompositions, table))
     signature = program.graph_signature
     found = Trace(program.graph_module.graph, program.graph_module)
     for spec in signature.input_specs:
