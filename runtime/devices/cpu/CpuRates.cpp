@@ -14,7 +14,7 @@
 using namespace meshwright;
 using namespace meshwright::runtime;
 
-/// Of each array of a copy: more than the last cache of a rank holds.
+/// The size of each array of a copy: more than the last cache of a rank holds.
 static constexpr int64_t copiedBytes = int64_t{1} << 26;
 /// Rows, columns and addends of a product that is large enough for a library to be at its best.
 static constexpr int64_t productSize = 1024;

@@ -22,9 +22,9 @@ struct WorkRow {
   /// The time that the rank's threads spend on them. Of collectives: the time that they stand still.
   double seconds = 0;
   double flops = 0;
-  /// Of memory traffic; of collectives: sent to other ranks.
+  /// Memory traffic; of collectives what the rank sends to others.
   double bytes = 0;
-  /// Of collectives: the time that they take, beside computation or not.
+  /// The time that collectives take, beside computation or not; 0 of other work.
   double movingSeconds = 0;
   /// The type of a product's operands; none for other work.
   std::optional<DType> product;
