@@ -21,7 +21,7 @@ from ._error import ExportError
 from ._text import source_path
 
 # Decompositions that lose a convention of PyTorch's derivative; the table has these operations themselves.
-_KEPT = ("linalg_vector_norm.default",)
+_KEPT = ("linalg_vector_norm.default", "std.correction", "std_mean.correction", "xlogy.Tensor")
 
 
 @torch.library.custom_op("meshwright::stop_gradient", mutates_args=())

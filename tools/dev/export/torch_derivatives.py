@@ -79,6 +79,32 @@ def elementwise():
     add("copysigns", lambda x: x * (x > 0).to(x.dtype) - x * (x <= 0).double(), tied(5))
 
 
+def edges():
+    """Where a formula has no derivative or an infinite one, and PyTorch's rules choose."""
+    inf, bounds = np.inf, [-4.0, -3.0, -0.5, 0.0, 0.5, 3.0, 4.0]
+    for name in ("hardswish", "softshrink", "hardshrink", "softplus", "tanhshrink"):
+        add(name + "_", getattr(F, name), bounds)
+    add("threshold_", lambda x: F.threshold(x, 0.5, 7.0), bounds)
+    add("prelu_", F.prelu, bounds, [0.25])
+    add("glu_", lambda x: F.glu(x, 0), draw(4, 3))
+    add("std_", lambda x: x.std(1) + x.std(1, correction=0), [[1, 2, 3], [2, 2, 2]])
+    add("std_mean_", lambda x: sum(torch.std_mean(x, 0)), [[1, 2], [3, 2]])
+    add("atan2_", torch.atan2, [0, 0, 1], [0, -1, 0])
+    add("pow_zeros", torch.pow, [0, 0, 2, 3, 0], [0, 2, 0, 1, 1])
+    add("pow_of_zero", lambda x: 0.0**x, [0, 1, 2])
+    add("pow_half", lambda x: x**0.5, [0, 4])
+    add("hypot_", torch.hypot, [3, 1], [4, 0])
+    add("logsumexp_inf", lambda x: x.logsumexp(1), [[1, 2, -inf], [0, -inf, -inf]])
+    add("logaddexp_", torch.logaddexp, [1, 0], [2, 0])
+    add("xlogy_", torch.xlogy, [0, 0, 2], [1, 2, 3])
+    add("cosine", lambda x, y: F.cosine_similarity(x, y), draw(2, 3), draw(2, 3))
+    add("distance", lambda x, y: F.pairwise_distance(x, y), draw(2, 3), draw(2, 3))
+    add("matrix_norm", lambda x: torch.linalg.matrix_norm(x), [[0, 0], [0, 0]])
+    add("softmax_masked", lambda x: torch.softmax(x.masked_fill(torch.tensor([[False, True, False]]), -inf), 1), draw(2, 3))
+    add("nan_to_num_", lambda x: torch.nan_to_num(x, 1.0, 5.0, -5.0), [1, inf, -inf, -2])
+    add("aminmax_", lambda x: x.aminmax(dim=1).max - x.aminmax(dim=1).min * 2, tied(3, 4))
+
+
 def without_gradient(x):
     with torch.no_grad():
         factor = torch.exp(x) * 2
@@ -230,7 +256,7 @@ def write(start):
 
 def main():
     warnings.simplefilter("ignore", UserWarning)  # Operations without a derivative leave parameters without a gradient.
-    for family in (elementwise, reductions, layouts, indexing, networks):
+    for family in (elementwise, edges, reductions, layouts, indexing, networks):
         CASES.clear()
         family()
         write(pathlib.Path(sys.argv[1]) / f"derivatives-torch-{family.__name__}")

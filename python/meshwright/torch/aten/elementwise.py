@@ -213,7 +213,25 @@ def remainder(c, x, y):
 
 @operation("aten.atan2.default")
 def atan2(c, x, y):
-    return c.b.binary("atan2", *c.operands(x, y))
+    """Two zeros have no gradient."""
+    b, (x, y) = c.b, c.operands(x, y)
+    zeros = b.binary("and", b.compare("EQ", x, b.like(x, 0)), b.compare("EQ", y, b.like(y, 0)))
+    return b.binary("atan2", *(b.select(zeros, b.stop_gradient(value), value) for value in (x, y)))
+
+
+@operation("aten.hypot.default")
+def hypot(c, x, y):
+    b, (x, y) = c.b, c.operands(x, y)
+    return b.unary("sqrt", b.add(b.multiply(x, x), b.multiply(y, y)))
+
+
+@operation("aten.xlogy.Tensor")
+def xlogy(c, x, y):
+    """Zero times any logarithm is 0, also where that is infinite."""
+    b, (x, y) = c.b, c.operands(x, y)
+    outside = b.binary("or", b.compare("LE", y, b.like(y, 0)), b.compare("EQ", y, b.like(y, math.inf)))
+    nothing = b.binary("and", b.compare("EQ", x, b.like(x, 0)), outside)
+    return b.multiply(x, b.unary("log", b.select(nothing, b.like(y, 1), y)))
 
 
 def _power_of_number(c, x, exponent):
@@ -239,7 +257,11 @@ def pow_scalar(c, x, exponent):
 
 @operation("aten.pow.Scalar", "aten.pow.Tensor_Tensor")
 def pow_tensor(c, x, exponent):
-    return c.b.binary("power", *c.operands(x, exponent))
+    """A base has no gradient where the exponent is 0."""
+    b, (x, exponent) = c.b, c.operands(x, exponent)
+    if is_float(x.element) and x.varies:
+        x = b.select(b.compare("EQ", exponent, b.like(exponent, 0)), b.stop_gradient(x), x)
+    return b.binary("power", x, exponent)
 
 
 def _extremum(c, name, beyond, x, y):

@@ -55,6 +55,27 @@ def var_dim(c, x, dims, unbiased=True, keepdim=False):
     return var(c, x, dims, correction=int(unbiased), keepdim=keepdim)
 
 
+@operation("aten.var_mean.correction")
+def var_mean(c, x, dims=None, *, correction=1, keepdim=False):
+    return [var(c, x, dims, correction=correction, keepdim=keepdim), mean_dims(c, x, dims, keepdim)]
+
+
+def _root_of_sum(b, total):
+    """The square root, with derivative 0 at 0: it is taken where the sum is not 0."""
+    is_zero = b.compare("EQ", total, b.like(total, 0))
+    return b.select(is_zero, b.like(total, 0), b.unary("sqrt", b.select(is_zero, b.like(total, 1), total)))
+
+
+@operation("aten.std.correction")
+def std(c, x, dims=None, *, correction=1, keepdim=False):
+    return _root_of_sum(c.b, var(c, x, dims, correction=correction, keepdim=keepdim))
+
+
+@operation("aten.std_mean.correction")
+def std_mean(c, x, dims=None, *, correction=1, keepdim=False):
+    return [std(c, x, dims, correction=correction, keepdim=keepdim), mean_dims(c, x, dims, keepdim)]
+
+
 @operation("aten.prod.default")
 def prod_all(c, x, *, dtype=None):
     return c.b.reduce("multiply", c.b.convert(x, c.element), range(x.rank))
@@ -67,7 +88,7 @@ def prod_dim(c, x, dim, keepdim=False, *, dtype=None):
 
 @operation("aten.linalg_vector_norm.default")
 def vector_norm(c, x, order=2, dims=None, keepdim=False, *, dtype=None):
-    """The derivative of the norm of zeros is 0: the root is taken where the sum is not zero."""
+    """The derivative of the norm of zeros is 0."""
     b, dims = c.b, dims_of(dims, x.rank)
     x = b.convert(x, wide(c.element))
     size = b.multiply(x, b.unary("sign", x))
@@ -77,9 +98,7 @@ def vector_norm(c, x, order=2, dims=None, keepdim=False, *, dtype=None):
         norm = b.reduce("add", size, dims, keepdim)
     else:
         refuse(order != 2, f"is of order {order}; orders 1, 2 and infinity have a text")
-        total = b.reduce("add", b.multiply(x, x), dims, keepdim)
-        is_zero = b.compare("EQ", total, b.like(total, 0))
-        norm = b.select(is_zero, b.like(total, 0), b.unary("sqrt", b.select(is_zero, b.like(total, 1), total)))
+        norm = _root_of_sum(b, b.reduce("add", b.multiply(x, x), dims, keepdim))
     return b.convert(norm, c.element)
 
 
