@@ -2,7 +2,7 @@
 """Configuration of the lit tests.
 
 Tools on PATH: dist-opt, dist-run and the test tools from the build; FileCheck, not, split-file, mlir-opt from LLVM.
-Substitutions: %python, the interpreter that has numpy; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
+Substitutions: %python, the interpreter that has numpy, %jax_python, the one that has JAX; %fixtures, the folder of exported graphs; %tmp, a folder of the test's own (it
 may not exist yet); %source, the repository; %bin, the folder of the tools; %llvm_tools, that of LLVM's; %mpirun, what starts processes; %cuda_stub, what runs the
 command behind it with a GPU that is none.
 """
@@ -30,6 +30,7 @@ config.test_exec_root = os.path.join(config.build_dir, "test")
 
 config.substitutions += [
     ("%python", requirements.PYTHON),
+    ("%jax_python", requirements.find_jax_python()),
     ("%fixtures", os.path.join(config.test_source_root, "fixtures")),
     ("%tmp", "%t.dir"),
     ("%source", config.source_dir),

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# UNSUPPORTED: sanitizer
 # RUN: rm -rf %tmp && mkdir %tmp && cp %fixtures/mlp-tiny.mlir %tmp/model.mlir
 # RUN: cd %tmp && %python -W ignore %s %source
 """The code of docs/python.md runs, but for the part with JAX: that is in python-jax.py."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# UNSUPPORTED: sanitizer
 # RUN: rm -rf %tmp && mkdir %tmp
 # RUN: %python %s %tmp
 """A network is compiled and trained from Python: losses and variables are those of JAX, in both sessions of a process; everything that can be asked

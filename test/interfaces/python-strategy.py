@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# UNSUPPORTED: sanitizer
 # RUN: %python %s %source
 """Strategies as dictionaries and as classes: their text is that of the schema, of which every field, and every value of an enumeration, is there with
 its type and its documentation; what does not fit is an error with its place."""

@@ -33,6 +33,20 @@ def find_numpy(_):
     return None if done.returncode == 0 else f"{PYTHON} has no numpy ({last_line(done.stderr)}); python3-numpy has it"
 
 
+def find_python(_):
+    python = find_jax_python()
+    if not os.path.exists(python):
+        return f"there is no {python}; tools/setup --python makes it, with JAX from PyPI"
+    done = subprocess.run([python, "-c", "import flax, jax, optax, transformers"], stderr=subprocess.PIPE, text=True, check=False)
+    return None if done.returncode == 0 else f"{python} has no JAX ({last_line(done.stderr)}); tools/setup --python installs it"
+
+
+def find_jax_python():
+    """The interpreter that has JAX."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.environ.get("MESHWRIGHT_PYTHON") or os.path.join(root, "build", "python", "bin", "python")
+
+
 def find_namespaces(_):
     """Makes a network as the tests of two hosts do."""
     if not shutil.which("ip"):
@@ -62,7 +76,7 @@ def may_administer():
     return capabilities >> CAP_SYS_ADMIN & 1 == 1
 
 
-NEEDED = {"cuda-stub": find_stub, "mpi": find_mpi, "namespaces": find_namespaces, "numpy": find_numpy}
+NEEDED = {"cuda-stub": find_stub, "mpi": find_mpi, "namespaces": find_namespaces, "numpy": find_numpy, "python": find_python}
 
 # Why a test without one is skipped.
 OPTIONAL = {

@@ -62,7 +62,7 @@ expect(build, ["--filter=passes"], 0, ["1 passed, 0 failed"])
 expect(build, ["--filter=mpi"], 1, ["FAIL: fake :: mpi.test was skipped", "0 passed, 1 failed"])
 allowed = expect(build, ["--allow-missing=mpi,cuda-stub,namespaces"], 0, ["skipped 1: requires mpi: ", "2 passed, 0 failed"])
 assert "FAIL" not in allowed, allowed
-expect(build, ["--allow-missing=mpl"], 2, ["error: argument --allow-missing: mpl: the needed features are cuda-stub, mpi, namespaces, numpy"])
+expect(build, ["--allow-missing=mpl"], 2, ["error: argument --allow-missing: mpl: the needed features are cuda-stub, mpi, namespaces, numpy, python"])
 # A feature that nothing has, because its name is wrong, never skips a test silently.
 build = write_build({"wrong": f"{REQUIRES} mip\n{RUN} true"})
 expect(build, ["--filter=wrong"], 1, ["FAIL: fake :: wrong.test was skipped: requires mip, which no machine and build has", "0 passed, 1 failed"])

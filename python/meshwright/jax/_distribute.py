@@ -19,7 +19,7 @@ from ._engines import ENGINES
 from ._lower import Lowered, lower, to_host
 
 # The files of a package that `distribute` adds, and those of `export`.
-GRAPH, INITIAL, MODEL = "graph.mlir", "initial.safetensors", "model.textproto"
+GRAPH, INITIAL, STRATEGY = "graph.mlir", "initial.safetensors", "strategy.textproto"
 
 
 class DistributedStep:
@@ -153,32 +153,34 @@ def distribute(function: Callable, strategy: Any = None, mesh: Any = None, *, en
 
     def start(*args: Any) -> DistributedStep:
         lowered = lower(function, args, state)
-        package = compile(lowered.text, complete_strategy(strategy, lowered, mesh), path=path, **ENGINES[engine].options, **options)
+        rules = complete_strategy(strategy, lowered, mesh)
+        package = compile(lowered.text, rules, path=path, **ENGINES[engine].options, **options)
         initial = _initial(lowered, args)
         if path is not None:
-            _write(package.folder, lowered, initial)
+            _write(package.folder, lowered, rules, initial)
         return DistributedStep(lowered, package, ENGINES[engine](package, initial, threads), args)
 
     return start
 
 
-def export(function: Callable, args: Sequence[Any], path: "str | os.PathLike", *, state: Union[None, int, Sequence[int]] = None) -> None:
-    """Writes a step or a loss for `dist-opt`: to the folder `path` the graph with its names (`graph.mlir`), the state in `args`
-    (`initial.safetensors`, for `dist-run --init`), and the part `model` of its strategy, which says which arguments are state
-    (`model.textproto`).
+def export(function: Callable, args: Sequence[Any], path: "str | os.PathLike", strategy: Any = None, mesh: Any = None, *,
+           state: Union[None, int, Sequence[int]] = None) -> None:
+    """Writes a step or a loss for `dist-opt`: to the folder `path` the graph with its names (`graph.mlir`), the strategy
+    (`strategy.textproto`) with the part of it that says which arguments are state, and the state in `args` (`initial.safetensors`, for
+    `dist-run --init`).
 
     Args:
-        function, state: as `distribute` takes them.
+        function, strategy, mesh, state: as `distribute` takes them.
         args: the arguments to lower for.
         path: the folder, which is made.
     """
     lowered = lower(function, args, state)
     folder = pathlib.Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder, lowered, _initial(lowered, args))
+    _write(folder, lowered, complete_strategy(strategy, lowered, mesh), _initial(lowered, args))
 
 
-def _write(folder: pathlib.Path, lowered: Lowered, initial: Mapping[str, np.ndarray]) -> None:
+def _write(folder: pathlib.Path, lowered: Lowered, strategy: str, initial: Mapping[str, np.ndarray]) -> None:
     (folder / GRAPH).write_text(lowered.text, encoding="utf-8")
-    (folder / MODEL).write_text(str(Strategy.from_dict({"model": lowered.model()})) + "\n", encoding="utf-8")
+    (folder / STRATEGY).write_text(strategy, encoding="utf-8")
     safetensors.save(folder / INITIAL, initial)
