@@ -42,6 +42,9 @@ void mwContextDestroy(MwContext context);
 MwStrategy mwStrategyParse(MwContext context, MwString text, MwString name, int64_t ranks);
 void mwStrategyDestroy(MwStrategy strategy);
 
+/** The form of a module of StableHLO: none is written, ranks are partitions of whole arrays, or ranks are replicas. */
+typedef enum MwStableHLOForm { MwStableHLONone, MwStableHLOManual, MwStableHLOReplicas } MwStableHLOForm;
+
 typedef struct MwCompileOptions {
   /** The last stage: `import` to `schedule`; empty for `schedule`. */
   MwString lastStage;
@@ -57,6 +60,8 @@ typedef struct MwCompileOptions {
    * an error. Null for none. */
   bool (*progress)(MwString stage, void *userData);
   void *progressUserData;
+  /** The form of the step as StableHLO; see `mwCompiledGetStableHLO`. */
+  MwStableHLOForm stableHLO;
 } MwCompileOptions;
 
 /** Compiles `graph`, StableHLO text that diagnostics call `name`. A strategy without a pointer is one rank without
@@ -71,6 +76,9 @@ MwString mwCompiledGetText(MwCompiled compiled);
  * Partition. */
 MwString mwCompiledGetPlan(MwCompiled compiled);
 MwString mwCompiledGetExplanation(MwCompiled compiled);
+/** The step after Optimize as StableHLO text, whose first line is a comment with the arguments and results as JSON;
+ * empty where the options did not ask for it. */
+MwString mwCompiledGetStableHLO(MwCompiled compiled);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 
 #include "meshwright-c/Compiler.h"
 #include "dialects/Dist/Dist.h"
+#include "meshwright/Export/Export.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Pipeline/CompileModule.h"
 #include "meshwright/Pipeline/Pipeline.h"
@@ -82,6 +83,9 @@ std::optional<StageOptions> translate(const MwCompileOptions &given, MLIRContext
   options.to = options.emit.empty() ? *stage : Stage::Emit;
   options.optimize = !given.skipsOptimize;
   options.kernelCache = fromC(given.kernelCache).str();
+  if (given.stableHLO != MwStableHLONone)
+    options.stablehlo =
+        given.stableHLO == MwStableHLOManual ? exporter::ModuleForm::Manual : exporter::ModuleForm::Replicas;
   for (StringRef target : llvm::split(fromC(given.targets), ','))
     if (!target.empty())
       options.targets.push_back(target.str());
@@ -141,3 +145,5 @@ MwString mwCompiledGetText(MwCompiled compiled) {
 MwString mwCompiledGetPlan(MwCompiled compiled) { return toC(unwrap(compiled).compiled.plan); }
 
 MwString mwCompiledGetExplanation(MwCompiled compiled) { return toC(unwrap(compiled).compiled.explanation); }
+
+MwString mwCompiledGetStableHLO(MwCompiled compiled) { return toC(unwrap(compiled).compiled.stablehlo); }

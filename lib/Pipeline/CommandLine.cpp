@@ -9,6 +9,7 @@
 
 #include "meshwright/Pipeline/CommandLine.h"
 #include "Version.h"
+#include "meshwright/Export/Export.h"
 #include "meshwright/Strategy/Strategy.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/STLExtras.h"
@@ -50,6 +51,11 @@ const std::vector<Flag> &getFlags() {
        [](Options &o, StringRef v) { return o.strategy = v.str(), !v.empty(); }},
       {"Compilation", "emit", "FOLDER", "write a package for dist-run there",
        [](Options &o, StringRef v) { return o.emit = v.str(), !v.empty(); }},
+      {"Compilation", "emit-stablehlo", "FILE", "write the partitioned step as a StableHLO module for JAX there",
+       [](Options &o, StringRef v) { return o.emitStableHLO = v.str(), !v.empty(); }},
+      {"Compilation", "stablehlo-form", "manual|replicas",
+       "the ranks of that module: partitions of whole arrays (manual, default), or replicas with arrays of their own",
+       [](Options &o, StringRef v) { return (o.stablehlo = exporter::parseModuleForm(v)).has_value(); }},
       {"Compilation", "eval", "FILE",
        "the evaluation graph, over the same variables; default: with eval in the strategy, the forward part of the "
        "input",
@@ -226,6 +232,13 @@ int meshwright::runCompileCommand(int argc, char **argv, const mlir::DialectRegi
     return usageError("--to=emit needs --emit");
   if (!(options.plan.empty() && options.explain.empty()) && options.to < Stage::Partition)
     return usageError("--plan and --explain need conversions, which there are from partition on");
+  if (options.stablehlo && options.emitStableHLO.empty())
+    return usageError("--stablehlo-form is of a module that --emit-stablehlo writes");
+  if (!options.emitStableHLO.empty() && !options.stablehlo)
+    options.stablehlo = exporter::ModuleForm::Manual;
+  if (options.stablehlo && !options.runs(Stage::Optimize))
+    return usageError("--emit-stablehlo writes the step after optimize, but the stages are --from=" +
+                      stringifyStage(options.from) + " --to=" + stringifyStage(options.to));
   if (options.from > options.to)
     return usageError("--from=" + stringifyStage(options.from) + " comes after --to=" + stringifyStage(options.to));
   if (options.partitioned.empty() && !(options.mesh.empty() && options.places.empty()))

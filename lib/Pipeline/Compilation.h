@@ -35,6 +35,8 @@ struct Compilation {
   strategy::StrategyFile strategy, evaluationStrategy;
   Programs programs;
   Plan plan;
+  /// The step as StableHLO text, if the options ask for it.
+  std::string stablehlo;
   /// The options of Complete, among them the recomputed blocks, which `fitMemory` may choose.
   complete::Options completeOptions;
   emit::EmitOptions emitOptions;

@@ -84,7 +84,9 @@ private:
   LogicalResult printModule();
   LogicalResult writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
   void report(Stage stage, double seconds);
-  bool isPrinting() const { return options.emit.empty() && options.plan.empty() && options.explain.empty(); }
+  bool isPrinting() const {
+    return options.emit.empty() && options.plan.empty() && options.explain.empty() && options.emitStableHLO.empty();
+  }
 
   const CompileOptions &options;
   MLIRContext context;
@@ -183,6 +185,9 @@ LogicalResult Compiler::finish() {
     rank = *parsed;
   }
   if (rank && failed(specializeForRank(*compilation.programs.step, *rank)))
+    return failure();
+  if (!options.emitStableHLO.empty() &&
+      failed(writeFile(options.emitStableHLO, [&](llvm::raw_ostream &out) { out << compilation.stablehlo; })))
     return failure();
   if (!options.plan.empty() || !options.explain.empty()) {
     completePlan(compilation);

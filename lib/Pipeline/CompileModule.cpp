@@ -35,6 +35,7 @@ FailureOr<Compiled> meshwright::compile(ModuleOp module, const strategy::Strateg
     printJson(plan, compilation.plan);
     printText(explanation, compilation.plan);
   }
+  compiled.stablehlo = std::move(compilation.stablehlo);
   compiled.step = std::move(compilation.programs.step);
   return compiled;
 }

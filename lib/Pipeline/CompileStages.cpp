@@ -18,7 +18,11 @@
 #include "StrategyOptions.h"
 #include "meshwright/Annotate/Passes.h"
 #include "meshwright/Codegen/Targets.h"
+<<<<<<< HEAD
 #include "meshwright/Import/Partitioned.h"
+=======
+#include "meshwright/Export/Export.h"
+>>>>>>> 86d92a5c ([Export] Write the partitioned step as a StableHLO module, for JAX to run)
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
@@ -136,11 +140,21 @@ LogicalResult meshwright::completeStep(Compilation &c) {
   return success();
 }
 
+static LogicalResult exportStep(Compilation &c) {
+  FailureOr<std::string> text = exporter::exportStableHLO(*c.programs.step, *c.options.stablehlo);
+  if (failed(text))
+    return failure();
+  c.stablehlo = std::move(*text);
+  return success();
+}
+
 static LogicalResult optimizeStep(Compilation &c) {
   auto build = [&](OpPassManager &manager) { optimize::buildPipeline(manager, getOptimizeOptions(c.strategy)); };
   if (c.options.optimize && failed(runPasses(c.programs.step, build)))
     return failure();
   addProgram(c.plan, *c.programs.step);
+  if (c.options.stablehlo && failed(exportStep(c)))
+    return failure();
   if (c.options.runs(Stage::Annotate))
     warnOfReplicatedWork(&c.context, c.strategy, getFlopsOfRanks(c.plan), c.plan.serialFlops);
   return success();

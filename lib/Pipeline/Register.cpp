@@ -10,6 +10,7 @@
 #include "meshwright/Codegen/Targets.h"
 #include "meshwright/Complete/Passes.h"
 #include "meshwright/Emit/Passes.h"
+#include "meshwright/Export/Export.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Partition/Passes.h"
@@ -33,6 +34,7 @@ void meshwright::registerAllDialects(mlir::DialectRegistry &registry) {
   registerNetDerivatives(registry);
   registerNetKernels(registry);
   registerNetSharding(registry);
+  exporter::registerForms(registry);
 }
 
 void meshwright::registerAllPasses() {

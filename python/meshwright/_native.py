@@ -47,7 +47,7 @@ ProgressCallback = CFUNCTYPE(c_bool, String, c_void_p)
 
 class CompileOptions(Structure):
     _fields_ = [("last_stage", String), ("skips_optimize", c_bool), ("emit", String), ("targets", String), ("kernel_cache", String),
-                ("progress", ProgressCallback), ("progress_data", c_void_p)]
+                ("progress", ProgressCallback), ("progress_data", c_void_p), ("stablehlo", c_int)]
 
 
 class PackageInfo(Structure):
@@ -82,6 +82,7 @@ COMPILER = {
     "mwCompiledGetText": (String, [Handle]),
     "mwCompiledGetPlan": (String, [Handle]),
     "mwCompiledGetExplanation": (String, [Handle]),
+    "mwCompiledGetStableHLO": (String, [Handle]),
 }
 RUNTIME = {
     "mwElementTypeGetName": (String, [c_int]),

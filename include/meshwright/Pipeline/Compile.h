@@ -21,6 +21,10 @@ namespace mlir {
 class DialectRegistry;
 } // namespace mlir
 
+namespace meshwright::exporter {
+enum class ModuleForm : int;
+} // namespace meshwright::exporter
+
 namespace meshwright {
 
 /// The stages, in order.
@@ -41,6 +45,8 @@ struct StageOptions {
   bool serial = true;
   /// Path of the package folder; empty to write no package.
   std::string emit;
+  /// The form in which the step after Optimize is written as StableHLO; none where it is not.
+  std::optional<exporter::ModuleForm> stablehlo;
   /// Targets of the package's kernels; by default x86-64-v3.
   std::vector<std::string> targets;
   std::string gpuReport;
@@ -67,6 +73,8 @@ struct CompileOptions : StageOptions {
   std::string eval;
   std::string plan;
   std::string explain;
+  /// Path of the file for the step as StableHLO.
+  std::string emitStableHLO;
   int64_t ranks = 0;
   /// Print the program of this rank alone.
   std::optional<int64_t> rank;

@@ -23,6 +23,8 @@ struct Compiled {
   /// The plan as JSON, and as text that says of every conversion why it is there; empty where the stages end before
   /// Partition.
   std::string plan, explanation;
+  /// The step after Optimize as StableHLO text, if the options ask for it.
+  std::string stablehlo;
 };
 
 /// Compiles a copy of `module`, which holds one training network or step, by a checked `strategy`. Errors and warnings

@@ -47,10 +47,13 @@ static void *compile(void *argument) {
     MwCompiled compiled = mwCompile(context, job->graph, text("graph"), strategy, &job->options);
     if (compiled.pointer) {
       MwString plan = mwCompiledGetPlan(compiled), module = mwCompiledGetText(compiled);
+      MwString exported = mwCompiledGetStableHLO(compiled);
       job->plan = calloc(plan.length + 1, 1);
       memcpy(job->plan, plan.data, plan.length);
       if (module.length == 0 || mwCompiledGetText(compiled).data != module.data)
         exit(4);
+      if (job->options.lastStage.length == 0 && (exported.length < 4 || memcmp(exported.data, "// {", 4) != 0))
+        exit(5);
       mwCompiledDestroy(compiled);
     }
   }
@@ -73,6 +76,7 @@ int main(int argc, char **argv) {
     jobs[i].graph.length = length;
     jobs[i].strategy = text(argv[2]);
     jobs[i].prints = i == 0;
+    jobs[i].options.stableHLO = MwStableHLOManual;
     if (argc > 3)
       jobs[i].options.lastStage = text(argv[3]);
     if (argc > 4 && i == 0)
